@@ -1,0 +1,174 @@
+//! Diagnostics: what an author did wrong, where, and how to mend it, as data.
+//!
+//! A host shows them as it likes: the program draws them with miette, `--format json` prints them.
+
+mod code;
+mod report;
+
+use std::{fmt, sync::Arc};
+
+pub use code::Code;
+pub use report::Report;
+use serde::Serialize;
+
+use crate::span::Span;
+
+/// How grave a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// There is no program.
+    Error,
+    /// The program runs, the author should look.
+    Warning,
+    /// Worth knowing.
+    Info,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        })
+    }
+}
+
+/// A file of the graph, by its path below the root with `/`.
+pub type FilePath = Arc<str>;
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file.
+    pub path: FilePath,
+    /// The bytes.
+    pub span: Span,
+}
+
+impl Place {
+    /// `span` in `path`.
+    pub fn new(path: &FilePath, span: Span) -> Self {
+        Self { path: Arc::clone(path), span }
+    }
+}
+
+/// A note at another place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Label {
+    /// Where.
+    pub place: Place,
+    /// What is to be seen there.
+    pub message: String,
+}
+
+/// A safe change that mends a diagnostic.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fix {
+    /// What it does, as a command: "rename to `receipt`".
+    pub title: String,
+    /// The replacements, which do not overlap.
+    pub edits: Vec<TextEdit>,
+}
+
+/// Replaces the bytes of a place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TextEdit {
+    /// What is replaced.
+    pub place: Place,
+    /// What stands there then.
+    pub text: String,
+}
+
+/// One finding. Messages are lower case, without a full stop, names in backticks; the remedy is in `help`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The kind of finding, stable.
+    pub code: Code,
+    /// How grave it is here.
+    pub severity: Severity,
+    /// One short line that stands alone.
+    pub message: String,
+    /// Where; nothing for findings about the whole graph (language 8.8).
+    pub place: Option<Place>,
+    /// Other places that explain it.
+    pub labels: Vec<Label>,
+    /// What to do.
+    pub help: Option<String>,
+    /// A change that mends it safely.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// A finding at a place, with the severity of its code.
+    pub fn new(code: Code, path: &FilePath, span: Span, message: impl Into<String>) -> Self {
+        Self { place: Some(Place::new(path, span)), ..Self::global(code, message) }
+    }
+
+    /// A finding about the whole graph.
+    pub fn global(code: Code, message: impl Into<String>) -> Self {
+        Self { code, severity: code.severity(), message: message.into(), place: None, labels: Vec::new(), help: None, fix: None }
+    }
+
+    /// Adds the remedy.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the remedy, if there is one.
+    #[must_use]
+    pub fn help_maybe(mut self, help: Option<String>) -> Self {
+        self.help = help.or(self.help);
+        self
+    }
+
+    /// Adds a note at another place.
+    #[must_use]
+    pub fn label(mut self, path: &FilePath, span: Span, message: impl Into<String>) -> Self {
+        self.labels.push(Label { place: Place::new(path, span), message: message.into() });
+        self
+    }
+
+    /// Adds a fix that replaces one range of the finding's own file.
+    #[must_use]
+    pub fn fix(mut self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
+        if let Some(place) = &self.place {
+            let edit = TextEdit { place: Place::new(&place.path, span), text: text.into() };
+            self.fix = Some(Fix { title: title.into(), edits: vec![edit] });
+        }
+        self
+    }
+
+    /// Whether it forbids a program.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    /// What diagnostics are sorted by: file, place, code, text; findings about the whole graph come first.
+    pub fn order(&self) -> (Option<&str>, Option<Span>, Code, &str) {
+        let place = self.place.as_ref();
+        (place.map(|place| &*place.path), place.map(|place| place.span), self.code, &self.message)
+    }
+}
+
+/// The candidate nearest to `name`, if one is near enough to be meant.
+pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let limit = match name.chars().count() {
+        0..=2 => 1,
+        3..=5 => 2,
+        length => length / 3,
+    };
+    let distances = candidates.into_iter().filter(|candidate| *candidate != name).map(|candidate| {
+        let same_but_case = candidate.eq_ignore_ascii_case(name);
+        (if same_but_case { 0 } else { strsim::osa_distance(name, candidate) }, candidate)
+    });
+    distances.filter(|(distance, _)| *distance <= limit).min().map(|(_, candidate)| candidate)
+}
+
+/// "did you mean `…`?" for the nearest candidate.
+pub fn did_you_mean<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
+    nearest(name, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
+}

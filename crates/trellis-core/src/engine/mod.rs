@@ -1,0 +1,102 @@
+//! The engine: `render` says what the host should do now, `navigate` says where the answer leads.
+//!
+//! **Invariant:** same program, state, input and answers give the same step; no clock, randomness, environment or IO.
+
+mod io;
+
+pub use io::{
+    Adopted, Answers, Blocker, Call, Divergence, EndView, Event, Expected, Input, MissingPredicate, Moment, Moved, NavigateError, Next,
+    OptionView, Predicates, RenderError, Request, RequestType, Start, StartError, Step, ToolError, ToolErrorKind, ToolOutcome, ToolResult,
+    View,
+};
+
+use std::sync::Arc;
+
+use crate::{id::SignalName, program::Program, state::State};
+
+/// A program with the host's predicates: cheap to clone, `Send + Sync`, synchronous.
+#[derive(Clone)]
+pub struct Engine {
+    program: Arc<Program>,
+    predicates: Predicates,
+    max_input: u64,
+}
+
+impl Engine {
+    /// An engine for a program.
+    ///
+    /// # Errors
+    /// A host predicate of the program is neither answered nor deferred.
+    pub fn new(program: Arc<Program>, predicates: Predicates) -> Result<Self, MissingPredicate> {
+        let max_input = program.limits().input;
+        Ok(Self { program, predicates, max_input })
+    }
+
+    /// The same engine with another bound for inputs, in bytes (design §9, `TRELLIS_MAX_INPUT_SIZE`).
+    #[must_use]
+    pub fn with_max_input(self, bytes: u64) -> Self {
+        Self { max_input: bytes, ..self }
+    }
+
+    /// The same engine with answers of deferred predicates for one step (language 6.2).
+    #[must_use]
+    pub fn answering(&self, answers: Answers) -> Self {
+        let _ = (answers, self.max_input, &self.predicates);
+        todo!()
+    }
+
+    /// Begins a session: checks `inputs` and enters the entry (language 7.1).
+    ///
+    /// # Errors
+    /// The context does not fit; nothing began.
+    pub fn start(&self, start: Start) -> Result<Step, StartError> {
+        let _ = start;
+        todo!()
+    }
+
+    /// What the host should do now. Pure; a pending call is repeated byte for byte (language 7.2).
+    ///
+    /// # Errors
+    /// The state does not belong to this program (see [`Engine::adopt`]), or its content cannot be rendered.
+    pub fn render(&self, state: &State) -> Result<View, RenderError> {
+        let _ = state;
+        todo!()
+    }
+
+    /// Takes an input and moves: validate, write, choose, enter (language 7.3).
+    ///
+    /// # Errors
+    /// A refusal: nothing happened, and what would be accepted.
+    pub fn navigate(&self, state: &State, input: Input) -> Result<Step, NavigateError> {
+        let _ = (state, input);
+        todo!()
+    }
+
+    /// Raises a signal (language 7.5).
+    ///
+    /// # Errors
+    /// As [`Engine::navigate`].
+    pub fn signal(&self, state: &State, signal: &SignalName) -> Result<Step, NavigateError> {
+        self.navigate(state, Input::Signal(signal.clone()))
+    }
+
+    /// The program.
+    pub fn inspect(&self) -> &Program {
+        &self.program
+    }
+
+    /// Fits a stored state to this program: the one function behind resume, watch and `session check`.
+    pub fn adopt(&self, state: State) -> Adopted {
+        let _ = state;
+        todo!()
+    }
+
+    /// Walks recorded moments again.
+    ///
+    /// # Errors
+    /// The first moment that does not go as it was recorded.
+    pub fn replay(&self, start: Start, moments: impl IntoIterator<Item = Moment>) -> Result<State, Divergence> {
+        let _ = (start, moments.into_iter());
+        todo!()
+    }
+}

@@ -1,0 +1,35 @@
+//! The pure half of Trellis: markdown documents become a [`Program`], a session's [`State`] becomes a [`View`] and, with an [`Input`], the next [`Step`].
+//!
+//! ```text
+//! Source ──parse──▶ Document ──compile──▶ Program ──┐
+//!                                                   ├─▶ Engine: State ──render──▶ View
+//!                                         State ────┘           State + Input ──navigate──▶ Step
+//! ```
+//!
+//! **Invariant:** nothing here knows files, clocks, the environment, threads or any protocol.
+
+pub mod compile;
+pub mod context;
+pub mod diagnostic;
+pub mod engine;
+pub mod id;
+pub mod path;
+pub mod program;
+pub mod schema;
+pub mod scope;
+pub mod span;
+pub mod state;
+pub mod syntax;
+pub mod template;
+pub mod value;
+
+pub use compile::{Compiled, compile};
+pub use context::Context;
+pub use diagnostic::{Code, Diagnostic, Severity};
+pub use engine::{Answers, Engine, Event, Input, NavigateError, Next, Predicates, Start, Step, ToolError, ToolOutcome, ToolResult, View};
+pub use id::{CallId, NodeId, SessionId, SignalName};
+pub use program::Program;
+pub use state::State;
+pub use syntax::document::{Document, Source};
+pub use template::Dialect;
+pub use value::{Mapping, Value};

@@ -1,0 +1,93 @@
+//! Dotted paths into the context (language 4.1, 6.1).
+
+use std::{fmt, sync::Arc};
+
+use crate::value::{Key, Value};
+
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Segment {
+    /// A name.
+    Key(Key),
+    /// A list index; never written to, and always an unchecked read (language 3.2).
+    Index(usize),
+}
+
+/// A path such as `order.items.0.id`. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyPath(Arc<[Segment]>);
+
+impl KeyPath {
+    /// The path of these segments; `None` without any, or when the first one is an index.
+    pub fn new(segments: Vec<Segment>) -> Option<Self> {
+        matches!(segments.first(), Some(Segment::Key(_))).then(|| Self(segments.into()))
+    }
+
+    /// Reads `a.b.0`: names of letters, digits, `_` and `-` that do not begin with a digit or `-`, and list indexes after the first.
+    pub fn parse(text: &str) -> Option<Self> {
+        let segments = text.split('.').map(|part| {
+            if !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) {
+                return part.parse().ok().map(Segment::Index);
+            }
+            is_name(part).then(|| Segment::Key(part.into()))
+        });
+        Self::new(segments.collect::<Option<Vec<_>>>()?)
+    }
+
+    /// The first name.
+    pub fn root(&self) -> &Key {
+        match &self.0[0] {
+            Segment::Key(key) => key,
+            Segment::Index(_) => unreachable!("a path begins with a name"),
+        }
+    }
+
+    /// What follows the first name.
+    pub fn rest(&self) -> &[Segment] {
+        &self.0[1..]
+    }
+
+    /// All segments.
+    pub fn segments(&self) -> &[Segment] {
+        &self.0
+    }
+
+    /// Whether it is one name only.
+    pub fn is_key(&self) -> bool {
+        self.0.len() == 1
+    }
+}
+
+/// Whether `text` may name a key: a letter or `_`, then letters, digits, `_` and `-`.
+pub fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && chars.all(|char| char.is_alphanumeric() || char == '_' || char == '-')
+}
+
+/// Follows `segments` below `value`.
+pub fn walk<'v>(mut value: &'v Value, segments: &[Segment]) -> Option<&'v Value> {
+    for segment in segments {
+        value = match (segment, value) {
+            (Segment::Key(key), Value::Map(entries)) => entries.get(key)?,
+            (Segment::Index(index), Value::List(items)) => items.get(*index)?,
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
+impl fmt::Display for KeyPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, segment) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(".")?;
+            }
+            match segment {
+                Segment::Key(key) => f.write_str(key)?,
+                Segment::Index(index) => write!(f, "{index}")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Compiled calls, tools and predicates (language §5, 6.2).
+
+use std::{sync::Arc, time::Duration};
+
+use super::{NodeIndex, Write};
+use crate::{
+    path::KeyPath,
+    schema::Schema,
+    syntax::node::{Effect, OnBranchError, Retry},
+    template::{Shape, Template},
+    value::{Key, Value},
+};
+
+/// A call with everything that tool, call and graph say about it already joined.
+#[derive(Debug)]
+pub struct Call {
+    /// What is called.
+    pub callee: Callee,
+    /// Its arguments; nothing means `{}`.
+    pub args: Option<Shape>,
+    /// The argument that takes the node's body.
+    pub body: Option<Key>,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// How often it is tried; nothing means once.
+    pub retry: Option<Retry>,
+    /// Whether a person is asked first.
+    pub approve: Option<Approve>,
+    /// What it leaves behind.
+    pub effect: Effect,
+    /// What every success must fit: of the tool, then of the call.
+    pub returns: Box<[Schema]>,
+    /// What is called to undo it.
+    pub undo: Option<Arc<Call>>,
+    /// Writes of the call's own `save_to` (for branches; a node's own stand in its ways).
+    pub save_to: Option<KeyPath>,
+    /// Travels with the action.
+    pub metadata: Option<Shape>,
+    /// Tools that a model at this node is offered (language 5.1).
+    pub offered: Box<[Arc<Tool>]>,
+    /// What a success writes at its node, so that a late one can be replayed on a copy of the context (language 7.6).
+    pub writes: Box<[Write]>,
+}
+
+/// What a call calls.
+#[derive(Debug)]
+pub enum Callee {
+    /// A tool.
+    Tool(Arc<Tool>),
+    /// A node of the same program as a child (language 5.4).
+    Graph(NodeIndex),
+    /// Calls side by side (language 5.5).
+    Parallel(Box<[(Key, Call)]>, Composite),
+    /// One call per item of a list.
+    Each(KeyPath, Composite),
+}
+
+/// What `parallel` and `each` share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Composite {
+    /// Whether one success is enough.
+    pub any: bool,
+    /// What a branch's error means.
+    pub on_error: OnBranchError,
+    /// How many run at once.
+    pub limit: Option<u32>,
+}
+
+/// A tool's contract.
+#[derive(Clone, Debug, Default)]
+pub struct Tool {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What a model is told about it.
+    pub description: Option<Arc<str>>,
+    /// The schema of its arguments, as written.
+    pub parameters: Option<Value>,
+    /// The schema of its results.
+    pub returns: Option<Schema>,
+    /// What it leaves behind, where that is said.
+    pub effect: Option<Effect>,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// How often it is tried.
+    pub retry: Option<Retry>,
+    /// Whether a binding says how to carry it out.
+    pub bound: bool,
+}
+
+/// `approve:`.
+#[derive(Debug)]
+pub struct Approve {
+    /// The question; without one the call itself is shown.
+    pub ask: Option<Template>,
+    /// How long it may take.
+    pub expires: Option<Duration>,
+}
+
+/// A declared predicate.
+#[derive(Debug)]
+pub struct Predicate {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Who answers.
+    pub source: PredicateSource,
+}
+
+/// Who answers a predicate (language 6.2).
+#[derive(Debug)]
+pub enum PredicateSource {
+    /// The host, once these paths are set.
+    Host(Box<[KeyPath]>),
+    /// The core, by a schema over the context.
+    Schema(Schema),
+    /// A bound tool.
+    Binding(Arc<str>),
+}

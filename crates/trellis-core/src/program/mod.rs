@@ -1,0 +1,192 @@
+//! The compiled, immutable graph: nodes, points, ways, writes.
+//!
+//! `navigate`, the checks and `graph` all read [`Program::ways`]; nothing else knows what a key means.
+//!
+//! **Invariant:** every reply's last edge always holds, so that the engine needs no fallback of its own.
+
+mod call;
+mod node;
+mod ways;
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
+pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role};
+use rustc_hash::FxHashMap;
+pub use ways::{
+    Domain, Edge, Failure, From, Guard, Operand, Origin, Outcome, Part, Place, Point, PointIndex, Reason, Reply, Root, Target, Truth, Way,
+    Why, Write,
+};
+
+use crate::{
+    diagnostic::FilePath,
+    id::NodeId,
+    path::KeyPath,
+    schema::Schema,
+    syntax::{document::Document, node::Retry, project::BindingSyntax},
+    value::Key,
+};
+
+/// A node's place in [`Program::nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeIndex(pub u32);
+
+/// The compiled graph.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) graphs: Vec<Graph>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) points: Vec<Point>,
+    pub(crate) replies: Vec<Reply>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) predicates: Vec<Predicate>,
+    pub(crate) by_id: FxHashMap<NodeId, NodeIndex>,
+    pub(crate) renamed: BTreeMap<NodeId, NodeIndex>,
+    pub(crate) documents: Vec<Arc<Document>>,
+    pub(crate) limits: Limits,
+    pub(crate) fingerprint: Arc<str>,
+}
+
+/// One graph of the program: the outermost one, or a folder with its own `trellis.yaml` (language 1.4).
+#[derive(Debug)]
+pub struct Graph {
+    /// Its folder below the outermost root; empty for that itself.
+    pub root: Arc<str>,
+    /// `name:`.
+    pub name: Option<Arc<str>>,
+    /// Its `start`.
+    pub entry: NodeIndex,
+    /// The schema of the initial context.
+    pub inputs: Option<Schema>,
+    /// The context key that holds the locale.
+    pub locale: Option<Key>,
+    /// Declared predicates by name, as indexes into [`Program::predicates`].
+    pub predicates: BTreeMap<Arc<str>, u32>,
+    /// Bound tools, with what a host reads of them.
+    pub bindings: BTreeMap<Arc<str>, BindingSyntax>,
+    /// Context paths that must not be shown or stored in the clear.
+    pub redact: Vec<KeyPath>,
+    /// The graph's retry policy.
+    pub retry: Option<Retry>,
+    /// What runs before each node.
+    pub before_each: Option<Arc<Call>>,
+    /// What follows when everything was unwound: one reply with [`Outcome::Unwound`].
+    pub unwound: u32,
+}
+
+/// The bounds of design §9 that the core enforces, with their defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one input: 4 KiB.
+    pub input: u64,
+    /// Bytes of one rendered template: 1 MiB.
+    pub template_output: u64,
+    /// Instructions of one rendered template: 1,000,000.
+    pub template_fuel: u64,
+    /// Steps through nodes that do not stop, in a row: 10,000. Enforced by hosts.
+    pub pass_through: u64,
+    /// Bytes of one tool output: 1 MiB. Enforced by hosts.
+    pub tool_output: u64,
+    /// Effects remembered at once: 10,000.
+    pub effects: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            input: 4 << 10,
+            template_output: 1 << 20,
+            template_fuel: 1_000_000,
+            pass_through: 10_000,
+            tool_output: 1 << 20,
+            effects: 10_000,
+        }
+    }
+}
+
+impl Program {
+    /// Nodes in file order.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The node at an index.
+    pub fn node(&self, index: NodeIndex) -> &Node {
+        &self.nodes[index.0 as usize]
+    }
+
+    /// The node of an id.
+    pub fn find(&self, id: &NodeId) -> Option<NodeIndex> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The node that now stands for an id which sessions may still hold (`was:`).
+    pub fn find_renamed(&self, id: &NodeId) -> Option<NodeIndex> {
+        self.renamed.get(id).copied()
+    }
+
+    /// The graphs; the outermost one is first.
+    pub fn graphs(&self) -> &[Graph] {
+        &self.graphs
+    }
+
+    /// The graph that a node belongs to.
+    pub fn graph_of(&self, node: &Node) -> &Graph {
+        &self.graphs[node.graph as usize]
+    }
+
+    /// The outermost graph.
+    pub fn root(&self) -> &Graph {
+        &self.graphs[0]
+    }
+
+    /// Where sessions begin.
+    pub fn entry(&self) -> &Node {
+        self.node(self.root().entry)
+    }
+
+    /// Declared predicates of all graphs.
+    pub fn predicates(&self) -> &[Predicate] {
+        &self.predicates
+    }
+
+    /// A point.
+    pub fn point(&self, index: PointIndex) -> &Point {
+        &self.points[index.0 as usize]
+    }
+
+    /// All points; the points of a node stand together, its gate first.
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Replies by range.
+    pub(crate) fn replies(&self, range: &Range<u32>) -> &[Reply] {
+        &self.replies[range.start as usize..range.end as usize]
+    }
+
+    /// Edges by range.
+    pub(crate) fn edges(&self, range: &Range<u32>) -> &[Edge] {
+        &self.edges[range.start as usize..range.end as usize]
+    }
+
+    /// What the program was compiled from.
+    pub fn documents(&self) -> &[Arc<Document>] {
+        &self.documents
+    }
+
+    /// The file that a node stands in.
+    pub fn path_of(&self, node: &Node) -> &FilePath {
+        &self.documents[node.document as usize].path
+    }
+
+    /// The bounds of this program.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// A short hash of everything that was compiled.
+    pub fn fingerprint(&self) -> &Arc<str> {
+        &self.fingerprint
+    }
+}

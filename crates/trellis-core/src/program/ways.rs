@@ -1,0 +1,346 @@
+//! The ways out of a point, as data: the engine executes them, the checks analyse them, `graph` draws them (language 8.1).
+
+use std::ops::Range;
+
+use super::{NodeIndex, Program};
+use crate::{
+    id::SignalName,
+    path::KeyPath,
+    span::Span,
+    template::Shape,
+    value::{Key, Value},
+};
+
+/// A point's place in [`Program::points`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PointIndex(pub u32);
+
+/// Where a session can stand: a node is one point, or two when the graph has `before_each`.
+#[derive(Debug)]
+pub struct Point {
+    /// The node.
+    pub node: NodeIndex,
+    /// Which of its points.
+    pub part: Part,
+    /// What can be answered here: a range of [`Program::replies`].
+    pub(crate) replies: Range<u32>,
+}
+
+/// Which point of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// `before_each` is called here.
+    Gate,
+    /// The node itself.
+    Body,
+}
+
+/// What can happen at a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The node passes through.
+    Pass,
+    /// A valid input.
+    Answer,
+    /// An invalid input that counts (`on_invalid.max`, language 6.5).
+    Invalid,
+    /// A call succeeded.
+    Success,
+    /// A call failed, or its result broke `returns`.
+    Error,
+    /// A call took too long.
+    Timeout,
+    /// A call was denied, or its approval expired.
+    Denied,
+    /// This signal.
+    Signal(SignalName),
+    /// Any other signal.
+    AnySignal,
+    /// The node was to be entered more than `max_visits` times. Nothing was entered.
+    Exhausted,
+    /// Everything was unwound (language 7.7); stands at the graph, not at a point.
+    Unwound,
+}
+
+/// One outcome with what is written and where it leads. Writes come before the guards, for every edge alike.
+#[derive(Debug)]
+pub struct Reply {
+    /// When this reply is taken.
+    pub on: Outcome,
+    /// What is written first, in order.
+    pub update: Box<[Write]>,
+    /// The ways, in order; the last one always holds.
+    pub(crate) edges: Range<u32>,
+}
+
+/// One write (language §2, remember).
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// Where to.
+    pub to: Place,
+    /// What.
+    pub value: From,
+    /// The key in the author's file that asks for it.
+    pub origin: Span,
+}
+
+/// Where a write goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// `input` itself: `input_default` standing in for an answer that did not come.
+    Input,
+    /// `sys.ans`.
+    Ans,
+    /// `sys.error`.
+    Error,
+    /// A context path.
+    Path(KeyPath),
+    /// The list at a context path: items are added, an absent key starts a list.
+    Append(KeyPath),
+    /// A context key, only while it is absent (`default_context`).
+    Absent(Key),
+}
+
+/// What a write puts there.
+#[derive(Clone, Debug)]
+pub enum From {
+    /// The accepted input or the bare result.
+    Input,
+    /// The error that led here.
+    Error,
+    /// A shape over the scope as it is then.
+    Shape(Shape),
+}
+
+/// One way on.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// When it holds.
+    pub when: Guard,
+    /// Where it leads.
+    pub to: Target,
+    /// Which key wrote it.
+    pub why: Why,
+    /// Where that key stands; nothing for what follows from the rules alone.
+    pub origin: Option<Origin>,
+}
+
+/// A place in one of the program's documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Index into [`Program::documents`].
+    pub document: u32,
+    /// Bytes there.
+    pub span: Span,
+}
+
+/// Why an edge is there, for readers of the graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// An option, by its text.
+    Option(String),
+    /// A transition.
+    Transition,
+    /// `to` of the node.
+    To,
+    /// `on_error`.
+    OnError,
+    /// `on_denied`.
+    OnDenied,
+    /// `on_timeout` or an `on_signal` entry.
+    OnSignal,
+    /// `on_max_visits`.
+    OnMaxVisits,
+    /// `on_invalid`.
+    OnInvalid,
+    /// `on_signal_default`, of the graph.
+    SignalDefault,
+    /// `on_error` of the graph.
+    ErrorDefault,
+    /// `on_rolled_back`.
+    OnRolledBack,
+    /// A retry policy.
+    Retry,
+    /// `before_each`.
+    BeforeEach,
+    /// The node is terminal.
+    Terminal,
+    /// Nothing else held: the rules say what follows.
+    Rule,
+}
+
+/// What must hold for an edge. Conditions grow no operators (language 6.1).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Guard {
+    /// Nothing.
+    Always,
+    /// The operand equals the value; `false` turns it round.
+    Is(Operand, bool, Value),
+    /// The operand is one of the values; `false` turns it round.
+    In(Operand, bool, Box<[Value]>),
+    /// The operand is this boolean.
+    Truth(Operand, bool),
+    /// The operand is there; `false`: is not.
+    Set(Operand, bool),
+    /// The operand is absent or empty; `false`: is neither.
+    Empty(Operand, bool),
+    /// The predicate, an index into [`Program::predicates`], answers with this boolean.
+    Predicate(u32, bool),
+    /// Fewer than so many attempts were made at this point: `State::attempt` is below it.
+    Attempts(u32),
+}
+
+/// What a guard reads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Operand {
+    /// Which top-level name.
+    pub root: Root,
+    /// The whole path, root included.
+    pub path: KeyPath,
+}
+
+/// The top-level names (language 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Root {
+    /// `input`.
+    Input,
+    /// `tool_result`.
+    Result,
+    /// `sys`.
+    Sys,
+    /// A context key.
+    Context,
+}
+
+/// Where an edge leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Enters a point.
+    Point(PointIndex),
+    /// From a gate on to its node: no second entering, the visit is counted already.
+    Proceed(PointIndex),
+    /// The same point again, one attempt more.
+    Again,
+    /// Starts compensation (language 7.7).
+    Rollback,
+    /// Ends the session.
+    End(Reason),
+}
+
+/// How a session ends (language 7.9).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Success.
+    Finished,
+    /// Failure, and which.
+    Failed(Failure),
+    /// A call was denied and nothing handled it.
+    Denied,
+    /// Everything was unwound.
+    RolledBack,
+}
+
+/// Failures with a code in `ended.code`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// `fail` was the target.
+    Fail,
+    /// The terminal says `end: failed`.
+    End,
+    /// No way matched.
+    NoMatch,
+    /// A tool error that nothing handles.
+    ToolError,
+    /// A call's or node's timeout that nothing handles.
+    Timeout,
+    /// `max_visits` without `on_max_visits`.
+    MaxVisits,
+    /// `on_invalid.max` without `on_invalid.to`.
+    InvalidInput,
+    /// `required_context` is not met.
+    MissingContext,
+    /// `context_schema` is not met.
+    ContextSchema,
+    /// `assert` does not hold.
+    Assert,
+    /// A template could not be rendered.
+    Template,
+    /// A condition could not be decided: it compares something absent.
+    Condition,
+    /// A write could not be made: over something that is no mapping, or no list.
+    Write,
+    /// A bound was reached.
+    Limit,
+}
+
+impl Failure {
+    /// The code in `ended.code`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::End => "end-failed",
+            Self::NoMatch => "no-match",
+            Self::ToolError => "tool-error",
+            Self::Timeout => "timeout",
+            Self::MaxVisits => "max-visits",
+            Self::InvalidInput => "invalid-input",
+            Self::MissingContext => "missing-context",
+            Self::ContextSchema => "context-schema",
+            Self::Assert => "failed-assert",
+            Self::Template => "template",
+            Self::Condition => "condition",
+            Self::Write => "write",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+/// What a guard comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    /// It holds.
+    Yes,
+    /// It does not.
+    No,
+    /// Both are possible: only an analysis says so.
+    Either,
+}
+
+/// What guards are evaluated over: values in the engine, types and facts in the checker.
+pub trait Domain {
+    /// Whether a guard holds here.
+    fn holds(&self, guard: &Guard) -> Truth;
+}
+
+/// One way out of a point, read from the edge list.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'p> {
+    /// What happens.
+    pub reply: &'p Reply,
+    /// Where it leads, and when.
+    pub edge: &'p Edge,
+}
+
+impl Program {
+    /// Every way out of a point, in the order in which the engine tries them: the one edge list (language 8.1).
+    pub fn ways(&self, point: PointIndex) -> impl Iterator<Item = Way<'_>> + Clone {
+        let replies = self.replies(&self.point(point).replies);
+        replies.iter().flat_map(|reply| self.edges(&reply.edges).iter().map(move |edge| Way { reply, edge }))
+    }
+
+    /// The ways that follow a rollback in a graph.
+    pub fn unwound_ways(&self, graph: u32) -> impl Iterator<Item = Way<'_>> + Clone {
+        let reply = &self.replies[self.graphs[graph as usize].unwound as usize];
+        self.edges(&reply.edges).iter().map(move |edge| Way { reply, edge })
+    }
+
+    /// The reply of a point to an outcome.
+    pub fn reply(&self, point: PointIndex, on: &Outcome) -> Option<&Reply> {
+        self.replies(&self.point(point).replies).iter().find(|reply| reply.on == *on)
+    }
+
+    /// The edges of a reply, in order.
+    pub fn edges_of(&self, reply: &Reply) -> &[Edge] {
+        self.edges(&reply.edges)
+    }
+}

@@ -1,0 +1,129 @@
+//! Places in an author's file: byte ranges, and values that remember where they were written.
+//!
+//! **Invariant:** a span counts bytes of the file as the author saved it, byte order mark and carriage returns included.
+
+use serde::Serialize;
+
+/// A byte range in one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The range `start..end`; files are bounded far below 4 GiB, larger offsets saturate.
+    pub fn new(start: usize, end: usize) -> Self {
+        let clamp = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+        Self { start: clamp(start), end: clamp(end.max(start)) }
+    }
+
+    /// The empty range at `at`.
+    pub fn at(at: usize) -> Self {
+        Self::new(at, at)
+    }
+
+    /// The smallest range that covers both.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The range as `usize`, for slicing.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// Its place in the file that holds it.
+    pub span: Span,
+}
+
+impl<T> Spanned<T> {
+    /// `value`, written at `span`.
+    pub fn new(value: T, span: Span) -> Self {
+        Self { value, span }
+    }
+
+    /// The same place with another value.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Spanned<U> {
+        Spanned { value: f(self.value), span: self.span }
+    }
+}
+
+/// Turns byte offsets of one text into lines and columns.
+#[derive(Clone, Debug)]
+pub struct LineIndex<'t> {
+    text: &'t str,
+    starts: Vec<u32>,
+}
+
+/// A place as an editor shows it: both numbers from 1, the column in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LineColumn {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+impl<'t> LineIndex<'t> {
+    /// Indexes the lines of `text`.
+    pub fn new(text: &'t str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+        let starts = std::iter::once(0).chain(breaks.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX)));
+        Self { text, starts: starts.collect() }
+    }
+
+    /// The line and column of a byte offset; offsets past the end mean the end, a byte order mark takes no column.
+    pub fn locate(&self, offset: u32) -> LineColumn {
+        let offset = (offset as usize).min(self.text.len());
+        let line = self.starts.partition_point(|&start| start as usize <= offset);
+        let start = self.starts[line - 1] as usize;
+        let before = self.text.get(start..offset).unwrap_or_default();
+        LineColumn { line, column: before.chars().filter(|&c| c != '\u{feff}').count() + 1 }
+    }
+
+    /// The text of a line (from 1), without its line break.
+    pub fn line(&self, line: usize) -> &'t str {
+        let start = self.starts.get(line - 1).map_or(self.text.len(), |&start| start as usize);
+        let end = self.starts.get(line).map_or(self.text.len(), |&start| start as usize);
+        self.text[start..end].trim_end_matches(['\n', '\r'])
+    }
+}
+
+/// Where the bytes of a decoded text (a YAML scalar without its quotes and indentation) stand in the file.
+#[derive(Clone, Debug)]
+pub enum SourceMap {
+    /// The text is a slice of the file that begins here: plain scalars, bodies, quoted scalars without escapes.
+    Slice(u32),
+    /// Each piece of the text that begins at `.0` is a slice of the file that begins at `.1`; sorted: block scalars.
+    Pieces(Vec<(u32, u32)>),
+    /// The text was rewritten by escapes or folding: every part of it stands at the whole scalar.
+    Whole(Span),
+}
+
+impl SourceMap {
+    /// The place of `range` of the decoded text.
+    pub fn span(&self, range: std::ops::Range<usize>) -> Span {
+        match self {
+            Self::Slice(start) => Span::new(*start as usize + range.start, *start as usize + range.end),
+            Self::Pieces(pieces) => Span::new(locate(pieces, range.start), locate(pieces, range.end.max(1) - 1) + 1),
+            Self::Whole(span) => *span,
+        }
+    }
+}
+
+/// Where the decoded byte `at` stands in the file.
+fn locate(pieces: &[(u32, u32)], at: usize) -> usize {
+    let before = pieces.partition_point(|&(decoded, _)| decoded as usize <= at);
+    let (decoded, file) = pieces[before.max(1) - 1];
+    file as usize + at - decoded as usize
+}

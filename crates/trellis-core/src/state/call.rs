@@ -1,0 +1,163 @@
+//! A call as it is kept in the state: interpolated once, repeated byte for byte (language 7.1, 7.2).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::{CallId, IdempotencyKey, NodeId},
+    syntax::node::Retry,
+    template::SecretUse,
+    value::{Mapping, Value},
+};
+
+/// An interpolated call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PendingCall {
+    /// This attempt.
+    pub id: CallId,
+    /// The tool, or `graph`, `parallel`, `each`.
+    pub name: Arc<str>,
+    /// What the call is for.
+    pub role: CallRole,
+    /// The node whose call it is.
+    pub node: NodeId,
+    /// The arguments; places for secrets are empty here and listed in `secrets`.
+    pub args: Mapping,
+    /// Where secrets belong in `args`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretUse>,
+    /// The same for every attempt.
+    pub idempotency_key: IdempotencyKey,
+    /// This attempt, from 1.
+    pub attempt: u32,
+    /// Milliseconds the host waits before it calls.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub delay: u64,
+    /// Milliseconds the call may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+    /// A person must be asked first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<Approval>,
+    /// The policy of an undo, which has no ways of its own to carry it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryRecord>,
+    /// Travels with the action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// What stands behind a name that is no tool.
+    #[serde(default, skip_serializing_if = "CallKind::is_tool")]
+    pub kind: CallKind,
+}
+
+/// What a call is for; part of its ids (language 7.8).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallRole {
+    /// The node's `do`.
+    Do,
+    /// The undo of an effect, by its number from 1.
+    Undo(u32),
+    /// The graph's `before_each`.
+    BeforeEach,
+}
+
+/// What stands behind a call (language 5.4, 5.5).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallKind {
+    /// A tool.
+    #[default]
+    Tool,
+    /// A child session that begins at this node.
+    Graph(NodeId),
+    /// Calls side by side.
+    Parallel {
+        /// By branch.
+        branches: BTreeMap<Arc<str>, PendingCall>,
+        /// Whether one success is enough.
+        any: bool,
+        /// Whether errors become entries of the result.
+        collect: bool,
+        /// How many run at once.
+        limit: Option<u32>,
+    },
+    /// One call per item.
+    Each {
+        /// The items.
+        items: Value,
+        /// The names that items may call.
+        offered: Vec<Arc<str>>,
+        /// Whether errors become entries of the result.
+        collect: bool,
+        /// How many run at once.
+        limit: Option<u32>,
+    },
+}
+
+impl CallKind {
+    /// Whether it is a plain tool.
+    pub fn is_tool(&self) -> bool {
+        matches!(self, Self::Tool)
+    }
+}
+
+/// An approval that a call needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The question; nothing means that the call itself is shown.
+    pub ask: Option<Arc<str>>,
+    /// Milliseconds until it expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+}
+
+/// A retry policy as the state keeps it, durations in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RetryRecord {
+    /// Attempts in all.
+    pub max: u32,
+    /// First delay.
+    pub base: u64,
+    /// Factor.
+    pub factor: f64,
+    /// Longest delay.
+    pub cap: u64,
+    /// Retries results of kind `error`.
+    pub on_error: bool,
+    /// Retries results of kind `timeout`.
+    pub on_timeout: bool,
+}
+
+impl std::convert::From<&Retry> for RetryRecord {
+    fn from(retry: &Retry) -> Self {
+        let millis = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            max: retry.max,
+            base: millis(retry.base),
+            factor: retry.factor,
+            cap: millis(retry.cap),
+            on_error: retry.on_error,
+            on_timeout: retry.on_timeout,
+        }
+    }
+}
+
+/// A call that the session left without taking its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abandoned {
+    /// The attempt that was left.
+    pub id: CallId,
+    /// Its key.
+    pub key: IdempotencyKey,
+    /// The node whose call it was.
+    pub node: NodeId,
+    /// The tool.
+    pub tool: Arc<str>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(delay: &u64) -> bool {
+    *delay == 0
+}

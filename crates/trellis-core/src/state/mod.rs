@@ -1,0 +1,175 @@
+//! Where one session is: the one persisted format (design §6).
+//!
+//! **Invariant:** a state names nodes, never indexes, so that it outlives a recompile; cloning it is cheap at any size.
+
+mod call;
+
+use std::sync::Arc;
+
+pub use call::{Abandoned, Approval, CallKind, CallRole, PendingCall};
+use rpds::RedBlackTreeMapSync;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    context::Context,
+    id::{IdempotencyKey, NodeId, SessionId},
+    value::Value,
+};
+
+/// The version that this build writes and reads.
+pub const VERSION: u32 = 1;
+
+/// Where one session is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The session.
+    pub session_id: SessionId,
+    /// The program that wrote it; information only.
+    pub program: Arc<str>,
+    /// The node it stands at, or is about to enter while `before_each` is pending.
+    pub current_node_id: NodeId,
+    /// What it waits for.
+    pub status: Status,
+    /// The call that was yielded and has no accepted result yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending_tool_call: Option<Arc<PendingCall>>,
+    /// Attempts at this point, from 1; counted invalid inputs are attempts too.
+    pub attempt: u32,
+    /// The session's mapping.
+    pub context: Context,
+    /// What the engine keeps of `sys`.
+    pub system_context: System,
+    /// The locale, for `messages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<Arc<str>>,
+    /// Accepted moves so far.
+    pub step: u64,
+    /// The step that entered the current point: ids derive from it (language 7.8).
+    pub entered: u64,
+    /// Entries, of nodes with `max_visits` only.
+    #[serde(default, skip_serializing_if = "RedBlackTreeMapSync::is_empty", with = "visits")]
+    pub visits: RedBlackTreeMapSync<NodeId, u32>,
+    /// What a rollback would undo, oldest first, and the irreversible effects that were passed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Arc<Effect>>,
+    /// Calls that a timeout, retry or signal left: a late result is known by them (language 7.6).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abandoned: Vec<Arc<Abandoned>>,
+    /// Whether this session was rolled back: a terminal then ends `rolled_back` unless it says otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rolled_back: bool,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Arc<Ended>>,
+}
+
+/// What a session waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nothing: the host passes on.
+    Active,
+    /// An input.
+    WaitingForInput,
+    /// A result.
+    WaitingForTool,
+    /// The result of an undo.
+    RollingBack,
+    /// It has ended.
+    Terminated,
+}
+
+/// What the engine keeps of `sys` (language 4.2); `sys.session`, `sys.node`, `sys.step` and `sys.visits` follow from the state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct System {
+    /// `sys.ans`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ans: Option<Value>,
+    /// `sys.error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Value>,
+    /// `sys.rollback`: `{failed: [{tool, node, message}], irreversible: [{tool, node}]}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<Value>,
+}
+
+/// A success that matters to a rollback (language 7.7).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// The node whose call succeeded.
+    pub node: NodeId,
+    /// The tool.
+    pub tool: Arc<str>,
+    /// The call's key: one effect per key.
+    pub key: IdempotencyKey,
+    /// The undo, interpolated when the call succeeded; nothing for an irreversible effect.
+    pub undo: Option<Arc<PendingCall>>,
+}
+
+/// How a session ended (language 7.3, 7.9).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// `finished`, `failed`, `denied` or `rolled_back`.
+    pub reason: EndReason,
+    /// Which failure, such as `no-match`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Arc<str>>,
+    /// The node where it ended.
+    pub node: NodeId,
+    /// What went wrong, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Arc<str>>,
+    /// The terminal's `output`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+    /// What was and was not undone, if anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<Value>,
+}
+
+/// The four ends; only `finished` is success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// Success.
+    Finished,
+    /// Failure.
+    Failed,
+    /// A call was denied and nothing handled it.
+    Denied,
+    /// Everything was unwound.
+    RolledBack,
+}
+
+impl EndReason {
+    /// As it is written everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::RolledBack => "rolled_back",
+        }
+    }
+}
+
+mod visits {
+    //! Visit counts as a JSON object.
+
+    use std::collections::BTreeMap;
+
+    use rpds::RedBlackTreeMapSync;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::id::NodeId;
+
+    pub(super) fn serialize<S: Serializer>(visits: &RedBlackTreeMapSync<NodeId, u32>, serializer: S) -> Result<S::Ok, S::Error> {
+        visits.iter().collect::<BTreeMap<_, _>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RedBlackTreeMapSync<NodeId, u32>, D::Error> {
+        Ok(BTreeMap::<NodeId, u32>::deserialize(deserializer)?.into_iter().collect())
+    }
+}

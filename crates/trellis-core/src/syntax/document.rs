@@ -1,0 +1,92 @@
+//! One parsed file.
+
+use std::sync::Arc;
+
+use super::{
+    node::{NodeSyntax, ToolRef},
+    project::ProjectSyntax,
+};
+use crate::{
+    diagnostic::{Diagnostic, FilePath},
+    span::Spanned,
+    template::Dialect,
+};
+
+/// One file as a loader hands it over.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its path below the graph's root, with `/`.
+    pub path: FilePath,
+    /// Its bytes, as they are.
+    pub bytes: Bytes,
+}
+
+/// What a loader could read of a file.
+#[derive(Clone, Debug)]
+pub enum Bytes {
+    /// All of it.
+    Read(Arc<[u8]>),
+    /// Nothing, because it is larger than `limit`; `size` is its size.
+    TooLarge {
+        /// Bytes of the file.
+        size: u64,
+        /// The bound.
+        limit: u64,
+    },
+}
+
+impl Source {
+    /// A file that was read.
+    pub fn new(path: impl Into<FilePath>, bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self { path: path.into(), bytes: Bytes::Read(bytes.into()) }
+    }
+
+    /// A file of the given text.
+    pub fn text(path: impl Into<FilePath>, text: &str) -> Self {
+        Self::new(path, text.as_bytes())
+    }
+}
+
+/// One parsed file: what its author wrote, and every mistake in it.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Its path below the graph's root.
+    pub path: FilePath,
+    /// Its text; empty for a file that is no text, or too large.
+    pub text: Arc<str>,
+    /// What it holds.
+    pub content: Content,
+    /// What is wrong with it, in order of place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What a file holds (language 1.1, 1.2).
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// One node. A Markdown file without frontmatter is one too (`has_matter` is false): whether it is a page is decided when the graph is compiled.
+    Node(Box<NodeSyntax>),
+    /// `nodes:`, a graph in one file; each node has its `id`.
+    Nodes(Vec<NodeSyntax>, Box<ProjectSyntax>),
+    /// `tools:` and nothing else.
+    Library(Vec<ToolRef>),
+    /// `trellis.yaml` or `tools.yaml`.
+    Project(Box<ProjectSyntax>),
+    /// A file that could not be understood at all; its diagnostics say why. It still claims its id, so that targets to it are not reported too.
+    Broken,
+}
+
+impl Document {
+    /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names.
+    pub fn parse(source: &Source, dialect: Dialect) -> Self {
+        let _ = (source, dialect);
+        todo!()
+    }
+
+    /// The dialect that a `trellis.yaml` names, if it names one.
+    pub fn dialect(&self) -> Option<Spanned<Dialect>> {
+        match &self.content {
+            Content::Project(project) | Content::Nodes(_, project) => project.templates.clone(),
+            _ => None,
+        }
+    }
+}

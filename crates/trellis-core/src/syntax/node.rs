@@ -1,0 +1,371 @@
+//! A node as written: every key of language §2 and §5 decoded, each value with its place. Nothing is resolved yet.
+
+use std::{sync::Arc, time::Duration};
+
+use super::condition::Condition;
+use crate::{
+    id::{NodeId, SignalName},
+    path::KeyPath,
+    span::{Span, Spanned},
+    template::{Shape, Template},
+    value::{Key, Value},
+};
+
+/// One node as its author wrote it.
+#[derive(Clone, Debug, Default)]
+pub struct NodeSyntax {
+    /// `id:` restating or replacing the path's id, or the key under `nodes:`.
+    pub id: Option<Spanned<NodeId>>,
+    /// `was:`, ids that sessions may still hold.
+    pub was: Vec<Spanned<NodeId>>,
+    /// The node as a whole: its frontmatter, or its mapping; empty at 0 for a file without any.
+    pub span: Span,
+    /// Whether there was any frontmatter or mapping: a Markdown file without one may be a page (language 1.2).
+    pub has_matter: bool,
+    /// `type:`.
+    pub kind: Option<Spanned<NodeKind>>,
+    /// The body, or `content`/`text`/`message`; blank counts as none.
+    pub content: Option<Spanned<Template>>,
+    /// `messages:`.
+    pub messages: Vec<MessageSyntax>,
+    /// `input_type:`.
+    pub input_type: Option<Spanned<InputType>>,
+    /// `options:` or `input_options:`; the span is the whole list.
+    pub options: Option<Spanned<Vec<OptionSyntax>>>,
+    /// `input_default:`.
+    pub input_default: Option<Spanned<Value>>,
+    /// `input_schema:`, a JSON Schema as written.
+    pub input_schema: Option<Spanned<Value>>,
+    /// `on_invalid:`.
+    pub on_invalid: Option<Spanned<OnInvalidSyntax>>,
+    /// `wait:`; `wait: false` is absent.
+    pub wait: Option<Spanned<Wait>>,
+    /// `timeout:`, of listening, or of the node's call.
+    pub timeout: Option<Spanned<Duration>>,
+    /// `metadata:`, a mapping.
+    pub metadata: Option<Spanned<Shape>>,
+    /// `do:` (or `tool_call:`).
+    pub call: Option<CallSyntax>,
+    /// `undo:`.
+    pub undo: Option<CallSyntax>,
+    /// `retry:` of the node's call.
+    pub retry: Option<Spanned<Retry>>,
+    /// `tools:`.
+    pub tools: Vec<ToolRef>,
+    /// `save_to:`.
+    pub save_to: Option<Spanned<KeyPath>>,
+    /// `set:`, in file order.
+    pub set: Vec<AssignSyntax>,
+    /// `append:`, in file order.
+    pub append: Vec<AssignSyntax>,
+    /// `required_context:`.
+    pub required_context: Vec<Spanned<KeyPath>>,
+    /// `default_context:`.
+    pub default_context: Vec<AssignSyntax>,
+    /// `context_schema:`, key to JSON Schema (short type names are already written out as schemas).
+    pub context_schema: Vec<(Spanned<Key>, Spanned<Value>)>,
+    /// `assert:`.
+    pub asserts: Vec<Spanned<Condition>>,
+    /// `to:` or `jump_to:` of the node itself.
+    pub to: Option<TargetSyntax>,
+    /// `transitions:`, in order.
+    pub transitions: Vec<TransitionSyntax>,
+    /// `on_error:`.
+    pub on_error: Option<TargetSyntax>,
+    /// `on_denied:`.
+    pub on_denied: Option<TargetSyntax>,
+    /// `on_timeout:`, `on_interrupt:` and `on_signal:` alike, in file order; a signal named twice was already reported.
+    pub on_signal: Vec<(Spanned<SignalName>, TargetSyntax)>,
+    /// `max_visits:`.
+    pub max_visits: Option<Spanned<u32>>,
+    /// `on_max_visits:`.
+    pub on_max_visits: Option<TargetSyntax>,
+    /// `output:`.
+    pub output: Option<Spanned<Shape>>,
+    /// `end:`.
+    pub end: Option<Spanned<EndSyntax>>,
+    /// Graph-wide keys standing here; legal in the entry node only (language §1, `misplaced-key` elsewhere).
+    pub defaults: DefaultsSyntax,
+    /// Relative links to `.md` files in a Markdown body: the destination as written (without fragment) and its place.
+    pub links: Vec<Spanned<Arc<str>>>,
+    /// Where each top-level key stands, in file order, under its canonical name: for findings about a key's presence.
+    pub keys: Vec<(&'static str, Span)>,
+}
+
+impl NodeSyntax {
+    /// Where a top-level key stands, if it is there.
+    pub fn key(&self, name: &str) -> Option<Span> {
+        self.keys.iter().find(|(key, _)| *key == name).map(|(_, span)| *span)
+    }
+}
+
+/// `type:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// `question`: makes the node listen.
+    Question,
+    /// `prompt`: the same.
+    Prompt,
+    /// `tool`: asserts `do`.
+    Tool,
+    /// `text`: asserts that there is no `do`.
+    Text,
+    /// `format`: the same.
+    Format,
+    /// `start`: the same.
+    Start,
+}
+
+/// `input_type:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputType {
+    /// Any text.
+    Text,
+    /// `yes` or `no`.
+    Confirm,
+    /// One of the options.
+    Choice,
+    /// An integer.
+    Int,
+    /// A decimal.
+    Float,
+    /// Any JSON value.
+    Json,
+    /// Text that is not shown, logged or kept in `sys.ans`.
+    Secret,
+}
+
+/// One entry of `options:`.
+#[derive(Clone, Debug)]
+pub struct OptionSyntax {
+    /// The whole entry.
+    pub span: Span,
+    /// The identity: `value`, else the text.
+    pub value: Spanned<Value>,
+    /// What is shown; literal (language 6.4).
+    pub text: Spanned<Arc<str>>,
+    /// Where it leads.
+    pub target: Option<TargetSyntax>,
+}
+
+/// One locale of `messages:`.
+#[derive(Clone, Debug)]
+pub struct MessageSyntax {
+    /// The locale's name, such as `pt` or `pt-BR`.
+    pub locale: Spanned<Arc<str>>,
+    /// The text in that locale.
+    pub content: Option<Spanned<Template>>,
+    /// Option value to text.
+    pub options: Vec<(Spanned<Key>, Spanned<Arc<str>>)>,
+}
+
+/// `on_invalid:`.
+#[derive(Clone, Debug)]
+pub struct OnInvalidSyntax {
+    /// What to say.
+    pub text: Option<Spanned<Template>>,
+    /// How many invalid inputs are taken.
+    pub max: Option<Spanned<u32>>,
+    /// Where the last of them leads.
+    pub to: Option<TargetSyntax>,
+}
+
+/// `wait:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// `true`: any input goes on.
+    Input,
+    /// A duration: sleep, then go on.
+    Sleep(Duration),
+}
+
+/// `end:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndSyntax {
+    /// Ending here is success.
+    Finished,
+    /// Ending here is failure.
+    Failed,
+}
+
+/// One `key: value` of `set`, `append` or `default_context`.
+#[derive(Clone, Debug)]
+pub struct AssignSyntax {
+    /// What is written.
+    pub key: Spanned<KeyPath>,
+    /// What is put there.
+    pub value: Spanned<Shape>,
+}
+
+/// A target as written.
+#[derive(Clone, Debug)]
+pub struct TargetSyntax {
+    /// `to`, `jump_to`, `on_error` …: the key that holds it.
+    pub key: Spanned<&'static str>,
+    /// The name written.
+    pub name: Spanned<Arc<str>>,
+    /// Whether it looks at the root first (`jump_to`, language 1.5).
+    pub jump: bool,
+}
+
+/// One entry of `transitions:`.
+#[derive(Clone, Debug)]
+pub struct TransitionSyntax {
+    /// The whole entry.
+    pub span: Span,
+    /// `condition:`; without one the transition is unconditional.
+    pub condition: Option<Spanned<Condition>>,
+    /// Where it leads; a missing one was already reported.
+    pub target: Option<TargetSyntax>,
+    /// `text:`, a note for readers of the graph.
+    pub text: Option<Spanned<Arc<str>>>,
+}
+
+/// Graph-wide keys (language §1, `trellis.yaml`).
+#[derive(Clone, Debug, Default)]
+pub struct DefaultsSyntax {
+    /// `on_error:`; in `trellis.yaml` only.
+    pub on_error: Option<TargetSyntax>,
+    /// `retry:`; in `trellis.yaml` only.
+    pub retry: Option<Spanned<Retry>>,
+    /// `on_signal_default:`: by signal, `None` for a bare target that takes any signal.
+    pub on_signal_default: Vec<(Option<Spanned<SignalName>>, TargetSyntax)>,
+    /// `before_each:`.
+    pub before_each: Option<CallSyntax>,
+    /// `on_rolled_back:`.
+    pub on_rolled_back: Option<TargetSyntax>,
+}
+
+/// A call as written (language §5).
+#[derive(Clone, Debug)]
+pub struct CallSyntax {
+    /// The key that holds it (`do`, `undo`, `before_each`, a branch's name).
+    pub key: Span,
+    /// The whole value.
+    pub span: Span,
+    /// What is called.
+    pub callee: CalleeSyntax,
+    /// `args:`, a mapping.
+    pub args: Option<Spanned<Shape>>,
+    /// `body:`, the argument that takes this node's body.
+    pub body: Option<Spanned<Key>>,
+    /// `timeout:`.
+    pub timeout: Option<Spanned<Duration>>,
+    /// `retry:`.
+    pub retry: Option<Spanned<Retry>>,
+    /// `approve:`.
+    pub approve: Option<Spanned<ApproveSyntax>>,
+    /// `effect:`.
+    pub effect: Option<Spanned<Effect>>,
+    /// `returns:`, a JSON Schema as written.
+    pub returns: Option<Spanned<Value>>,
+    /// `save_to:` inside the call.
+    pub save_to: Option<Spanned<KeyPath>>,
+    /// `metadata:`.
+    pub metadata: Option<Spanned<Shape>>,
+}
+
+/// What a call calls.
+#[derive(Clone, Debug)]
+pub enum CalleeSyntax {
+    /// `name:`, or a bare name.
+    Tool(Spanned<Arc<str>>),
+    /// `graph:` (language 5.4).
+    Graph(TargetSyntax),
+    /// `parallel:` (language 5.5), branches in file order.
+    Parallel(Vec<(Spanned<Key>, CallSyntax)>, CompositeSyntax),
+    /// `each:` (language 5.5), the path of the list.
+    Each(Spanned<KeyPath>, CompositeSyntax),
+}
+
+/// What `parallel` and `each` share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompositeSyntax {
+    /// `join: any`; `all` without it.
+    pub any: bool,
+    /// `on_error:`; each form has its own default.
+    pub on_error: Option<OnBranchError>,
+    /// `limit:`, how many run at once.
+    pub limit: Option<u32>,
+}
+
+/// `on_error:` of a composite call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnBranchError {
+    /// A branch's error is the node's.
+    Fail,
+    /// Errors become entries of the result.
+    Collect,
+}
+
+/// `approve:`; `approve: true` and a bare text are short forms.
+#[derive(Clone, Debug)]
+pub struct ApproveSyntax {
+    /// The question.
+    pub ask: Option<Spanned<Template>>,
+    /// How long the approval may take, from when it was asked.
+    pub expires: Option<Spanned<Duration>>,
+}
+
+/// `effect:` (language §5), weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Nothing to undo.
+    None,
+    /// Can be undone.
+    Undoable,
+    /// Cannot be undone.
+    Irreversible,
+}
+
+/// `retry:` with its defaults filled in (language 7.4).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retry {
+    /// Attempts in all, the first included; at least 1.
+    pub max: u32,
+    /// The first delay.
+    pub base: Duration,
+    /// What each delay is multiplied by; at least 1.
+    pub factor: f64,
+    /// The longest delay.
+    pub cap: Duration,
+    /// Whether results of kind `error` are retried.
+    pub on_error: bool,
+    /// Whether results of kind `timeout` are retried.
+    pub on_timeout: bool,
+}
+
+/// One entry of `tools:`.
+#[derive(Clone, Debug)]
+pub enum ToolRef {
+    /// A definition in place.
+    Inline(ToolSyntax),
+    /// The name of a bound tool.
+    Name(Spanned<Arc<str>>),
+    /// A library: anything with `/` or an extension (language 1.7).
+    Library(Spanned<Arc<str>>),
+}
+
+/// A tool's contract as written.
+#[derive(Clone, Debug)]
+pub struct ToolSyntax {
+    /// The whole definition.
+    pub span: Span,
+    /// `name:`; nothing was reported yet when it is missing (`nameless-tool`).
+    pub name: Option<Spanned<Arc<str>>>,
+    /// `description:`.
+    pub description: Option<Arc<str>>,
+    /// `parameters:`, a JSON Schema as written.
+    pub parameters: Option<Spanned<Value>>,
+    /// `returns:`, a JSON Schema as written (also `output_schema`).
+    pub returns: Option<Spanned<Value>>,
+    /// `effect:`.
+    pub effect: Option<Spanned<Effect>>,
+    /// `timeout:`.
+    pub timeout: Option<Spanned<Duration>>,
+    /// `retry:`.
+    pub retry: Option<Spanned<Retry>>,
+}

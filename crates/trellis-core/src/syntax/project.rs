@@ -1,0 +1,90 @@
+//! `trellis.yaml` and `tools.yaml` as written (language §1).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::node::{DefaultsSyntax, ToolSyntax};
+use crate::{
+    diagnostic::{Code, Severity},
+    path::KeyPath,
+    span::{Span, Spanned},
+    template::Dialect,
+    value::{Key, Mapping, Value},
+};
+
+/// A project file.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectSyntax {
+    /// `name:`.
+    pub name: Option<Spanned<Arc<str>>>,
+    /// `templates:`.
+    pub templates: Option<Spanned<Dialect>>,
+    /// `inputs:`, a JSON Schema as written.
+    pub inputs: Option<Spanned<Value>>,
+    /// `context:`, key to JSON Schema (short type names written out).
+    pub context: Vec<(Spanned<Key>, Spanned<Value>)>,
+    /// `predicates:`.
+    pub predicates: Vec<PredicateSyntax>,
+    /// `bindings:`, or the tools of `tools.yaml`.
+    pub bindings: Vec<BindingSyntax>,
+    /// `limits:`.
+    pub limits: LimitsSyntax,
+    /// `redact:`.
+    pub redact: Vec<Spanned<KeyPath>>,
+    /// `locale:`, the context key that holds it.
+    pub locale: Option<Spanned<Key>>,
+    /// `severity:`, by code; `None` switches a code off.
+    pub severity: Vec<(Spanned<Code>, Option<Severity>)>,
+    /// The graph-wide defaults.
+    pub defaults: DefaultsSyntax,
+}
+
+/// A declared predicate (language 6.2).
+#[derive(Clone, Debug)]
+pub struct PredicateSyntax {
+    /// Its name.
+    pub name: Spanned<Arc<str>>,
+    /// Who answers it.
+    pub answer: PredicateAnswer,
+}
+
+/// Who answers a predicate.
+#[derive(Clone, Debug)]
+pub enum PredicateAnswer {
+    /// The host; `needs` are keys that must be set when it is asked.
+    Host {
+        /// `needs:`.
+        needs: Vec<Spanned<KeyPath>>,
+    },
+    /// The core, by a JSON Schema over the context.
+    Schema(Spanned<Value>),
+    /// A bound tool that answers with a boolean.
+    Binding(Spanned<Arc<str>>),
+}
+
+/// A bound tool: its contract, and how a host carries it out.
+#[derive(Clone, Debug)]
+pub struct BindingSyntax {
+    /// The contract; the name is always there.
+    pub tool: ToolSyntax,
+    /// What the host reads (`process`, `http`, `mcp`, `model`, `function`, `env`, `cwd`, …): the keys that are not the contract's.
+    pub config: Mapping,
+    /// Where each value of `config` stands, by its path (`process.0`, `env.TOKEN`).
+    pub spans: BTreeMap<String, Span>,
+}
+
+/// `limits:` as written; nothing where the default holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitsSyntax {
+    /// Bytes of one input.
+    pub input: Option<u64>,
+    /// Bytes of one rendered template.
+    pub template_output: Option<u64>,
+    /// Instructions of one rendered template.
+    pub template_fuel: Option<u64>,
+    /// Steps through nodes that do not stop, in a row.
+    pub pass_through: Option<u64>,
+    /// Bytes of one tool output.
+    pub tool_output: Option<u64>,
+    /// Calls with `undo` that are remembered at once.
+    pub effects: Option<u64>,
+}
