@@ -96,11 +96,8 @@ impl Facts {
     fn mapping(&self) -> Mapping {
         let kept = [("ans", &self.kept.ans), ("error", &self.kept.error), ("rollback", &self.kept.rollback)];
         let kept = kept.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)));
-        let own = [
-            ("session", Value::Text(self.session.shared())),
-            ("node", Value::Text(self.node.shared())),
-            ("step", Value::from(self.step)),
-        ];
+        let own =
+            [("session", Value::Text(self.session.shared())), ("node", Value::Text(self.node.shared())), ("step", Value::from(self.step))];
         let visits = self.visits.map(|visits| ("visits", Value::from(visits)));
         own.into_iter().chain(visits).chain(kept).collect()
     }
