@@ -129,7 +129,7 @@ impl<'d> Tools<'d> {
 
     /// Walks library references depth first; a library met while it is being resolved closes a cycle (language 5.2).
     fn find_cycle(&self, index: u32, owner: &[u32], open: &mut Vec<u32>, done: &mut FxHashSet<u32>, found: &mut Vec<Diagnostic>) {
-        if open.len() >= DEPTH || done.contains(&index) {
+        if done.contains(&index) {
             return;
         }
         open.push(index);
@@ -152,7 +152,12 @@ impl<'d> Tools<'d> {
                 );
                 continue;
             }
-            self.find_cycle(next, owner, open, done, found);
+            if open.len() < DEPTH {
+                self.find_cycle(next, owner, open, done, found);
+            } else if !done.contains(&next) {
+                let message = format!("libraries are nested more than {DEPTH} deep");
+                found.push(Diagnostic::new(Code::ToolCycle, &document.path, written.span, message).help("refer to the inner libraries directly"));
+            }
         }
         open.pop();
         done.insert(index);
