@@ -66,20 +66,29 @@ pub(super) fn read(listen: &Listen, localised: Option<&Localised>, given: Given)
     if let Some(default) = listen.default.as_ref().filter(|_| given.is_blank()) {
         return Taken::Answer(default.clone());
     }
-    let read = match listen.kind {
-        None => Ok(undeclared(given)),
-        Some(InputType::Json) => json(given),
-        Some(kind) => match given {
-            Given::Nothing => typed(kind, listen, localised, ""),
-            Given::Text(text) => typed(kind, listen, localised, clean(&text).trim()),
-            Given::Value(Value::Text(text)) => typed(kind, listen, localised, clean(&text).trim()),
-            Given::Value(value) => from_value(kind, listen, localised, value),
-        },
-    };
-    match read.and_then(|value| fitting(listen, value)) {
+    match normalised(listen, localised, given) {
         Ok(value) => Taken::Answer(value),
         Err(problem) => Taken::Invalid(problem),
     }
+}
+
+/// What a listening node makes of a value, or why it is no input of it: for `input_default`, which must itself be valid.
+pub(crate) fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
+    normalised(listen, None, Given::Value(value.clone()))
+}
+
+fn normalised(listen: &Listen, localised: Option<&Localised>, given: Given) -> Result<Value, String> {
+    let value = match listen.kind {
+        None => undeclared(given),
+        Some(InputType::Json) => json(given)?,
+        Some(kind) => match given {
+            Given::Nothing => typed(kind, listen, localised, "")?,
+            Given::Text(text) => typed(kind, listen, localised, clean(&text).trim())?,
+            Given::Value(Value::Text(text)) => typed(kind, listen, localised, clean(&text).trim())?,
+            Given::Value(value) => from_value(kind, listen, localised, value)?,
+        },
+    };
+    fitting(listen, value)
 }
 
 /// Any input, as it came.

@@ -21,6 +21,7 @@ mod start;
 mod step;
 mod write;
 
+pub(crate) use input::accept;
 pub use io::{
     Adopted, Answers, Blocker, Call, Divergence, EndView, Event, Expected, Input, MissingPredicate, Moment, Moved, NavigateError, Next,
     OptionView, Predicates, RenderError, Request, RequestType, Start, StartError, Step, ToolError, ToolErrorKind, ToolOutcome, ToolResult,
