@@ -1,1 +1,3 @@
-//! stub
+//! What the tests across crates share: the harness of the Markdown suite.
+
+pub mod harness;

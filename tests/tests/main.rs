@@ -1,0 +1,3 @@
+//! The one integration-test binary: suite, docs, graphs, properties, bounds and house rules.
+
+mod suite;
