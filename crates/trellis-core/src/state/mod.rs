@@ -3,21 +3,26 @@
 //! **Invariant:** a state names nodes, never indexes, so that it outlives a recompile; cloning it is cheap at any size.
 
 mod call;
+mod effects;
 
 use std::sync::Arc;
 
-pub use call::{Abandoned, Approval, CallKind, CallRole, PendingCall};
+pub use call::{Abandoned, Approval, CallKind, CallRole, PendingCall, RetryRecord};
+pub use effects::Effects;
 use rpds::RedBlackTreeMapSync;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     context::Context,
-    id::{IdempotencyKey, NodeId, SessionId},
+    id::{CallId, IdempotencyKey, NodeId, SessionId},
     value::Value,
 };
 
 /// The version that this build writes and reads.
 pub const VERSION: u32 = 1;
+
+/// How many abandoned calls a state remembers.
+pub const ABANDONED: usize = 64;
 
 /// Where one session is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,12 +56,15 @@ pub struct State {
     /// Entries, of nodes with `max_visits` only.
     #[serde(default, skip_serializing_if = "RedBlackTreeMapSync::is_empty", with = "visits")]
     pub visits: RedBlackTreeMapSync<NodeId, u32>,
-    /// What a rollback would undo, oldest first, and the irreversible effects that were passed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub effects: Vec<Arc<Effect>>,
-    /// Calls that a timeout, retry or signal left: a late result is known by them (language 7.6).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub abandoned: Vec<Arc<Abandoned>>,
+    /// What a rollback would undo, and the irreversible effects that were passed.
+    #[serde(default, skip_serializing_if = "Effects::is_empty")]
+    pub effects: Effects,
+    /// Calls that a timeout, retry or signal left, the newest [`ABANDONED`] of them: a late result is known by them (language 7.6).
+    #[serde(default, skip_serializing_if = "no_abandoned")]
+    pub abandoned: Arc<Vec<Abandoned>>,
+    /// The last call whose result was accepted: sent twice, it is refused as settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<CallId>,
     /// Whether this session was rolled back: a terminal then ends `rolled_back` unless it says otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rolled_back: bool,
@@ -153,6 +161,11 @@ impl EndReason {
             Self::RolledBack => "rolled_back",
         }
     }
+}
+
+#[expect(clippy::ptr_arg, reason = "serde hands over a reference")]
+fn no_abandoned(abandoned: &Arc<Vec<Abandoned>>) -> bool {
+    abandoned.is_empty()
 }
 
 mod visits {
