@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// What PATH means where it is not given, for help texts.
-pub(crate) const DEFAULT_PATH: &str = "The folder or file of a graph, or a folder of graphs [default: `graphs`, or else the current folder]";
+pub(crate) const DEFAULT_PATH: &str =
+    "The folder or file of a graph, or a folder of graphs [default: `graphs`, or else the current folder]";
 
 /// A graph that can be opened.
 #[derive(Clone, Debug)]
@@ -92,6 +93,11 @@ impl Opened {
         self.project.problems().is_empty()
     }
 
+    /// The folder that relative paths in its project files begin at.
+    pub(crate) fn folder(&self) -> &Path {
+        self.project.root().unwrap_or(Path::new("."))
+    }
+
     /// What was found, ready to be shown.
     pub(crate) fn into_checked(self) -> Checked {
         Checked {
@@ -121,7 +127,9 @@ mod tests {
 
     #[test]
     fn paths_are_shown_as_the_user_can_type_them() {
-        for (folder, shown) in [(".", ""), ("", ""), ("./", ""), ("graphs", "graphs/"), ("./a/b/", "a/b/"), ("/", "/"), ("/tmp/x", "/tmp/x/")] {
+        for (folder, shown) in
+            [(".", ""), ("", ""), ("./", ""), ("graphs", "graphs/"), ("./a/b/", "a/b/"), ("/", "/"), ("/tmp/x", "/tmp/x/")]
+        {
             assert_eq!(slashed(Path::new(folder)), shown, "{folder:?}");
         }
     }
