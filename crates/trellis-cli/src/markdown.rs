@@ -304,7 +304,8 @@ mod tests {
     #[test]
     fn blocks_are_told_apart_by_blank_lines_and_margins() {
         let source = "# Title\n\nOne *two* `three`\nfour.\n\n- a\n- b\n  1. c\n  2. d\n\n> said\n\n```yaml\nto: x\n\n  y: 1\n```\nend [here](https://x.y)\n";
-        let expected = "Title\n\nOne two three four.\n\n• a\n• b\n  1. c\n  2. d\n\n│ said\n\n    to: x\n\n      y: 1\n\nend here <https://x.y>\n";
+        let expected =
+            "Title\n\nOne two three four.\n\n• a\n• b\n  1. c\n  2. d\n\n│ said\n\n    to: x\n\n      y: 1\n\nend here <https://x.y>\n";
         assert_eq!(plain(source, 80), expected);
     }
 

@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// What PATH means where it is not given, for help texts.
-pub(crate) const DEFAULT_PATH: &str = "The folder or file of a graph, or a folder of graphs [default: `graphs`, or else the current folder]";
+pub(crate) const DEFAULT_PATH: &str =
+    "The folder or file of a graph, or a folder of graphs [default: `graphs`, or else the current folder]";
 
 /// A graph that can be opened.
 #[derive(Clone, Debug)]
@@ -121,7 +122,9 @@ mod tests {
 
     #[test]
     fn paths_are_shown_as_the_user_can_type_them() {
-        for (folder, shown) in [(".", ""), ("", ""), ("./", ""), ("graphs", "graphs/"), ("./a/b/", "a/b/"), ("/", "/"), ("/tmp/x", "/tmp/x/")] {
+        for (folder, shown) in
+            [(".", ""), ("", ""), ("./", ""), ("graphs", "graphs/"), ("./a/b/", "a/b/"), ("/", "/"), ("/tmp/x", "/tmp/x/")]
+        {
             assert_eq!(slashed(Path::new(folder)), shown, "{folder:?}");
         }
     }

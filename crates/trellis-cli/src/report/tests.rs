@@ -28,11 +28,12 @@ fn at(text: &str, part: &str) -> Span {
 fn a_finding_looks_as_the_design_shows_it() {
     let human = "---\nto: bye\n---\nA person takes over order {{ order_id }}.\n";
     let start = "---\noptions:\n  - text: Talk to a person\n";
-    let found = Diagnostic::new(Code::TypeMismatch, &path("human.md"), at(human, "order_id"), "`order_id` is not set on every way to `human`")
-        .label(&path("human.md"), at(human, "order_id"), "missing when you come this way:")
-        .label(&path("start.md"), at(start, "text"), "option \"Talk to a person\" → human")
-        .label(&path("orders/start.md"), Span::at(0), "sets `order_id`, on other ways")
-        .help("{{ order_id | default(\"–\") }}, or ask for it before `human`");
+    let found =
+        Diagnostic::new(Code::TypeMismatch, &path("human.md"), at(human, "order_id"), "`order_id` is not set on every way to `human`")
+            .label(&path("human.md"), at(human, "order_id"), "missing when you come this way:")
+            .label(&path("start.md"), at(start, "text"), "option \"Talk to a person\" → human")
+            .label(&path("orders/start.md"), Span::at(0), "sets `order_id`, on other ways")
+            .help("{{ order_id | default(\"–\") }}, or ask for it before `human`");
     let text = plain(&[graph(&[("human.md", human), ("start.md", start), ("orders/start.md", "")], vec![found])]);
     let expected = r#"error[type-mismatch]: `order_id` is not set on every way to `human`
   graphs/human.md:4:30
@@ -62,7 +63,8 @@ fn spans_that_do_not_fit_their_file_are_shown_at_its_end() {
     let wild = [Span::new(900, 950), Span::new(0, 9_999_999), Span::new(1, 2), Span { start: u32::MAX, end: 0 }];
     let diagnostics = wild.into_iter().flat_map(|span| {
         let known = Diagnostic::new(Code::YamlSyntax, &path("a.md"), span, "odd").label(&path("a.md"), span, "here");
-        let absent = Diagnostic::new(Code::YamlSyntax, &path("gone.md"), span, "odd").label(&path("a.md"), span, "there").fix("mend", span, "x");
+        let absent =
+            Diagnostic::new(Code::YamlSyntax, &path("gone.md"), span, "odd").label(&path("a.md"), span, "there").fix("mend", span, "x");
         [known, absent]
     });
     let graphs = [graph(&[("a.md", "é\n日本")], diagnostics.collect())];
