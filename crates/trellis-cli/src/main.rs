@@ -4,12 +4,12 @@
 
 mod args;
 mod commands;
+mod context;
 mod markdown;
 mod open;
 mod progress;
 mod report;
 mod terminal;
-mod unbound;
 
 use std::process::ExitCode;
 

@@ -5,7 +5,7 @@
 //! **Invariant:** nothing in the source reaches the terminal as a command: control characters are replaced before a style is added.
 
 use anstyle::{AnsiColor, Style};
-use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
 use crate::report::{display_width, printable};
 
@@ -89,8 +89,14 @@ impl Page {
                 let style = Style::new().bold();
                 self.styles.push(if *level == HeadingLevel::H1 { style.underline() } else { style });
             }
-            Tag::CodeBlock(_) => {
+            Tag::CodeBlock(kind) => {
                 self.begin_block();
+                if let CodeBlockKind::Fenced(info) = kind
+                    && let Some((_, file)) = info.split_once(' ')
+                {
+                    self.piece(file, Style::new().dimmed());
+                    self.end_block();
+                }
                 self.code = true;
                 self.margins.push(Margin::same("    "));
                 self.styles.push(AnsiColor::Cyan.on_default());
@@ -303,9 +309,8 @@ mod tests {
 
     #[test]
     fn blocks_are_told_apart_by_blank_lines_and_margins() {
-        let source = "# Title\n\nOne *two* `three`\nfour.\n\n- a\n- b\n  1. c\n  2. d\n\n> said\n\n```yaml\nto: x\n\n  y: 1\n```\nend [here](https://x.y)\n";
-        let expected =
-            "Title\n\nOne two three four.\n\n• a\n• b\n  1. c\n  2. d\n\n│ said\n\n    to: x\n\n      y: 1\n\nend here <https://x.y>\n";
+        let source = "# Title\n\nOne *two* `three`\nfour.\n\n- a\n- b\n  1. c\n  2. d\n\n> said\n\n```yaml start.yaml\nto: x\n\n  y: 1\n```\nend [here](https://x.y)\n";
+        let expected = "Title\n\nOne two three four.\n\n• a\n• b\n  1. c\n  2. d\n\n│ said\n\nstart.yaml\n    to: x\n\n      y: 1\n\nend here <https://x.y>\n";
         assert_eq!(plain(source, 80), expected);
     }
 

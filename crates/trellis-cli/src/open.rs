@@ -93,6 +93,11 @@ impl Opened {
         self.project.problems().is_empty()
     }
 
+    /// The folder that relative paths in its project files begin at.
+    pub(crate) fn folder(&self) -> &Path {
+        self.project.root().unwrap_or(Path::new("."))
+    }
+
     /// What was found, ready to be shown.
     pub(crate) fn into_checked(self) -> Checked {
         Checked {

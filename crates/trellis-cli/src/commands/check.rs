@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::ValueEnum;
-use trellis_core::Severity;
+use trellis_host::Bindings;
 
 use crate::{
     Exit,
@@ -15,7 +15,6 @@ use crate::{
     progress::Progress,
     report::{self, Checked, Layout, Summary},
     terminal,
-    unbound::unbound_tools,
 };
 
 /// Proves that graphs make sense: every name, target, condition and template, on every way
@@ -87,13 +86,17 @@ impl Check {
 
     fn check(&self, place: &Place) -> anyhow::Result<(Checked, bool)> {
         let opened = place.open()?;
-        let unbound = match &opened.compiled.program {
-            Some(program) if self.host => unbound_tools(program, Severity::Error),
+        let of_host = match &opened.compiled.program {
+            Some(program) if self.host => {
+                let (bindings, mut found) = Bindings::new(program, opened.folder());
+                found.extend(bindings.unbound(program));
+                found
+            }
             _ => Vec::new(),
         };
         let whole = opened.is_whole();
         let mut checked = opened.into_checked();
-        checked.diagnostics.extend(unbound);
+        checked.diagnostics.extend(of_host);
         checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
         Ok((checked, whole))
     }
