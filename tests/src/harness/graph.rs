@@ -87,7 +87,8 @@ pub fn parse(files: &[Source]) -> Vec<Arc<Document>> {
 /// A complaint when the fix of a diagnostic leaves it as it was.
 fn idle_fix(diagnostic: &Diagnostic, files: &[Source]) -> Option<String> {
     let fixed = apply(diagnostic.fix.as_ref()?, files);
-    let same = |other: &&Diagnostic| other.code == diagnostic.code && other.message == diagnostic.message && other.place == diagnostic.place;
+    let same =
+        |other: &&Diagnostic| other.code == diagnostic.code && other.message == diagnostic.message && other.place == diagnostic.place;
     let after = Loaded::new(&fixed);
     let still = after.compiled.diagnostics.iter().find(same)?;
     Some(format!("the fix of `{}` does not mend it", still.message))

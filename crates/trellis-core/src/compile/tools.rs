@@ -156,7 +156,9 @@ impl<'d> Tools<'d> {
                 self.find_cycle(next, owner, open, done, found);
             } else if !done.contains(&next) {
                 let message = format!("libraries are nested more than {DEPTH} deep");
-                found.push(Diagnostic::new(Code::ToolCycle, &document.path, written.span, message).help("refer to the inner libraries directly"));
+                found.push(
+                    Diagnostic::new(Code::ToolCycle, &document.path, written.span, message).help("refer to the inner libraries directly"),
+                );
             }
         }
         open.pop();

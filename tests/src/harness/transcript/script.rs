@@ -62,7 +62,9 @@ fn result(rest: &str) -> Result<Line, String> {
     let rest = &rest[digits..];
     let outcome = match rest.chars().next() {
         Some('!') => ToolOutcome::Error(error(rest[1..].trim())),
-        Some('~') => ToolOutcome::Error(ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new(or(rest[1..].trim(), "took too long")) }),
+        Some('~') => {
+            ToolOutcome::Error(ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new(or(rest[1..].trim(), "took too long")) })
+        }
         Some('x') => ToolOutcome::Denied(Some(rest[1..].trim().to_owned()).filter(|reason| !reason.is_empty())),
         _ => ToolOutcome::Success(json(rest)?),
     };
