@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn a_line_over_the_bound_is_thrown_away_and_the_next_one_is_whole() {
-        assert_eq!(read(b"12345\r\n123456\nok", 5), [Line::Text("12345".into()), Line::TooLong { size: 6, limit: 5 }, Line::Text("ok".into())]);
+        assert_eq!(
+            read(b"12345\r\n123456\nok", 5),
+            [Line::Text("12345".into()), Line::TooLong { size: 6, limit: 5 }, Line::Text("ok".into())]
+        );
         let long = [b"x".repeat(10 << 20), b"\nnext".to_vec()].concat();
         assert_eq!(read(&long, 4096), [Line::TooLong { size: 10 << 20, limit: 4096 }, Line::Text("next".into())]);
     }

@@ -24,12 +24,12 @@ use trellis_core::{
     state::EndReason,
 };
 
+use self::wait::Reply;
 pub use self::{
     console::{Awaited, Command, Console, Farewell, Note},
     json::JsonLines,
     text::TextConsole,
 };
-use self::wait::Reply;
 use crate::{
     binding::Bindings,
     journal::Clock,

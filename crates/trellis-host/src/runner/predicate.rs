@@ -67,12 +67,7 @@ impl<C: Console> Runner<C> {
         })
     }
 
-    async fn find_out(
-        &mut self,
-        engine: &Engine,
-        mut session: Option<&mut Session>,
-        question: Question<'_>,
-    ) -> Result<Answered, RunError> {
+    async fn find_out(&mut self, engine: &Engine, mut session: Option<&mut Session>, question: Question<'_>) -> Result<Answered, RunError> {
         if let Some(call) = bound(engine.inspect(), &question)
             && self.bindings.carries_out(engine.inspect(), &call)
         {
