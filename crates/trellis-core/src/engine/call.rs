@@ -114,10 +114,11 @@ impl Move<'_> {
     }
 
     /// Yields a call.
-    pub(super) fn call(&mut self, pending: PendingCall, status: Status) {
+    pub(super) fn call(&mut self, pending: impl Into<Arc<PendingCall>>, status: Status) {
+        let pending = pending.into();
         self.events.push(Event::Called { id: pending.id.clone(), tool: pending.name.clone() });
         self.state.status = status;
-        self.state.pending_tool_call = Some(Arc::new(pending));
+        self.state.pending_tool_call = Some(pending);
     }
 
     /// The same point again, one attempt more: the call with a new id, or the same question.

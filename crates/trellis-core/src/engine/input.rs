@@ -226,3 +226,91 @@ fn quoted(text: &str) -> String {
         None => format!("`{text}`"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listen(kind: Option<InputType>) -> Listen {
+        Listen { kind, options: Box::default(), closed: false, default: None, schema: None, on_invalid: None, sleep: None, timeout: None }
+    }
+
+    fn choice(closed: bool) -> Listen {
+        let option = |value: Value, text: &str| Choice { value, text: text.into() };
+        let options = [option("order".into(), "My order"), option(Value::Int(2), "Two"), option("Two".into(), "Deux")];
+        Listen { options: options.into(), closed, ..listen(Some(InputType::Choice)) }
+    }
+
+    fn said(listen: &Listen, given: Given) -> Result<String, String> {
+        match read(listen, None, given) {
+            Taken::Answer(value) => Ok(value.to_json()),
+            Taken::Invalid(problem) => Err(problem),
+            Taken::Slept => Ok("slept".into()),
+            Taken::NotASleep(got) => Err(got.into()),
+        }
+    }
+
+    fn text(listen: &Listen, text: &str) -> Result<String, String> {
+        said(listen, Given::Text(text.into()))
+    }
+
+    fn value(listen: &Listen, json: &str) -> Result<String, String> {
+        said(listen, Given::Value(Value::from_json(json).unwrap()))
+    }
+
+    #[test]
+    fn declared_types_are_trimmed_and_normalised() {
+        let of = |kind| listen(Some(kind));
+        assert_eq!(text(&of(InputType::Text), "  ann\u{1b}[31m\t\r\n").unwrap(), r#""ann[31m""#);
+        for yes in ["y", " YES ", "true", "1"] {
+            assert_eq!(text(&of(InputType::Confirm), yes).unwrap(), r#""yes""#);
+        }
+        assert_eq!(value(&of(InputType::Confirm), "false").unwrap(), r#""no""#);
+        assert_eq!(text(&of(InputType::Confirm), "maybe").unwrap_err(), "`maybe` is neither yes nor no");
+        assert_eq!(text(&of(InputType::Int), " 9007199254740993 ").unwrap(), "9007199254740993");
+        assert_eq!(text(&of(InputType::Int), "2.0").unwrap(), "2");
+        assert_eq!(text(&of(InputType::Int), "2.5").unwrap_err(), "`2.5` is not a whole number");
+        assert_eq!(value(&of(InputType::Int), r#""7""#).unwrap(), "7");
+        assert_eq!(value(&of(InputType::Int), "true").unwrap_err(), "must be a whole number, is a boolean");
+        assert_eq!(text(&of(InputType::Float), "0.1").unwrap(), "0.1");
+        assert_eq!(text(&of(InputType::Float), "").unwrap_err(), "an empty input is not a number");
+        assert_eq!(text(&of(InputType::Json), r#" {"a": [1]} "#).unwrap(), r#"{"a":[1]}"#);
+        assert_eq!(value(&of(InputType::Json), r#""{}""#).unwrap(), r#""{}""#);
+        assert!(text(&of(InputType::Json), "{").unwrap_err().starts_with("not a JSON value"));
+        assert_eq!(value(&of(InputType::Text), "5").unwrap_err(), "must be text, is an integer");
+    }
+
+    #[test]
+    fn a_choice_is_named_by_value_then_by_text() {
+        assert_eq!(text(&choice(true), "order").unwrap(), r#""order""#);
+        assert_eq!(text(&choice(true), " My order").unwrap(), r#""order""#);
+        assert_eq!(text(&choice(true), "2").unwrap(), "2");
+        assert_eq!(text(&choice(true), "Two").unwrap(), r#""Two""#);
+        assert_eq!(value(&choice(true), "2").unwrap(), "2");
+        assert_eq!(text(&choice(true), "no").unwrap_err(), "choose one of: My order, Two, Deux");
+        assert_eq!(text(&choice(false), " else ").unwrap(), r#""else""#);
+    }
+
+    #[test]
+    fn nothing_typed_is_the_default_and_undeclared_input_is_kept_as_it_came() {
+        let defaulted = Listen { default: Some(Value::Int(3)), ..listen(Some(InputType::Int)) };
+        assert_eq!(text(&defaulted, " ").unwrap(), "3");
+        assert_eq!(said(&defaulted, Given::Nothing).unwrap(), "3");
+        assert_eq!(text(&listen(None), " a ").unwrap(), r#"" a ""#);
+        assert_eq!(said(&listen(None), Given::Nothing).unwrap(), r#""""#);
+        assert_eq!(value(&listen(None), "[1]").unwrap(), "[1]");
+    }
+
+    #[test]
+    fn a_sleep_takes_nothing_but_its_end() {
+        let asleep = Listen { sleep: Some(std::time::Duration::from_secs(30)), ..listen(None) };
+        assert_eq!(said(&asleep, Given::Nothing).unwrap(), "slept");
+        assert_eq!(text(&asleep, "hello").unwrap_err(), "an input");
+    }
+
+    #[test]
+    fn an_input_above_the_bound_is_refused_whole() {
+        assert_eq!(Given::Text("äbc".into()).check_size(3), Err(NavigateError::TooLarge { size: 4, limit: 3 }));
+        assert!(Given::Value(Value::text("a")).check_size(3).is_ok());
+    }
+}

@@ -1,7 +1,7 @@
 //! `navigate`: which reply an input is, or why it is none (language 7.3–7.6).
 
 use super::{
-    Engine, Event, Expected, Input, NavigateError, Step, ToolErrorKind, ToolResult,
+    Engine, Event, Expected, Input, NavigateError, Request, Step, ToolError, ToolErrorKind, ToolResult,
     fail::Stop,
     input::{self, Given, Taken},
     render,
@@ -11,7 +11,8 @@ use super::{
 use crate::{
     id::{CallId, SignalName},
     program::{Listen, Node, Outcome, PointIndex, Role},
-    state::{State, Status},
+    state::{EndReason, State, Status},
+    value::Value,
 };
 
 impl Engine {
@@ -65,13 +66,7 @@ impl Engine {
         render::text(&self.program, state, text).ok().map(|text| text.to_string())
     }
 
-    fn advance(
-        &self,
-        state: &State,
-        point: PointIndex,
-        outcome: &Outcome,
-        input: Option<crate::value::Value>,
-    ) -> Result<Step, NavigateError> {
+    fn advance(&self, state: &State, point: PointIndex, outcome: &Outcome, input: Option<Value>) -> Result<Step, NavigateError> {
         let mut step = self.begin(state);
         step.input = input;
         let done = step.reply(point, outcome).and_then(|reply| step.take(point, reply));
@@ -108,7 +103,7 @@ impl Engine {
         let mut done = Ok(());
         if let Some(pending) = state.pending_tool_call.clone() {
             step.events.push(Event::Returned { id: pending.id.clone(), outcome: "timeout".into() });
-            let error = super::ToolError { kind: ToolErrorKind::Timeout, ..super::ToolError::new("the call took too long") };
+            let error = ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new("the call took too long") };
             step.error = Some(error_value(&pending, error));
             done = step.unsettle(point, &Outcome::Timeout);
         }
@@ -157,7 +152,7 @@ impl Engine {
     }
 
     fn ended(&self, state: &State) -> NavigateError {
-        let reason = state.ended.as_ref().map_or(crate::state::EndReason::Failed, |ended| ended.reason);
+        let reason = state.ended.as_ref().map_or(EndReason::Failed, |ended| ended.reason);
         NavigateError::Ended { reason }
     }
 
@@ -173,9 +168,8 @@ impl Engine {
                 match node.map(|node| (node, &node.role)) {
                     Some((node, Role::Listen(listen))) if listen.sleep.is_none() => {
                         // A metadata template that fails is reported where the node is rendered.
-                        Expected::Input(Box::new(
-                            render::request(&self.program, state, node, listen).unwrap_or_else(|(request, _)| request),
-                        ))
+                        let metadata = render::metadata(&self.program, state, node).unwrap_or_default();
+                        Expected::Input(Box::new(Request { metadata, ..render::request(state, node, listen) }))
                     }
                     _ => Expected::Pass,
                 }

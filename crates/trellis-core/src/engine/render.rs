@@ -34,8 +34,8 @@ impl Engine {
             (Status::Active, Role::Pass, _) => Ok(View { content: self.content(state, node)?, next: Next::Pass }),
             (Status::WaitingForInput, Role::Listen(listen), _) => {
                 let content = self.content(state, node)?;
-                let asked = request(&self.program, state, node, listen);
-                Ok(View { content, next: Next::Ask(asked.map_err(|(_, error)| failed(node, &error))?) })
+                let metadata = metadata(&self.program, state, node).map_err(|error| failed(node, &error))?;
+                Ok(View { content, next: Next::Ask(Request { metadata, ..request(state, node, listen) }) })
             }
             (Status::WaitingForTool, Role::Act(call), Some(pending)) => {
                 let content = if call.body.is_some() { None } else { self.content(state, node)? };
@@ -66,11 +66,11 @@ pub(super) fn text(program: &Program, state: &State, template: &Template) -> Res
     template.render(&scope(program, state), limits(program))
 }
 
-/// What a node asks. Where its metadata cannot be made, the rest comes with the error.
-pub(super) fn request(program: &Program, state: &State, node: &Node, listen: &Listen) -> Result<Request, (Request, TemplateError)> {
+/// What a node asks, but for its metadata.
+pub(super) fn request(state: &State, node: &Node, listen: &Listen) -> Request {
     let localised = localised(node, state.locale.as_deref());
     let view = |choice: &Choice| OptionView { value: choice.value.clone(), text: option_text(localised, choice).clone() };
-    let request = Request {
+    Request {
         input_type: match (listen.sleep, listen.kind) {
             (Some(_), _) => RequestType::None(NoInput::None),
             (None, Some(kind)) => RequestType::Declared(kind),
@@ -82,17 +82,15 @@ pub(super) fn request(program: &Program, state: &State, node: &Node, listen: &Li
         timeout: listen.sleep.or(listen.timeout),
         metadata: None,
         open: !listen.closed && !listen.options.is_empty(),
-    };
-    match node.metadata.as_ref().map(|metadata| evaluated(program, state, metadata)).transpose() {
-        Ok(metadata) => Ok(Request { metadata: metadata.flatten(), ..request }),
-        Err(error) => Err((request, error)),
     }
 }
 
-fn evaluated(program: &Program, state: &State, shape: &Shape) -> Result<Option<Value>, TemplateError> {
-    match shape {
-        Shape::Literal(value) => Ok(Some(value.clone())),
-        shape => shape.evaluate(&scope(program, state), limits(program), &mut Vec::new()),
+/// The metadata that travels with what a node asks.
+pub(super) fn metadata(program: &Program, state: &State, node: &Node) -> Result<Option<Value>, TemplateError> {
+    match &node.metadata {
+        None => Ok(None),
+        Some(Shape::Literal(value)) => Ok(Some(value.clone())),
+        Some(shape) => shape.evaluate(&scope(program, state), limits(program), &mut Vec::new()),
     }
 }
 

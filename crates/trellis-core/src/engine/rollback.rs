@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use super::{
     Event, ToolErrorKind, ToolOutcome,
-    call::{call_of, next_attempt},
+    call::{call_of, name, next_attempt},
     choose::Onward,
     fail::Stop,
     result::Settled,
     step::{Move, find},
 };
 use crate::{
-    program::{Call, Graph},
+    program::{Call, Graph, PointIndex},
     schema::Schema,
     state::{Effect, PendingCall, Status},
     value::{Mapping, Value},
@@ -38,7 +38,7 @@ impl<'e> Move<'e> {
         self.state.status = Status::RollingBack;
         while let Some(effect) = self.state.effects.pop() {
             if let Some(undo) = &effect.undo {
-                self.call(PendingCall::clone(undo), Status::RollingBack);
+                self.call(undo.clone(), Status::RollingBack);
                 return None;
             }
         }
@@ -48,7 +48,7 @@ impl<'e> Move<'e> {
     }
 
     /// The graph that unwinds; its node may be gone, since frozen undo calls survive it.
-    fn standing(&self) -> (&'e Graph, crate::program::PointIndex) {
+    fn standing(&self) -> (&'e Graph, PointIndex) {
         let node = find(self.program, &self.state.current_node_id).map_or_else(|| self.program.entry(), |index| self.program.node(index));
         (self.program.graph_of(node), node.body)
     }
@@ -89,7 +89,7 @@ impl<'e> Move<'e> {
     fn undo_returns(&self, pending: &PendingCall) -> &'e [Schema] {
         let node = find(self.program, &pending.node).map(|index| self.program.node(index));
         let undo: Option<&'e Call> = node.and_then(call_of).and_then(|call| call.undo.as_deref());
-        undo.filter(|undo| super::call::name(undo) == &*pending.name).map_or(&[], |undo| &undo.returns)
+        undo.filter(|undo| name(undo) == &*pending.name).map_or(&[], |undo| &undo.returns)
     }
 
     fn list_failed(&mut self, pending: &PendingCall, message: &str) {
