@@ -47,7 +47,10 @@ fn the_end_of_input_is_a_reason() {
 const CALLS: &[(&str, &str)] = &[
     ("trellis.yaml", "bindings: {here: {process: [sh, ./here], retry: {max: 2, base: 1ms}}}\n"),
     ("start.md", "---\ndo: {name: here, args: {a: 1}}\nsave_to: one\non_error: failed\nto: there\n---\n"),
-    ("there.md", "---\ntools: [{name: there}]\ndo: {name: there, timeout: 5s, approve: {ask: Really?}}\nsave_to: two\non_error: failed\non_denied: denied\nto: ask\n---\n"),
+    (
+        "there.md",
+        "---\ntools: [{name: there}]\ndo: {name: there, timeout: 5s, approve: {ask: Really?}}\nsave_to: two\non_error: failed\non_denied: denied\nto: ask\n---\n",
+    ),
     ("ask.md", "---\ninput_type: text\nto: end\n---\n"),
     ("end.md", "---\noutput: [\"{{ one }}\", \"{{ two }}\"]\n---\n"),
     ("failed.md", "---\noutput: \"{{ sys.error }}\"\n---\n"),
@@ -70,7 +73,10 @@ fn a_bound_call_is_carried_out_and_an_unbound_one_is_handed_over() {
     let stage = calls();
     let (_, lines) = stage.json("");
     let call = id(&lines, "APPROVAL");
-    assert!(lines[0].starts_with(r#"{"type":"CALL_TOOL","payload":{"id":"#) && lines[0].contains(r#""name":"here","args":{"a":1}"#), "{lines:?}");
+    assert!(
+        lines[0].starts_with(r#"{"type":"CALL_TOOL","payload":{"id":"#) && lines[0].contains(r#""name":"here","args":{"a":1}"#),
+        "{lines:?}"
+    );
     assert!(lines[1].starts_with(r#"{"type":"TOOL_RESULT","payload":{"id":"#) && lines[1].ends_with(r#""result":{"a":1}}}"#), "{lines:?}");
     assert!(lines[2].starts_with(r#"{"type":"APPROVAL""#) && lines[2].ends_with(r#""ask":"Really?"}}"#), "{lines:?}");
     assert!(lines[3].contains("end_of_input"), "{lines:?}");
@@ -153,7 +159,8 @@ fn a_predicate_is_asked_by_name_and_answered_by_id() {
     ]);
     let (_, lines) = stage.json("");
     assert_eq!(lines[0], r#"{"type":"PREDICATE","payload":{"id":"vip@1","name":"vip"}}"#);
-    let (outcome, lines) = stage.json("{\"predicate\":{\"id\":\"other\",\"value\":false}}\n{\"predicate\":{\"id\":\"vip@1\",\"value\":true}}\n");
+    let (outcome, lines) =
+        stage.json("{\"predicate\":{\"id\":\"other\",\"value\":false}}\n{\"predicate\":{\"id\":\"vip@1\",\"value\":true}}\n");
     assert_eq!(outcome.reason, Reason::Finished);
     assert!(lines[1].contains("wrong-kind") && lines[2].contains("\"A\\n\""), "{lines:?}");
 }

@@ -16,7 +16,8 @@ pub(crate) struct Stage {
 
 /// Compiles a graph; it must be clean of errors.
 pub(crate) fn program(files: &[(&str, &str)]) -> Arc<Program> {
-    let documents: Vec<_> = files.iter().map(|(path, text)| Arc::new(Document::parse(&Source::text(*path, text), Dialect::default()))).collect();
+    let documents: Vec<_> =
+        files.iter().map(|(path, text)| Arc::new(Document::parse(&Source::text(*path, text), Dialect::default()))).collect();
     let compiled = compile(&documents);
     compiled.program.unwrap_or_else(|| panic!("{:#?}", compiled.diagnostics))
 }

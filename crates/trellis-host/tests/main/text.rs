@@ -14,7 +14,10 @@ use crate::stage::{Stage, run, run_timeless};
 fn survey() -> Stage {
     Stage::new(&[
         ("start.md", "---\ninput_type: text\nsave_to: name\nto: drink\n---\nWho are you?\n"),
-        ("drink.md", "---\noptions: [{text: Tea, to: sure}, {text: Coffee, value: c, to: sure}]\nsave_to: drink\n---\nTea or coffee, {{ name }}?\n"),
+        (
+            "drink.md",
+            "---\noptions: [{text: Tea, to: sure}, {text: Coffee, value: c, to: sure}]\nsave_to: drink\n---\nTea or coffee, {{ name }}?\n",
+        ),
         ("sure.md", "---\ninput_type: confirm\ninput_default: \"yes\"\non_denied: drink\nto: end\n---\nSure?\n"),
         ("end.md", "---\noutput: \"{{ drink }}\"\n---\nOne {{ drink }}.\n"),
     ])
@@ -25,7 +28,8 @@ fn a_person_is_shown_contents_and_prompts_that_say_what_is_accepted() {
     let (outcome, output) = survey().text("Ann\n2\ny\n");
     assert_eq!(outcome.reason, Reason::Finished);
     assert_eq!(outcome.output, Some(Value::text("c")));
-    let expected = "Who are you?\n[text] > Ann\nTea or coffee, Ann?\n  1) Tea\n  2) Coffee\n[1-2] > 2\nSure?\n[y/n, default yes] > y\nOne c.\n";
+    let expected =
+        "Who are you?\n[text] > Ann\nTea or coffee, Ann?\n  1) Tea\n  2) Coffee\n[1-2] > 2\nSure?\n[y/n, default yes] > y\nOne c.\n";
     assert_eq!(output, expected);
 }
 
@@ -122,7 +126,8 @@ fn the_attempts_of_a_call_are_approved_once_and_an_approval_expires() {
 
 #[test]
 fn a_call_without_a_binding_is_typed_in_or_fails() {
-    let files = &[("start.md", "---\ntools: [{name: find}]\ndo: find\nsave_to: found\nto: end\n---\n"), ("end.md", "Found {{ found.id }}.\n")];
+    let files =
+        &[("start.md", "---\ntools: [{name: find}]\ndo: find\nsave_to: found\nto: end\n---\n"), ("end.md", "Found {{ found.id }}.\n")];
     let with = |unbound| Stage::new(files).policy(Policy { unbound, ..Policy::default() });
     let (_, output) = with(Unbound::TypedIn).text("{\"id\": 4}\n");
     assert_eq!(output, "  find {}\n[its result, JSON or text] > {\"id\": 4}\nFound 4.\n");
@@ -140,7 +145,10 @@ fn a_predicate_is_asked_once_a_step_and_the_journal_keeps_the_answer() {
         ("later.md", "Later.\n"),
     ]);
     let (outcome, output) = stage.text("n\nwhat\nyes\n");
-    assert_eq!(output, "does `urgent` hold? [y/n] > n\nHello.\ndoes `urgent` hold? [y/n] > what\nanswer `y` or `n`\ndoes `urgent` hold? [y/n] > yes\nNow.\n");
+    assert_eq!(
+        output,
+        "does `urgent` hold? [y/n] > n\nHello.\ndoes `urgent` hold? [y/n] > what\nanswer `y` or `n`\ndoes `urgent` hold? [y/n] > yes\nNow.\n"
+    );
     let session = outcome.session.unwrap();
     let folded = trellis_host::journal::fold(session.engine(), session.journal().records()).unwrap();
     assert_eq!(&folded, session.state());

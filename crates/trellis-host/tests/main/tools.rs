@@ -28,7 +28,10 @@ fn output(binding: &str, body: &str) -> String {
 fn bad_manners_are_error_results() {
     assert_eq!(output("", "cat"), r#"{"key":"hunter2"}"#);
     assert_eq!(output("", "exec <&-; echo closed"), "closed");
-    assert_eq!(output("", "head -c 10485760 /dev/zero"), "`tool` printed more than 1000 bytes, the bound `limits.tool_output`, and was stopped");
+    assert_eq!(
+        output("", "head -c 10485760 /dev/zero"),
+        "`tool` printed more than 1000 bytes, the bound `limits.tool_output`, and was stopped"
+    );
     assert_eq!(output(", timeout: 100ms, grace: 50ms", "trap '' TERM; while :; do sleep 0.01; done"), "slow: timeout");
     assert_eq!(output("", "kill -SEGV $$"), "`tool` died by signal 11 (SIGSEGV)");
     assert_eq!(output("", "sleep 30 & echo started"), "started");
@@ -53,7 +56,7 @@ fn functions_carry_tools_out_by_name_and_may_fail_or_panic() {
 
 #[test]
 fn findings_about_bindings_have_their_place() {
-    let project = "bindings:\n  tool:\n    process: [sh, 3]\n    grase: 1s\n";
+    let project = "bindings:\n  tool:\n    process: [sh, 3]\n    grace: soon\n";
     let program = crate::stage::program(&[("trellis.yaml", project), ("start.md", "---\ndo: tool\nto: end\n---\n"), ("end.md", "x\n")]);
     let (bindings, found) = Bindings::new(&program, std::path::Path::new("."));
     let found: Vec<_> = found
@@ -63,6 +66,6 @@ fn findings_about_bindings_have_their_place() {
             (&*place.path, &project[place.span.range()], finding.code.as_str())
         })
         .collect();
-    assert_eq!(found, [("trellis.yaml", "grase", "unknown-key"), ("trellis.yaml", "3", "wrong-type")]);
+    assert_eq!(found, [("trellis.yaml", "3", "wrong-type"), ("trellis.yaml", "soon", "wrong-type")]);
     assert!(!bindings.binds("", "tool"));
 }

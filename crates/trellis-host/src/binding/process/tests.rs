@@ -34,6 +34,7 @@ impl Bench {
             env: BTreeMap::new(),
             cwd: folder.path().to_owned(),
             grace: Duration::from_millis(200),
+            output: None,
         };
         Self { folder, process, timeout: None, output: 1 << 20 }
     }
@@ -119,8 +120,10 @@ fn ten_mebibytes_stop_at_the_bound() {
     assert!(!bench.folder.path().join("survived").exists());
     let within = Bench { output: 6, ..Bench::script("echo hello") };
     assert_eq!(within.run("{}").unwrap(), Value::text("hello"));
-    let over = Bench { output: 5, ..Bench::script("echo hello") };
-    assert!(over.run("{}").unwrap_err().message.contains("more than 5 bytes"));
+    let mut over = Bench { output: 5, ..Bench::script("echo hello") };
+    assert!(over.run("{}").unwrap_err().message.contains("more than 5 bytes, the bound `limits.tool_output`"));
+    over.process.output = Some(4);
+    assert!(over.run("{}").unwrap_err().message.contains("more than 4 bytes, the bound `output_limit`"));
 }
 
 #[test]
