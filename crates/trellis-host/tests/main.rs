@@ -1,5 +1,7 @@
 //! The host from end to end: graphs compiled in memory, real processes, consoles over bytes.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 #[path = "main/json.rs"]
 mod json;
 #[path = "main/session.rs"]

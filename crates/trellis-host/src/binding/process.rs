@@ -314,5 +314,5 @@ async fn read<P: AsyncRead + Unpin>(pipe: &mut Option<P>, chunk: &mut [u8]) -> u
     length
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Real processes of every kind of bad manners.
 
+#![cfg(unix)]
+
 use std::os::unix::fs::PermissionsExt;
 
 use trellis_core::engine::ToolErrorKind;
