@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
+    path::is_name,
     span::Span,
 };
 
@@ -29,7 +30,7 @@ pub(super) struct Broken<'t, 'k> {
 }
 
 /// What the author did.
-struct Slip {
+pub(super) struct Slip {
     span: Span,
     message: String,
     help: Option<String>,
@@ -54,7 +55,8 @@ impl Slip {
         self
     }
 
-    fn report(self, code: Code, report: &mut Report) {
+    /// Reports it.
+    pub(super) fn report(self, code: Code, report: &mut Report) {
         let mut found = Diagnostic::new(code, &report.path, self.span, self.message);
         found.help = self.help;
         if let Some((title, span, text)) = self.fix {
@@ -204,8 +206,12 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
     match broken.kind {
         Kind::MappingValueNotAllowed | Kind::InvalidColonPlacement => match broken.last.plain {
             Some(plain) if text[plain.range()].contains('\n') => {
-                let key = Span::new(text[..plain.end as usize].rfind('\n').map_or(at, |before| before + 1), at);
-                let key = Span::new(key.end as usize - text[key.range()].trim_start().len(), at);
+                let start = plain.start as usize;
+                if text[line_start(text, start)..start].trim().is_empty() {
+                    return no_key(text, start);
+                }
+                let key = line_start(text, plain.end as usize);
+                let key = Span::new(at - text[key..at].trim_start().len(), at);
                 Slip::new(key, "this line is indented deeper than the one above, so it goes on with its text")
                     .help("indent the key like the keys beside it")
             }
@@ -215,13 +221,9 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
             }
             None => Slip::new(one, "there is no key before this `:`"),
         },
-        Kind::SimpleKeyExpected | Kind::InvalidSimpleKey => {
-            let (from, to) = (at.min(broken.last.end), at.max(broken.last.end).min(broken.range.end));
-            let line = broken.last.plain.map_or(text[from..to].trim_start().len(), |plain| to - plain.start as usize);
-            let start = to - line;
-            let written = text[start..line_end(text, start)].trim_end();
-            Slip::new(Span::new(start, start + written.len()), "this line is no `key: value`")
-                .help("a key is followed by `: ` and its value")
+        Kind::SimpleKeyExpected | Kind::InvalidSimpleKey => no_key(text, at),
+        Kind::ExpectedBlockMappingKey if text[line_start(text, at)..at].trim_end().ends_with([']', '}', '"', '\'']) => {
+            Slip::new(rest, "the value ended before this").help("put the whole value in quotes")
         }
         Kind::ExpectedBlockMappingKey if text[at..].starts_with("- ") => {
             Slip::new(rest, "a list item stands where a key belongs").help("indent it below the key that holds the list")
@@ -260,6 +262,29 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
         Kind::MissingAnchorOrAliasName => Slip::new(one, "unquoted text cannot begin with `*` or `&`").help("put it in quotes"),
         kind => Slip::new(rest, format!("no YAML: {}", kind.to_string().trim_end_matches('.'))),
     }
+}
+
+/// A line that should be `key: value` and is not.
+fn no_key(text: &str, at: usize) -> Slip {
+    let line = text[at..line_end(text, at)].trim_end();
+    let span = Span::new(at, at + line.len());
+    if let Some(slip) = missing_space(line, at) {
+        return slip;
+    }
+    Slip::new(span, "this line is no `key: value`").help("a key is followed by `: ` and its value")
+}
+
+/// `to:start` or `-start`, which YAML takes for a text.
+pub(super) fn missing_space(line: &str, at: usize) -> Option<Slip> {
+    let (mark, offset) = match line.split_once(':') {
+        Some((key, value)) if is_name(key) && !value.is_empty() && !value.starts_with([' ', ':', '/']) => (':', key.len()),
+        _ if line.starts_with('-') && !line.starts_with("--") && !line.starts_with("- ") && line.len() > 1 => ('-', 0),
+        _ => return None,
+    };
+    let span = Span::new(at + offset, at + offset + 1);
+    let mut slip = Slip::new(span, format!("a space is missing behind `{mark}`"));
+    slip.fix = Some(("add the space", span, format!("{mark} ")));
+    Some(slip)
 }
 
 /// `text` as a YAML scalar in quotes.

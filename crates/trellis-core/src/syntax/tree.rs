@@ -112,6 +112,18 @@ impl<'t> Node<'t> {
 /// # Errors
 /// It is no YAML. One diagnostic says why.
 pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<Node<'t>>, Broken> {
+    let before = report.diagnostics.len();
+    let result = build(text, range, report);
+    if result.is_err() {
+        // What was found in front of the break is found again once it is mended.
+        let cause = report.diagnostics.pop();
+        report.diagnostics.truncate(before);
+        report.diagnostics.extend(cause);
+    }
+    result
+}
+
+fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<Node<'t>>, Broken> {
     let options = options! { emit_comments: false, emit_unresolved_aliases: true };
     let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options);
     let mut builder = Builder {
@@ -128,9 +140,10 @@ pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) 
         match event {
             Ok((event, span)) => builder.take(event, span)?,
             Err(error) => {
-                let at = text.floor_char_boundary((range.start + error.marker().byte_offset().unwrap_or(0)).min(range.end));
+                let at = range.start + error.marker().byte_offset().unwrap_or(0);
+                let at = text.floor_char_boundary(at.min(range.end));
                 let open = builder.open.iter().rev().find(|open| open.flow).map(|open| open.start);
-                slips::explain(&slips::Broken { text, range, at, open, last: builder.last, kind: error.kind() }, report);
+                slips::explain(&slips::Broken { text, range, at, open, last: builder.last, kind: error.kind() }, builder.report);
                 return Err(Broken);
             }
         }
