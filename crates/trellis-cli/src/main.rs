@@ -1,2 +1,55 @@
-//! stub
-fn main() {}
+//! The program `trellis`: arguments become calls into the other crates, what comes back becomes text and an exit code.
+//!
+//! **Invariant:** no rule of the language stands here; the terminal, exit codes and `anyhow` stand nowhere else.
+
+mod args;
+mod commands;
+mod context;
+mod markdown;
+mod offer;
+mod open;
+mod progress;
+mod report;
+mod terminal;
+mod unbound;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{args::Args, terminal::Closed};
+
+/// How the program ends (design §8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All is well; `run`: finished.
+    Fine,
+    /// The graph or the flow failed.
+    Failed,
+    /// Wrong usage, or the host failed.
+    Usage,
+    /// Ctrl-C, and nothing handled it.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Fine => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    match commands::run(Args::parse()) {
+        Ok(exit) => exit.into(),
+        Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::print_error(&report::failure(&error));
+            Exit::Usage.into()
+        }
+    }
+}

@@ -72,6 +72,16 @@ impl NodeId {
     pub fn folder(&self) -> &str {
         self.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
     }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        self.as_str().rsplit_once('/').map_or(self.as_str(), |(_, name)| name)
+    }
+
+    /// Whether it is the beginning of its folder (language 1.4).
+    pub fn is_start(&self) -> bool {
+        self.name() == "start"
+    }
 }
 
 impl SignalName {

@@ -11,6 +11,7 @@
 pub mod compile;
 pub mod context;
 pub mod diagnostic;
+pub mod draw;
 pub mod engine;
 pub mod id;
 pub mod path;

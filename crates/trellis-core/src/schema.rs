@@ -1,15 +1,29 @@
 //! JSON Schema 2020-12 behind one door: the validator, and what it says about types.
+//!
+//! A schema enters as a value; breaches leave sorted, in our words. A schema of the common plain form is built when it is first used.
+//!
+//! **Invariant:** no schema reaches outside itself: remote references are refused when it is made.
 
-use std::fmt;
+mod closed;
+mod words;
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use jsonschema::{Validator, draft202012};
+use serde_json::Value as Json;
 
 use crate::{path::Segment, value::Value};
 
 /// A compiled schema. Cheap to clone.
 #[derive(Clone)]
-pub struct Schema(std::sync::Arc<Inner>);
+pub struct Schema(Arc<Inner>);
 
 struct Inner {
     source: Value,
+    validator: OnceLock<Option<Validator>>,
 }
 
 /// Why a value is no JSON Schema.
@@ -37,8 +51,13 @@ impl Schema {
     /// # Errors
     /// It is no valid schema.
     pub fn new(source: &Value) -> Result<Self, SchemaError> {
-        let _ = source;
-        todo!()
+        let validator = OnceLock::new();
+        if !is_plain(source, PLAIN_DEPTH) {
+            let json = to_json(source);
+            words::check(&json)?;
+            let _ = validator.set(Some(build(&json).map_err(|error| words::unbuildable(&json, &error))?));
+        }
+        Ok(Self(Arc::new(Inner { source: source.clone(), validator })))
     }
 
     /// The schema as written.
@@ -48,26 +67,190 @@ impl Schema {
 
     /// Every way in which `value` does not fit, sorted by pointer.
     pub fn breaches(&self, value: &Value) -> Vec<Breach> {
-        let _ = value;
-        todo!()
+        let Some(validator) = self.validator() else { return Vec::new() };
+        let json = to_json(value);
+        let mut breaches: Vec<_> = validator.iter_errors(&json).flat_map(|error| words::breaches(&error)).collect();
+        breaches.sort_by(|a, b| (&a.pointer, &a.message).cmp(&(&b.pointer, &b.message)));
+        breaches.dedup();
+        breaches
     }
 
     /// Whether `value` fits.
     pub fn fits(&self, value: &Value) -> bool {
-        let _ = value;
-        todo!()
+        self.validator().is_none_or(|validator| validator.is_valid(&to_json(value)))
     }
 
     /// The values that can stand at `path` below a fitting value, where they are few and known (`enum`, `const`, booleans, null); nothing where they are open.
     /// The second part says whether that place may also be absent.
     pub fn closed(&self, path: &[Segment]) -> Option<(Vec<Value>, bool)> {
-        let _ = path;
-        todo!()
+        closed::closed(&self.0.source, path)
+    }
+
+    /// The validator, built when it is first needed. A plain schema always builds.
+    fn validator(&self) -> Option<&Validator> {
+        self.0.validator.get_or_init(|| build(&to_json(&self.0.source)).ok()).as_ref()
     }
 }
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Schema").field(&self.0.source).finish()
+    }
+}
+
+fn build(schema: &Json) -> Result<Validator, jsonschema::ValidationError<'static>> {
+    draft202012::options().offline().build(schema)
+}
+
+/// The same value in the validator's own form.
+fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(truth) => Json::Bool(*truth),
+        Value::Int(number) => Json::from(*number),
+        Value::UInt(number) => Json::from(*number),
+        Value::Float(number) => Json::from(*number),
+        Value::Text(text) => Json::from(&**text),
+        Value::List(items) => items.iter().map(to_json).collect(),
+        Value::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), to_json(value))).collect(),
+    }
+}
+
+/// Levels of a plain schema.
+const PLAIN_DEPTH: usize = 32;
+
+/// Whether a schema is of the form that most are, and certainly valid: building the validator can wait until a value is to be checked.
+fn is_plain(schema: &Value, depth: usize) -> bool {
+    let types = ["string", "integer", "number", "boolean", "null", "array", "object"];
+    let is_type = |value: &Value| value.as_str().is_some_and(|name| types.contains(&name));
+    let distinct_types = |value: &Value| {
+        value
+            .as_list()
+            .is_some_and(|list| !list.is_empty() && list.iter().enumerate().all(|(at, item)| is_type(item) && !list[..at].contains(item)))
+    };
+    let Value::Map(entries) = schema else { return matches!(schema, Value::Bool(_)) };
+    depth > 0
+        && entries.iter().all(|(key, value)| match &**key {
+            "type" => is_type(value) || distinct_types(value),
+            "title" | "description" | "format" => value.as_str().is_some(),
+            "const" | "default" => true,
+            "enum" => value.as_list().is_some(),
+            "examples" => value.as_list().is_some(),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+                matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_))
+            }
+            "minLength" | "maxLength" | "minItems" | "maxItems" => matches!(value, Value::Int(0..)),
+            "uniqueItems" => value.as_bool().is_some(),
+            "items" | "additionalProperties" => is_plain(value, depth - 1),
+            "properties" => value.as_map().is_some_and(|entries| entries.iter().all(|(_, value)| is_plain(value, depth - 1))),
+            "required" => value
+                .as_list()
+                .is_some_and(|list| list.iter().enumerate().all(|(at, item)| item.as_str().is_some() && !list[..at].contains(item))),
+            _ => key.starts_with("x-"),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(text: &str) -> Schema {
+        Schema::new(&Value::from_json(text).unwrap()).unwrap()
+    }
+
+    fn breaches(schema_text: &str, value: &str) -> Vec<String> {
+        let breaches = schema(schema_text).breaches(&Value::from_json(value).unwrap());
+        breaches.into_iter().map(|breach| format!("{}: {}", breach.pointer, breach.message)).collect()
+    }
+
+    #[test]
+    fn serde_json_has_no_arbitrary_precision() {
+        let number: Json = serde_json::from_str("18446744073709551616").unwrap();
+        assert!(number.is_f64(), "a dependency switched on serde_json/arbitrary_precision, which changes what numbers are");
+        assert_eq!(serde_json::to_value(serde_json::Number::from(1)).unwrap(), Json::from(1));
+    }
+
+    #[test]
+    fn breaches_are_sorted_and_in_our_words() {
+        let order = r#"{"type": "object", "required": ["id", "email"], "additionalProperties": false, "properties": {
+            "id": {"type": "string"}, "email": {"pattern": "^.+@.+$"}, "count": {"minimum": 1, "type": "integer"},
+            "size": {"enum": ["s", "m"]}, "tags": {"type": "array", "items": {"maxLength": 2}, "maxItems": 2}}}"#;
+        assert_eq!(
+            breaches(order, r#"{"count": 0, "email": "x", "size": "l", "tags": ["abc", "d", "e"], "other": 1}"#),
+            [
+                ": `id` is missing",
+                ": `other` is not known here",
+                "/count: must be at least 1, is 0",
+                "/email: `email` does not match `^.+@.+$`",
+                "/size: must be one of `s`, `m`, is `l`",
+                "/tags: must have at most 2 items, has 3",
+                "/tags/0: must have at most 2 characters, has 3",
+            ]
+        );
+        assert_eq!(
+            breaches(order, r#"{"id": 1, "email": "a@b", "count": 1.5}"#),
+            ["/count: must be an integer, is a decimal", "/id: must be a text, is an integer"]
+        );
+        assert_eq!(breaches(order, "[]"), [": must be a mapping, is a list"]);
+    }
+
+    #[test]
+    fn what_is_no_schema_says_where() {
+        let error = |text: &str| Schema::new(&Value::from_json(text).unwrap()).unwrap_err();
+        let cases = [
+            (r#"{"properties": {"id": {"type": "strng"}}}"#, "properties.id.type", "`strng` is no type, did you mean `string`?"),
+            (r#"{"type": "object", "required": "id"}"#, "required", "must be a list, is a text"),
+            (r#"{"items": {"minimum": "1"}}"#, "items.minimum", "must be a number, is a text"),
+            (
+                r#"{"properties": {"a": {"$ref": "https://example.com/x"}}}"#,
+                "properties.a.$ref",
+                "`https://example.com/x` is outside of this schema: only references that begin with `#` are followed",
+            ),
+            (r##"{"$ref": "#/$defs/nothing"}"##, "$ref", "`#/$defs/nothing` is not in this schema"),
+            (r#"{"pattern": "("}"#, "pattern", "`(` is no regular expression"),
+            ("3", "", "a schema is a mapping, `true` or `false`, not an integer"),
+        ];
+        for (text, path, message) in cases {
+            assert_eq!(error(text), SchemaError { path: path.into(), message: message.into() }, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_schema_may_refer_to_itself() {
+        let tree = schema(r##"{"type": "object", "properties": {"left": {"$ref": "#"}, "leaf": {"const": 1}}}"##);
+        assert!(tree.fits(&Value::from_json(r#"{"left": {"left": {"leaf": 1}}}"#).unwrap()));
+        assert!(!tree.fits(&Value::from_json(r#"{"left": {"left": {"leaf": 2}}}"#).unwrap()));
+        let mut deep = Value::map([("leaf", Value::Int(1))]);
+        for _ in 0..120 {
+            deep = Value::map([("left", deep)]);
+        }
+        assert!(tree.fits(&deep));
+        // Says nothing about any value, and must end.
+        assert!(schema(r##"{"$ref": "#"}"##).fits(&Value::Null));
+        assert_eq!(schema(r##"{"$ref": "#"}"##).closed(&[]), None);
+    }
+
+    #[test]
+    fn numbers_are_compared_exactly() {
+        assert!(schema(r#"{"const": 9007199254740993}"#).fits(&Value::Int(9_007_199_254_740_993)));
+        assert!(!schema(r#"{"const": 9007199254740993}"#).fits(&Value::Int(9_007_199_254_740_992)));
+        assert!(schema(r#"{"type": "integer"}"#).fits(&Value::Float(1.0)));
+    }
+
+    #[test]
+    fn plain_schemas_build_and_others_are_built_at_once() {
+        let plain = Value::from_json(r#"{"type": ["string", "null"], "enum": [], "items": {"minLength": 0}, "x-note": {}}"#).unwrap();
+        assert!(is_plain(&plain, PLAIN_DEPTH) && build(&to_json(&plain)).is_ok());
+        for text in [
+            r#"{"type": ["string", "string"]}"#,
+            r#"{"minLength": -1}"#,
+            r#"{"required": ["a", "a"]}"#,
+            r#"{"anyOf": []}"#,
+            r#"{"type": []}"#,
+        ] {
+            let value = Value::from_json(text).unwrap();
+            assert!(!is_plain(&value, PLAIN_DEPTH), "{text}");
+            assert!(Schema::new(&value).is_err(), "{text}");
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! What templates and guards can read: the context, `sys`, and while a node resolves its `input` and `tool_result` (language 4.1–4.3).
 
+use std::sync::OnceLock;
+
 use crate::{
     context::Context,
-    path::{KeyPath, walk},
-    value::Value,
+    id::{NodeId, SessionId},
+    path::{KeyPath, Segment, walk},
+    state::System,
+    value::{Mapping, Value},
 };
 
 /// Names that no author may write (language 4.1).
@@ -14,8 +18,8 @@ pub const RESERVED: [&str; 3] = ["input", "tool_result", "sys"];
 pub struct Scope {
     /// The session's context.
     pub context: Context,
-    /// `sys`, already as a mapping.
-    pub sys: Value,
+    /// `sys`.
+    pub sys: Sys,
     /// `input`: the accepted input or the bare result.
     pub input: Option<Value>,
     /// `tool_result`: the bare result, on acting nodes.
@@ -28,13 +32,90 @@ impl Scope {
         match name {
             "input" => self.input.as_ref(),
             "tool_result" => self.tool_result.as_ref(),
-            "sys" => Some(&self.sys),
+            "sys" => Some(self.sys.whole()),
             key => self.context.get(key),
         }
     }
 
     /// The value at a path.
     pub fn lookup(&self, path: &KeyPath) -> Option<&Value> {
-        walk(self.get(path.root())?, path.rest())
+        match &**path.root() {
+            "sys" => self.sys.lookup(path.rest()),
+            root => walk(self.get(root)?, path.rest()),
+        }
+    }
+}
+
+/// `sys` (language 4.2): a mapping that is only built when something reads it as one.
+#[derive(Clone, Debug, Default)]
+pub struct Sys {
+    facts: Option<Facts>,
+    whole: OnceLock<Value>,
+}
+
+/// What `sys` is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub(crate) session: SessionId,
+    pub(crate) node: NodeId,
+    pub(crate) step: u64,
+    pub(crate) visits: Option<u32>,
+    pub(crate) kept: System,
+}
+
+impl Sys {
+    pub(crate) fn new(facts: Facts) -> Self {
+        Self { facts: Some(facts), whole: OnceLock::new() }
+    }
+
+    /// `sys` as one mapping.
+    pub fn whole(&self) -> &Value {
+        self.whole.get_or_init(|| self.facts.as_ref().map_or_else(Mapping::new, Facts::mapping).into())
+    }
+
+    fn lookup(&self, rest: &[Segment]) -> Option<&Value> {
+        if let (Some(facts), Some((Segment::Key(key), rest))) = (&self.facts, rest.split_first()) {
+            match &**key {
+                "ans" => return walk(facts.kept.ans.as_ref()?, rest),
+                "error" => return walk(facts.kept.error.as_ref()?, rest),
+                _ => {}
+            }
+        }
+        walk(self.whole(), rest)
+    }
+}
+
+impl From<Value> for Sys {
+    /// A `sys` that is already a mapping.
+    fn from(whole: Value) -> Self {
+        Self { facts: None, whole: whole.into() }
+    }
+}
+
+impl Facts {
+    fn mapping(&self) -> Mapping {
+        let kept = [("ans", &self.kept.ans), ("error", &self.kept.error), ("rollback", &self.kept.rollback)];
+        let kept = kept.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)));
+        let own =
+            [("session", Value::Text(self.session.shared())), ("node", Value::Text(self.node.shared())), ("step", Value::from(self.step))];
+        let visits = self.visits.map(|visits| ("visits", Value::from(visits)));
+        own.into_iter().chain(visits).chain(kept).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sys_reads_the_same_by_path_and_as_a_mapping() {
+        let kept = System { ans: Some(Value::map([("id", Value::Int(7))])), ..System::default() };
+        let facts = Facts { session: "s".into(), node: "a/b".into(), step: 3, visits: None, kept };
+        let scope = Scope { sys: Sys::new(facts), ..Scope::default() };
+        let at = |path: &str| scope.lookup(&KeyPath::parse(path).unwrap()).map(Value::to_json);
+        assert_eq!(at("sys.ans.id").as_deref(), Some("7"));
+        assert_eq!(at("sys.error"), None);
+        assert_eq!(at("sys.visits"), None);
+        assert_eq!(at("sys").as_deref(), Some(r#"{"ans":{"id":7},"node":"a/b","session":"s","step":3}"#));
     }
 }

@@ -91,6 +91,11 @@ impl<'t> LineIndex<'t> {
         LineColumn { line, column: before.chars().filter(|&c| c != '\u{feff}').count() + 1 }
     }
 
+    /// The first byte of a line (from 1); the end of the text for lines that it does not have.
+    pub fn start(&self, line: usize) -> usize {
+        self.starts.get(line.saturating_sub(1)).map_or(self.text.len(), |&start| start as usize)
+    }
+
     /// The text of a line (from 1), without its line break.
     pub fn line(&self, line: usize) -> &'t str {
         let start = self.starts.get(line - 1).map_or(self.text.len(), |&start| start as usize);

@@ -2,9 +2,32 @@
 //!
 //! **Invariant:** every error is collected, in file order; any error means no program; one mistake is one diagnostic.
 
-use std::sync::Arc;
+mod check;
+mod fingerprint;
+mod graphs;
+mod lower;
+mod names;
+mod schemas;
+mod tools;
 
-use crate::{diagnostic::Diagnostic, program::Program, syntax::document::Document};
+use std::{collections::BTreeMap, sync::Arc};
+
+use self::{
+    graphs::GraphSyntax,
+    lower::{GraphInfo, Lowering},
+    names::{Names, Resolved},
+    schemas::Schemas,
+    tools::Tools,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, Severity},
+    program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program},
+    schema::Schema,
+    syntax::{
+        document::Document,
+        project::{LimitsSyntax, PredicateAnswer},
+    },
+};
 
 /// What compiling comes to.
 #[derive(Debug)]
@@ -17,8 +40,263 @@ pub struct Compiled {
     pub nodes: usize,
 }
 
-/// Compiles a graph. Documents come in any order; `root_name` names the graph for people.
+/// Compiles the documents of a graph; they come in any order.
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
-    let _ = documents;
-    todo!()
+    let mut documents = documents.to_vec();
+    documents.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut found: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
+    let (mut graphs, owner) = graphs::split(&documents);
+    let roots: Vec<Arc<str>> = graphs.iter().map(|graph| graph.root.clone()).collect();
+    let names = Names::collect(&documents, &roots, &owner, &mut found);
+    graphs::entries(&mut graphs, &names.candidates, &mut found);
+    let broken = documents.iter().any(|document| matches!(document.content, crate::syntax::document::Content::Broken));
+
+    let mut lowering = prepare(&documents, graphs, &owner, &names, found);
+    lowering.unresolved |= broken;
+    let (nodes, program) = lower_all(lowering, &documents);
+    let (program, mut found) = program;
+    for graph in severities(&documents, &roots) {
+        graph.apply(&mut found);
+    }
+    found.sort_by(|a, b| a.order().cmp(&b.order()));
+    found.dedup();
+    let failed = found.iter().any(Diagnostic::is_error);
+    Compiled { program: program.filter(|_| !failed).map(Arc::new), diagnostics: found, nodes }
+}
+
+/// Gives every node its index and points before the first is lowered, so that targets can be written down at once.
+fn prepare<'d>(
+    documents: &'d [Arc<Document>],
+    graphs: Vec<GraphSyntax<'d>>,
+    owner: &[u32],
+    names: &'d Names<'d>,
+    mut found: Vec<Diagnostic>,
+) -> Lowering<'d> {
+    let mut schemas = Schemas::default();
+    let tools = Tools::collect(documents, &graphs, owner, &mut schemas, &mut found);
+    let mut predicates = Vec::new();
+    let graphs: Vec<GraphInfo<'d>> = graphs
+        .into_iter()
+        .enumerate()
+        .map(|(index, syntax)| {
+            let own = names.candidates.iter().filter(|candidate| candidate.graph as usize == index);
+            let keys = graphs::known_keys(&syntax, own.filter_map(|candidate| candidate.syntax));
+            let declared = declare(&syntax, &mut schemas, &mut predicates, &mut found);
+            let defaults = syntax.defaults(&names.candidates, &mut found);
+            GraphInfo { syntax, defaults, keys, predicates: declared, before_each: None }
+        })
+        .collect();
+
+    let targeted = targeted_pages(names);
+    let mut lowering = Lowering {
+        names,
+        graphs,
+        tools,
+        schemas,
+        nodes_of: Vec::with_capacity(names.candidates.len()),
+        points_of: Vec::with_capacity(names.candidates.len()),
+        gated: Vec::with_capacity(names.candidates.len()),
+        nodes: Vec::with_capacity(names.candidates.len()),
+        points: Vec::new(),
+        replies: Vec::new(),
+        edges: Vec::new(),
+        predicates,
+        found,
+        unresolved: false,
+    };
+    let mut point = 0;
+    for (at, candidate) in names.candidates.iter().enumerate() {
+        if candidate.syntax.is_none() || (candidate.page && !targeted.contains(&at)) {
+            lowering.nodes_of.push(None);
+            continue;
+        }
+        let index = u32::try_from(lowering.points_of.len()).unwrap_or(u32::MAX);
+        let gated = lowering.graphs[candidate.graph as usize].defaults.before_each.is_some();
+        lowering.nodes_of.push(Some(NodeIndex(index)));
+        lowering.points_of.push(point);
+        lowering.gated.push(gated);
+        point += 1 + u32::from(gated);
+    }
+    lowering
+}
+
+/// Pages that some target names are nodes after all (language 1.2).
+fn targeted_pages(names: &Names<'_>) -> rustc_hash::FxHashSet<usize> {
+    let mut targeted = rustc_hash::FxHashSet::default();
+    if !names.candidates.iter().any(|candidate| candidate.page) {
+        return targeted;
+    }
+    for candidate in &names.candidates {
+        for target in candidate.syntax.into_iter().flat_map(check::targets) {
+            let folder = candidate.id.folder();
+            if let Ok(Resolved::Node(index)) = names.resolve(&target.name.value, target.jump, folder, candidate.graph, true) {
+                targeted.insert(index as usize);
+            }
+        }
+    }
+    targeted
+}
+
+fn declare(
+    syntax: &GraphSyntax<'_>,
+    schemas: &mut Schemas,
+    predicates: &mut Vec<Predicate>,
+    found: &mut Vec<Diagnostic>,
+) -> BTreeMap<Arc<str>, u32> {
+    let mut declared = BTreeMap::new();
+    for (_, path, project) in &syntax.projects {
+        for predicate in &project.predicates {
+            let source = match &predicate.answer {
+                PredicateAnswer::Host { needs } => PredicateSource::Host(needs.iter().map(|path| path.value.clone()).collect()),
+                PredicateAnswer::Binding(name) => {
+                    if !project.bindings.iter().any(|binding| binding.tool.name.as_ref().is_some_and(|bound| bound.value == name.value)) {
+                        let bound = project.bindings.iter().filter_map(|binding| binding.tool.name.as_ref()).map(|name| &*name.value);
+                        let help = crate::diagnostic::did_you_mean(&name.value, bound).unwrap_or_else(|| "bind it under `bindings`".into());
+                        let message = format!("there is no binding `{}`", name.value);
+                        found.push(Diagnostic::new(Code::UnknownTool, path, name.span, message).help(help));
+                    }
+                    PredicateSource::Binding(name.value.clone())
+                }
+                PredicateAnswer::Schema(schema) => match schemas.checked(Code::WrongType, path, schema, found) {
+                    Some(schema) => PredicateSource::Schema(schema),
+                    None => PredicateSource::Host(Box::default()),
+                },
+            };
+            declared.insert(predicate.name.value.clone(), u32::try_from(predicates.len()).unwrap_or(u32::MAX));
+            predicates.push(Predicate { name: predicate.name.value.clone(), source });
+        }
+    }
+    declared
+}
+
+fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> (usize, (Option<Program>, Vec<Diagnostic>)) {
+    let names = lowering.names;
+    lowering.modules();
+    lowering.gates();
+    for (at, candidate) in names.candidates.iter().enumerate() {
+        if let (Some(index), Some(syntax)) = (lowering.nodes_of[at], candidate.syntax) {
+            lowering.node(candidate, syntax, index);
+        }
+    }
+    let unwound: Vec<u32> = (0..lowering.graphs.len()).map(|graph| lowering.unwound(u32::try_from(graph).unwrap_or(0))).collect();
+    let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
+    let nodes = lowering.nodes.len();
+    let Some(entries) = entries else {
+        return (nodes, (None, lowering.found));
+    };
+    let unresolved = lowering.unresolved;
+    let (program, mut found) = assemble(lowering, documents, &entries, &unwound);
+    check::program(&program, unresolved, &mut found);
+    (nodes, (Some(program), found))
+}
+
+fn assemble<'d>(
+    mut lowering: Lowering<'d>,
+    documents: &'d [Arc<Document>],
+    entries: &[NodeIndex],
+    unwound: &[u32],
+) -> (Program, Vec<Diagnostic>) {
+    let mut found = std::mem::take(&mut lowering.found);
+    let mut limits = Limits::default();
+    let mut graphs = Vec::new();
+    for (index, graph) in lowering.graphs.into_iter().enumerate() {
+        let syntax = &graph.syntax;
+        if index == 0 {
+            syntax.projects.iter().for_each(|(_, _, project)| limits = bounded(limits, project.limits));
+        }
+        let mut bindings = BTreeMap::new();
+        for binding in syntax.projects.iter().flat_map(|(_, _, project)| &project.bindings) {
+            if let Some(name) = &binding.tool.name {
+                bindings.entry(name.value.clone()).or_insert_with(|| binding.clone());
+            }
+        }
+        graphs.push(Graph {
+            root: syntax.root.clone(),
+            name: syntax.project(|project| project.name.as_ref()).map(|name| name.value.clone()),
+            entry: entries[index],
+            inputs: inputs(syntax, &mut lowering.schemas, &mut found),
+            locale: syntax.project(|project| project.locale.as_ref()).map(|key| key.value.clone()),
+            predicates: graph.predicates,
+            bindings,
+            redact: syntax.projects.iter().flat_map(|(_, _, project)| &project.redact).map(|path| path.value.clone()).collect(),
+            retry: syntax.project(|project| project.defaults.retry.as_ref()).map(|retry| retry.value.clone()),
+            before_each: graph.before_each,
+            unwound: unwound[index],
+        });
+    }
+    let by_id = lowering.nodes.iter().map(|node| (node.id.clone(), node.index)).collect();
+    let program = Program {
+        graphs,
+        by_id,
+        renamed: renamed(&lowering.names.candidates, &lowering.nodes_of),
+        nodes: lowering.nodes,
+        points: lowering.points,
+        replies: lowering.replies,
+        edges: lowering.edges,
+        predicates: lowering.predicates,
+        fingerprint: fingerprint::of(documents),
+        documents: documents.to_vec(),
+        limits,
+    };
+    (program, found)
+}
+
+fn inputs(syntax: &GraphSyntax<'_>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Option<Schema> {
+    let (path, schema) = syntax.projects.iter().find_map(|(_, path, project)| Some((path, project.inputs.as_ref()?)))?;
+    schemas.checked(Code::WrongType, path, schema, found)
+}
+
+/// Ids that sessions may still hold, by the node that has them now; an id that is a node again is no old one.
+fn renamed(candidates: &[names::Candidate<'_>], nodes_of: &[Option<NodeIndex>]) -> BTreeMap<crate::id::NodeId, NodeIndex> {
+    let mut renamed = BTreeMap::new();
+    for (candidate, index) in candidates.iter().zip(nodes_of) {
+        if let (Some(syntax), Some(index)) = (candidate.syntax, index) {
+            renamed.extend(syntax.was.iter().map(|was| (was.value.clone(), *index)));
+        }
+    }
+    renamed
+}
+
+fn bounded(limits: Limits, said: LimitsSyntax) -> Limits {
+    Limits {
+        input: said.input.unwrap_or(limits.input),
+        template_output: said.template_output.unwrap_or(limits.template_output),
+        template_fuel: said.template_fuel.unwrap_or(limits.template_fuel),
+        pass_through: said.pass_through.unwrap_or(limits.pass_through),
+        tool_output: said.tool_output.unwrap_or(limits.tool_output),
+        effects: said.effects.unwrap_or(limits.effects),
+    }
+}
+
+/// What one graph says about severities, and which files it speaks of.
+struct Severities {
+    root: Arc<str>,
+    said: BTreeMap<Code, Option<Severity>>,
+}
+
+fn severities(documents: &[Arc<Document>], roots: &[Arc<str>]) -> Vec<Severities> {
+    let (graphs, _) = graphs::split(documents);
+    let said = |graph: &GraphSyntax<'_>| {
+        let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
+        all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()
+    };
+    let all = graphs.iter().zip(roots).map(|(graph, root)| Severities { root: root.clone(), said: said(graph) });
+    all.filter(|severities| !severities.said.is_empty()).collect()
+}
+
+impl Severities {
+    fn apply(&self, found: &mut Vec<Diagnostic>) {
+        found.retain_mut(|diagnostic| {
+            let below = |path: &str| self.root.is_empty() || path.strip_prefix(&*self.root).is_some_and(|rest| rest.starts_with('/'));
+            if !diagnostic.place.as_ref().map_or(self.root.is_empty(), |place| below(&place.path)) {
+                return true;
+            }
+            match self.said.get(&diagnostic.code) {
+                Some(Some(severity)) => diagnostic.severity = *severity,
+                Some(None) => return false,
+                None => {}
+            }
+            true
+        });
+    }
 }

@@ -161,7 +161,8 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         3..=5 => 2,
         length => length / 3,
     };
-    let distances = candidates.into_iter().filter(|candidate| *candidate != name).map(|candidate| {
+    let close = |candidate: &&str| *candidate != name && candidate.len().abs_diff(name.len()) <= 4 * limit;
+    let distances = candidates.into_iter().filter(close).map(|candidate| {
         let same_but_case = candidate.eq_ignore_ascii_case(name);
         (if same_but_case { 0 } else { strsim::osa_distance(name, candidate) }, candidate)
     });

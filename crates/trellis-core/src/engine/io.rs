@@ -300,10 +300,12 @@ pub enum NavigateError {
         expected: Expected,
     },
     /// The result belongs to no call of this session that is pending or abandoned.
-    #[error("the result is for call `{id}`; {expected} is awaited")]
+    #[error("the result is for call `{id}`, {}; {expected} is awaited", if *settled { "which is settled" } else { "which is not a call of this session" })]
     ForeignCall {
         /// The call it names.
         id: CallId,
+        /// Whether a result of it was accepted already.
+        settled: bool,
         /// What would be accepted.
         expected: Expected,
     },

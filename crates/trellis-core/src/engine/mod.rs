@@ -2,8 +2,26 @@
 //!
 //! **Invariant:** same program, state, input and answers give the same step; no clock, randomness, environment or IO.
 
+mod adopt;
+mod call;
+mod choose;
+mod enter;
+mod fail;
+mod guard;
+mod ids;
+mod input;
 mod io;
+mod late;
+mod navigate;
+mod render;
+mod replay;
+mod result;
+mod rollback;
+mod start;
+mod step;
+mod write;
 
+pub(crate) use input::accept;
 pub use io::{
     Adopted, Answers, Blocker, Call, Divergence, EndView, Event, Expected, Input, MissingPredicate, Moment, Moved, NavigateError, Next,
     OptionView, Predicates, RenderError, Request, RequestType, Start, StartError, Step, ToolError, ToolErrorKind, ToolOutcome, ToolResult,
@@ -12,13 +30,18 @@ pub use io::{
 
 use std::sync::Arc;
 
-use crate::{id::SignalName, program::Program, state::State};
+use crate::{
+    id::SignalName,
+    program::{PredicateSource, Program},
+    state::State,
+};
 
 /// A program with the host's predicates: cheap to clone, `Send + Sync`, synchronous.
 #[derive(Clone)]
 pub struct Engine {
     program: Arc<Program>,
     predicates: Predicates,
+    answers: Option<Arc<Answers>>,
     max_input: u64,
 }
 
@@ -28,8 +51,16 @@ impl Engine {
     /// # Errors
     /// A host predicate of the program is neither answered nor deferred.
     pub fn new(program: Arc<Program>, predicates: Predicates) -> Result<Self, MissingPredicate> {
+        let hosted = program.predicates().iter().filter(|predicate| matches!(predicate.source, PredicateSource::Host(_)));
+        let mut names: Vec<_> =
+            hosted.map(|predicate| predicate.name.clone()).filter(|name| !predicates.known.contains_key(name)).collect();
+        names.sort();
+        names.dedup();
+        if !names.is_empty() {
+            return Err(MissingPredicate { names });
+        }
         let max_input = program.limits().input;
-        Ok(Self { program, predicates, max_input })
+        Ok(Self { program, predicates, answers: None, max_input })
     }
 
     /// The same engine with another bound for inputs, in bytes (design §9, `TRELLIS_MAX_INPUT_SIZE`).
@@ -41,8 +72,7 @@ impl Engine {
     /// The same engine with answers of deferred predicates for one step (language 6.2).
     #[must_use]
     pub fn answering(&self, answers: Answers) -> Self {
-        let _ = (answers, self.max_input, &self.predicates);
-        todo!()
+        Self { answers: Some(Arc::new(answers)), ..self.clone() }
     }
 
     /// Begins a session: checks `inputs` and enters the entry (language 7.1).
@@ -50,8 +80,7 @@ impl Engine {
     /// # Errors
     /// The context does not fit; nothing began.
     pub fn start(&self, start: Start) -> Result<Step, StartError> {
-        let _ = start;
-        todo!()
+        self.begin_session(start)
     }
 
     /// What the host should do now. Pure; a pending call is repeated byte for byte (language 7.2).
@@ -59,8 +88,7 @@ impl Engine {
     /// # Errors
     /// The state does not belong to this program (see [`Engine::adopt`]), or its content cannot be rendered.
     pub fn render(&self, state: &State) -> Result<View, RenderError> {
-        let _ = state;
-        todo!()
+        self.view(state)
     }
 
     /// Takes an input and moves: validate, write, choose, enter (language 7.3).
@@ -68,8 +96,7 @@ impl Engine {
     /// # Errors
     /// A refusal: nothing happened, and what would be accepted.
     pub fn navigate(&self, state: &State, input: Input) -> Result<Step, NavigateError> {
-        let _ = (state, input);
-        todo!()
+        self.step(state, input)
     }
 
     /// Raises a signal (language 7.5).
@@ -87,8 +114,7 @@ impl Engine {
 
     /// Fits a stored state to this program: the one function behind resume, watch and `session check`.
     pub fn adopt(&self, state: State) -> Adopted {
-        let _ = state;
-        todo!()
+        self.fit(state)
     }
 
     /// Walks recorded moments again.
@@ -96,7 +122,6 @@ impl Engine {
     /// # Errors
     /// The first moment that does not go as it was recorded.
     pub fn replay(&self, start: Start, moments: impl IntoIterator<Item = Moment>) -> Result<State, Divergence> {
-        let _ = (start, moments.into_iter());
-        todo!()
+        self.walk(start, moments)
     }
 }

@@ -165,6 +165,11 @@ impl Program {
         &self.replies[range.start as usize..range.end as usize]
     }
 
+    /// What follows when everything was unwound in a graph.
+    pub(crate) fn unwound(&self, graph: &Graph) -> &Reply {
+        &self.replies[graph.unwound as usize]
+    }
+
     /// Edges by range.
     pub(crate) fn edges(&self, range: &Range<u32>) -> &[Edge] {
         &self.edges[range.start as usize..range.end as usize]

@@ -190,6 +190,39 @@ pub enum Guard {
     Attempts(u32),
 }
 
+impl Guard {
+    /// What the guard reads, if it reads a value.
+    pub fn operand(&self) -> Option<&Operand> {
+        match self {
+            Self::Is(operand, ..) | Self::In(operand, ..) | Self::Truth(operand, _) | Self::Set(operand, _) | Self::Empty(operand, _) => {
+                Some(operand)
+            }
+            Self::Always | Self::Predicate(..) | Self::Attempts(_) => None,
+        }
+    }
+
+    /// Whether the guard holds when its operand is `value`; [`Truth::Either`] where that cannot be decided:
+    /// something absent is compared, or something that is no boolean is taken for one (language 6.1).
+    pub fn over(&self, value: Option<&Value>) -> Truth {
+        let decided = match (self, value) {
+            (Self::Always, _) => Some(true),
+            (Self::Set(_, wanted), value) => Some(value.is_some() == *wanted),
+            (Self::Empty(_, wanted), value) => Some(value.is_none_or(Value::is_empty) == *wanted),
+            (Self::Is(_, wanted, literal), Some(value)) => Some((value == literal) == *wanted),
+            (Self::In(_, wanted, literals), Some(value)) => Some(literals.contains(value) == *wanted),
+            (Self::Truth(_, wanted), Some(Value::Bool(truth))) => Some(truth == wanted),
+            _ => None,
+        };
+        decided.map_or(Truth::Either, Truth::from)
+    }
+}
+
+impl std::convert::From<bool> for Truth {
+    fn from(truth: bool) -> Self {
+        if truth { Self::Yes } else { Self::No }
+    }
+}
+
 /// What a guard reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Operand {

@@ -151,6 +151,8 @@ pub struct Abandoned {
     pub id: CallId,
     /// Its key.
     pub key: IdempotencyKey,
+    /// What it was for.
+    pub role: CallRole,
     /// The node whose call it was.
     pub node: NodeId,
     /// The tool.

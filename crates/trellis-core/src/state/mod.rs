@@ -3,21 +3,26 @@
 //! **Invariant:** a state names nodes, never indexes, so that it outlives a recompile; cloning it is cheap at any size.
 
 mod call;
+mod effects;
 
 use std::sync::Arc;
 
-pub use call::{Abandoned, Approval, CallKind, CallRole, PendingCall};
+pub use call::{Abandoned, Approval, CallKind, CallRole, PendingCall, RetryRecord};
+pub use effects::Effects;
 use rpds::RedBlackTreeMapSync;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     context::Context,
-    id::{IdempotencyKey, NodeId, SessionId},
+    id::{CallId, IdempotencyKey, NodeId, SessionId},
     value::Value,
 };
 
 /// The version that this build writes and reads.
 pub const VERSION: u32 = 1;
+
+/// How many abandoned calls a state remembers.
+pub const ABANDONED: usize = 64;
 
 /// Where one session is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,12 +56,15 @@ pub struct State {
     /// Entries, of nodes with `max_visits` only.
     #[serde(default, skip_serializing_if = "RedBlackTreeMapSync::is_empty", with = "visits")]
     pub visits: RedBlackTreeMapSync<NodeId, u32>,
-    /// What a rollback would undo, oldest first, and the irreversible effects that were passed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub effects: Vec<Arc<Effect>>,
-    /// Calls that a timeout, retry or signal left: a late result is known by them (language 7.6).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub abandoned: Vec<Arc<Abandoned>>,
+    /// What a rollback would undo, and the irreversible effects that were passed.
+    #[serde(default, skip_serializing_if = "Effects::is_empty")]
+    pub effects: Effects,
+    /// Calls that a timeout, retry or signal left, the newest [`ABANDONED`] of them: a late result is known by them (language 7.6).
+    #[serde(default, skip_serializing_if = "no_abandoned")]
+    pub abandoned: Arc<Vec<Abandoned>>,
+    /// The last call whose result was accepted: sent twice, it is refused as settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<CallId>,
     /// Whether this session was rolled back: a terminal then ends `rolled_back` unless it says otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rolled_back: bool,
@@ -155,6 +163,10 @@ impl EndReason {
     }
 }
 
+fn no_abandoned(abandoned: &Arc<Vec<Abandoned>>) -> bool {
+    abandoned.is_empty()
+}
+
 mod visits {
     //! Visit counts as a JSON object.
 
@@ -171,5 +183,83 @@ mod visits {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RedBlackTreeMapSync<NodeId, u32>, D::Error> {
         Ok(BTreeMap::<NodeId, u32>::deserialize(deserializer)?.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Mapping;
+
+    fn call(role: CallRole) -> PendingCall {
+        PendingCall {
+            id: "k-1".into(),
+            name: "charge".into(),
+            role,
+            node: "pay".into(),
+            args: Mapping::from_iter([("amount", Value::Int(9_007_199_254_740_993))]),
+            secrets: Vec::new(),
+            idempotency_key: "k".into(),
+            attempt: 1,
+            delay: 0,
+            timeout: Some(10_000),
+            approve: Some(Approval { ask: None, expires: None }),
+            retry: None,
+            metadata: None,
+            kind: CallKind::Tool,
+        }
+    }
+
+    fn full() -> State {
+        let effect = |node: &str, undo| Effect { node: node.into(), tool: "charge".into(), key: "k".into(), undo };
+        let mut effects = Effects::default();
+        effects.push(effect("b", Some(Arc::new(call(CallRole::Undo(1))))));
+        effects.push(effect("a", None));
+        effects.push(effect("a", None));
+        let abandoned = Abandoned { id: "k-1".into(), key: "k".into(), role: CallRole::Do, node: "pay".into(), tool: "charge".into() };
+        State {
+            version: VERSION,
+            session_id: "s".into(),
+            program: "f".into(),
+            current_node_id: "pay".into(),
+            status: Status::WaitingForTool,
+            pending_tool_call: Some(Arc::new(call(CallRole::Do))),
+            attempt: 2,
+            context: Context::new(Mapping::from_iter([("b", Value::Float(0.1)), ("a", Value::Null)])),
+            system_context: System { ans: Some(Value::text("yes")), ..System::default() },
+            locale: Some("pt-BR".into()),
+            step: 7,
+            entered: 6,
+            visits: [(NodeId::from("pay"), 2)].into_iter().collect(),
+            effects,
+            abandoned: Arc::new(vec![abandoned]),
+            settled: Some("j-1".into()),
+            rolled_back: true,
+            ended: None,
+        }
+    }
+
+    #[test]
+    fn a_state_comes_back_byte_for_byte() {
+        let json = serde_json::to_string(&full()).unwrap();
+        let back: State = serde_json::from_str(&json).unwrap();
+        assert_eq!(back, full());
+        assert_eq!(serde_json::to_string(&back).unwrap(), json);
+        assert!(json.contains(r#""status":"waiting_for_tool","pending_tool_call":{"id":"k-1""#), "{json}");
+        assert!(json.contains(r#""context":{"a":null,"b":0.1}"#), "{json}");
+        assert!(json.contains(r#""role":{"undo":1}"#), "{json}");
+        assert!(json.contains(r#""visits":{"pay":2}"#), "{json}");
+    }
+
+    #[test]
+    fn an_irreversible_effect_is_kept_once_and_undos_come_back_newest_first() {
+        let mut state = full();
+        assert_eq!((state.effects.len(), state.effects.irreversible().count()), (2, 1));
+        let newer = Effect { node: "c".into(), tool: "charge".into(), key: "l".into(), undo: Some(Arc::new(call(CallRole::Undo(2)))) };
+        state.effects.push(newer);
+        assert_eq!(state.effects.pop().unwrap().node.as_str(), "c");
+        assert_eq!(state.effects.pop().unwrap().node.as_str(), "b");
+        assert!(state.effects.pop().is_none());
+        assert_eq!(state.effects.len(), 1);
     }
 }

@@ -2,15 +2,40 @@
 //!
 //! This is the only module that knows minijinja: its machinery has no semver promise.
 //!
+//! ```text
+//! text ─┬─ no `{` ──────────────────────────▶ literal
+//!       ├─ segments: text and plain paths ──▶ rendered from pieces
+//!       └─ jinja or go: parsed ─ check ─ … first use … ─ lower ─ machine ──▶ text or value
+//! ```
+//!
 //! **Invariant:** a body without `{` never meets the template engine, and what was interpolated is never interpolated again.
 
-use std::sync::Arc;
+mod bridge;
+pub mod builtins;
+mod check;
+mod engine;
+mod jinja;
+mod lower;
+mod machine;
+mod mistake;
+mod nesting;
+mod secret;
+mod segments;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, sync::Arc};
+
+use engine::Engine;
+use mistake::Mistake;
+use segments::{Piece, Unreadable};
+pub use shape::{Expression, Shape};
 
 use crate::{
-    diagnostic::Report,
+    diagnostic::{Code, Report},
     scope::Scope,
-    span::{SourceMap, Span, Spanned},
-    value::{Key, Value},
+    span::{SourceMap, Span},
 };
 
 /// The template dialect of a graph (`templates:` in `trellis.yaml`).
@@ -25,34 +50,24 @@ pub enum Dialect {
     Legacy,
 }
 
-/// A text with holes.
-#[derive(Clone, Debug)]
+/// A text with holes. Cheap to clone: clones share what was prepared.
+#[derive(Clone)]
 pub struct Template {
     inner: Arc<TemplateInner>,
 }
 
-#[derive(Debug)]
-struct TemplateInner;
-
-/// A value with holes: what `args`, `set`, `output` … hold (language 3.3).
-#[derive(Clone, Debug)]
-pub enum Shape {
-    /// A value without holes.
-    Literal(Value),
-    /// A string that is not exactly one `{{ expression }}`: becomes text.
-    Text(Template),
-    /// A string that is exactly one `{{ expression }}`: keeps its type, or leaves its key out (`optional`).
-    Expression(Expression),
-    /// A list of shapes.
-    List(Vec<Spanned<Shape>>),
-    /// A mapping of shapes, in file order.
-    Map(Vec<(Spanned<Key>, Spanned<Shape>)>),
+struct TemplateInner {
+    text: Arc<str>,
+    map: SourceMap,
+    body: Body,
 }
 
-/// Exactly one `{{ expression }}`.
-#[derive(Clone, Debug)]
-pub struct Expression {
-    inner: Arc<TemplateInner>,
+enum Body {
+    Literal,
+    Pieces(Box<[Piece]>),
+    Engine(Box<Engine>),
+    /// Reported; there is no program that could render it.
+    Broken,
 }
 
 /// Bounds of rendering (design §9).
@@ -88,15 +103,18 @@ pub struct SecretUse {
 impl Template {
     /// A text without holes, whatever it contains.
     pub fn literal(text: &str) -> Self {
-        let _ = text;
-        todo!()
+        Self::with(text, &SourceMap::Slice(0), Body::Literal)
     }
 
     /// Parses a body or message and reports `template-syntax`, `unknown-filter`, `secret-exposed`; what is broken renders as nothing.
     /// `map` says where the bytes of `text` stand in the file.
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) -> Self {
-        let _ = (text, map, dialect, report);
-        todo!()
+        Self::parse_with(text, map, dialect, false, report).0
+    }
+
+    /// The text as the author wrote it.
+    pub fn text(&self) -> &Arc<str> {
+        &self.inner.text
     }
 
     /// Renders to text.
@@ -104,33 +122,91 @@ impl Template {
     /// # Errors
     /// An undefined value that is printed, looped over or calculated with; a bound.
     pub fn render(&self, scope: &Scope, limits: RenderLimits) -> Result<Arc<str>, TemplateError> {
-        let _ = (scope, limits, &self.inner);
-        todo!()
+        if let Body::Literal = self.inner.body {
+            return Ok(Arc::clone(&self.inner.text));
+        }
+        self.render_with(scope, limits, |_, _| {}).map(Arc::from)
+    }
+
+    /// Renders to text; `secret` hears of each secret with its offset in it.
+    fn render_with(&self, scope: &Scope, limits: RenderLimits, secret: impl FnMut(usize, &str)) -> Result<String, TemplateError> {
+        let inner = &*self.inner;
+        match &inner.body {
+            Body::Literal => Ok(inner.text.to_string()),
+            Body::Broken => Ok(String::new()),
+            Body::Engine(engine) => engine.render(inner, scope, limits, secret),
+            Body::Pieces(pieces) => {
+                segments::render(&inner.text, pieces, scope, limits.output, secret).map_err(|unreadable| match unreadable {
+                    Unreadable::Unset(place) => TemplateError {
+                        message: format!("`{}` is not set", path_text(&inner.text[place.clone()])),
+                        span: Some(inner.map.span(place)),
+                    },
+                    Unreadable::TooLong => inner.too_long(limits),
+                })
+            }
+        }
+    }
+
+    /// Parses a text, and says whether it is exactly one `{{ expression }}`.
+    fn parse_with(text: &str, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> (Self, bool) {
+        if !text.contains('{') {
+            return (Self::with(text, map, Body::Literal), false);
+        }
+        let found = secret::find(text);
+        if !secrets && !found.is_empty() {
+            for secret in found {
+                let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);
+                report.add(Code::SecretExposed, map.span(secret.place), message).help =
+                    Some("a tool gets it: `args: {key: \"{{secret:…}}\"}`".into());
+            }
+            return (Self::with(text, map, Body::Broken), false);
+        }
+        let pieces = match dialect {
+            Dialect::Legacy => match segments::split_legacy(text, &found) {
+                Ok(pieces) => Some(pieces),
+                Err(mistakes) => {
+                    mistake::report(mistakes, map, report);
+                    return (Self::with(text, map, Body::Broken), false);
+                }
+            },
+            Dialect::Jinja => segments::split(text, false, &found),
+            Dialect::Go => segments::split(text, true, &found),
+        };
+        if let Some(pieces) = pieces {
+            let sole = matches!(pieces.as_slice(), [Piece::Path(..)]);
+            let literal = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
+            let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
+            return (Self::with(text, map, body), sole);
+        }
+        match Engine::parse(text, dialect, found) {
+            Ok((engine, sole)) => (Self::with(text, map, Body::Engine(Box::new(engine))), sole),
+            Err(mistakes) => {
+                mistake::report(mistakes, map, report);
+                (Self::with(text, map, Body::Broken), false)
+            }
+        }
+    }
+
+    fn with(text: &str, map: &SourceMap, body: Body) -> Self {
+        Self { inner: Arc::new(TemplateInner { text: text.into(), map: map.clone(), body }) }
     }
 }
 
-impl Shape {
-    /// Parses one string of `args`, `set`, `output` …: exactly one `{{ expression }}` keeps its type (language 3.3).
-    /// `secrets` says whether `{{secret:name}}` is allowed here: in arguments only (language 3.6).
-    pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> Self {
-        let _ = (text, map, dialect, secrets, report);
-        todo!()
-    }
-
-    /// Evaluates to a value; `None` when the whole shape is `{{ x | optional }}` and `x` is undefined.
-    /// Secrets met on the way are left out of the text and pushed onto `secrets` with their place.
-    ///
-    /// # Errors
-    /// As [`Template::render`].
-    pub fn evaluate(&self, scope: &Scope, limits: RenderLimits, secrets: &mut Vec<SecretUse>) -> Result<Option<Value>, TemplateError> {
-        let _ = (scope, limits, secrets);
-        todo!()
+impl TemplateInner {
+    fn too_long(&self, limits: RenderLimits) -> TemplateError {
+        TemplateError { message: format!("the text is longer than {} bytes (`limits.template_output`)", limits.output), span: None }
     }
 }
 
-impl Expression {
-    #[expect(dead_code, reason = "skeleton")]
-    fn inner(&self) -> &TemplateInner {
-        &self.inner
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Template").field(&self.inner.text).finish()
     }
+}
+
+/// A path as messages show it: without the dot of the Go dialect and without line breaks.
+fn path_text(written: &str) -> String {
+    let written = written.trim();
+    let written = written.strip_prefix('.').filter(|rest| !rest.is_empty()).unwrap_or(written);
+    written.split_whitespace().collect::<Vec<_>>().join(" ")
 }

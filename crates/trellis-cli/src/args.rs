@@ -1,0 +1,34 @@
+//! What can be typed after `trellis`. Each command's own arguments stand with the command.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{Check, Completions, Explain, Graph, Run};
+
+/// Runs, checks and draws graphs of Markdown files.
+///
+/// A graph is a folder of Markdown files: each file is a node, its frontmatter says where it leads, its body is what it says.
+#[derive(Debug, Parser)]
+#[command(name = "trellis", version, arg_required_else_help = true, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  trellis run graphs/tour             walk a graph
+  trellis check                       prove that the graphs here make sense
+  trellis explain unknown-target      what a code means, and how to mend it
+  trellis graph --format dot | dot -Tsvg > graph.svg
+
+Exit codes: 0 fine; 1 the graph or the flow failed; 2 wrong usage, or the host failed; 130 interrupted.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(Run),
+    Check(Check),
+    Explain(Explain),
+    Graph(Graph),
+    Completions(Completions),
+}

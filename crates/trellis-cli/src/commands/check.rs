@@ -1,0 +1,114 @@
+//! `trellis check [PATH…]`: everything that is wrong with graphs, before they run.
+
+use std::{
+    io::IsTerminal,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use clap::ValueEnum;
+use trellis_core::Severity;
+use trellis_host::Bindings;
+
+use crate::{
+    Exit,
+    open::{self, DEFAULT_PATH, Place},
+    progress::Progress,
+    report::{self, Checked, Layout, Summary},
+    terminal,
+    unbound::unbound_tools,
+};
+
+/// Proves that graphs make sense: every name, target, condition and template, on every way
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis check                       the graphs in `graphs`, or in the current folder
+  trellis check graphs/tour           one graph
+  trellis check --format json | jq '.diagnostics[].message'
+  trellis check --host                also: can every tool be carried out here?
+
+Exit codes: 0 no errors; 1 errors were found; 2 a file or folder could not be read.")]
+pub(crate) struct Check {
+    #[arg(value_name = "PATH", help = DEFAULT_PATH)]
+    paths: Vec<PathBuf>,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Also report tools that no binding carries out
+    #[arg(long)]
+    host: bool,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Human,
+    /// One JSON object
+    Json,
+}
+
+impl Check {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let began = Instant::now();
+        let progress = Progress::begin("checking");
+        let places = self.places()?;
+        let mut whole = true;
+        let mut graphs = Vec::with_capacity(places.len());
+        for place in &places {
+            progress.at(&place.path.to_string_lossy());
+            let (checked, is_whole) = self.check(place)?;
+            whole &= is_whole;
+            graphs.push(checked);
+        }
+        drop(progress);
+        let text = match self.format {
+            Format::Json => report::json(&graphs),
+            Format::Human => human(&graphs, began.elapsed(), whole),
+        };
+        terminal::print(&text)?;
+        Ok(match Summary::of(&graphs).errors {
+            _ if !whole => Exit::Usage,
+            0 => Exit::Fine,
+            _ => Exit::Failed,
+        })
+    }
+
+    /// The graphs that were named; where several paths were, each stands before its graphs' paths in JSON too.
+    fn places(&self) -> anyhow::Result<Vec<Place>> {
+        let several = self.paths.len() > 1;
+        let named = if self.paths.is_empty() { vec![None] } else { self.paths.iter().map(|path| Some(path.as_path())).collect() };
+        let mut places = Vec::new();
+        for path in named {
+            places.extend(open::places(path)?.into_iter().map(|place| if several { place.named_in_full() } else { place }));
+        }
+        Ok(places)
+    }
+
+    fn check(&self, place: &Place) -> anyhow::Result<(Checked, bool)> {
+        let opened = place.open()?;
+        let of_host = match &opened.compiled.program {
+            Some(program) if self.host => {
+                let (bindings, mut found) = Bindings::new(program, opened.folder());
+                found.extend(unbound_tools(program, &bindings, Severity::Error));
+                found
+            }
+            _ => Vec::new(),
+        };
+        let whole = opened.is_whole();
+        let mut checked = opened.into_checked();
+        checked.diagnostics.extend(of_host);
+        checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+        Ok((checked, whole))
+    }
+}
+
+fn human(graphs: &[Checked], took: Duration, whole: bool) -> String {
+    let findings = report::human(graphs, Layout { width: terminal::width() });
+    let summary = Summary::of(graphs).line();
+    let summary = if whole { summary } else { format!("{summary}; some files could not be read") };
+    // The time would make two runs differ, which only a person forgives.
+    let time = if std::io::stdout().is_terminal() { format!(" ({} ms)", took.as_millis()) } else { String::new() };
+    format!("{findings}{summary}{time}\n")
+}

@@ -1,0 +1,32 @@
+//! The commands, one a file. Each takes its own arguments and says how the program ends.
+
+mod check;
+mod completions;
+mod explain;
+mod graph;
+mod run;
+
+pub(crate) use check::Check;
+pub(crate) use completions::Completions;
+pub(crate) use explain::Explain;
+pub(crate) use graph::Graph;
+pub(crate) use run::Run;
+
+use crate::{
+    Exit,
+    args::{Args, Command},
+};
+
+/// Carries out what was typed.
+///
+/// # Errors
+/// The usage is wrong, or the world is: nothing about a graph.
+pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
+    match args.command {
+        Command::Run(run) => run.run(),
+        Command::Check(check) => check.run(),
+        Command::Explain(explain) => explain.run(),
+        Command::Graph(graph) => graph.run(),
+        Command::Completions(completions) => completions.run(),
+    }
+}

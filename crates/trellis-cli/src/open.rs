@@ -1,0 +1,139 @@
+//! From a PATH that was typed to loaded graphs: one, or those of a collection (language 1.4).
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use trellis_core::Compiled;
+use trellis_project::{Found, LoadError, Project, default_path, discover};
+
+use crate::{
+    report::{Checked, printable},
+    terminal,
+};
+
+/// What PATH means where it is not given, for help texts.
+pub(crate) const DEFAULT_PATH: &str =
+    "The folder or file of a graph, or a folder of graphs [default: `graphs`, or else the current folder]";
+
+/// A graph that can be opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// Where it is, as the user can type it.
+    pub(crate) path: PathBuf,
+    /// Its folder below the collection it was found in, with a `/` at the end; empty for a graph that was named itself.
+    pub(crate) below: String,
+}
+
+/// Loaded and compiled.
+pub(crate) struct Opened {
+    pub(crate) project: Project,
+    pub(crate) compiled: Compiled,
+    /// What stands before its paths for people.
+    shown_below: String,
+    below: String,
+}
+
+/// The graphs at `path`, sorted; more than one, or a single one with `below`, means a collection.
+///
+/// # Errors
+/// There is nothing, or it cannot be listed.
+pub(crate) fn places(path: Option<&Path>) -> Result<Vec<Place>, LoadError> {
+    let path = path.map_or_else(default_path, Path::to_owned);
+    Ok(match discover(&path)? {
+        Found::Graph(path) => vec![Place { path, below: String::new() }],
+        Found::Collection(graphs) => {
+            let below = |graph: &Path| graph.strip_prefix(&path).map(slashed).unwrap_or_default();
+            graphs.into_iter().map(|graph| Place { below: below(&graph), path: graph }).collect()
+        }
+    })
+}
+
+/// The one graph at `path`.
+///
+/// # Errors
+/// As [`places`]; or there are more, which the message names.
+pub(crate) fn only(path: Option<&Path>, command: &str) -> anyhow::Result<Place> {
+    let mut places = places(path)?;
+    match places.len() {
+        1 => Ok(places.remove(0)),
+        _ => bail!(several(&places, command)),
+    }
+}
+
+/// Why a command that takes one graph cannot take a collection.
+pub(crate) fn several(places: &[Place], command: &str) -> String {
+    let names = places.iter().map(|place| format!("\ntrellis {command} {}", place.path.display())).collect::<String>();
+    format!("there are {} graphs here, name one of them{names}", places.len())
+}
+
+impl Place {
+    /// The same place, told from those of other paths: what is typed stands before its files everywhere.
+    pub(crate) fn named_in_full(self) -> Self {
+        Self { below: slashed(self.folder()), ..self }
+    }
+
+    fn folder(&self) -> &Path {
+        if self.path.is_file() { self.path.parent().unwrap_or(Path::new("")) } else { &self.path }
+    }
+
+    /// Loads and compiles it.
+    ///
+    /// # Errors
+    /// It cannot be listed. Files that cannot be read are told on standard error, and there is no program then.
+    pub(crate) fn open(&self) -> Result<Opened, LoadError> {
+        let project = Project::open(&self.path)?;
+        for problem in project.problems() {
+            terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
+        }
+        let compiled = project.compile();
+        Ok(Opened { project, compiled, shown_below: slashed(self.folder()), below: self.below.clone() })
+    }
+}
+
+impl Opened {
+    /// Whether every file could be read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.project.problems().is_empty()
+    }
+
+    /// The folder that relative paths in its project files begin at.
+    pub(crate) fn folder(&self) -> &Path {
+        self.project.root().unwrap_or(Path::new("."))
+    }
+
+    /// What was found, ready to be shown.
+    pub(crate) fn into_checked(self) -> Checked {
+        Checked {
+            shown_below: self.shown_below,
+            below: self.below,
+            documents: self.project.documents().to_vec(),
+            diagnostics: self.compiled.diagnostics,
+            nodes: self.compiled.nodes,
+        }
+    }
+}
+
+/// A folder as it stands before the paths of its files: with `/` at the end, nothing for the current one.
+fn slashed(folder: &Path) -> String {
+    let text = folder.to_string_lossy();
+    let text = text.strip_prefix("./").unwrap_or(&text).trim_end_matches('/');
+    match text {
+        "" if folder.has_root() => "/".to_owned(),
+        "" | "." => String::new(),
+        text => format!("{text}/"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_as_the_user_can_type_them() {
+        for (folder, shown) in
+            [(".", ""), ("", ""), ("./", ""), ("graphs", "graphs/"), ("./a/b/", "a/b/"), ("/", "/"), ("/tmp/x", "/tmp/x/")]
+        {
+            assert_eq!(slashed(Path::new(folder)), shown, "{folder:?}");
+        }
+    }
+}

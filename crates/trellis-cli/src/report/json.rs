@@ -1,0 +1,118 @@
+//! `check --format json`: one object, the same bytes on every run (design §8).
+
+use serde::Serialize;
+use trellis_core::{
+    Code, Diagnostic, Severity,
+    diagnostic::{Place, TextEdit},
+    span::{LineColumn, Span},
+};
+
+use super::{Checked, Files, Summary};
+
+#[derive(Serialize)]
+struct Wire<'c> {
+    diagnostics: Vec<WireDiagnostic<'c>>,
+    summary: WireSummary,
+}
+
+#[derive(Serialize)]
+struct WireDiagnostic<'c> {
+    code: Code,
+    severity: Severity,
+    message: &'c str,
+    path: Option<String>,
+    span: Option<Span>,
+    line: Option<usize>,
+    column: Option<usize>,
+    end_line: Option<usize>,
+    end_column: Option<usize>,
+    labels: Vec<WireLabel<'c>>,
+    help: Option<&'c str>,
+    fix: Option<WireFix<'c>>,
+}
+
+#[derive(Serialize)]
+struct WireLabel<'c> {
+    message: &'c str,
+    path: String,
+    span: Span,
+    line: usize,
+    column: usize,
+}
+
+#[derive(Serialize)]
+struct WireFix<'c> {
+    title: &'c str,
+    edits: Vec<WireEdit<'c>>,
+}
+
+#[derive(Serialize)]
+struct WireEdit<'c> {
+    path: String,
+    span: Span,
+    text: &'c str,
+}
+
+#[derive(Serialize)]
+struct WireSummary {
+    nodes: usize,
+    unchecked: usize,
+    errors: usize,
+    warnings: usize,
+}
+
+/// The findings of these graphs as one JSON object, ended by a newline.
+pub(crate) fn json(graphs: &[Checked]) -> String {
+    let mut diagnostics = graphs.iter().flat_map(graph).collect::<Vec<_>>();
+    diagnostics.sort_by(|a, b| (&a.path, a.span, a.code, a.message).cmp(&(&b.path, b.span, b.code, b.message)));
+    let Summary { nodes, errors, warnings, .. } = Summary::of(graphs);
+    let wire = Wire { diagnostics, summary: WireSummary { nodes, unchecked: 0, errors, warnings } };
+    let mut text = serde_json::to_string_pretty(&wire).unwrap_or_else(|_| unreachable!("names and numbers are always JSON"));
+    text.push('\n');
+    text
+}
+
+/// Where the places of one graph are.
+struct Places<'c> {
+    below: &'c str,
+    files: Files<'c>,
+}
+
+impl Places<'_> {
+    fn path(&self, place: &Place) -> String {
+        format!("{}{}", self.below, place.path)
+    }
+
+    fn locate(&self, place: &Place, offset: u32) -> LineColumn {
+        self.files.lines(&place.path).map_or(LineColumn { line: 1, column: 1 }, |lines| lines.locate(offset))
+    }
+}
+
+fn graph(graph: &Checked) -> Vec<WireDiagnostic<'_>> {
+    let places = Places { below: &graph.below, files: Files::new(graph) };
+    graph.diagnostics.iter().map(|found| diagnostic(found, &places)).collect()
+}
+
+fn diagnostic<'c>(found: &'c Diagnostic, places: &Places<'_>) -> WireDiagnostic<'c> {
+    let start = found.place.as_ref().map(|place| places.locate(place, place.span.start));
+    let end = found.place.as_ref().map(|place| places.locate(place, place.span.end));
+    let labels = found.labels.iter().map(|label| {
+        let LineColumn { line, column } = places.locate(&label.place, label.place.span.start);
+        WireLabel { message: &label.message, path: places.path(&label.place), span: label.place.span, line, column }
+    });
+    let edit = |edit: &'c TextEdit| WireEdit { path: places.path(&edit.place), span: edit.place.span, text: &edit.text };
+    WireDiagnostic {
+        code: found.code,
+        severity: found.severity,
+        message: &found.message,
+        path: found.place.as_ref().map(|place| places.path(place)),
+        span: found.place.as_ref().map(|place| place.span),
+        line: start.map(|at| at.line),
+        column: start.map(|at| at.column),
+        end_line: end.map(|at| at.line),
+        end_column: end.map(|at| at.column),
+        labels: labels.collect(),
+        help: found.help.as_deref(),
+        fix: found.fix.as_ref().map(|fix| WireFix { title: &fix.title, edits: fix.edits.iter().map(edit).collect() }),
+    }
+}

@@ -1,0 +1,108 @@
+//! Findings and how they are shown: as people read them, through miette, and as JSON.
+//!
+//! In: [`Checked`] graphs. Out: text.
+
+mod finding;
+mod json;
+mod layout;
+mod text;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anstyle::AnsiColor;
+use trellis_core::{Diagnostic, Document, Severity, diagnostic::FilePath, span::LineIndex};
+
+pub(crate) use json::json;
+pub(crate) use layout::{Layout, human};
+pub(crate) use text::{display_width, printable};
+
+/// One graph that was checked.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// What is put before its paths for people, such as `graphs/tour/`.
+    pub(crate) shown_below: String,
+    /// What is put before its paths in JSON: empty, or its folder below the collection, such as `tour/`.
+    pub(crate) below: String,
+    /// Its files.
+    pub(crate) documents: Vec<Arc<Document>>,
+    /// What was found, sorted.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// How many nodes it has.
+    pub(crate) nodes: usize,
+}
+
+/// What a check comes to, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Summary {
+    pub(crate) nodes: usize,
+    pub(crate) errors: usize,
+    pub(crate) warnings: usize,
+    pub(crate) infos: usize,
+}
+
+impl Summary {
+    /// The numbers of these graphs.
+    pub(crate) fn of(graphs: &[Checked]) -> Self {
+        let mut summary = Self { nodes: graphs.iter().map(|graph| graph.nodes).sum(), ..Self::default() };
+        for diagnostic in graphs.iter().flat_map(|graph| &graph.diagnostics) {
+            match diagnostic.severity {
+                Severity::Error => summary.errors += 1,
+                Severity::Warning => summary.warnings += 1,
+                Severity::Info => summary.infos += 1,
+            }
+        }
+        summary
+    }
+
+    /// One line, as `3 errors, 1 warning in 12 nodes`.
+    pub(crate) fn line(self) -> String {
+        let found = [(self.errors, "error"), (self.warnings, "warning"), (self.infos, "note")];
+        let found = found.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(count, what)).collect::<Vec<_>>();
+        let nodes = counted(self.nodes, "node");
+        if found.is_empty() { format!("{nodes}, no problems") } else { format!("{} in {nodes}", found.join(", ")) }
+    }
+}
+
+/// `1 node`, `2 nodes`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// An error that is no finding, as people read it: what it is, then what it comes from or what to do, line by line.
+pub(crate) fn failure(error: &anyhow::Error) -> String {
+    let style = AnsiColor::Red.on_default().bold();
+    let mut lines = error.chain().map(ToString::to_string).collect::<Vec<_>>();
+    lines.dedup();
+    let text = lines.join("\n");
+    let text = text.lines().map(|line| printable(line).into_owned()).collect::<Vec<_>>().join("\n  ");
+    format!("{style}error{style:#}: {text}\n")
+}
+
+/// The lines of each file of a graph, indexed once.
+struct Files<'c> {
+    by_path: BTreeMap<&'c str, LineIndex<'c>>,
+}
+
+impl<'c> Files<'c> {
+    /// Indexes those files of `graph` that its findings point into.
+    fn new(graph: &'c Checked) -> Self {
+        let texts = graph.documents.iter().map(|document| (&*document.path, &*document.text)).collect::<BTreeMap<_, _>>();
+        let places = graph.diagnostics.iter().flat_map(|diagnostic| {
+            let labels = diagnostic.labels.iter().map(|label| &label.place);
+            let edits = diagnostic.fix.iter().flat_map(|fix| &fix.edits).map(|edit| &edit.place);
+            diagnostic.place.iter().chain(labels).chain(edits).map(|place| &place.path)
+        });
+        let mut by_path = BTreeMap::new();
+        for path in places {
+            by_path.entry(&**path).or_insert_with(|| LineIndex::new(texts.get(&**path).copied().unwrap_or_default()));
+        }
+        Self { by_path }
+    }
+
+    fn lines(&self, path: &FilePath) -> Option<&LineIndex<'c>> {
+        self.by_path.get(&**path)
+    }
+}
+
+#[cfg(test)]
+mod tests;

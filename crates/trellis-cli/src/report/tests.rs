@@ -1,0 +1,122 @@
+use trellis_core::{Code, span::Span, syntax::document::Content};
+
+use super::*;
+
+fn document(path: &str, text: &str) -> Arc<Document> {
+    Arc::new(Document { path: path.into(), text: text.into(), content: Content::Broken, diagnostics: Vec::new() })
+}
+
+fn path(path: &str) -> FilePath {
+    path.into()
+}
+
+fn plain(graphs: &[Checked]) -> String {
+    anstream::adapter::strip_str(&human(graphs, Layout { width: 100 })).to_string()
+}
+
+fn graph(documents: &[(&str, &str)], diagnostics: Vec<Diagnostic>) -> Checked {
+    let documents = documents.iter().map(|(path, text)| document(path, text)).collect();
+    Checked { shown_below: "graphs/".into(), below: String::new(), documents, diagnostics, nodes: 2 }
+}
+
+fn at(text: &str, part: &str) -> Span {
+    let start = text.find(part).unwrap();
+    Span::new(start, start + part.len())
+}
+
+#[test]
+fn a_finding_looks_as_the_design_shows_it() {
+    let human = "---\nto: bye\n---\nA person takes over order {{ order_id }}.\n";
+    let start = "---\noptions:\n  - text: Talk to a person\n";
+    let found =
+        Diagnostic::new(Code::TypeMismatch, &path("human.md"), at(human, "order_id"), "`order_id` is not set on every way to `human`")
+            .label(&path("human.md"), at(human, "order_id"), "missing when you come this way:")
+            .label(&path("start.md"), at(start, "text"), "option \"Talk to a person\" → human")
+            .label(&path("orders/start.md"), Span::at(0), "sets `order_id`, on other ways")
+            .help("{{ order_id | default(\"–\") }}, or ask for it before `human`");
+    let text = plain(&[graph(&[("human.md", human), ("start.md", start), ("orders/start.md", "")], vec![found])]);
+    let expected = r#"error[type-mismatch]: `order_id` is not set on every way to `human`
+  graphs/human.md:4:30
+ 4 | A person takes over order {{ order_id }}.
+   |                              ^^^^^^^^ missing when you come this way:
+  ·  graphs/start.md:3:5         option "Talk to a person" → human
+  ·  graphs/orders/start.md:1:1  sets `order_id`, on other ways
+help: {{ order_id | default("–") }}, or ask for it before `human`
+
+"#;
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_finding_takes_few_lines_however_many_places_it_names() {
+    let mut found = Diagnostic::new(Code::DuplicateNode, &path("a.md"), Span::at(0), "twice").help("rename it");
+    for at in 0..40 {
+        found = found.label(&path("b.md"), Span::at(at), "here too");
+    }
+    let text = plain(&[graph(&[("a.md", "x"), ("b.md", "y")], vec![found])]);
+    assert_eq!(text.trim_end().lines().count(), 11, "{text}");
+    assert!(text.contains("  ·  and 35 more\n"), "{text}");
+}
+
+#[test]
+fn spans_that_do_not_fit_their_file_are_shown_at_its_end() {
+    let wild = [Span::new(900, 950), Span::new(0, 9_999_999), Span::new(1, 2), Span { start: u32::MAX, end: 0 }];
+    let diagnostics = wild.into_iter().flat_map(|span| {
+        let known = Diagnostic::new(Code::YamlSyntax, &path("a.md"), span, "odd").label(&path("a.md"), span, "here");
+        let absent =
+            Diagnostic::new(Code::YamlSyntax, &path("gone.md"), span, "odd").label(&path("a.md"), span, "there").fix("mend", span, "x");
+        [known, absent]
+    });
+    let graphs = [graph(&[("a.md", "é\n日本")], diagnostics.collect())];
+    assert!(plain(&graphs).contains("graphs/a.md:2:3"));
+    assert!(json(&graphs).contains("\"end_line\": 2"));
+}
+
+#[test]
+fn nothing_that_an_author_wrote_reaches_the_terminal_as_a_command() {
+    let found = Diagnostic::new(Code::UnknownKey, &path("\u{1b}[2J.md"), Span::at(0), "\u{1b}]0;x\u{7}")
+        .label(&path("\u{1b}[2J.md"), Span::at(0), "\u{1b}[1m")
+        .label(&path("\u{1b}[2J.md"), Span::at(1), "\r\n\u{9b}")
+        .help("\u{1b}[3m\nsecond \u{1b}");
+    let text = plain(&[graph(&[("\u{1b}[2J.md", "\u{1b}[31m")], vec![found])]);
+    assert!(text.chars().all(|char| char == '\n' || !char.is_control()), "{text:?}");
+}
+
+#[test]
+fn findings_about_a_whole_graph_name_its_folder() {
+    let text = plain(&[graph(&[], vec![Diagnostic::global(Code::MissingStart, "there is no `start`")])]);
+    assert_eq!(text, "error[missing-start]: there is no `start`\n  graphs/\n\n");
+}
+
+#[test]
+fn json_has_the_shape_of_the_design_and_paths_below_the_collection() {
+    let text = "é: {x\n";
+    let found = Diagnostic::new(Code::YamlSyntax, &path("b.md"), Span::new(4, 6), "odd")
+        .label(&path("a.md"), Span::at(0), "see here")
+        .help("close it")
+        .fix("add `}`", Span::at(6), "}");
+    let tour = Checked { below: "tour/".into(), ..graph(&[("b.md", text), ("a.md", "")], vec![found]) };
+    let shop = Checked { below: "shop/".into(), ..graph(&[], vec![Diagnostic::global(Code::MissingStart, "no `start`")]) };
+    let text = json(&[tour, shop]);
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let expected = serde_json::json!({
+        "diagnostics": [
+            { "code": "missing-start", "severity": "error", "message": "no `start`", "path": null, "span": null,
+              "line": null, "column": null, "end_line": null, "end_column": null, "labels": [], "help": null, "fix": null },
+            { "code": "yaml-syntax", "severity": "error", "message": "odd", "path": "tour/b.md", "span": { "start": 4, "end": 6 },
+              "line": 1, "column": 4, "end_line": 1, "end_column": 6,
+              "labels": [{ "message": "see here", "path": "tour/a.md", "span": { "start": 0, "end": 0 }, "line": 1, "column": 1 }],
+              "help": "close it",
+              "fix": { "title": "add `}`", "edits": [{ "path": "tour/b.md", "span": { "start": 6, "end": 6 }, "text": "}" }] } },
+        ],
+        "summary": { "nodes": 4, "unchecked": 0, "errors": 2, "warnings": 0 },
+    });
+    assert_eq!(value, expected);
+}
+
+#[test]
+fn the_summary_counts() {
+    let summary = Summary { nodes: 12, errors: 3, warnings: 1, infos: 0 };
+    assert_eq!(summary.line(), "3 errors, 1 warning in 12 nodes");
+    assert_eq!(Summary { nodes: 1, ..Summary::default() }.line(), "1 node, no problems");
+}

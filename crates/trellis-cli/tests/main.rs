@@ -1,0 +1,14 @@
+//! The real program on real files: what it prints, and how it ends.
+
+#[path = "main/check.rs"]
+mod check;
+#[path = "main/explain.rs"]
+mod explain;
+#[path = "main/graph.rs"]
+mod graph;
+#[path = "main/run.rs"]
+mod run;
+#[path = "main/sandbox.rs"]
+mod sandbox;
+#[path = "main/usage.rs"]
+mod usage;

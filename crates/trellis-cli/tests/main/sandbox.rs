@@ -1,0 +1,95 @@
+//! A folder with graphs in it, and the program started there.
+
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use tempfile::TempDir;
+
+/// A folder that is removed afterwards.
+pub(crate) struct Sandbox(TempDir);
+
+/// What the program printed, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: Option<i32>,
+}
+
+impl Sandbox {
+    /// A folder with these files.
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let sandbox = Self(tempfile::tempdir().unwrap());
+        for (path, text) in files {
+            sandbox.write(path, text.as_bytes());
+        }
+        sandbox
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    /// The program with these arguments, standing in the folder, with no wish about colours.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_trellis")), args)
+    }
+
+    /// The same of a copy of the program.
+    pub(crate) fn command_of(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.path());
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TRELLIS_MAX_INPUT_SIZE"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn trellis(&self, args: &[&str]) -> Ran {
+        finish(self.command(args).spawn().unwrap())
+    }
+
+    /// Runs the program with this on standard input.
+    pub(crate) fn trellis_with(&self, args: &[&str], input: &str) -> Ran {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
+        // A program that ends before it has read everything is no failure of the test.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        finish(child)
+    }
+}
+
+/// Waits for the program.
+pub(crate) fn finish(child: Child) -> Ran {
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+}
+
+/// A graph in which three files are wrong.
+pub(crate) const THREE_MISTAKES: &[(&str, &str)] = &[
+    (
+        "start.md",
+        "---\noptions:\n  - { text: Pay, to: recipt }\n  - { text: Help, to: help }\n  - { text: Leave, to: bye }\n---\nWhat now?\n",
+    ),
+    ("receipt.md", "---\nid: receipt\nto: bye\n---\nHere it is, {{ name | uper }}.\n"),
+    ("help.md", "---\nsavto: topic\nwait: true\nto: bye\n---\nAsk.\n"),
+    ("bye.md", "Bye.\n"),
+];
+
+/// A graph in which nothing is wrong.
+pub(crate) const SOUND: &[(&str, &str)] = &[
+    ("start.md", "---\ninput_type: text\nsave_to: name\nto: bye\n---\nWho are you?\n"),
+    ("bye.md", "---\noutput: \"{{ name }}\"\n---\nBye, {{ name }}.\n"),
+];

@@ -1,0 +1,101 @@
+//! `non-exhaustive`: every input and every successful result has a way (language 8.4).
+
+use super::{
+    cases::{Assignment, Case, of_operand, subject},
+    syntax_of,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    program::{Domain, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Target, Truth},
+    span::Span,
+};
+
+/// Combinations of cases that are tried at one reply.
+const BOUND: usize = 1 << 16;
+
+/// How many gaps are named.
+const NAMED: usize = 4;
+
+pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
+    for node in &program.nodes {
+        let replies = program.replies(&program.point(node.body).replies);
+        for reply in replies.iter().filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
+            if let Some(gaps) = gaps(program, node, reply) {
+                found.push(report(program, node, reply, &gaps));
+            }
+        }
+    }
+}
+
+/// The combinations that no explicit way takes; nothing where there is none.
+fn gaps(program: &Program, node: &Node, reply: &Reply) -> Option<Vec<String>> {
+    let (last, explicit) = program.edges_of(reply).split_last()?;
+    if last.to != Target::End(Reason::Failed(Failure::NoMatch)) {
+        return None;
+    }
+    let guards: Vec<&Guard> = explicit.iter().map(|edge| &edge.when).collect();
+    let mut operands: Vec<(&Operand, Vec<Case>)> = Vec::new();
+    let mut predicates: Vec<u32> = Vec::new();
+    for guard in &guards {
+        if let Some(operand) = subject(guard)
+            && !operands.iter().any(|(known, _)| *known == operand)
+        {
+            operands.push((operand, of_operand(node, reply, operand, &guards)));
+        }
+        if let Guard::Predicate(index, _) = guard
+            && !predicates.contains(index)
+        {
+            predicates.push(*index);
+        }
+    }
+    let sizes = operands.iter().map(|(_, cases)| cases.len()).chain(predicates.iter().map(|_| 2));
+    let total = sizes.clone().try_fold(1_usize, usize::checked_mul).filter(|total| *total <= BOUND)?;
+    let sizes: Vec<usize> = sizes.collect();
+    let mut named: Vec<String> = Vec::new();
+    for combination in 0..total {
+        let picked = pick(combination, &sizes);
+        let cases = operands.iter().zip(&picked).map(|((operand, cases), at)| (*operand, &cases[*at]));
+        let answers = predicates.iter().zip(&picked[operands.len()..]).map(|(index, at)| (*index, *at == 0));
+        let assignment = Assignment { operands: cases.collect(), predicates: answers.collect() };
+        if guards.iter().all(|guard| assignment.holds(guard) == Truth::No) {
+            named.push(describe(program, &assignment));
+        }
+    }
+    (!named.is_empty()).then_some(named)
+}
+
+/// The digits of `combination` in the mixed base of `sizes`.
+fn pick(mut combination: usize, sizes: &[usize]) -> Vec<usize> {
+    let digit = |size: &usize| {
+        let digit = combination % size;
+        combination /= size;
+        digit
+    };
+    sizes.iter().map(digit).collect()
+}
+
+fn describe(program: &Program, assignment: &Assignment<'_>) -> String {
+    let operands = assignment.operands.iter().map(|(operand, case)| match case {
+        Case::Value(value) => format!("`{}` is `{}`", operand.path, value.to_json()),
+        Case::Other => format!("`{}` is anything else", operand.path),
+        Case::Absent => format!("`{}` is not set", operand.path),
+    });
+    let predicates = assignment.predicates.iter().map(|(index, yes)| format!("`{}` is {yes}", program.predicates[*index as usize].name));
+    operands.chain(predicates).collect::<Vec<_>>().join(" and ")
+}
+
+fn report(program: &Program, node: &Node, reply: &Reply, gaps: &[String]) -> Diagnostic {
+    let more = if gaps.len() > NAMED { format!(", and {} more cases", gaps.len() - NAMED) } else { String::new() };
+    let listed = gaps.iter().take(NAMED).filter(|gap| !gap.is_empty()).cloned().collect::<Vec<_>>().join(", or ");
+    let when = if listed.is_empty() { "after any input".to_owned() } else { format!("when {listed}{more}") };
+    let what = if reply.on == Outcome::Success { "a result" } else { "this node" };
+    let help = "add `to: node` as the way for everything else";
+    Diagnostic::new(Code::NonExhaustive, program.path_of(node), place(program, node), format!("{what} has no way on {when}")).help(help)
+}
+
+/// The key whose ways have the gap.
+fn place(program: &Program, node: &Node) -> Span {
+    let keys = syntax_of(program, node)
+        .map(|syntax| ["transitions", "options", "input_options", "to"].into_iter().find_map(|key| syntax.key(key)));
+    keys.flatten().unwrap_or_else(|| super::reach::place(node))
+}

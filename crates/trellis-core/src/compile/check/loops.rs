@@ -1,0 +1,81 @@
+//! `endless-loop` and `no-way-out` (language 8.5).
+
+use petgraph::algo::kosaraju_scc;
+
+use super::{
+    flow::{Flow, stops},
+    reach::place,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    program::{Node, PointIndex},
+};
+
+/// Reports each closed part of the graph from which no end can be reached.
+pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
+    let ending = can_end(flow);
+    let stuck = |point: u32| reached[point as usize] && !ending[point as usize];
+    if !(0..u32::try_from(ending.len()).unwrap_or(u32::MAX)).any(stuck) {
+        return;
+    }
+    let mut parts = kosaraju_scc(flow);
+    parts.iter_mut().for_each(|part| part.sort_unstable());
+    parts.sort_unstable();
+    for part in parts.iter().filter(|part| part.iter().all(|point| stuck(*point))) {
+        let closed =
+            part.iter().all(|&point| petgraph::visit::IntoNeighbors::neighbors(flow, point).all(|next| part.binary_search(&next).is_ok()));
+        let leads = part.iter().any(|&point| petgraph::visit::IntoNeighbors::neighbors(flow, point).next().is_some());
+        if closed && leads {
+            found.push(report(flow, part));
+        }
+    }
+}
+
+/// Which points can reach an end: a walk backwards from all of them at once.
+fn can_end(flow: &Flow<'_>) -> Vec<bool> {
+    let mut ending = vec![false; flow.program.points.len()];
+    let mut open = Vec::new();
+    for point in 0..u32::try_from(ending.len()).unwrap_or(u32::MAX) {
+        if flow.ends(PointIndex(point)) {
+            ending[point as usize] = true;
+            open.push(point);
+        }
+    }
+    while let Some(point) = open.pop() {
+        for before in petgraph::visit::IntoNeighborsDirected::neighbors_directed(flow, point, petgraph::Direction::Incoming) {
+            if !std::mem::replace(&mut ending[before as usize], true) {
+                open.push(before);
+            }
+        }
+    }
+    ending
+}
+
+fn report(flow: &Flow<'_>, part: &[u32]) -> Diagnostic {
+    let program = flow.program;
+    let mut nodes: Vec<&Node> = part.iter().map(|&point| program.node(program.point(PointIndex(point)).node)).collect();
+    nodes.dedup_by_key(|node| node.index);
+    let names: Vec<String> = nodes.iter().take(4).map(|node| format!("`{}`", node.id)).collect();
+    let more = if nodes.len() > 4 { format!(" and {} more", nodes.len() - 4) } else { String::new() };
+    let names = format!("{}{more}", names.join(", "));
+    let waits = part.iter().any(|&point| stops(program, PointIndex(point)));
+    let first = nodes[0];
+    let (code, message, help) = if waits {
+        (
+            Code::NoWayOut,
+            format!("no end can be reached from {names}"),
+            "let one of these nodes lead to a node without targets, or to `fail`",
+        )
+    } else {
+        (
+            Code::EndlessLoop,
+            format!("{names} lead round for ever without stopping"),
+            "let one of them wait for input, end, or lead out of the loop under a condition",
+        )
+    };
+    let mut diagnostic = Diagnostic::new(code, program.path_of(first), place(first), message).help(help);
+    for node in nodes.iter().skip(1).take(3) {
+        diagnostic = diagnostic.label(program.path_of(node), place(node), "part of the loop");
+    }
+    diagnostic
+}

@@ -1,0 +1,60 @@
+//! What is proved of a lowered graph. One check per file, each over the one edge list.
+
+mod cases;
+mod exhaustive;
+mod flow;
+mod links;
+mod loops;
+mod never;
+mod reach;
+
+use crate::{
+    diagnostic::Diagnostic,
+    program::{Node, Program},
+    syntax::{
+        document::Content,
+        node::{CallSyntax, CalleeSyntax, NodeSyntax, TargetSyntax},
+    },
+};
+
+/// Runs every check. Where some target leads nowhere, what stands behind it is unknown, and reachability says nothing.
+pub(super) fn program(program: &Program, unresolved: bool, found: &mut Vec<Diagnostic>) {
+    let flow = flow::Flow::new(program);
+    let reached = reach::from_entries(&flow);
+    if !unresolved {
+        reach::check(&flow, &reached, found);
+    }
+    loops::check(&flow, &reached, found);
+    never::check(program, found);
+    exhaustive::check(program, found);
+    links::check(program.documents(), found);
+}
+
+/// Every target that a node names.
+pub(super) fn targets(node: &NodeSyntax) -> impl Iterator<Item = &TargetSyntax> {
+    let options = node.options.iter().flat_map(|options| &options.value).filter_map(|option| option.target.as_ref());
+    let transitions = node.transitions.iter().filter_map(|transition| transition.target.as_ref());
+    let recovery = [&node.to, &node.on_error, &node.on_denied, &node.on_max_visits, &node.defaults.on_rolled_back];
+    let invalid = node.on_invalid.as_ref().and_then(|invalid| invalid.value.to.as_ref());
+    let signals = node.on_signal.iter().map(|(_, target)| target);
+    let defaults = node.defaults.on_signal_default.iter().map(|(_, target)| target);
+    let calls = node.call.iter().chain(&node.undo).chain(&node.defaults.before_each).flat_map(called);
+    options.chain(transitions).chain(recovery.into_iter().flatten()).chain(invalid).chain(signals).chain(defaults).chain(calls)
+}
+
+fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {
+    match &call.callee {
+        CalleeSyntax::Graph(target) => vec![target],
+        CalleeSyntax::Parallel(branches, _) => branches.iter().flat_map(|(_, branch)| called(branch)).collect(),
+        CalleeSyntax::Tool(_) | CalleeSyntax::Each(..) => Vec::new(),
+    }
+}
+
+/// The node as its author wrote it.
+fn syntax_of<'p>(program: &'p Program, node: &Node) -> Option<&'p NodeSyntax> {
+    match &program.documents.get(node.document as usize)?.content {
+        Content::Node(syntax) => Some(syntax),
+        Content::Nodes(nodes, _) => nodes.iter().find(|syntax| syntax.span == node.span),
+        _ => None,
+    }
+}

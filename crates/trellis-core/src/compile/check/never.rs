@@ -1,0 +1,83 @@
+//! `never-true`: a condition over closed values that none of them meets.
+
+use super::{
+    cases::{closed, input_path, subject},
+    syntax_of,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, did_you_mean},
+    program::{Edge, Guard, Node, Program, Reply, Role},
+    span::Span,
+    syntax::node::InputType,
+    value::Value,
+};
+
+pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
+    for node in &program.nodes {
+        for reply in program.replies(&program.point(node.body).replies) {
+            for edge in program.edges_of(reply) {
+                if let Some((why, help)) = never(node, reply, &edge.when)
+                    && let Some(span) = condition(program, node, edge)
+                {
+                    found.push(Diagnostic::new(Code::NeverTrue, program.path_of(node), span, why).help_maybe(help));
+                }
+            }
+        }
+    }
+}
+
+/// Why a guard cannot hold, and what could be meant.
+fn never(node: &Node, reply: &Reply, guard: &Guard) -> Option<(String, Option<String>)> {
+    let operand = subject(guard)?;
+    if let Some((values, _)) = closed(node, reply, operand) {
+        let possible = values.iter().any(|value| match guard {
+            Guard::Is(_, yes, literal) => (value == literal) == *yes,
+            Guard::In(_, yes, literals) => literals.contains(value) == *yes,
+            Guard::Truth(_, yes) => value.as_bool() == Some(*yes),
+            _ => true,
+        });
+        if possible {
+            return None;
+        }
+        let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+        let near = literal(guard).and_then(|literal| did_you_mean(literal, texts.iter().map(String::as_str)));
+        let listed = values.iter().take(8).map(|value| format!("`{}`", value.to_json())).collect::<Vec<_>>().join(", ");
+        let listed = if listed.is_empty() { "nothing".to_owned() } else { listed };
+        return Some((format!("`{}` is never so: it can be {listed}", operand.path), near));
+    }
+    let below = input_path(reply, operand)?;
+    let Role::Listen(listen) = &node.role else { return None };
+    let kind = listen.kind.filter(|_| below.is_empty())?;
+    let fits = |value: &Value| match kind {
+        InputType::Int => matches!(value, Value::Int(_) | Value::UInt(_)) || matches!(value, Value::Float(number) if number.fract() == 0.0),
+        InputType::Float => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
+        InputType::Text | InputType::Secret => matches!(value, Value::Text(_)),
+        InputType::Confirm | InputType::Choice | InputType::Json => true,
+    };
+    let never = match guard {
+        Guard::Is(_, true, literal) => !fits(literal),
+        Guard::In(_, true, literals) => !literals.iter().any(fits),
+        Guard::Truth(..) => !fits(&Value::Bool(true)),
+        _ => false,
+    };
+    let name = format!("{kind:?}").to_lowercase();
+    never.then(|| {
+        (format!("`{}` is never so: it is of type `{name}`", operand.path), Some(format!("compare it with a literal of type `{name}`")))
+    })
+}
+
+fn literal(guard: &Guard) -> Option<&str> {
+    match guard {
+        Guard::Is(_, _, Value::Text(text)) => Some(text),
+        Guard::In(_, _, values) => values.first()?.as_str(),
+        _ => None,
+    }
+}
+
+/// Where the condition of an edge is written.
+fn condition(program: &Program, node: &Node, edge: &Edge) -> Option<Span> {
+    let origin = edge.origin?;
+    let transitions = &syntax_of(program, node)?.transitions;
+    let written = transitions.iter().find(|transition| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span))?;
+    Some(written.condition.as_ref()?.span)
+}

@@ -1,0 +1,205 @@
+//! Which graphs a set of documents holds, and what each says about itself (language 1.4, `trellis.yaml`).
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use rustc_hash::FxHashSet;
+
+use super::names::{Candidate, join};
+use crate::{
+    diagnostic::{Code, Diagnostic, FilePath},
+    span::Span,
+    syntax::{
+        document::{Content, Document},
+        node::{CallSyntax, CalleeSyntax, DefaultsSyntax, NodeSyntax, TargetSyntax},
+        project::ProjectSyntax,
+    },
+    template::Shape,
+};
+
+/// One graph as its files describe it.
+#[derive(Default)]
+pub(super) struct GraphSyntax<'d> {
+    pub(super) root: Arc<str>,
+    /// `trellis.yaml`, or a file with `nodes:`, first; then `tools.yaml`.
+    pub(super) projects: Vec<(u32, &'d FilePath, &'d ProjectSyntax)>,
+    /// The `start` at the root.
+    pub(super) entry: Option<u32>,
+}
+
+/// Where a graph-wide key came from.
+#[derive(Clone, Copy)]
+pub(super) struct Said<'d, T> {
+    pub(super) document: u32,
+    pub(super) path: &'d FilePath,
+    pub(super) value: T,
+}
+
+/// The graph-wide defaults of a graph, each from `trellis.yaml` or the entry node.
+#[derive(Default)]
+pub(super) struct Defaults<'d> {
+    pub(super) on_error: Option<Said<'d, &'d TargetSyntax>>,
+    pub(super) signals: Vec<Said<'d, (Option<&'d str>, &'d TargetSyntax)>>,
+    pub(super) before_each: Option<Said<'d, &'d CallSyntax>>,
+    pub(super) on_rolled_back: Option<Said<'d, &'d TargetSyntax>>,
+}
+
+/// Splits documents into graphs: the outermost first, then each folder with a `trellis.yaml`; the second part says to which each document belongs.
+pub(super) fn split(documents: &[Arc<Document>]) -> (Vec<GraphSyntax<'_>>, Vec<u32>) {
+    let nested = documents.iter().filter_map(|document| document.path.strip_suffix("/trellis.yaml"));
+    let roots: BTreeSet<&str> = std::iter::once("").chain(nested).collect();
+    let roots: Vec<&str> = roots.into_iter().collect();
+    let mut graphs: Vec<GraphSyntax<'_>> =
+        roots.iter().map(|root| GraphSyntax { root: (*root).into(), ..GraphSyntax::default() }).collect();
+    let owner = documents.iter().map(|document| owner_of(&document.path, &roots)).collect::<Vec<_>>();
+    for (index, document) in documents.iter().enumerate() {
+        let graph = &mut graphs[owner[index] as usize];
+        let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if let Content::Project(project) | Content::Nodes(_, project) = &document.content
+            && *folder == *graph.root
+        {
+            graph.projects.push((u32::try_from(index).unwrap_or(u32::MAX), &document.path, project));
+        }
+    }
+    for graph in &mut graphs {
+        graph.projects.sort_by_key(|(_, path, _)| (!path.ends_with("trellis.yaml"), path.ends_with("tools.yaml")));
+    }
+    (graphs, owner)
+}
+
+/// The innermost graph whose folder holds `path`.
+fn owner_of(path: &str, roots: &[&str]) -> u32 {
+    if roots.len() == 1 {
+        return 0;
+    }
+    let mut folder = path;
+    while let Some((above, _)) = folder.rsplit_once('/') {
+        if let Ok(index) = roots.binary_search(&above) {
+            return u32::try_from(index).unwrap_or(0);
+        }
+        folder = above;
+    }
+    0
+}
+
+impl<'d> GraphSyntax<'d> {
+    /// The first project file's answer to a question.
+    pub(super) fn project<T>(&self, ask: impl Fn(&'d ProjectSyntax) -> Option<T>) -> Option<T> {
+        self.projects.iter().find_map(|(_, _, project)| ask(project))
+    }
+
+    /// Joins what `trellis.yaml` and the entry node say; a key in both is reported.
+    pub(super) fn defaults(&self, candidates: &[Candidate<'d>], found: &mut Vec<Diagnostic>) -> Defaults<'d> {
+        let mut defaults = Defaults::default();
+        for &(document, path, project) in &self.projects {
+            let said = |value| Said { document, path, value };
+            defaults.on_error = defaults.on_error.or(project.defaults.on_error.as_ref().map(said));
+            defaults.take(document, path, &project.defaults, found);
+        }
+        if let Some(entry) = self.entry {
+            let candidate = &candidates[entry as usize];
+            if let Some(syntax) = candidate.syntax {
+                defaults.take(candidate.document, candidate.path, &syntax.defaults, found);
+            }
+        }
+        defaults
+    }
+}
+
+impl<'d> Defaults<'d> {
+    fn take(&mut self, document: u32, path: &'d FilePath, syntax: &'d DefaultsSyntax, found: &mut Vec<Diagnostic>) {
+        let mut twice = |key: &str, first: (&FilePath, Span), second: Span| {
+            found.push(
+                Diagnostic::new(Code::DuplicateKey, path, second, format!("`{key}` stands in the project file and in the entry node"))
+                    .label(first.0, first.1, "it is here already")
+                    .help("keep one of them"),
+            );
+        };
+        let said = |value| Said { document, path, value };
+        if let Some((_, target)) = syntax.on_signal_default.first()
+            && let Some(first) = self.signals.first()
+        {
+            twice("on_signal_default", (first.path, first.value.1.key.span), target.key.span);
+        } else {
+            let signals = syntax.on_signal_default.iter();
+            self.signals.extend(signals.map(|(name, target)| Said {
+                document,
+                path,
+                value: (name.as_ref().map(|name| name.value.as_str()), target),
+            }));
+        }
+        match (&self.before_each, &syntax.before_each) {
+            (Some(first), Some(second)) => twice("before_each", (first.path, first.value.key), second.key),
+            (None, Some(call)) => self.before_each = Some(Said { document, path, value: call }),
+            _ => {}
+        }
+        match (&self.on_rolled_back, &syntax.on_rolled_back) {
+            (Some(first), Some(second)) => twice("on_rolled_back", (first.path, first.value.key.span), second.key.span),
+            (None, Some(target)) => self.on_rolled_back = Some(said(target)),
+            _ => {}
+        }
+    }
+}
+
+/// Every key that is ever set or declared in a graph: a bare name in a condition is one of them, or a predicate.
+pub(super) fn known_keys<'d>(graph: &GraphSyntax<'d>, nodes: impl Iterator<Item = &'d NodeSyntax>) -> FxHashSet<&'d str> {
+    let mut keys = FxHashSet::default();
+    for (_, _, project) in &graph.projects {
+        keys.extend(project.context.iter().map(|(key, _)| &*key.value));
+        keys.extend(project.locale.iter().map(|key| &*key.value));
+        keys.extend(project.defaults.before_each.iter().flat_map(saved));
+        let properties = project.inputs.as_ref().and_then(|inputs| inputs.value.as_map()?.get("properties")?.as_map());
+        keys.extend(properties.into_iter().flat_map(|properties| properties.keys().map(|key| &**key)));
+    }
+    for node in nodes {
+        keys.extend(node.save_to.iter().map(|path| &**path.value.root()));
+        keys.extend(node.required_context.iter().map(|path| &**path.value.root()));
+        keys.extend(node.context_schema.iter().map(|(key, _)| &*key.value));
+        let assigned = node.set.iter().chain(&node.append).chain(&node.default_context);
+        keys.extend(assigned.map(|assign| &**assign.key.value.root()));
+        for call in node.call.iter().chain(&node.defaults.before_each) {
+            keys.extend(saved(call));
+            if let (CalleeSyntax::Graph(_), Some(args)) = (&call.callee, &call.args)
+                && let Shape::Map(entries) = &args.value
+            {
+                keys.extend(entries.iter().map(|(key, _)| &*key.value));
+            }
+        }
+    }
+    keys
+}
+
+fn saved(call: &CallSyntax) -> impl Iterator<Item = &str> {
+    let branches: &[_] = if let CalleeSyntax::Parallel(branches, _) = &call.callee { branches } else { &[] };
+    let branches = branches.iter().filter_map(|(_, branch)| branch.save_to.as_ref());
+    call.save_to.iter().chain(branches).map(|path| &**path.value.root())
+}
+
+/// Finds the entry of each graph; a graph without one is reported.
+pub(super) fn entries<'d>(graphs: &mut [GraphSyntax<'d>], candidates: &[Candidate<'d>], found: &mut Vec<Diagnostic>) {
+    for (index, graph) in graphs.iter_mut().enumerate() {
+        let start = join(&graph.root, "start");
+        graph.entry =
+            candidates.iter().position(|candidate| candidate.id.as_str() == start).map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+        if graph.entry.is_some() {
+            continue;
+        }
+        let own = || candidates.iter().filter(|candidate| candidate.graph as usize == index && !candidate.page);
+        let message = match own().next() {
+            None => format!("the graph{} holds no nodes", of(&graph.root)),
+            Some(_) => format!("the graph{} has no node `start`", of(&graph.root)),
+        };
+        let near = own().find(|candidate| {
+            let name = candidate.id.name();
+            name.eq_ignore_ascii_case("start") || matches!(name, "index" | "main" | "begin" | "entry")
+        });
+        let help = near.map_or_else(
+            || format!("add `{start}.md`: a graph begins at its node `start`"),
+            |near| format!("rename `{}` to `start`, or give it `id: {start}`", near.path),
+        );
+        found.push(Diagnostic::global(Code::MissingStart, message).help(help));
+    }
+}
+
+fn of(root: &str) -> String {
+    if root.is_empty() { String::new() } else { format!(" in `{root}`") }
+}

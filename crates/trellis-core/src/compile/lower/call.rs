@@ -1,0 +1,136 @@
+//! Calls: what tool, call, node and graph say about one are joined here (language §5, 7.4).
+
+use std::sync::Arc;
+
+use super::{Here, Lowering, OwnTools};
+use crate::{
+    compile::names::{Candidate, Resolved},
+    diagnostic::Code,
+    program::{Approve, Call, Callee, Composite, From, Place, Tool, Write},
+    syntax::node::{CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError},
+};
+
+/// What surrounds a call that is lowered.
+pub(super) struct Around<'a, 'd> {
+    pub(super) here: Here<'d>,
+    pub(super) candidate: &'a Candidate<'d>,
+    pub(super) own: &'a OwnTools,
+}
+
+impl<'d> Lowering<'d> {
+    /// Lowers the call of a node with its undo and its node-wide `timeout` and `retry`.
+    pub(super) fn node_call(&mut self, around: &Around<'_, 'd>, node: &'d NodeSyntax, syntax: &'d CallSyntax, writes: &[Write]) -> Call {
+        let mut call = self.call(around, syntax);
+        call.timeout = syntax.timeout.as_ref().or(node.timeout.as_ref()).map(|timeout| timeout.value).or(call.timeout);
+        call.retry = syntax.retry.as_ref().or(node.retry.as_ref()).map(|retry| retry.value.clone()).or(call.retry);
+        call.metadata = call.metadata.or_else(|| node.metadata.as_ref().map(|metadata| metadata.value.clone()));
+        call.writes = writes.into();
+        if let Some(undo) = &node.undo {
+            call.undo = Some(Arc::new(self.call(around, undo)));
+            if syntax.effect.is_none() {
+                call.effect = Effect::Undoable;
+            }
+        }
+        if let Some(body) = &syntax.body
+            && node.content.is_none()
+        {
+            self.report(around.here, Code::MissingValue, body.span, format!("`{}` takes this node's body, but it has none", body.value))
+                .help = Some("write the text below the frontmatter, or drop `body`".into());
+        }
+        call
+    }
+
+    /// Lowers one call. Policies: the call's beats the tool's, that the graph's.
+    pub(super) fn call(&mut self, around: &Around<'_, 'd>, syntax: &'d CallSyntax) -> Call {
+        let here = around.here;
+        let (callee, tool) = match &syntax.callee {
+            CalleeSyntax::Tool(name) => {
+                let tool = self.tool(around, name);
+                (Callee::Tool(Arc::clone(&tool)), tool)
+            }
+            CalleeSyntax::Graph(target) => (self.child(here, target), Arc::new(Tool::default())),
+            CalleeSyntax::Parallel(branches, composite) => {
+                let branches = branches.iter().map(|(name, branch)| (name.value.clone(), self.call(around, branch)));
+                let branches: Vec<_> = branches.collect();
+                (Callee::Parallel(branches.into(), join_composite(*composite, OnBranchError::Fail)), Arc::new(Tool::default()))
+            }
+            CalleeSyntax::Each(list, composite) => {
+                (Callee::Each(list.value.clone(), join_composite(*composite, OnBranchError::Collect)), Arc::new(Tool::default()))
+            }
+        };
+        let returns =
+            syntax.returns.as_ref().and_then(|schema| self.schemas.checked(Code::InvalidToolSchema, here.path, schema, &mut self.found));
+        let defaults = self.graphs[here.graph as usize].syntax.project(|project| project.defaults.retry.as_ref());
+        let effect = syntax.effect.as_ref().map(|effect| effect.value).or(tool.effect);
+        Call {
+            effect: effect.unwrap_or_else(|| strongest(&callee, around.own)),
+            callee,
+            args: syntax.args.as_ref().map(|args| args.value.clone()),
+            body: syntax.body.as_ref().map(|body| body.value.clone()),
+            timeout: syntax.timeout.as_ref().map(|timeout| timeout.value).or(tool.timeout),
+            retry: syntax
+                .retry
+                .as_ref()
+                .map(|retry| retry.value.clone())
+                .or_else(|| tool.retry.clone())
+                .or_else(|| defaults.map(|retry| retry.value.clone())),
+            approve: syntax.approve.as_ref().map(|approve| Approve {
+                ask: approve.value.ask.as_ref().map(|ask| ask.value.clone()),
+                expires: approve.value.expires.as_ref().map(|expires| expires.value),
+            }),
+            returns: tool.returns.clone().into_iter().chain(returns).collect(),
+            undo: None,
+            save_to: syntax.save_to.as_ref().map(|path| path.value.clone()),
+            metadata: syntax.metadata.as_ref().map(|metadata| metadata.value.clone()),
+            offered: around.own.tools().into(),
+            writes: Box::default(),
+        }
+    }
+
+    fn tool(&mut self, around: &Around<'_, 'd>, name: &crate::span::Spanned<Arc<str>>) -> Arc<Tool> {
+        match self.tools.find(around.candidate, around.own, &name.value) {
+            Ok(tool) => tool,
+            Err(help) => {
+                self.report(around.here, Code::UnknownTool, name.span, format!("there is no tool `{}`", name.value)).help = Some(help);
+                Arc::new(Tool { name: name.value.clone(), ..Tool::default() })
+            }
+        }
+    }
+
+    /// The node that a `graph:` call begins at (language 5.4); a graph of its own may be called too.
+    fn child(&mut self, here: Here<'d>, target: &'d crate::syntax::node::TargetSyntax) -> Callee {
+        let missing = match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, true) {
+            Ok(Resolved::Node(candidate)) => match self.nodes_of[candidate as usize] {
+                Some(node) => return Callee::Graph(node),
+                None => None,
+            },
+            Ok(_) => None,
+            Err(missing) => Some(missing.at(here.path, target)),
+        };
+        self.unresolved = true;
+        self.found.extend(missing);
+        Callee::Tool(Arc::new(Tool { name: target.name.value.clone(), ..Tool::default() }))
+    }
+
+    /// The write of a call's own `save_to`.
+    pub(super) fn saved(syntax: &CallSyntax) -> Vec<Write> {
+        let save =
+            |path: &crate::span::Spanned<_>| Write { to: Place::Path(Clone::clone(&path.value)), value: From::Input, origin: path.span };
+        syntax.save_to.iter().map(save).collect()
+    }
+}
+
+fn join_composite(syntax: CompositeSyntax, on_error: OnBranchError) -> Composite {
+    Composite { any: syntax.any, on_error: syntax.on_error.unwrap_or(on_error), limit: syntax.limit }
+}
+
+/// The effect of a call that names none: a composite has the strongest of what it may call (language 5.5).
+fn strongest(callee: &Callee, own: &OwnTools) -> Effect {
+    let of = |tool: &Tool| tool.effect.unwrap_or(Effect::Undoable);
+    match callee {
+        Callee::Tool(tool) => of(tool),
+        Callee::Graph(_) => Effect::Undoable,
+        Callee::Parallel(branches, _) => branches.iter().map(|(_, call)| call.effect).max().unwrap_or(Effect::None),
+        Callee::Each(..) => own.tools().iter().map(|tool| of(tool)).max().unwrap_or(Effect::None),
+    }
+}

@@ -1,0 +1,189 @@
+//! Lowering: each node becomes one or two points with replies, writes and edges. From here on nothing knows what a key meant.
+
+mod call;
+mod guard;
+mod listen;
+mod node;
+mod ways;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rustc_hash::FxHashSet;
+
+use super::{
+    graphs::{Defaults, GraphSyntax},
+    names::{Candidate, Names, Resolved},
+    schemas::Schemas,
+    tools::{Scope, Tools},
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, FilePath},
+    program::{
+        Edge, Failure, Guard, Node, NodeIndex, Origin, Outcome, Part, Point, PointIndex, Predicate, Reason, Reply, Target, Why, Write,
+    },
+    span::Span,
+    syntax::node::TargetSyntax,
+};
+
+/// A graph while it is lowered.
+pub(super) struct GraphInfo<'d> {
+    pub(super) syntax: GraphSyntax<'d>,
+    pub(super) defaults: Defaults<'d>,
+    pub(super) keys: FxHashSet<&'d str>,
+    pub(super) predicates: BTreeMap<Arc<str>, u32>,
+    pub(super) before_each: Option<Arc<crate::program::Call>>,
+}
+
+/// What lowering reads and what it has written so far.
+pub(super) struct Lowering<'d> {
+    pub(super) names: &'d Names<'d>,
+    pub(super) graphs: Vec<GraphInfo<'d>>,
+    pub(super) tools: Tools<'d>,
+    pub(super) schemas: Schemas,
+    /// Node index of each candidate; nothing for pages and files that could not be understood.
+    pub(super) nodes_of: Vec<Option<NodeIndex>>,
+    /// First point of each node.
+    pub(super) points_of: Vec<u32>,
+    /// Whether `before_each` stands before each node.
+    pub(super) gated: Vec<bool>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) points: Vec<Point>,
+    pub(super) replies: Vec<Reply>,
+    pub(super) edges: Vec<Edge>,
+    pub(super) predicates: Vec<Predicate>,
+    pub(super) found: Vec<Diagnostic>,
+    /// Whether some target leads nowhere: what stands behind it is unknown then.
+    pub(super) unresolved: bool,
+}
+
+/// Where a key stands, while its node is lowered.
+#[derive(Clone, Copy)]
+pub(super) struct Here<'d> {
+    pub(super) document: u32,
+    pub(super) graph: u32,
+    pub(super) path: &'d FilePath,
+    pub(super) folder: &'d str,
+}
+
+impl<'d> Here<'d> {
+    /// Where a candidate's keys stand. Targets are looked up from the folder of its id, so that a file with `nodes:` scopes like a folder.
+    pub(super) fn of<'c: 'd>(candidate: &'c Candidate<'d>) -> Self {
+        Self { document: candidate.document, graph: candidate.graph, path: candidate.path, folder: candidate.id.folder() }
+    }
+
+    fn origin(&self, span: Span) -> Option<Origin> {
+        Some(Origin { document: self.document, span })
+    }
+}
+
+impl<'d> Lowering<'d> {
+    fn push(&mut self, diagnostic: Diagnostic) {
+        self.found.push(diagnostic);
+    }
+
+    fn report(&mut self, here: Here<'_>, code: Code, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+        let at = self.found.len();
+        self.found.push(Diagnostic::new(code, here.path, span, message));
+        &mut self.found[at]
+    }
+
+    /// The target a name stands for; one that leads nowhere ends as failed, so that it is reported once and hides nothing.
+    /// `skip_gate` enters the node behind its `before_each`.
+    fn target(&mut self, here: Here<'_>, target: &TargetSyntax, skip_gate: bool) -> Target {
+        match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, false) {
+            Ok(Resolved::Rollback) => Target::Rollback,
+            Ok(Resolved::Fail) => Target::End(Reason::Failed(Failure::Fail)),
+            Ok(Resolved::Node(candidate)) => match self.nodes_of[candidate as usize] {
+                Some(node) => Target::Point(self.entry_point(node, skip_gate)),
+                None => self.nowhere(),
+            },
+            Err(missing) => {
+                self.push(missing.at(here.path, target));
+                self.nowhere()
+            }
+        }
+    }
+
+    fn nowhere(&mut self) -> Target {
+        self.unresolved = true;
+        Target::End(Reason::Failed(Failure::Fail))
+    }
+
+    /// The point where a node is entered.
+    pub(super) fn entry_point(&self, node: NodeIndex, skip_gate: bool) -> PointIndex {
+        let first = self.points_of[node.0 as usize];
+        PointIndex(first + u32::from(skip_gate && self.gated[node.0 as usize]))
+    }
+
+    fn edge(&mut self, here: Here<'_>, when: Guard, target: &TargetSyntax, why: Why) -> Edge {
+        self.edge_from(here, when, target, why, false)
+    }
+
+    fn edge_from(&mut self, here: Here<'_>, when: Guard, target: &TargetSyntax, why: Why, skip_gate: bool) -> Edge {
+        let to = self.target(here, target, skip_gate);
+        Edge { when, to, why, origin: here.origin(target.name.span) }
+    }
+
+    /// Adds a reply; the caller vouches that the last edge always holds.
+    fn reply(&mut self, on: Outcome, update: Vec<Write>, edges: Vec<Edge>) {
+        debug_assert!(edges.last().is_some_and(|edge| edge.when == Guard::Always), "the last way always holds");
+        let start = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+        self.edges.extend(edges);
+        let end = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+        self.replies.push(Reply { on, update: update.into(), edges: start..end });
+    }
+
+    fn begin_point(&mut self, node: NodeIndex, part: Part) -> u32 {
+        let start = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        self.points.push(Point { node, part, replies: start..start });
+        start
+    }
+
+    fn end_point(&mut self) {
+        let end = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        if let Some(point) = self.points.last_mut() {
+            point.replies.end = end;
+        }
+    }
+}
+
+/// An edge that follows from the rules alone.
+fn rule(to: Target) -> Edge {
+    Edge { when: Guard::Always, to, why: Why::Rule, origin: None }
+}
+
+/// The tools of a node while it is lowered.
+pub(super) type OwnTools = Scope;
+
+impl<'d> Lowering<'d> {
+    /// Remembers the tools of every `start`: its module may call them (language 5.1).
+    pub(super) fn modules(&mut self) {
+        let names = self.names;
+        for (at, candidate) in names.candidates.iter().enumerate() {
+            if candidate.id.is_start() && self.nodes_of[at].is_some() && candidate.syntax.is_some_and(|syntax| !syntax.tools.is_empty()) {
+                // What is wrong with these references is reported when the node itself is lowered.
+                let scope = self.tools.own(candidate, &mut self.schemas, &mut Vec::new());
+                self.tools.add_module(candidate, scope);
+            }
+        }
+    }
+
+    /// Lowers each graph's `before_each` once; all gates share it.
+    pub(super) fn gates(&mut self) {
+        let names = self.names;
+        for at in 0..self.graphs.len() {
+            let graph = &self.graphs[at];
+            let (Some(said), Some(entry)) = (graph.defaults.before_each, graph.syntax.entry) else { continue };
+            let candidate = &names.candidates[entry as usize];
+            let mut found = Vec::new();
+            let own = self.tools.own(candidate, &mut self.schemas, &mut found);
+            let root = self.root_of(said.document, said.path, u32::try_from(at).unwrap_or(0));
+            let here = Here { document: said.document, graph: candidate.graph, path: said.path, folder: candidate.id.folder() };
+            debug_assert_eq!(root.as_here().folder, here.folder, "the entry stands at the root");
+            let around = call::Around { here, candidate, own: &own };
+            let mut call = self.call(&around, said.value);
+            call.writes = Self::saved(said.value).into();
+            self.graphs[at].before_each = Some(Arc::new(call));
+        }
+    }
+}

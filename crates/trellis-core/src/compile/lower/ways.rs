@@ -1,0 +1,304 @@
+//! Every way out of a node, explicit and implicit, in the order in which the engine tries them (language 6.3, 7.4, 7.5).
+
+use super::{Here, Lowering, rule};
+use crate::{
+    diagnostic::Code,
+    id::SignalName,
+    path::KeyPath,
+    program::{Call, Edge, Failure, From, Guard, Outcome, Place, PointIndex, Reason, Target, Why, Write},
+    span::{Span, Spanned},
+    syntax::node::{AssignSyntax, EndSyntax, InputType, NodeSyntax, TargetSyntax},
+    template::Shape,
+};
+
+/// What an accepted input or a success writes: `sys.ans` (never a secret), `save_to`, `set`, `append`.
+pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
+    let mut writes = Vec::new();
+    let secret = node.input_type.as_ref().is_some_and(|kind| kind.value == InputType::Secret);
+    if resolves && !secret {
+        writes.push(Write { to: Place::Ans, value: From::Input, origin: node.span });
+    }
+    if resolves && let Some(path) = save_to(node) {
+        writes.push(Write { to: Place::Path(path.value.clone()), value: From::Input, origin: path.span });
+    }
+    let write = |assign: &AssignSyntax, to: fn(KeyPath) -> Place| Write {
+        to: to(assign.key.value.clone()),
+        value: From::Shape(assign.value.value.clone()),
+        origin: assign.key.span,
+    };
+    writes.extend(node.set.iter().map(|assign| write(assign, Place::Path)));
+    writes.extend(node.append.iter().map(|assign| write(assign, Place::Append)));
+    writes
+}
+
+/// `save_to` of the node, or of its call.
+fn save_to(node: &NodeSyntax) -> Option<&Spanned<KeyPath>> {
+    node.save_to.as_ref().or_else(|| node.call.as_ref().and_then(|call| call.save_to.as_ref()))
+}
+
+fn error_write(origin: Span) -> Vec<Write> {
+    vec![Write { to: Place::Error, value: From::Error, origin }]
+}
+
+impl<'d> Lowering<'d> {
+    /// Options, transitions, the `no` of a confirm, `to`, and what follows when nothing holds (language 6.3).
+    pub(super) fn main_edges(&mut self, here: Here<'_>, node: &NodeSyntax, terminal: bool, input: bool) -> Vec<Edge> {
+        let mut edges = Vec::new();
+        let mut denied = node.on_denied.as_ref().filter(|_| input && is_confirm(node));
+        for option in node.options.iter().filter(|_| input).flat_map(|options| &options.value) {
+            if let Some(target) = &option.target {
+                let when = Guard::Is(input_operand(), true, option.value.value.clone());
+                edges.push(self.edge(here, when, target, Why::Option(option.text.value.to_string())));
+            }
+        }
+        let mut open: Option<Span> = None;
+        let mut shadowed = Vec::new();
+        for transition in &node.transitions {
+            if open.is_some() {
+                shadowed.push(transition.span);
+            }
+            let when = transition.condition.as_ref().map_or(Guard::Always, |condition| self.guard(here, condition));
+            if when == Guard::Always {
+                self.no_edge(here, denied.take(), &mut edges);
+            }
+            let Some(target) = &transition.target else {
+                open = open.or_else(|| (when == Guard::Always).then_some(transition.span));
+                self.unresolved = true;
+                continue;
+            };
+            let always = when == Guard::Always;
+            let edge = self.edge(here, when, target, Why::Transition);
+            if open.is_none() {
+                edges.push(edge);
+            }
+            if always {
+                open = open.or(Some(transition.span));
+            }
+        }
+        self.no_edge(here, denied.take(), &mut edges);
+        if let Some(to) = &node.to {
+            let edge = self.edge(here, Guard::Always, to, Why::To);
+            if open.is_some() {
+                shadowed.push(to.key.span.to(to.name.span));
+            } else {
+                edges.push(edge);
+                open = Some(to.key.span);
+            }
+        }
+        if let (Some(open), Some(first)) = (open, shadowed.first()) {
+            let more = if shadowed.len() > 1 { format!(", and {} more behind it", shadowed.len() - 1) } else { String::new() };
+            let diagnostic = crate::diagnostic::Diagnostic::new(
+                Code::ShadowedTransition,
+                here.path,
+                *first,
+                format!("this way is never taken{more}: an unconditional one stands before it"),
+            )
+            .label(here.path, open, "this one always holds")
+            .help("move the unconditional way to the end, or give it a condition");
+            self.push(diagnostic);
+        }
+        if terminal {
+            edges.push(Edge {
+                when: Guard::Always,
+                to: Target::End(end(node)),
+                why: Why::Terminal,
+                origin: node.end.as_ref().and_then(|end| here.origin(end.span)),
+            });
+        } else if edges.last().is_none_or(|edge| edge.when != Guard::Always) {
+            edges.push(rule(Target::End(Reason::Failed(Failure::NoMatch))));
+        }
+        edges
+    }
+
+    /// A confirm that said no takes `on_denied` before the first unconditional way.
+    fn no_edge(&mut self, here: Here<'_>, denied: Option<&TargetSyntax>, edges: &mut Vec<Edge>) {
+        if let Some(target) = denied {
+            edges.push(self.edge(here, Guard::Is(input_operand(), true, "no".into()), target, Why::OnDenied));
+        }
+    }
+
+    /// The replies of a listening node beside its answer: invalid inputs and its timeout.
+    pub(super) fn listening_replies(&mut self, here: Here<'_>, node: &NodeSyntax, default: Option<crate::value::Value>) {
+        if let Some((invalid, max)) = node.on_invalid.as_ref().and_then(|invalid| Some((invalid, invalid.value.max.as_ref()?))) {
+            let again = Edge { when: Guard::Attempts(max.value), to: Target::Again, why: Why::OnInvalid, origin: here.origin(max.span) };
+            let last = match &invalid.value.to {
+                Some(target) => self.edge(here, Guard::Always, target, Why::OnInvalid),
+                None => rule(Target::End(Reason::Failed(Failure::InvalidInput))),
+            };
+            self.reply(Outcome::Invalid, Vec::new(), vec![again, last]);
+        }
+        let handled = node.on_signal.iter().any(|(name, _)| name.value.as_str() == SignalName::TIMEOUT);
+        if let Some(timeout) = node.timeout.as_ref().filter(|_| !handled) {
+            self.unhandled_timeout(here, node, timeout.span, default);
+        }
+    }
+
+    /// `timeout` without a handler of its own: the default stands in for the answer, else the graph's handler, else it fails (language 7.5).
+    fn unhandled_timeout(&mut self, here: Here<'_>, node: &NodeSyntax, at: Span, default: Option<crate::value::Value>) {
+        let on = Outcome::Signal(SignalName::new(SignalName::TIMEOUT));
+        if let Some(default) = default {
+            let mut writes = vec![Write { to: Place::Input, value: From::Shape(Shape::Literal(default)), origin: at }];
+            writes.extend(update(node, true));
+            let answer = self.replies.iter().rev().find(|reply| reply.on == Outcome::Answer);
+            let edges = answer.map(|reply| reply.edges.clone()).unwrap_or_default();
+            self.replies.push(crate::program::Reply { on, update: writes.into(), edges });
+            return;
+        }
+        let graph = &self.graphs[here.graph as usize].defaults.signals;
+        if graph.iter().any(|said| said.value.0.is_none_or(|name| name == SignalName::TIMEOUT)) {
+            return;
+        }
+        self.reply(on, Vec::new(), vec![rule(Target::End(Reason::Failed(Failure::Timeout)))]);
+        self.report(here, Code::NonExhaustive, at, "nothing follows when the time is up").help =
+            Some("add `on_timeout: node`, or an `input_default` that stands in for the answer".into());
+    }
+
+    /// The replies to a call's error, timeout and denial. At a gate the graph's defaults follow a denial too, and targets are entered behind their gates.
+    pub(super) fn recovery(&mut self, here: Here<'_>, node: &NodeSyntax, call: &Call, gate: bool) {
+        let retry = call.retry.as_ref();
+        let again = |covered: bool| {
+            let retry = retry.filter(|retry| covered && retry.max > 1)?;
+            Some(Edge { when: Guard::Attempts(retry.max), to: Target::Again, why: Why::Retry, origin: None })
+        };
+        let on_timeout = node.on_signal.iter().find(|(name, _)| name.value.as_str() == SignalName::TIMEOUT).map(|(_, target)| target);
+        let on_error = node.on_error.as_ref();
+
+        let mut edges: Vec<Edge> = again(retry.is_some_and(|retry| retry.on_error)).into_iter().collect();
+        self.first_of(here, &[(on_error, Why::OnError)], true, gate, Failure::ToolError, &mut edges);
+        self.reply(Outcome::Error, error_write(node.span), edges);
+
+        let mut edges: Vec<Edge> = again(retry.is_some_and(|retry| retry.on_timeout)).into_iter().collect();
+        self.first_of(here, &[(on_timeout, Why::OnSignal), (on_error, Why::OnError)], true, gate, Failure::Timeout, &mut edges);
+        self.reply(Outcome::Timeout, error_write(node.span), edges);
+
+        let mut edges = Vec::new();
+        self.first_of(here, &[(node.on_denied.as_ref(), Why::OnDenied), (on_error, Why::OnError)], gate, gate, Failure::Fail, &mut edges);
+        if let Some(last) = edges.last_mut()
+            && last.why == Why::Rule
+        {
+            last.to = Target::End(Reason::Denied);
+        }
+        self.reply(Outcome::Denied, error_write(node.span), edges);
+    }
+
+    /// The first handler there is, else the graph's `on_error`, else the end.
+    fn first_of(
+        &mut self,
+        here: Here<'_>,
+        handlers: &[(Option<&TargetSyntax>, Why)],
+        graph_default: bool,
+        skip_gate: bool,
+        failure: Failure,
+        edges: &mut Vec<Edge>,
+    ) {
+        if let Some((target, why)) = handlers.iter().find_map(|(target, why)| Some(((*target)?, why))) {
+            edges.push(self.edge_from(here, Guard::Always, target, why.clone(), skip_gate));
+            return;
+        }
+        match self.graphs[here.graph as usize].defaults.on_error {
+            Some(said) if graph_default => {
+                let root = self.root_of(said.document, said.path, here.graph);
+                let edge = self.edge_from(root.as_here(), Guard::Always, said.value, Why::ErrorDefault, skip_gate);
+                edges.push(edge);
+            }
+            _ => edges.push(rule(Target::End(Reason::Failed(failure)))),
+        }
+    }
+
+    /// Signals while the session waits here: the node's, then the graph's default (language 7.5). A call's timeout is no signal.
+    pub(super) fn signals(&mut self, here: Here<'_>, node: &NodeSyntax, acting: bool) {
+        for (name, target) in &node.on_signal {
+            if acting && name.value.as_str() == SignalName::TIMEOUT {
+                continue;
+            }
+            let edge = self.edge(here, Guard::Always, target, Why::OnSignal);
+            self.reply(Outcome::Signal(name.value.clone()), Vec::new(), vec![edge]);
+        }
+        for at in 0..self.graphs[here.graph as usize].defaults.signals.len() {
+            let said = self.graphs[here.graph as usize].defaults.signals[at];
+            let (name, target) = said.value;
+            let taken = |name: &str| {
+                (acting && name == SignalName::TIMEOUT)
+                    || node.on_signal.iter().any(|(own, _)| own.value.as_str() == name)
+                    || (name == SignalName::TIMEOUT && node.timeout.is_some() && node.input_default.is_some())
+            };
+            if name.is_some_and(taken) {
+                continue;
+            }
+            let root = self.root_of(said.document, said.path, here.graph);
+            let edge = self.edge(root.as_here(), Guard::Always, target, Why::SignalDefault);
+            let on = name.map_or(Outcome::AnySignal, |name| Outcome::Signal(SignalName::from(name)));
+            self.reply(on, Vec::new(), vec![edge]);
+        }
+    }
+
+    /// What follows when a node was entered too often: on both of its points, since both may be entered.
+    pub(super) fn exhausted(&mut self, here: Here<'_>, node: &NodeSyntax) {
+        if node.max_visits.is_none() {
+            return;
+        }
+        let edge = match &node.on_max_visits {
+            Some(target) => self.edge(here, Guard::Always, target, Why::OnMaxVisits),
+            None => rule(Target::End(Reason::Failed(Failure::MaxVisits))),
+        };
+        self.reply(Outcome::Exhausted, Vec::new(), vec![edge]);
+    }
+
+    /// From the gate on to the node itself.
+    pub(super) fn proceed(&mut self, body: PointIndex, writes: Vec<Write>) {
+        self.reply(
+            Outcome::Success,
+            writes,
+            vec![Edge { when: Guard::Always, to: Target::Proceed(body), why: Why::BeforeEach, origin: None }],
+        );
+    }
+
+    /// What follows when a graph was unwound; the index of that reply.
+    pub(in crate::compile) fn unwound(&mut self, graph: u32) -> u32 {
+        let edge = match self.graphs[graph as usize].defaults.on_rolled_back {
+            Some(said) => {
+                let root = self.root_of(said.document, said.path, graph);
+                self.edge_from(root.as_here(), Guard::Always, said.value, Why::OnRolledBack, true)
+            }
+            None => rule(Target::End(Reason::RolledBack)),
+        };
+        let index = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        self.reply(Outcome::Unwound, Vec::new(), vec![edge]);
+        index
+    }
+
+    /// Where a graph-wide key stands: its targets are looked up from the graph's root.
+    pub(super) fn root_of(&self, document: u32, path: &'d crate::diagnostic::FilePath, graph: u32) -> RootHere<'d> {
+        RootHere { document, path, graph, root: self.graphs[graph as usize].syntax.root.clone() }
+    }
+}
+
+/// A place at a graph's root.
+pub(super) struct RootHere<'d> {
+    document: u32,
+    path: &'d crate::diagnostic::FilePath,
+    graph: u32,
+    root: std::sync::Arc<str>,
+}
+
+impl RootHere<'_> {
+    pub(super) fn as_here(&self) -> Here<'_> {
+        Here { document: self.document, graph: self.graph, path: self.path, folder: &self.root }
+    }
+}
+
+fn end(node: &NodeSyntax) -> Reason {
+    match node.end.as_ref().map(|end| end.value) {
+        Some(EndSyntax::Failed) => Reason::Failed(Failure::End),
+        _ => Reason::Finished,
+    }
+}
+
+fn is_confirm(node: &NodeSyntax) -> bool {
+    node.input_type.as_ref().is_some_and(|kind| kind.value == InputType::Confirm)
+}
+
+/// `input`.
+fn input_operand() -> crate::program::Operand {
+    KeyPath::parse("input").map_or_else(|| unreachable!("`input` is a path"), |path| super::guard::operand(&path))
+}

@@ -1,0 +1,272 @@
+//! Which nodes there are, and what a target means where it stands (language 1.2–1.6).
+//!
+//! **Invariant:** a name is looked up by hashing, never by scanning; only a name that was not found costs a scan.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    diagnostic::{Code, Diagnostic, FilePath, nearest},
+    id::NodeId,
+    span::Span,
+    syntax::{
+        document::{Content, Document},
+        node::{NodeSyntax, TargetSyntax},
+    },
+};
+
+/// Targets with a meaning of their own (language 1.6).
+pub(super) const RESERVED: [&str; 2] = ["rollback", "fail"];
+
+/// A node that may be compiled: where it is written and what it is called.
+pub(super) struct Candidate<'d> {
+    pub(super) id: NodeId,
+    pub(super) document: u32,
+    pub(super) graph: u32,
+    pub(super) path: &'d FilePath,
+    /// Nothing for a file that could not be understood: it claims its id only.
+    pub(super) syntax: Option<&'d NodeSyntax>,
+    /// A Markdown file without frontmatter: a page unless some target names it.
+    pub(super) page: bool,
+}
+
+impl Candidate<'_> {
+    /// Where the node's id is written, or its beginning.
+    pub(super) fn place(&self) -> Span {
+        let id = self.syntax.and_then(|syntax| syntax.id.as_ref());
+        id.map_or_else(|| Span::at(self.syntax.map_or(0, |syntax| syntax.span.start as usize)), |id| id.span)
+    }
+}
+
+/// What a target resolves to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resolved {
+    /// A candidate.
+    Node(u32),
+    /// `rollback`.
+    Rollback,
+    /// `fail`.
+    Fail,
+}
+
+/// The names of all graphs that are compiled together.
+pub(super) struct Names<'d> {
+    pub(super) candidates: Vec<Candidate<'d>>,
+    by_id: FxHashMap<NodeId, u32>,
+    folders: FxHashSet<&'d str>,
+    roots: Vec<Arc<str>>,
+}
+
+impl<'d> Names<'d> {
+    /// Collects the nodes of `documents`, which belong to the graphs with these roots (`owner` says which).
+    pub(super) fn collect(documents: &'d [Arc<Document>], roots: &[Arc<str>], owner: &[u32], found: &mut Vec<Diagnostic>) -> Self {
+        let mut names = Self {
+            candidates: Vec::with_capacity(documents.len()),
+            by_id: FxHashMap::default(),
+            folders: FxHashSet::default(),
+            roots: roots.to_vec(),
+        };
+        let alone = documents.len() == 1;
+        for (index, document) in documents.iter().enumerate() {
+            if is_hidden(&document.path) {
+                continue;
+            }
+            let (index, graph) = (u32::try_from(index).unwrap_or(u32::MAX), owner[index]);
+            let own = |id| Candidate { id, document: index, graph, path: &document.path, syntax: None, page: false };
+            match &document.content {
+                Content::Node(syntax) => {
+                    let page = !syntax.has_matter && document.path.ends_with(".md") && !alone;
+                    let id = syntax.id.as_ref().map_or_else(|| id_of(&document.path, alone), |id| id.value.clone());
+                    let page = page && !id.is_start();
+                    names.add(Candidate { syntax: Some(syntax), page, ..own(id) }, found);
+                }
+                Content::Nodes(nodes, _) => {
+                    let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                    for syntax in nodes {
+                        let Some(id) = &syntax.id else { continue };
+                        names.add(Candidate { syntax: Some(syntax), ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
+                    }
+                }
+                Content::Broken if !is_project(&document.path) => names.add(own(id_of(&document.path, alone)), found),
+                Content::Library(_) | Content::Project(_) | Content::Broken => {}
+            }
+        }
+        names
+    }
+
+    fn add(&mut self, candidate: Candidate<'d>, found: &mut Vec<Diagnostic>) {
+        if let Some(&first) = self.by_id.get(&candidate.id) {
+            found.push(self.duplicate(&candidate, &self.candidates[first as usize]));
+            return;
+        }
+        let last = candidate.id.name();
+        if RESERVED.contains(&last) {
+            let message = format!("`{last}` is a reserved target and cannot name a node");
+            let help = format!("rename the file, or give it another `id`; `to: {last}` has a meaning of its own");
+            found.push(Diagnostic::new(Code::ReservedName, candidate.path, candidate.place(), message).help(help));
+        }
+        let mut folder = candidate.path.rsplit_once('/').map(|(folder, _)| folder);
+        while let Some(here) = folder {
+            if !self.folders.insert(here) {
+                break;
+            }
+            folder = here.rsplit_once('/').map(|(above, _)| above);
+        }
+        self.by_id.insert(candidate.id.clone(), u32::try_from(self.candidates.len()).unwrap_or(u32::MAX));
+        self.candidates.push(candidate);
+    }
+
+    fn duplicate(&self, second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
+        let message = format!("there are two nodes `{}`", second.id);
+        Diagnostic::new(Code::DuplicateNode, second.path, second.place(), message)
+            .label(first.path, first.place(), "the first one is here")
+            .help("rename one of the files, or give one another `id`")
+    }
+
+    /// The candidate of an id, or of the module of that name.
+    pub(super) fn get(&self, id: &str) -> Option<u32> {
+        self.by_id.get(id).copied().or_else(|| self.by_id.get(join(id, "start").as_str()).copied())
+    }
+
+    /// Resolves a target that stands in `folder` of graph `graph`.
+    ///
+    /// # Errors
+    /// The diagnostic, without a place: unknown, wrong case, a folder without `start`, or another graph.
+    pub(super) fn resolve(&self, name: &str, jump: bool, folder: &str, graph: u32, call: bool) -> Result<Resolved, Box<Missing>> {
+        match name {
+            "rollback" if !call => return Ok(Resolved::Rollback),
+            "fail" if !call => return Ok(Resolved::Fail),
+            _ => {}
+        }
+        let found = self.look_up(name, jump, folder, graph);
+        match found {
+            Some(index) if self.candidates[index as usize].graph == graph || call => Ok(Resolved::Node(index)),
+            Some(_) => Err(Box::new(Missing {
+                code: Code::UnknownTarget,
+                message: format!("`{name}` is a graph of its own and cannot be a target"),
+                help: Some(format!("call it: `do: {{graph: {name}}}`")),
+                fix: None,
+            })),
+            None => Err(Box::new(self.missing(name, folder, graph))),
+        }
+    }
+
+    fn look_up(&self, name: &str, jump: bool, folder: &str, graph: u32) -> Option<u32> {
+        let root = &*self.roots[graph as usize];
+        if let Some(below) = name.strip_prefix("./") {
+            return self.get(&join(folder, below));
+        }
+        if let Some(below) = name.strip_prefix('/') {
+            return self.get(&join(root, below));
+        }
+        if jump && let Some(index) = self.get(&join(root, name)) {
+            return Some(index);
+        }
+        let mut here = folder;
+        loop {
+            if let Some(index) = self.get(&join(here, name)) {
+                return Some(index);
+            }
+            if here.len() <= root.len() {
+                return None;
+            }
+            here = here.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+    }
+
+    /// Says why a name was not found; the only place that scans.
+    fn missing(&self, name: &str, folder: &str, graph: u32) -> Missing {
+        let root = &*self.roots[graph as usize];
+        let bare = name.trim_start_matches("./").trim_start_matches('/');
+        if self.folders.contains(&*join(folder, bare)) || self.folders.contains(&*join(root, bare)) {
+            let help = Some(format!("a module needs a node `start`: add `{bare}/start.md`, or name one of its nodes"));
+            return Missing { code: Code::UnknownModule, message: format!("the folder `{bare}` has no `start`"), help, fix: None };
+        }
+        let visible: Vec<String> = self.visible(folder, graph).collect();
+        if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
+            let fix = Some(name.replace(bare, right));
+            return Missing {
+                code: Code::WrongCase,
+                message: format!("`{name}` is written `{right}`"),
+                help: Some("names are case-sensitive".into()),
+                fix,
+            };
+        }
+        let stem = bare.rsplit_once('.').filter(|(_, extension)| is_node_extension(extension)).map(|(stem, _)| stem);
+        let near = stem.filter(|stem| self.look_up(stem, false, folder, graph).is_some());
+        let near = near.or_else(|| nearest(bare, visible.iter().map(String::as_str)));
+        let help = match near {
+            Some(near) if Some(near) == stem => format!("targets have no extension: `{near}`"),
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("add `{}.md`, or name a node that exists", join(folder, bare)),
+        };
+        Missing {
+            code: Code::UnknownTarget,
+            message: format!("there is no node `{name}`"),
+            help: Some(help),
+            fix: near.map(|near| name.replace(bare, near)),
+        }
+    }
+
+    /// Names by which nodes of the graph can be reached from a folder: below it, and below the root.
+    fn visible(&self, folder: &str, graph: u32) -> impl Iterator<Item = String> {
+        let root = self.roots[graph as usize].clone();
+        let folder = folder.to_owned();
+        self.candidates.iter().filter(move |candidate| candidate.graph == graph).flat_map(move |candidate| {
+            let id = candidate.id.as_str();
+            let module = id.strip_suffix("/start").unwrap_or(id);
+            [below(module, &folder), below(module, &root)].into_iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+        })
+    }
+}
+
+/// A target that leads nowhere.
+pub(super) struct Missing {
+    pub(super) code: Code,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+    pub(super) fix: Option<String>,
+}
+
+impl Missing {
+    /// The diagnostic at the target's name.
+    pub(super) fn at(self, path: &FilePath, target: &TargetSyntax) -> Diagnostic {
+        let diagnostic = Diagnostic::new(self.code, path, target.name.span, self.message).help_maybe(self.help);
+        match self.fix {
+            Some(name) => diagnostic.fix(format!("rename to `{name}`"), target.name.span, name),
+            None => diagnostic,
+        }
+    }
+}
+
+/// `name` in `folder`.
+pub(super) fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// What remains of `id` below `folder`.
+fn below<'i>(id: &'i str, folder: &str) -> Option<&'i str> {
+    if folder.is_empty() { Some(id) } else { id.strip_prefix(folder)?.strip_prefix('/') }
+}
+
+fn is_node_extension(extension: &str) -> bool {
+    matches!(extension, "md" | "yaml" | "yml" | "json")
+}
+
+/// Whether a file or one of its folders begins with `_` or `.` (language 1.2).
+pub(super) fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with(['_', '.']))
+}
+
+fn is_project(path: &str) -> bool {
+    matches!(path.rsplit('/').next(), Some("trellis.yaml" | "tools.yaml"))
+}
+
+/// The id that a path gives; a file that is a graph alone is its `start` (language 1.1).
+fn id_of(path: &str, alone: bool) -> NodeId {
+    if alone {
+        return NodeId::new("start");
+    }
+    NodeId::new(path.rsplit_once('.').map_or(path, |(stem, _)| stem))
+}

@@ -1,0 +1,50 @@
+//! Every JSON Schema of a graph is compiled once, however often it is written.
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    diagnostic::{Code, Diagnostic, FilePath},
+    schema::{Schema, SchemaError},
+    span::Spanned,
+    syntax::node::ToolSyntax,
+    value::Value,
+};
+
+/// Compiled schemas by their JSON.
+#[derive(Default)]
+pub(super) struct Schemas {
+    known: FxHashMap<String, Result<Schema, SchemaError>>,
+}
+
+impl Schemas {
+    fn compile(&mut self, source: &Value) -> &Result<Schema, SchemaError> {
+        self.known.entry(source.to_json()).or_insert_with(|| Schema::new(source))
+    }
+
+    /// The compiled schema, if it is one; whether it is was reported elsewhere.
+    pub(super) fn get(&mut self, source: &Value) -> Option<Schema> {
+        self.compile(source).as_ref().ok().cloned()
+    }
+
+    /// The compiled schema; what is no schema is reported under `code`.
+    pub(super) fn checked(&mut self, code: Code, path: &FilePath, source: &Spanned<Value>, found: &mut Vec<Diagnostic>) -> Option<Schema> {
+        match self.compile(&source.value) {
+            Ok(schema) => Some(schema.clone()),
+            Err(error) => {
+                let place = if error.path.is_empty() { String::new() } else { format!(" at `{}`", error.path) };
+                found.push(
+                    Diagnostic::new(code, path, source.span, format!("this is no JSON Schema{place}: {}", error.message))
+                        .help("schemas are JSON Schema 2020-12, written as YAML"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Reports the schemas of a tool that are none.
+    pub(super) fn check_tool(&mut self, path: &FilePath, tool: &ToolSyntax, found: &mut Vec<Diagnostic>) {
+        for schema in tool.parameters.iter().chain(&tool.returns) {
+            self.checked(Code::InvalidToolSchema, path, schema, found);
+        }
+    }
+}

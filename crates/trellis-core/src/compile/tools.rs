@@ -1,0 +1,316 @@
+//! Tools: libraries, shadowing, and which names a node may call (language §5.1, 5.2).
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    graphs::GraphSyntax,
+    names::{Candidate, join},
+    schemas::Schemas,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, did_you_mean, nearest},
+    program::Tool,
+    syntax::{
+        document::{Content, Document},
+        node::{ToolRef, ToolSyntax},
+    },
+};
+
+/// Libraries deeper than this are not followed (design §9).
+const DEPTH: usize = 64;
+
+/// What can be called under a name, in the order of first appearance.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    tools: Vec<Arc<Tool>>,
+}
+
+impl Scope {
+    fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.tools.iter().find(|tool| &*tool.name == name)
+    }
+
+    /// Adds a tool; a later one of the same name takes the place of the earlier.
+    fn put(&mut self, tool: Arc<Tool>) {
+        match self.tools.iter_mut().find(|known| known.name == tool.name) {
+            Some(known) => *known = tool,
+            None => self.tools.push(tool),
+        }
+    }
+
+    pub(super) fn tools(&self) -> &[Arc<Tool>] {
+        &self.tools
+    }
+}
+
+/// The tools of all graphs.
+pub(super) struct Tools<'d> {
+    documents: &'d [Arc<Document>],
+    by_path: FxHashMap<&'d str, u32>,
+    roots: Vec<Arc<str>>,
+    bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
+    modules: FxHashMap<(u32, String), Arc<Scope>>,
+}
+
+/// A reference that is being followed: the file that names it, and where libraries are looked up.
+#[derive(Clone, Copy)]
+struct From<'d> {
+    folder: &'d str,
+    graph: u32,
+}
+
+impl<'d> Tools<'d> {
+    /// Reads the bindings of every graph and checks every tool definition and library reference once, whoever uses it.
+    pub(super) fn collect(
+        documents: &'d [Arc<Document>],
+        graphs: &[GraphSyntax<'d>],
+        owner: &[u32],
+        schemas: &mut Schemas,
+        found: &mut Vec<Diagnostic>,
+    ) -> Self {
+        let by_path = documents.iter().enumerate().map(|(at, document)| (&*document.path, u32::try_from(at).unwrap_or(u32::MAX))).collect();
+        let roots = graphs.iter().map(|graph| graph.root.clone()).collect();
+        let mut tools = Self { documents, by_path, roots, bindings: Vec::new(), modules: FxHashMap::default() };
+        for graph in graphs {
+            let mut bound = FxHashMap::default();
+            for (_, path, project) in &graph.projects {
+                for binding in &project.bindings {
+                    schemas.check_tool(path, &binding.tool, found);
+                    let Some(name) = &binding.tool.name else { continue };
+                    bound
+                        .entry(Arc::clone(&name.value))
+                        .or_insert_with(|| Arc::new(tool(&binding.tool, name.value.clone(), true, schemas)));
+                }
+            }
+            tools.bindings.push(bound);
+        }
+        tools.check_definitions(owner, schemas, found);
+        tools
+    }
+
+    /// Reports nameless tools, broken schemas, missing libraries and cycles, each where it is written.
+    fn check_definitions(&self, owner: &[u32], schemas: &mut Schemas, found: &mut Vec<Diagnostic>) {
+        let mut done = FxHashSet::default();
+        for (index, document) in self.documents.iter().enumerate() {
+            for reference in references(document) {
+                match reference {
+                    ToolRef::Inline(syntax) => {
+                        schemas.check_tool(&document.path, syntax, found);
+                        if syntax.name.is_none() {
+                            found.push(
+                                Diagnostic::new(Code::NamelessTool, &document.path, syntax.span, "this tool has no `name`")
+                                    .help("add `name: …`"),
+                            );
+                        }
+                    }
+                    ToolRef::Library(written) => {
+                        let root = &self.roots[owner[index] as usize];
+                        if self.library(&written.value, folder(&document.path), root).is_none() {
+                            found.push(self.missing_library(document, written));
+                        }
+                    }
+                    ToolRef::Name(_) => {}
+                }
+            }
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            self.find_cycle(index, owner, &mut Vec::new(), &mut done, found);
+        }
+    }
+
+    fn missing_library(&self, document: &Document, written: &crate::span::Spanned<Arc<str>>) -> Diagnostic {
+        let libraries = self.documents.iter().filter(|document| references(document).next().is_some()).map(|document| &*document.path);
+        let bare = written.value.trim_start_matches("./").trim_start_matches('/');
+        let help = did_you_mean(bare, libraries).unwrap_or_else(|| "library references start at the root, `./` at this file".into());
+        Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, format!("there is no library `{}`", written.value))
+            .help(help)
+    }
+
+    /// Walks library references depth first; a library met while it is being resolved closes a cycle (language 5.2).
+    fn find_cycle(&self, index: u32, owner: &[u32], open: &mut Vec<u32>, done: &mut FxHashSet<u32>, found: &mut Vec<Diagnostic>) {
+        if done.contains(&index) {
+            return;
+        }
+        open.push(index);
+        let document = &self.documents[index as usize];
+        for reference in references(document) {
+            let ToolRef::Library(written) = reference else { continue };
+            let root = &self.roots[owner[index as usize] as usize];
+            let Some(next) = self.library(&written.value, folder(&document.path), root) else { continue };
+            if let Some(at) = open.iter().position(|&library| library == next) {
+                let names: Vec<String> =
+                    open[at..].iter().chain([&next]).map(|&library| format!("`{}`", self.documents[library as usize].path)).collect();
+                found.push(
+                    Diagnostic::new(
+                        Code::ToolCycle,
+                        &document.path,
+                        written.span,
+                        format!("libraries include each other: {}", names.join(" → ")),
+                    )
+                    .help("take one of these references out, or move the shared tools into a third library"),
+                );
+                continue;
+            }
+            if open.len() < DEPTH {
+                self.find_cycle(next, owner, open, done, found);
+            } else if !done.contains(&next) {
+                let message = format!("libraries are nested more than {DEPTH} deep");
+                found.push(
+                    Diagnostic::new(Code::ToolCycle, &document.path, written.span, message).help("refer to the inner libraries directly"),
+                );
+            }
+        }
+        open.pop();
+        done.insert(index);
+    }
+
+    /// The document that a reference names: from the root, or from the folder for `./` (language 1.7).
+    fn library(&self, reference: &str, folder: &str, root: &str) -> Option<u32> {
+        let path = match reference.strip_prefix("./") {
+            Some(below) => join(folder, below),
+            None => join(root, reference.trim_start_matches('/')),
+        };
+        let with = |extension: &str| self.by_path.get(format!("{path}.{extension}").as_str()).copied();
+        self.by_path.get(path.as_str()).copied().or_else(|| ["md", "yaml", "yml", "json"].into_iter().find_map(with))
+    }
+
+    /// The tools that a list of references stands for: inline definitions beat imports, later imports earlier ones.
+    pub(super) fn own(&self, candidate: &Candidate<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Scope {
+        let mut scope = Scope::default();
+        let Some(syntax) = candidate.syntax else { return scope };
+        let from = From { folder: folder(candidate.path), graph: candidate.graph };
+        self.resolve(&syntax.tools, from, schemas, &mut scope, 0);
+        for reference in &syntax.tools {
+            if let ToolRef::Name(name) = reference
+                && scope.get(&name.value).is_none_or(|tool| !tool.bound && tool.parameters.is_none())
+                && self.inherited(candidate, &name.value).is_none()
+            {
+                let help = did_you_mean(&name.value, self.bindings[candidate.graph as usize].keys().map(|name| &**name))
+                    .unwrap_or_else(|| "name a bound tool, or define it here with `name`, `parameters`".into());
+                found.push(
+                    Diagnostic::new(Code::UnknownTool, candidate.path, name.span, format!("there is no tool `{}`", name.value)).help(help),
+                );
+            }
+        }
+        scope
+    }
+
+    fn resolve(&self, references: &'d [ToolRef], from: From<'d>, schemas: &mut Schemas, scope: &mut Scope, depth: usize) {
+        if depth >= DEPTH {
+            return;
+        }
+        let bindings = &self.bindings[from.graph as usize];
+        for reference in references {
+            match reference {
+                ToolRef::Library(written) => {
+                    let Some(index) = self.library(&written.value, from.folder, &self.roots[from.graph as usize]) else { continue };
+                    let document: &'d Document = &self.documents[index as usize];
+                    let inner = From { folder: folder(&document.path), ..from };
+                    let mut imported = Scope::default();
+                    self.resolve(references_of(document), inner, schemas, &mut imported, depth + 1);
+                    imported.tools.into_iter().for_each(|tool| scope.put(tool));
+                }
+                ToolRef::Name(name) => bindings.get(&name.value).into_iter().for_each(|tool| scope.put(Arc::clone(tool))),
+                ToolRef::Inline(_) => {}
+            }
+        }
+        for reference in references {
+            if let ToolRef::Inline(ToolSyntax { name: Some(name), .. }) = reference
+                && let ToolRef::Inline(syntax) = reference
+            {
+                let bound = bindings.get(&name.value);
+                let mut tool = tool(syntax, name.value.clone(), bound.is_some(), schemas);
+                if let Some(bound) = bound {
+                    tool.effect = tool.effect.or(bound.effect);
+                    tool.timeout = tool.timeout.or(bound.timeout);
+                    tool.retry = tool.retry.or_else(|| bound.retry.clone());
+                    tool.returns = tool.returns.or_else(|| bound.returns.clone());
+                }
+                scope.put(Arc::new(tool));
+            }
+        }
+    }
+
+    /// The tool of a name outside the node's own list: its module's `start`, those above it up to the entry, the bindings.
+    fn inherited(&self, candidate: &Candidate<'d>, name: &str) -> Option<&Arc<Tool>> {
+        let scopes = self.modules_of(candidate).filter_map(|key| self.modules.get(&key));
+        scopes.filter_map(|scope| scope.get(name)).next().or_else(|| self.bindings[candidate.graph as usize].get(name))
+    }
+
+    /// Remembers the tools of a `start`: its module may call them.
+    pub(super) fn add_module(&mut self, candidate: &Candidate<'d>, scope: Scope) {
+        if !scope.tools.is_empty() {
+            self.modules.insert((candidate.graph, candidate.id.folder().to_owned()), Arc::new(scope));
+        }
+    }
+
+    /// The modules whose tools a node may call: its own folder and those above it, up to the root.
+    fn modules_of(&self, candidate: &Candidate<'d>) -> impl Iterator<Item = (u32, String)> {
+        let graph = candidate.graph;
+        let mut next = (!self.modules.is_empty()).then(|| candidate.id.folder().to_owned());
+        std::iter::from_fn(move || {
+            let here = next.take()?;
+            next = here.rsplit_once('/').map(|(above, _)| above.to_owned()).or_else(|| (!here.is_empty()).then(String::new));
+            Some((graph, here))
+        })
+    }
+
+    /// The tool that a call of `candidate` names.
+    ///
+    /// # Errors
+    /// The remedy for `unknown-tool`.
+    pub(super) fn find(&self, candidate: &Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, String> {
+        let bindings = &self.bindings[candidate.graph as usize];
+        if let Some(tool) = own.get(name).or_else(|| self.inherited(candidate, name)) {
+            return Ok(Arc::clone(tool));
+        }
+        let mut names: Vec<&str> = bindings.keys().map(|name| &**name).collect();
+        names.extend(own.tools.iter().map(|tool| &*tool.name));
+        names.extend(
+            self.modules_of(candidate)
+                .filter_map(|key| self.modules.get(&key))
+                .flat_map(|scope| scope.tools.iter().map(|tool| &*tool.name)),
+        );
+        names.sort_unstable();
+        Err(nearest(name, names).map_or_else(
+            || {
+                format!(
+                    "declare it under `tools` here, in a library, or bind it in `trellis.yaml`: `bindings: {{{name}: {{process: […]}}}}`"
+                )
+            },
+            |near| format!("did you mean `{near}`?"),
+        ))
+    }
+}
+
+/// The tool references of a document, whoever holds them.
+fn references(document: &Document) -> impl Iterator<Item = &ToolRef> {
+    let nodes: &[_] = if let Content::Nodes(nodes, _) = &document.content { nodes } else { &[] };
+    references_of(document).iter().chain(nodes.iter().flat_map(|node| &node.tools))
+}
+
+fn references_of(document: &Document) -> &[ToolRef] {
+    match &document.content {
+        Content::Node(node) => &node.tools,
+        Content::Library(tools) => tools,
+        _ => &[],
+    }
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn tool(syntax: &ToolSyntax, name: Arc<str>, bound: bool, schemas: &mut Schemas) -> Tool {
+    Tool {
+        name,
+        description: syntax.description.clone(),
+        parameters: syntax.parameters.as_ref().map(|schema| schema.value.clone()),
+        returns: syntax.returns.as_ref().and_then(|schema| schemas.get(&schema.value)),
+        effect: syntax.effect.as_ref().map(|effect| effect.value),
+        timeout: syntax.timeout.as_ref().map(|timeout| timeout.value),
+        retry: syntax.retry.as_ref().map(|retry| retry.value.clone()),
+        bound,
+    }
+}

@@ -1,0 +1,78 @@
+//! JSON: `{nodes: [{id, kind, terminal, path, line, graph}], edges: [{from, to, outcome, condition, why, path, line}]}`.
+
+use serde::Serialize;
+
+use super::{Drawing, label};
+use crate::program::{Outcome, Why};
+
+#[derive(Serialize)]
+struct Wire<'d> {
+    nodes: Vec<WireNode<'d>>,
+    edges: Vec<WireEdge<'d>>,
+}
+
+#[derive(Serialize)]
+struct WireNode<'d> {
+    id: &'d str,
+    kind: &'static str,
+    entry: bool,
+    terminal: bool,
+    path: Option<&'d str>,
+    line: Option<usize>,
+    graph: Option<&'d str>,
+}
+
+#[derive(Serialize)]
+struct WireEdge<'d> {
+    from: &'d str,
+    to: &'d str,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<&'d str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    before_each: bool,
+    condition: Option<&'d str>,
+    why: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    option: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<&'static str>,
+    path: Option<&'d str>,
+    line: Option<usize>,
+}
+
+/// The drawing as one JSON object, ended by a newline.
+pub(super) fn spell(drawing: &Drawing<'_>) -> String {
+    let nodes = drawing.spots.iter().map(|spot| WireNode {
+        id: &spot.id,
+        kind: spot.kind.as_str(),
+        entry: spot.entry,
+        terminal: spot.terminal,
+        path: spot.at.map(|(path, _)| &**path),
+        line: spot.at.map(|(_, line)| line),
+        graph: spot.graph,
+    });
+    let edges = drawing.arrows.iter().map(|arrow| WireEdge {
+        from: &drawing.spots[arrow.from].id,
+        to: &drawing.spots[arrow.to].id,
+        outcome: label::outcome_name(arrow.outcome),
+        signal: match arrow.outcome {
+            Outcome::Signal(name) => Some(name.as_str()),
+            _ => None,
+        },
+        before_each: arrow.gate,
+        condition: arrow.condition.as_deref(),
+        why: label::why(arrow.why),
+        option: match arrow.why {
+            Why::Option(text) => Some(text),
+            _ => None,
+        },
+        failure: arrow.failure,
+        path: arrow.at.map(|(path, _)| &**path),
+        line: arrow.at.map(|(_, line)| line),
+    });
+    let wire = Wire { nodes: nodes.collect(), edges: edges.collect() };
+    let mut text = serde_json::to_string_pretty(&wire).unwrap_or_else(|_| unreachable!("names and numbers are always JSON"));
+    text.push('\n');
+    text
+}

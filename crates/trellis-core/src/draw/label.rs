@@ -1,0 +1,112 @@
+//! The words on arrows: outcomes, keys and conditions as an author would write them.
+
+use super::Arrow;
+use crate::{
+    program::{Guard, Outcome, Program, Reason, Why},
+    value::Value,
+};
+
+/// A guard in the grammar of conditions (language 6.1); nothing for one that always holds.
+pub(super) fn condition(program: &Program, guard: &Guard) -> Option<String> {
+    Some(match guard {
+        Guard::Always => return None,
+        Guard::Is(operand, true, value) => format!("{} == {}", operand.path, value.to_json()),
+        Guard::Is(operand, false, value) => format!("{} != {}", operand.path, value.to_json()),
+        Guard::In(operand, positive, values) => {
+            let values = values.iter().map(Value::to_json).collect::<Vec<_>>().join(", ");
+            format!("{}{} in [{values}]", not(*positive), operand.path)
+        }
+        Guard::Truth(operand, positive) => format!("{}{}", not(*positive), operand.path),
+        Guard::Set(operand, positive) => format!("{} is {}set", operand.path, not(*positive)),
+        Guard::Empty(operand, positive) => format!("{} is {}empty", operand.path, not(*positive)),
+        Guard::Predicate(index, positive) => {
+            let name = program.predicates().get(*index as usize).map_or("?", |predicate| &predicate.name);
+            format!("{}{name}", not(*positive))
+        }
+        Guard::Attempts(most) => format!("attempt < {most}"),
+    })
+}
+
+fn not(positive: bool) -> &'static str {
+    if positive { "" } else { "not " }
+}
+
+/// What stands on an arrow; empty where a plain `to` leads on.
+pub(super) fn arrow(arrow: &Arrow<'_>) -> String {
+    let mut parts = Vec::new();
+    if arrow.gate {
+        parts.push("before_each".to_owned());
+    }
+    match arrow.outcome {
+        Outcome::Pass | Outcome::Answer | Outcome::Success => {}
+        other => parts.push(outcome(other)),
+    }
+    match (arrow.why, &arrow.condition) {
+        (Why::Retry, Some(condition)) => parts.push(format!("retry while {condition}")),
+        (Why::Retry, None) => parts.push("retry".to_owned()),
+        (Why::Option(text), _) => parts.push(text.clone()),
+        (_, Some(condition)) => parts.push(condition.clone()),
+        (_, None) => {}
+    }
+    // What the outcome says already is not said again: `error tool-error`.
+    parts.extend(arrow.failure.filter(|failure| matches!(*failure, "no-match" | "fail")).map(str::to_owned));
+    parts.join(" ")
+}
+
+/// An outcome, as in `signal interrupt`.
+pub(super) fn outcome(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Signal(name) => format!("signal {name}"),
+        Outcome::AnySignal => "any signal".to_owned(),
+        Outcome::Exhausted => "max_visits".to_owned(),
+        other => outcome_name(other).to_owned(),
+    }
+}
+
+/// An outcome in one word, as JSON has it.
+pub(super) fn outcome_name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "pass",
+        Outcome::Answer => "answer",
+        Outcome::Invalid => "invalid",
+        Outcome::Success => "success",
+        Outcome::Error => "error",
+        Outcome::Timeout => "timeout",
+        Outcome::Denied => "denied",
+        Outcome::Signal(_) => "signal",
+        Outcome::AnySignal => "any_signal",
+        Outcome::Exhausted => "exhausted",
+        Outcome::Unwound => "unwound",
+    }
+}
+
+/// Which key wrote a way, as JSON has it.
+pub(super) fn why(why: &Why) -> &'static str {
+    match why {
+        Why::Option(_) => "option",
+        Why::Transition => "transition",
+        Why::To => "to",
+        Why::OnError => "on_error",
+        Why::OnDenied => "on_denied",
+        Why::OnSignal => "on_signal",
+        Why::OnMaxVisits => "on_max_visits",
+        Why::OnInvalid => "on_invalid",
+        Why::SignalDefault => "on_signal_default",
+        Why::ErrorDefault => "on_error_default",
+        Why::OnRolledBack => "on_rolled_back",
+        Why::Retry => "retry",
+        Why::BeforeEach => "before_each",
+        Why::Terminal => "terminal",
+        Why::Rule => "rule",
+    }
+}
+
+/// How a session ends, in one word (language 7.9).
+pub(super) fn reason(reason: &Reason) -> &'static str {
+    match reason {
+        Reason::Finished => "finished",
+        Reason::Failed(_) => "failed",
+        Reason::Denied => "denied",
+        Reason::RolledBack => "rolled_back",
+    }
+}

@@ -1,0 +1,273 @@
+//! Drawing: a program becomes the text of a diagram, in Mermaid, DOT or JSON.
+//!
+//! What is drawn is a [`Drawing`]: spots (nodes, rollbacks, ends) and arrows (ways). The formats only spell it.
+//!
+//! **Invariant:** arrows come from [`Program::ways`] and [`Program::unwound_ways`] alone, in their order, and every format draws each of them once.
+
+mod dot;
+mod json;
+mod label;
+mod mermaid;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    diagnostic::FilePath,
+    program::{Node, Origin, Outcome, Part, PointIndex, Program, Reason, Role, Target, Way, Why},
+    span::LineIndex,
+};
+
+/// How a drawing is spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A Mermaid flowchart, with the shapes of source document 002 §11.1.
+    Mermaid,
+    /// Graphviz.
+    Dot,
+    /// `{nodes, edges}`.
+    Json,
+}
+
+/// Draws a program. Same program, same text.
+pub fn draw(program: &Program, format: Format) -> String {
+    let drawing = Drawing::new(program);
+    match format {
+        Format::Mermaid => mermaid::spell(&drawing),
+        Format::Dot => dot::spell(&drawing),
+        Format::Json => json::spell(&drawing),
+    }
+}
+
+/// A program as spots and arrows.
+#[derive(Debug)]
+pub struct Drawing<'p> {
+    /// Nodes in the program's order; then, where an arrow leads there, rollbacks and ends.
+    pub spots: Vec<Spot<'p>>,
+    /// Every way out of every node, then the ways that follow rollbacks.
+    pub arrows: Vec<Arrow<'p>>,
+}
+
+/// Something that arrows join.
+#[derive(Debug)]
+pub struct Spot<'p> {
+    /// The node's id; `rollback` or `rollback:<graph>`; `end:<reason>`.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether sessions of its graph begin there.
+    pub entry: bool,
+    /// Whether no target leads on from it (language 2.4).
+    pub terminal: bool,
+    /// Its file and line, for a node.
+    pub at: Option<(&'p FilePath, usize)>,
+    /// The root of the graph that it belongs to; nothing for ends.
+    pub graph: Option<&'p str>,
+    /// The folder of the module that it stands in; empty at the root and for what is no node.
+    pub module: &'p str,
+}
+
+/// What a spot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A node that passes through, or ends.
+    Pass,
+    /// A node that listens.
+    Listen,
+    /// A node that acts.
+    Act,
+    /// Compensation.
+    Rollback,
+    /// An end.
+    End,
+}
+
+impl Kind {
+    /// As JSON has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Listen => "listen",
+            Self::Act => "act",
+            Self::Rollback => "rollback",
+            Self::End => "end",
+        }
+    }
+}
+
+/// One way from spot to spot.
+#[derive(Debug)]
+pub struct Arrow<'p> {
+    /// Index of the spot that is left.
+    pub from: usize,
+    /// Index of the spot that is reached.
+    pub to: usize,
+    /// When it is taken.
+    pub outcome: &'p Outcome,
+    /// Whether it is the answer of `before_each`, not of the node itself.
+    pub gate: bool,
+    /// What must hold for it, as an author would write it.
+    pub condition: Option<String>,
+    /// Which key wrote it.
+    pub why: &'p Why,
+    /// Which failure it ends in.
+    pub failure: Option<&'static str>,
+    /// Where that key stands.
+    pub at: Option<(&'p FilePath, usize)>,
+}
+
+impl Arrow<'_> {
+    /// Whether it is the way that a graph goes when nothing goes wrong: drawn solid, all others dotted.
+    pub fn is_main(&self) -> bool {
+        matches!(self.outcome, Outcome::Pass | Outcome::Answer | Outcome::Success) && self.failure.is_none() && *self.why != Why::Retry
+    }
+}
+
+impl<'p> Drawing<'p> {
+    /// The drawing of a program.
+    pub fn new(program: &'p Program) -> Self {
+        let mut pen = Pen::new(program);
+        for (index, node) in program.nodes().iter().enumerate() {
+            for point in node.gate.into_iter().chain([node.body]) {
+                pen.node_ways(index, node, point);
+            }
+        }
+        for graph in 0..program.graphs().len() {
+            pen.unwound_ways(graph);
+        }
+        Self { spots: pen.spots, arrows: pen.arrows }
+    }
+}
+
+/// A drawing in the making.
+struct Pen<'p> {
+    program: &'p Program,
+    spots: Vec<Spot<'p>>,
+    arrows: Vec<Arrow<'p>>,
+    /// Spots that are no nodes, by id.
+    extra: BTreeMap<String, usize>,
+    /// Line indexes by document, made when first needed.
+    lines: Vec<Option<LineIndex<'p>>>,
+}
+
+impl<'p> Pen<'p> {
+    fn new(program: &'p Program) -> Self {
+        let documents = program.documents().len();
+        let mut pen =
+            Self { program, spots: Vec::new(), arrows: Vec::new(), extra: BTreeMap::new(), lines: (0..documents).map(|_| None).collect() };
+        let modules = modules(program);
+        pen.spots = program.nodes().iter().map(|node| pen.node(node, &modules)).collect();
+        pen
+    }
+
+    fn node(&mut self, node: &'p Node, modules: &BTreeSet<&'p str>) -> Spot<'p> {
+        let kind = match node.role {
+            Role::Pass => Kind::Pass,
+            Role::Listen(_) => Kind::Listen,
+            Role::Act(_) => Kind::Act,
+        };
+        let graph = self.program.graph_of(node);
+        Spot {
+            id: node.id.to_string(),
+            kind,
+            entry: graph.entry == node.index,
+            terminal: node.terminal,
+            at: self.locate(Origin { document: node.document, span: node.span }),
+            graph: Some(&graph.root),
+            module: module_of(node.id.folder(), modules),
+        }
+    }
+
+    fn node_ways(&mut self, from: usize, node: &'p Node, point: PointIndex) {
+        let gate = self.program.point(point).part == Part::Gate;
+        for way in self.program.ways(point) {
+            let to = match &way.edge.to {
+                Target::Point(to) => self.program.point(*to).node.0 as usize,
+                // From `before_each` on to its own node: the node is not left, so there is nothing to draw.
+                Target::Proceed(_) => continue,
+                Target::Again => from,
+                Target::Rollback => self.rollback(node.graph as usize),
+                Target::End(reason) => self.end(reason),
+            };
+            self.arrow(from, to, gate, way);
+        }
+    }
+
+    fn unwound_ways(&mut self, graph: usize) {
+        let Some(&from) = self.extra.get(&self.rollback_id(graph)) else { return };
+        for way in self.program.unwound_ways(u32::try_from(graph).unwrap_or(u32::MAX)) {
+            let to = match &way.edge.to {
+                Target::Point(to) | Target::Proceed(to) => self.program.point(*to).node.0 as usize,
+                Target::Again | Target::Rollback => from,
+                Target::End(reason) => self.end(reason),
+            };
+            self.arrow(from, to, false, way);
+        }
+    }
+
+    fn arrow(&mut self, from: usize, to: usize, gate: bool, way: Way<'p>) {
+        let failure = match &way.edge.to {
+            Target::End(Reason::Failed(failure)) => Some(failure.as_str()),
+            _ => None,
+        };
+        let at = way.edge.origin.and_then(|origin| self.locate(origin));
+        self.arrows.push(Arrow {
+            from,
+            to,
+            outcome: &way.reply.on,
+            gate,
+            condition: label::condition(self.program, &way.edge.when),
+            why: &way.edge.why,
+            failure,
+            at,
+        });
+    }
+
+    fn rollback_id(&self, graph: usize) -> String {
+        match &*self.program.graphs()[graph].root {
+            "" => "rollback".to_owned(),
+            root => format!("rollback:{root}"),
+        }
+    }
+
+    fn rollback(&mut self, graph: usize) -> usize {
+        let root = &*self.program.graphs()[graph].root;
+        self.spot(self.rollback_id(graph), Kind::Rollback, Some(root))
+    }
+
+    fn end(&mut self, reason: &Reason) -> usize {
+        self.spot(format!("end:{}", label::reason(reason)), Kind::End, None)
+    }
+
+    fn spot(&mut self, id: String, kind: Kind, graph: Option<&'p str>) -> usize {
+        if let Some(&at) = self.extra.get(&id) {
+            return at;
+        }
+        let at = self.spots.len();
+        self.extra.insert(id.clone(), at);
+        self.spots.push(Spot { id, kind, entry: false, terminal: kind == Kind::End, at: None, graph, module: "" });
+        at
+    }
+
+    fn locate(&mut self, origin: Origin) -> Option<(&'p FilePath, usize)> {
+        let document = self.program.documents().get(origin.document as usize)?;
+        let lines = self.lines.get_mut(origin.document as usize)?;
+        let lines = lines.get_or_insert_with(|| LineIndex::new(&document.text));
+        Some((&document.path, lines.locate(origin.span.start).line))
+    }
+}
+
+/// The folders that are modules: those with a `start` (language 1.4).
+fn modules(program: &Program) -> BTreeSet<&str> {
+    program.nodes().iter().filter_map(|node| node.id.as_str().strip_suffix("/start")).collect()
+}
+
+/// The nearest module that holds `folder`.
+fn module_of<'p>(mut folder: &'p str, modules: &BTreeSet<&'p str>) -> &'p str {
+    while !folder.is_empty() && !modules.contains(folder) {
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    folder
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! From an outcome to where it leads: write, choose, follow (language 7.3). The edge list decides; nothing is decided here.
+//!
+//! **Invariant:** following never recurses, and visits a bounded number of points in one step.
+
+use std::sync::Arc;
+
+use super::{fail::Stop, step::Move};
+use crate::{
+    program::{Failure, Node, PointIndex, Reason, Reply, Target},
+    state::{EndReason, Ended},
+    syntax::node::EndSyntax,
+};
+
+/// Points that one step may pass through: chains of exhausted nodes end somewhere.
+const HOPS: u64 = 1_000;
+
+/// A reply that an entering led to, with the point it belongs to.
+pub(super) type Onward<'e> = Option<(PointIndex, &'e Reply)>;
+
+impl<'e> Move<'e> {
+    /// Takes a reply: writes, chooses, and follows to where the session stops.
+    pub(super) fn take(&mut self, point: PointIndex, reply: &'e Reply) -> Result<(), Stop> {
+        self.update(point, reply)?;
+        self.go_on(point, reply)
+    }
+
+    /// The writes of a reply.
+    pub(super) fn update(&mut self, point: PointIndex, reply: &Reply) -> Result<(), Stop> {
+        let node = &self.node_of(point).id;
+        reply.update.iter().try_for_each(|write| self.write(node, write))
+    }
+
+    /// What follows the writes.
+    pub(super) fn go_on(&mut self, point: PointIndex, reply: &'e Reply) -> Result<(), Stop> {
+        let target = self.choose(point, reply)?;
+        self.follow(point, target)
+    }
+
+    /// The first way that holds; the last one always does.
+    pub(super) fn choose(&mut self, point: PointIndex, reply: &'e Reply) -> Result<Target, Stop> {
+        let node = &self.node_of(point).id;
+        let Some((last, others)) = self.program.edges_of(reply).split_last() else {
+            return Ok(Target::End(Reason::Failed(Failure::NoMatch)));
+        };
+        for edge in others {
+            if self.decide(node, &edge.when)? {
+                return Ok(edge.to.clone());
+            }
+        }
+        Ok(last.to.clone())
+    }
+
+    /// Follows a target that was chosen at `point`.
+    pub(super) fn follow(&mut self, mut point: PointIndex, mut target: Target) -> Result<(), Stop> {
+        for _ in 0..HOPS {
+            let onward = match target {
+                Target::Point(to) => self.enter(to)?,
+                Target::Proceed(to) => self.arrive(to)?,
+                Target::Again => return self.again(point),
+                Target::Rollback => self.roll_back(),
+                Target::End(reason) => return self.finish(point, &reason),
+            };
+            let Some((at, reply)) = onward else { return Ok(()) };
+            self.update(at, reply)?;
+            target = self.choose(at, reply)?;
+            point = at;
+        }
+        Err(Stop::limit(&self.state.current_node_id, "nodes were passed in one step", HOPS, HOPS))
+    }
+
+    /// Ends at the node of `point`.
+    fn finish(&mut self, point: PointIndex, reason: &Reason) -> Result<(), Stop> {
+        let node = self.node_of(point);
+        let message = match reason {
+            Reason::Failed(failure) => Some(self.account(*failure, node, point)),
+            Reason::Denied => Some(self.denial(node)),
+            Reason::Finished | Reason::RolledBack => None,
+        };
+        let of_terminal = node.terminal && matches!(reason, Reason::Finished | Reason::Failed(Failure::End));
+        let output = match &node.output {
+            Some(shape) if of_terminal => self.evaluate(&node.id, shape)?,
+            _ => None,
+        };
+        let code = if let Reason::Failed(failure) = reason { Some(Arc::from(failure.as_str())) } else { None };
+        self.end(Ended {
+            reason: self.reason(node, reason),
+            code,
+            node: node.id.clone(),
+            message: message.map(Arc::from),
+            output,
+            rollback: None,
+        });
+        Ok(())
+    }
+
+    /// A session that was rolled back has not finished, unless its terminal says so (language 7.7).
+    fn reason(&self, node: &Node, reason: &Reason) -> EndReason {
+        match reason {
+            Reason::Finished if self.state.rolled_back && node.end != Some(EndSyntax::Finished) => EndReason::RolledBack,
+            Reason::Finished => EndReason::Finished,
+            Reason::Failed(_) => EndReason::Failed,
+            Reason::Denied => EndReason::Denied,
+            Reason::RolledBack => EndReason::RolledBack,
+        }
+    }
+}

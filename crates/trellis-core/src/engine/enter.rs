@@ -1,0 +1,106 @@
+//! Entering a node (language 7.1): visit, defaults, `before_each`, requirements, then what it waits for.
+
+use super::{
+    Event,
+    choose::Onward,
+    fail::Stop,
+    input::breaches,
+    step::{Move, is_gate},
+};
+use crate::{
+    program::{Failure, Node, Outcome, PointIndex, Role},
+    state::{CallRole, Status},
+};
+
+impl<'e> Move<'e> {
+    /// Enters a point. A node that admits no more entries is not entered: its own reply says what follows.
+    pub(super) fn enter(&mut self, point: PointIndex) -> Result<Onward<'e>, Stop> {
+        let node = self.node_of(point);
+        if let Some(limit) = node.entry.max_visits {
+            let visits = self.state.visits.get(&node.id).copied().unwrap_or(0);
+            if visits >= limit {
+                return Ok(self.exhausted(point, node));
+            }
+            self.state.visits.insert_mut(node.id.clone(), visits + 1);
+        }
+        self.stand_at(node);
+        for write in &node.entry.defaults {
+            self.write(&node.id, write)?;
+        }
+        if is_gate(self.program, point) {
+            return self.yield_before_each(node).map(|()| None);
+        }
+        self.arrive(point)
+    }
+
+    fn exhausted(&self, point: PointIndex, node: &Node) -> Onward<'e> {
+        let points = [point, node.body, node.gate.unwrap_or(node.body)];
+        points.into_iter().find_map(|point| Some((point, self.program.reply(point, &Outcome::Exhausted)?)))
+    }
+
+    /// Makes `node` the current one.
+    fn stand_at(&mut self, node: &Node) {
+        if !std::mem::take(&mut self.fresh) {
+            self.events.push(Event::Left(self.state.current_node_id.clone()));
+        }
+        self.events.push(Event::Entered(node.id.clone()));
+        let state = &mut self.state;
+        state.current_node_id = node.id.clone();
+        state.attempt = 1;
+        state.entered = state.step;
+        state.status = Status::Active;
+        state.pending_tool_call = None;
+        self.input = None;
+        self.tool_result = None;
+        self.error = None;
+    }
+
+    fn yield_before_each(&mut self, node: &Node) -> Result<(), Stop> {
+        // A gate stands only where the graph has the call.
+        let Some(call) = &self.program.graph_of(node).before_each else { return Ok(()) };
+        let pending = self.interpolate(node, call, CallRole::BeforeEach)?;
+        self.call(pending, Status::WaitingForTool);
+        Ok(())
+    }
+
+    /// What follows `before_each`: requirements, then what the node waits for.
+    pub(super) fn arrive(&mut self, point: PointIndex) -> Result<Onward<'e>, Stop> {
+        let node = self.node_of(point);
+        self.state.attempt = 1;
+        self.state.pending_tool_call = None;
+        self.input = None;
+        self.tool_result = None;
+        self.require(node)?;
+        match &node.role {
+            Role::Pass if node.terminal => return Ok(self.program.reply(point, &Outcome::Pass).map(|reply| (point, reply))),
+            Role::Pass => self.state.status = Status::Active,
+            Role::Listen(_) => self.state.status = Status::WaitingForInput,
+            Role::Act(call) => {
+                let pending = self.interpolate(node, call, CallRole::Do)?;
+                self.call(pending, Status::WaitingForTool);
+            }
+        }
+        Ok(None)
+    }
+
+    fn require(&mut self, node: &Node) -> Result<(), Stop> {
+        let id = &node.id;
+        let missing: Vec<_> = node.entry.required.iter().filter(|path| self.missing(path)).map(|path| format!("`{path}`")).collect();
+        if !missing.is_empty() {
+            return Err(Stop::failed(Failure::MissingContext, id, format!("`{id}` needs {}, not set", missing.join(", "))));
+        }
+        for (key, schema) in &node.entry.types {
+            let Some(value) = self.state.context.get(key) else { continue };
+            if !schema.fits(value) {
+                let message = format!("`{id}`: `{key}` does not fit `context_schema`: {}", breaches(schema, value));
+                return Err(Stop::failed(Failure::ContextSchema, id, message));
+            }
+        }
+        for (guard, text) in &node.entry.asserts {
+            if !self.decide(id, guard)? {
+                return Err(Stop::failed(Failure::Assert, id, format!("`{id}`: `{text}` does not hold")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Why a step stops half way, and what people are told about it (language 7.3).
+//!
+//! **Invariant:** a message names its node, and never an input: it may have been a secret.
+
+use std::sync::Arc;
+
+use super::step::Move;
+use crate::{
+    id::NodeId,
+    path::KeyPath,
+    program::{Failure, Guard, Node, Operand, PointIndex},
+    template::TemplateError,
+    value::Value,
+};
+
+/// What keeps a step from going on.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// It ends the session.
+    Failed(Box<Failed>),
+    /// It did not happen: this deferred predicate must be answered first.
+    Unanswered(Arc<str>),
+}
+
+/// A failure: a step to the end.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) failure: Failure,
+    pub(super) node: NodeId,
+    pub(super) message: String,
+}
+
+impl Stop {
+    pub(super) fn failed(failure: Failure, node: &NodeId, message: impl Into<String>) -> Self {
+        Self::Failed(Box::new(Failed { failure, node: node.clone(), message: message.into() }))
+    }
+
+    pub(super) fn template(node: &NodeId, error: &TemplateError) -> Self {
+        Self::failed(Failure::Template, node, format!("`{node}`: {error}"))
+    }
+
+    pub(super) fn limit(node: &NodeId, what: &str, limit: u64, met: u64) -> Self {
+        Self::failed(Failure::Limit, node, format!("`{node}`: {met} {what}, the limit is {limit}"))
+    }
+
+    /// A guard that cannot be decided over `value`.
+    pub(super) fn undecided(node: &NodeId, guard: &Guard, value: Option<&Value>) -> Self {
+        let path = guard.operand().map(|operand| &operand.path);
+        let message = match (path, value) {
+            (Some(path), None) => format!("`{node}`: the condition reads `{path}`, which is not set"),
+            (Some(path), Some(value)) => {
+                format!("`{node}`: the condition takes `{path}` for a boolean, it is {}", with_article(value.kind()))
+            }
+            (None, _) => format!("`{node}`: a condition could not be decided"),
+        };
+        Self::failed(Failure::Condition, node, message)
+    }
+
+    pub(super) fn unneeded(node: &NodeId, predicate: &str, path: &KeyPath) -> Self {
+        Self::failed(Failure::Condition, node, format!("`{node}`: the predicate `{predicate}` needs `{path}`, which is not set"))
+    }
+}
+
+/// `an integer`, `a list`, but `text` and `null`.
+pub(super) fn with_article(kind: &str) -> String {
+    match kind {
+        "text" | "null" => kind.to_owned(),
+        "integer" => format!("an {kind}"),
+        _ => format!("a {kind}"),
+    }
+}
+
+impl Move<'_> {
+    /// What happened when an edge of `point` leads to a failure.
+    pub(super) fn account(&self, failure: Failure, node: &Node, point: PointIndex) -> String {
+        let id = &node.id;
+        let called = self.error.as_ref().and_then(Value::as_map);
+        let part = |key| called.and_then(|error| error.get(key)).map(Value::to_string).unwrap_or_default();
+        match failure {
+            Failure::Fail => format!("`{id}` leads to `fail`"),
+            Failure::End => format!("`{id}` ends as failed"),
+            Failure::NoMatch => self.no_match(id, point),
+            Failure::ToolError => format!("`{id}`: `{}` failed: {}", part("tool"), part("message")),
+            Failure::Timeout if called.is_some() => format!("`{id}`: `{}` took too long", part("tool")),
+            Failure::Timeout => format!("`{id}`: no input came in time"),
+            Failure::MaxVisits => {
+                let limit = node.entry.max_visits.unwrap_or_default();
+                format!("`{id}` was to be entered once more, `max_visits` is {limit}")
+            }
+            Failure::InvalidInput => format!("`{id}`: {} invalid inputs", self.state.attempt),
+            other => format!("`{id}`: {}", other.as_str()),
+        }
+    }
+
+    /// What happened when a denial ends the session.
+    pub(super) fn denial(&self, node: &Node) -> String {
+        let error = self.error.as_ref().and_then(Value::as_map);
+        let part = |key| error.and_then(|error| error.get(key)).map(Value::to_string).unwrap_or_default();
+        format!("`{}`: `{}` was denied: {}", node.id, part("tool"), part("message"))
+    }
+
+    /// Names what the ways of the node look at, since none of them held.
+    fn no_match(&self, id: &NodeId, point: PointIndex) -> String {
+        let mut read: Vec<&KeyPath> = self.program.ways(point).filter_map(|way| way.edge.when.operand()).map(operand_path).collect();
+        read.sort();
+        read.dedup();
+        if read.is_empty() {
+            return format!("`{id}`: no way matches");
+        }
+        let names: Vec<_> = read.iter().map(|path| format!("`{path}`")).collect();
+        format!("`{id}`: no way matches {}", names.join(", "))
+    }
+}
+
+fn operand_path(operand: &Operand) -> &KeyPath {
+    &operand.path
+}

@@ -1,0 +1,323 @@
+//! Inputs: declared types are trimmed, normalised and checked (language 6.5).
+//!
+//! **Invariant:** a sentence about a `secret` never contains it.
+
+use std::{borrow::Cow, sync::Arc};
+
+use super::{NavigateError, fail::with_article};
+use crate::{
+    program::{Choice, Listen, Localised},
+    schema::{Breach, Schema},
+    syntax::node::InputType,
+    value::Value,
+};
+
+/// What was handed in.
+pub(super) enum Given {
+    Nothing,
+    Text(String),
+    Value(Value),
+}
+
+/// What it comes to.
+pub(super) enum Taken {
+    /// A valid answer.
+    Answer(Value),
+    /// A sleep is over.
+    Slept,
+    /// The node sleeps and takes no input.
+    NotASleep(&'static str),
+    /// No answer; with what is wrong.
+    Invalid(String),
+}
+
+impl Given {
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Nothing => "a pass",
+            Self::Text(_) | Self::Value(_) => "an input",
+        }
+    }
+
+    fn is_blank(&self) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::Text(text) => text.trim().is_empty(),
+            Self::Value(value) => value.as_str().is_some_and(|text| text.trim().is_empty()),
+        }
+    }
+
+    /// Refuses what is above the bound; an input is never truncated (design §9).
+    pub(super) fn check_size(&self, limit: u64) -> Result<(), NavigateError> {
+        let size = match self {
+            Self::Nothing => 0,
+            Self::Text(text) => text.len(),
+            Self::Value(value) => value.to_json().len(),
+        } as u64;
+        if size > limit { Err(NavigateError::TooLarge { size, limit }) } else { Ok(()) }
+    }
+}
+
+/// Reads an input as the node declares it.
+pub(super) fn read(listen: &Listen, localised: Option<&Localised>, given: Given) -> Taken {
+    if listen.sleep.is_some() {
+        return if given.is_blank() { Taken::Slept } else { Taken::NotASleep(given.kind()) };
+    }
+    if let Some(default) = listen.default.as_ref().filter(|_| given.is_blank()) {
+        return Taken::Answer(default.clone());
+    }
+    match normalised(listen, localised, given) {
+        Ok(value) => Taken::Answer(value),
+        Err(problem) => Taken::Invalid(problem),
+    }
+}
+
+/// What a listening node makes of a value, or why it is no input of it: for `input_default`, which must itself be valid.
+pub(crate) fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
+    normalised(listen, None, Given::Value(value.clone()))
+}
+
+fn normalised(listen: &Listen, localised: Option<&Localised>, given: Given) -> Result<Value, String> {
+    let value = match listen.kind {
+        None => undeclared(given),
+        Some(InputType::Json) => json(given)?,
+        Some(kind) => match given {
+            Given::Nothing => typed(kind, listen, localised, "")?,
+            Given::Text(text) => typed(kind, listen, localised, clean(&text).trim())?,
+            Given::Value(Value::Text(text)) => typed(kind, listen, localised, clean(&text).trim())?,
+            Given::Value(value) => from_value(kind, listen, localised, value)?,
+        },
+    };
+    fitting(listen, value)
+}
+
+/// Any input, as it came.
+fn undeclared(given: Given) -> Value {
+    match given {
+        Given::Nothing => Value::text(""),
+        Given::Text(text) => Value::text(clean(&text)),
+        Given::Value(Value::Text(text)) => Value::text(clean(&text)),
+        Given::Value(value) => value,
+    }
+}
+
+/// A JSON value, or its text.
+fn json(given: Given) -> Result<Value, String> {
+    match given {
+        Given::Nothing => Err("a JSON value is needed".to_owned()),
+        Given::Text(text) => Value::from_json(clean(&text).trim()).map_err(|error| format!("not a JSON value: {error}")),
+        Given::Value(value) => Ok(value),
+    }
+}
+
+fn typed(kind: InputType, listen: &Listen, localised: Option<&Localised>, text: &str) -> Result<Value, String> {
+    match kind {
+        InputType::Text | InputType::Secret if text.is_empty() => Err("some text is needed".to_owned()),
+        InputType::Text | InputType::Secret | InputType::Json => Ok(Value::text(text)),
+        InputType::Confirm => confirm(text).map(Value::text).ok_or_else(|| format!("{} is neither yes nor no", quoted(text))),
+        InputType::Int => number(text)
+            .filter(|_| !text.contains(['e', 'E']))
+            .and_then(integer)
+            .ok_or_else(|| format!("{} is not a whole number", quoted(text))),
+        InputType::Float => number(text).ok_or_else(|| format!("{} is not a number", quoted(text))),
+        InputType::Choice => {
+            let by_value = listen.options.iter().find(|choice| choice.value.to_string() == text);
+            let by_text = || listen.options.iter().find(|choice| &*choice.text == text || **option_text(localised, choice) == *text);
+            match by_value.or_else(by_text) {
+                Some(choice) => Ok(choice.value.clone()),
+                None if listen.closed => Err(choices(listen, localised)),
+                None => Ok(Value::text(text)),
+            }
+        }
+    }
+}
+
+fn from_value(kind: InputType, listen: &Listen, localised: Option<&Localised>, value: Value) -> Result<Value, String> {
+    let is = with_article(value.kind());
+    match kind {
+        InputType::Json => Ok(value),
+        InputType::Text | InputType::Secret => Err(format!("must be text, is {is}")),
+        InputType::Confirm => match value {
+            Value::Bool(true) | Value::Int(1) => Ok(Value::text("yes")),
+            Value::Bool(false) | Value::Int(0) => Ok(Value::text("no")),
+            _ => Err(format!("must be yes or no, is {is}")),
+        },
+        InputType::Int => integer(value).ok_or_else(|| format!("must be a whole number, is {is}")),
+        InputType::Float => match value {
+            Value::Int(_) | Value::UInt(_) | Value::Float(_) => Ok(value),
+            _ => Err(format!("must be a number, is {is}")),
+        },
+        InputType::Choice => match listen.options.iter().find(|choice| choice.value == value) {
+            Some(choice) => Ok(choice.value.clone()),
+            None if listen.closed => Err(choices(listen, localised)),
+            None => Ok(value),
+        },
+    }
+}
+
+/// `input_schema`.
+fn fitting(listen: &Listen, value: Value) -> Result<Value, String> {
+    let Some(schema) = listen.schema.as_ref().filter(|schema| !schema.fits(&value)) else { return Ok(value) };
+    if listen.kind == Some(InputType::Secret) {
+        return Err("the secret does not fit what is asked".to_owned());
+    }
+    Err(breaches(schema, &value))
+}
+
+/// What is wrong with a value, in one line.
+pub(super) fn breaches(schema: &Schema, value: &Value) -> String {
+    let breaches = schema.breaches(value);
+    let lines = breaches.into_iter().map(|Breach { pointer, message }| match &*pointer {
+        "" => message,
+        _ => format!("`{pointer}` {message}"),
+    });
+    lines.collect::<Vec<_>>().join("; ")
+}
+
+/// What an option shows in the session's locale.
+pub(super) fn option_text<'n>(localised: Option<&'n Localised>, choice: &'n Choice) -> &'n Arc<str> {
+    let options = localised.map_or(&[][..], |localised| &localised.options);
+    if options.is_empty() {
+        return &choice.text;
+    }
+    let value = choice.value.to_string();
+    options.iter().find(|(key, _)| **key == *value).map_or(&choice.text, |(_, text)| text)
+}
+
+fn choices(listen: &Listen, localised: Option<&Localised>) -> String {
+    let texts: Vec<_> = listen.options.iter().map(|choice| &**option_text(localised, choice)).collect();
+    format!("choose one of: {}", texts.join(", "))
+}
+
+fn confirm(text: &str) -> Option<&'static str> {
+    let is = |words: [&str; 4]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+    if is(["y", "yes", "true", "1"]) {
+        Some("yes")
+    } else if is(["n", "no", "false", "0"]) {
+        Some("no")
+    } else {
+        None
+    }
+}
+
+/// The number that a text is as JSON.
+fn number(text: &str) -> Option<Value> {
+    Value::from_json(text).ok().filter(|value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)))
+}
+
+/// A whole number as an integer, also when it is written as a decimal; nothing beyond what a double holds exactly.
+fn integer(value: Value) -> Option<Value> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Int(_) | Value::UInt(_) => Some(value),
+        #[expect(clippy::cast_possible_truncation, reason = "whole and exact")]
+        Value::Float(float) if float.fract() == 0.0 && float.abs() <= EXACT => Some(Value::Int(float as i64)),
+        _ => None,
+    }
+}
+
+/// The text without control characters, but for line breaks and tabs.
+fn clean(text: &str) -> Cow<'_, str> {
+    let unwanted = |char: char| char.is_control() && char != '\n' && char != '\t';
+    if text.contains(unwanted) { text.replace(unwanted, "").into() } else { text.into() }
+}
+
+/// What was typed, short enough for one line.
+fn quoted(text: &str) -> String {
+    const LONGEST: usize = 40;
+    match text.char_indices().nth(LONGEST) {
+        _ if text.is_empty() => "an empty input".to_owned(),
+        Some((end, _)) => format!("`{}…`", &text[..end]),
+        None => format!("`{text}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listen(kind: Option<InputType>) -> Listen {
+        Listen { kind, options: Box::default(), closed: false, default: None, schema: None, on_invalid: None, sleep: None, timeout: None }
+    }
+
+    fn choice(closed: bool) -> Listen {
+        let option = |value: Value, text: &str| Choice { value, text: text.into() };
+        let options = [option("order".into(), "My order"), option(Value::Int(2), "Two"), option("Two".into(), "Deux")];
+        Listen { options: options.into(), closed, ..listen(Some(InputType::Choice)) }
+    }
+
+    fn said(listen: &Listen, given: Given) -> Result<String, String> {
+        match read(listen, None, given) {
+            Taken::Answer(value) => Ok(value.to_json()),
+            Taken::Invalid(problem) => Err(problem),
+            Taken::Slept => Ok("slept".into()),
+            Taken::NotASleep(got) => Err(got.into()),
+        }
+    }
+
+    fn text(listen: &Listen, text: &str) -> Result<String, String> {
+        said(listen, Given::Text(text.into()))
+    }
+
+    fn value(listen: &Listen, json: &str) -> Result<String, String> {
+        said(listen, Given::Value(Value::from_json(json).unwrap()))
+    }
+
+    #[test]
+    fn declared_types_are_trimmed_and_normalised() {
+        let of = |kind| listen(Some(kind));
+        assert_eq!(text(&of(InputType::Text), "  ann\u{1b}[31m\t\r\n").unwrap(), r#""ann[31m""#);
+        for yes in ["y", " YES ", "true", "1"] {
+            assert_eq!(text(&of(InputType::Confirm), yes).unwrap(), r#""yes""#);
+        }
+        assert_eq!(value(&of(InputType::Confirm), "false").unwrap(), r#""no""#);
+        assert_eq!(text(&of(InputType::Confirm), "maybe").unwrap_err(), "`maybe` is neither yes nor no");
+        assert_eq!(text(&of(InputType::Int), " 9007199254740993 ").unwrap(), "9007199254740993");
+        assert_eq!(text(&of(InputType::Int), "2.0").unwrap(), "2");
+        assert_eq!(text(&of(InputType::Int), "1e3").unwrap_err(), "`1e3` is not a whole number");
+        assert_eq!(text(&of(InputType::Int), "2.5").unwrap_err(), "`2.5` is not a whole number");
+        assert_eq!(value(&of(InputType::Int), r#""7""#).unwrap(), "7");
+        assert_eq!(value(&of(InputType::Int), "true").unwrap_err(), "must be a whole number, is a boolean");
+        assert_eq!(text(&of(InputType::Float), "0.1").unwrap(), "0.1");
+        assert_eq!(text(&of(InputType::Float), "").unwrap_err(), "an empty input is not a number");
+        assert_eq!(text(&of(InputType::Json), r#" {"a": [1]} "#).unwrap(), r#"{"a":[1]}"#);
+        assert_eq!(value(&of(InputType::Json), r#""{}""#).unwrap(), r#""{}""#);
+        assert!(text(&of(InputType::Json), "{").unwrap_err().starts_with("not a JSON value"));
+        assert_eq!(text(&of(InputType::Text), " ").unwrap_err(), "some text is needed");
+        assert_eq!(value(&of(InputType::Text), "5").unwrap_err(), "must be text, is an integer");
+    }
+
+    #[test]
+    fn a_choice_is_named_by_value_then_by_text() {
+        assert_eq!(text(&choice(true), "order").unwrap(), r#""order""#);
+        assert_eq!(text(&choice(true), " My order").unwrap(), r#""order""#);
+        assert_eq!(text(&choice(true), "2").unwrap(), "2");
+        assert_eq!(text(&choice(true), "Two").unwrap(), r#""Two""#);
+        assert_eq!(value(&choice(true), "2").unwrap(), "2");
+        assert_eq!(text(&choice(true), "no").unwrap_err(), "choose one of: My order, Two, Deux");
+        assert_eq!(text(&choice(false), " else ").unwrap(), r#""else""#);
+    }
+
+    #[test]
+    fn nothing_typed_is_the_default_and_undeclared_input_is_kept_as_it_came() {
+        let defaulted = Listen { default: Some(Value::Int(3)), ..listen(Some(InputType::Int)) };
+        assert_eq!(text(&defaulted, " ").unwrap(), "3");
+        assert_eq!(said(&defaulted, Given::Nothing).unwrap(), "3");
+        assert_eq!(text(&listen(None), " a ").unwrap(), r#"" a ""#);
+        assert_eq!(said(&listen(None), Given::Nothing).unwrap(), r#""""#);
+        assert_eq!(value(&listen(None), "[1]").unwrap(), "[1]");
+    }
+
+    #[test]
+    fn a_sleep_takes_nothing_but_its_end() {
+        let asleep = Listen { sleep: Some(std::time::Duration::from_secs(30)), ..listen(None) };
+        assert_eq!(said(&asleep, Given::Nothing).unwrap(), "slept");
+        assert_eq!(text(&asleep, "hello").unwrap_err(), "an input");
+    }
+
+    #[test]
+    fn an_input_above_the_bound_is_refused_whole() {
+        assert_eq!(Given::Text("äbc".into()).check_size(3), Err(NavigateError::TooLarge { size: 4, limit: 3 }));
+        assert!(Given::Value(Value::text("a")).check_size(3).is_ok());
+    }
+}

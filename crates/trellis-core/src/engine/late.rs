@@ -1,0 +1,60 @@
+//! Results of calls that the session left (language 7.6): recorded, never moving it.
+
+use super::{
+    Event, Step, ToolResult,
+    call::{call_of, name},
+    fail::Stop,
+    result::Settled,
+    step::{Move, find},
+};
+use crate::{
+    program::{Call, Node},
+    state::{Abandoned, CallRole, Effect, State, Status},
+    value::Value,
+};
+
+impl Move<'_> {
+    /// The step of a late result: the same state, but for an effect that may have joined.
+    pub(super) fn late(mut self, abandoned: &Abandoned, result: ToolResult) -> Step {
+        if self.state.status == Status::Terminated {
+            self.events.push(Event::DeadLetter(result.id));
+            return Step { state: self.state, events: self.events };
+        }
+        let effect = self.late_effect(abandoned, result.outcome);
+        let joined = effect.is_some();
+        if let Some(effect) = effect {
+            self.state.effects.push(effect);
+        }
+        self.events.push(Event::Late { id: result.id, joined });
+        Step { state: self.state, events: self.events }
+    }
+
+    /// The effect of a late success: once per key, and only of a call that its node still makes.
+    fn late_effect(&self, abandoned: &Abandoned, outcome: super::ToolOutcome) -> Option<Effect> {
+        let node = self.program.node(find(self.program, &abandoned.node)?);
+        let call = call_of(node).filter(|call| abandoned.role == CallRole::Do && name(call) == &*abandoned.tool)?;
+        let Settled::Success(value) = Settled::new(outcome, &call.returns) else { return None };
+        let effects = &self.state.effects;
+        if effects.holds(&abandoned.key) || effects.len() as u64 >= self.program.limits().effects {
+            return None;
+        }
+        // An undo that cannot be made any more is at least listed: what happened must not be forgotten.
+        self.replayed(node, call, abandoned, value).unwrap_or_else(|_| Some(irreversible(abandoned)))
+    }
+
+    /// Interpolates the undo over a copy of the context with the node's writes applied.
+    fn replayed(&self, node: &Node, call: &Call, abandoned: &Abandoned, value: Value) -> Result<Option<Effect>, Stop> {
+        let state = State { current_node_id: node.id.clone(), ..self.state.clone() };
+        let mut copy = Move::new(self.engine, state);
+        copy.input = Some(value.clone());
+        copy.tool_result = Some(value);
+        for write in &call.writes {
+            copy.write(&node.id, write)?;
+        }
+        copy.effect(node, call, &abandoned.tool, &abandoned.key)
+    }
+}
+
+fn irreversible(abandoned: &Abandoned) -> Effect {
+    Effect { node: abandoned.node.clone(), tool: abandoned.tool.clone(), key: abandoned.key.clone(), undo: None }
+}

@@ -1,0 +1,179 @@
+//! `navigate`: which reply an input is, or why it is none (language 7.3–7.6).
+
+use super::{
+    Engine, Event, Expected, Input, NavigateError, Request, Step, ToolError, ToolErrorKind, ToolResult,
+    fail::Stop,
+    input::{self, Given, Taken},
+    render,
+    result::error_value,
+    step::{Move, find, point},
+};
+use crate::{
+    id::{CallId, SignalName},
+    program::{Listen, Node, Outcome, PointIndex, Role},
+    state::{EndReason, State, Status},
+    value::Value,
+};
+
+impl Engine {
+    pub(super) fn step(&self, state: &State, input: Input) -> Result<Step, NavigateError> {
+        match input {
+            Input::Result(result) => self.take_result(state, result),
+            _ if state.status == Status::Terminated => Err(self.ended(state)),
+            Input::Signal(signal) => self.take_signal(state, &signal),
+            Input::Pass => self.take_input(state, Given::Nothing),
+            Input::Text(text) => self.take_input(state, Given::Text(text)),
+            Input::Value(value) => self.take_input(state, Given::Value(value)),
+        }
+    }
+
+    fn take_input(&self, state: &State, given: Given) -> Result<Step, NavigateError> {
+        given.check_size(self.max_input)?;
+        let node = self.node(state)?;
+        match (state.status, &node.role) {
+            (Status::Active, Role::Pass) if matches!(given, Given::Nothing) => self.advance(state, node.body, &Outcome::Pass, None),
+            (Status::WaitingForInput, Role::Listen(listen)) => self.listen(state, node, listen, given),
+            (Status::WaitingForInput, _) | (Status::Active, Role::Listen(_) | Role::Act(_)) => {
+                Err(NavigateError::Unadopted(node.id.clone()))
+            }
+            _ => Err(NavigateError::WrongKind { node: node.id.clone(), got: given.kind(), expected: self.expected(state) }),
+        }
+    }
+
+    fn listen(&self, state: &State, node: &Node, listen: &Listen, given: Given) -> Result<Step, NavigateError> {
+        let localised = render::localised(node, state.locale.as_deref());
+        let problem = match input::read(listen, localised, given) {
+            Taken::Answer(value) => return self.advance(state, node.body, &Outcome::Answer, Some(value)),
+            Taken::Slept => return self.advance(state, node.body, &Outcome::Answer, None),
+            Taken::NotASleep(got) => {
+                return Err(NavigateError::WrongKind { node: node.id.clone(), got, expected: Expected::Pass });
+            }
+            Taken::Invalid(problem) => problem,
+        };
+        let message = self.invalid_text(state, listen).unwrap_or(problem);
+        if !listen.on_invalid.as_ref().is_some_and(|invalid| invalid.counts) {
+            return Err(NavigateError::Invalid { node: node.id.clone(), message, expected: self.expected(state) });
+        }
+        let mut step = self.begin(state);
+        step.events.push(Event::Invalid(message.into()));
+        let done = step.reply(node.body, &Outcome::Invalid).and_then(|reply| step.take(node.body, reply));
+        step.close(done).map_err(NavigateError::Unanswered)
+    }
+
+    /// `on_invalid.text`; a text that cannot be rendered gives way to the plain sentence.
+    fn invalid_text(&self, state: &State, listen: &Listen) -> Option<String> {
+        let text = listen.on_invalid.as_ref()?.text.as_ref()?;
+        render::text(&self.program, state, text).ok().map(|text| text.to_string())
+    }
+
+    fn advance(&self, state: &State, point: PointIndex, outcome: &Outcome, input: Option<Value>) -> Result<Step, NavigateError> {
+        let mut step = self.begin(state);
+        step.input = input;
+        let done = step.reply(point, outcome).and_then(|reply| step.take(point, reply));
+        step.close(done).map_err(NavigateError::Unanswered)
+    }
+
+    fn take_signal(&self, state: &State, signal: &SignalName) -> Result<Step, NavigateError> {
+        let waits = matches!(state.status, Status::WaitingForInput | Status::WaitingForTool);
+        if !waits {
+            let node = state.current_node_id.clone();
+            return Err(NavigateError::WrongKind { node, got: "a signal", expected: self.expected(state) });
+        }
+        let node = self.node(state)?;
+        let point = point(state, node);
+        let timeout = signal.as_str() == SignalName::TIMEOUT;
+        if timeout && state.status == Status::WaitingForTool {
+            return self.time_out(state, point);
+        }
+        let exact = self.program.reply(point, &Outcome::Signal(signal.clone()));
+        let Some(reply) = exact.or_else(|| self.program.reply(point, &Outcome::AnySignal)) else {
+            let (node, signal) = (node.id.clone(), signal.clone());
+            return Err(NavigateError::UnhandledSignal { node, signal, expected: self.expected(state) });
+        };
+        let mut step = self.begin(state);
+        step.events.push(Event::Signalled(signal.clone()));
+        step.abandon();
+        let done = step.take(point, reply);
+        step.close(done).map_err(NavigateError::Unanswered)
+    }
+
+    /// The host's clock ran out for the pending call.
+    fn time_out(&self, state: &State, point: PointIndex) -> Result<Step, NavigateError> {
+        let mut step = self.begin(state);
+        let mut done = Ok(());
+        if let Some(pending) = state.pending_tool_call.clone() {
+            step.events.push(Event::Returned { id: pending.id.clone(), outcome: "timeout".into() });
+            let error = ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new("the call took too long") };
+            step.error = Some(error_value(&pending, error));
+            done = step.unsettle(point, &Outcome::Timeout);
+        }
+        step.close(done).map_err(NavigateError::Unanswered)
+    }
+
+    fn take_result(&self, state: &State, result: ToolResult) -> Result<Step, NavigateError> {
+        if let Some(pending) = state.pending_tool_call.as_ref().filter(|pending| pending.id == result.id) {
+            let mut step = self.begin(state);
+            let done: Result<(), Stop> = if state.status == Status::RollingBack {
+                step.undone(pending, result.outcome)
+            } else {
+                let point = point(state, self.node(state)?);
+                step.result(point, pending, result.outcome)
+            };
+            return step.close(done).map_err(NavigateError::Unanswered);
+        }
+        if let Some(abandoned) = state.abandoned.iter().find(|abandoned| abandoned.id == result.id) {
+            return Ok(Move::new(self, state.clone()).late(abandoned, result));
+        }
+        if state.status == Status::Terminated {
+            return Err(self.ended(state));
+        }
+        Err(self.foreign(state, result.id))
+    }
+
+    fn foreign(&self, state: &State, id: CallId) -> NavigateError {
+        let settled = state.settled.as_ref() == Some(&id);
+        let expected = self.expected(state);
+        match state.pending_tool_call {
+            None if !settled => NavigateError::WrongKind { node: state.current_node_id.clone(), got: "a tool result", expected },
+            _ => NavigateError::ForeignCall { id, settled, expected },
+        }
+    }
+
+    /// An accepted move: one step more.
+    fn begin(&self, state: &State) -> Move<'_> {
+        let mut step = Move::new(self, state.clone());
+        step.state.step += 1;
+        step
+    }
+
+    fn node(&self, state: &State) -> Result<&Node, NavigateError> {
+        let found = self.program.find(&state.current_node_id);
+        found.map(|index| self.program.node(index)).ok_or_else(|| NavigateError::Unadopted(state.current_node_id.clone()))
+    }
+
+    fn ended(&self, state: &State) -> NavigateError {
+        let reason = state.ended.as_ref().map_or(EndReason::Failed, |ended| ended.reason);
+        NavigateError::Ended { reason }
+    }
+
+    /// What would be accepted at a state.
+    pub(super) fn expected(&self, state: &State) -> Expected {
+        let pending = state.pending_tool_call.as_ref();
+        match state.status {
+            Status::Terminated => Expected::Nothing,
+            Status::WaitingForTool | Status::RollingBack => pending.map_or(Expected::Nothing, |call| Expected::Result(call.id.clone())),
+            Status::Active => Expected::Pass,
+            Status::WaitingForInput => {
+                let node = find(&self.program, &state.current_node_id).map(|index| self.program.node(index));
+                match node.map(|node| (node, &node.role)) {
+                    Some((node, Role::Listen(listen))) if listen.sleep.is_none() => {
+                        // A metadata template that fails is reported where the node is rendered.
+                        let metadata = render::metadata(&self.program, state, node).unwrap_or_default();
+                        Expected::Input(Box::new(Request { metadata, ..render::request(state, node, listen) }))
+                    }
+                    _ => Expected::Pass,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Results of calls: success, error, timeout, denial (language 7.4).
+
+use std::sync::Arc;
+
+use super::{
+    Event, ToolError, ToolErrorKind, ToolOutcome,
+    call::call_of,
+    fail::Stop,
+    input::breaches,
+    step::{Move, is_gate},
+};
+use crate::{
+    id::IdempotencyKey,
+    program::{Call, Failure, Node, Outcome, PointIndex, Reply, Target},
+    schema::Schema,
+    state::{Effect, PendingCall},
+    value::{Mapping, Value},
+};
+
+/// A result as the rules see it, after `returns` was checked.
+pub(super) enum Settled {
+    Success(Value),
+    Failed(ToolError),
+    Denied(Option<String>),
+}
+
+impl Settled {
+    /// Checks a success against `returns` (language 5.3).
+    pub(super) fn new(outcome: ToolOutcome, returns: &[Schema]) -> Self {
+        match outcome {
+            ToolOutcome::Success(value) => {
+                let Some(broken) = returns.iter().find(|schema| !schema.fits(&value)) else { return Self::Success(value) };
+                let message = format!("the result breaks `returns`: {}", breaches(broken, &value));
+                Self::Failed(ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) })
+            }
+            ToolOutcome::Error(error) => Self::Failed(error),
+            ToolOutcome::Denied(reason) => Self::Denied(reason),
+        }
+    }
+
+    pub(super) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Success(_) => "success",
+            Self::Denied(_) => "denied",
+            Self::Failed(error) => match error.kind {
+                ToolErrorKind::Error => "error",
+                ToolErrorKind::Timeout => "timeout",
+                ToolErrorKind::Schema => "schema",
+            },
+        }
+    }
+}
+
+impl<'e> Move<'e> {
+    /// Takes the result of the pending call of a node or its gate.
+    pub(super) fn result(&mut self, point: PointIndex, pending: &PendingCall, outcome: ToolOutcome) -> Result<(), Stop> {
+        let node = self.node_of(point);
+        let gate = is_gate(self.program, point);
+        let call = if gate { self.program.graph_of(node).before_each.as_deref() } else { call_of(node) };
+        let settled = Settled::new(outcome, call.map_or(&[][..], |call| &call.returns));
+        self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
+        self.state.settled = Some(pending.id.clone());
+        match settled {
+            Settled::Success(value) => {
+                self.input = Some(value.clone());
+                self.tool_result = Some(value);
+                self.succeed(point, node, call, pending)
+            }
+            Settled::Failed(error) => {
+                let timeout = error.kind == ToolErrorKind::Timeout;
+                self.error = Some(error_value(pending, error));
+                self.unsettle(point, if timeout { &Outcome::Timeout } else { &Outcome::Error })
+            }
+            Settled::Denied(reason) => {
+                self.error = Some(denial_value(pending, reason));
+                self.unsettle(point, &Outcome::Denied)
+            }
+        }
+    }
+
+    /// Writes, then the effect with its undo as it is now, then the choice (language 7.7).
+    fn succeed(&mut self, point: PointIndex, node: &Node, call: Option<&Call>, pending: &PendingCall) -> Result<(), Stop> {
+        let reply = self.reply(point, &Outcome::Success)?;
+        self.update(point, reply)?;
+        if let Some(call) = call {
+            self.record(node, call, pending)?;
+        }
+        self.state.pending_tool_call = None;
+        self.go_on(point, reply)
+    }
+
+    /// The pending call of `point` took too long, or went wrong, or was denied.
+    pub(super) fn unsettle(&mut self, point: PointIndex, outcome: &Outcome) -> Result<(), Stop> {
+        let reply = self.reply(point, outcome)?;
+        self.update(point, reply)?;
+        let target = self.choose(point, reply)?;
+        if *outcome == Outcome::Timeout && target != Target::Again {
+            self.abandon();
+        }
+        self.follow(point, target)
+    }
+
+    /// The reply of a point; every point has one for each outcome that can reach it.
+    pub(super) fn reply(&self, point: PointIndex, outcome: &Outcome) -> Result<&'e Reply, Stop> {
+        let node = &self.node_of(point).id;
+        self.program
+            .reply(point, outcome)
+            .ok_or_else(|| Stop::failed(Failure::NoMatch, node, format!("`{node}`: nothing follows {outcome:?}")))
+    }
+
+    /// What a success leaves behind; its undo is interpolated over the scope as it is now.
+    pub(super) fn effect(&self, node: &Node, call: &Call, tool: &Arc<str>, key: &IdempotencyKey) -> Result<Option<Effect>, Stop> {
+        let undo = match &call.undo {
+            Some(undo) => {
+                let number = u32::try_from(self.state.effects.undoable().len()).unwrap_or(u32::MAX).saturating_add(1);
+                Some(Arc::new(self.interpolate_undo(node, undo, key, number)?))
+            }
+            None if call.effect == crate::syntax::node::Effect::Irreversible => None,
+            None => return Ok(None),
+        };
+        Ok(Some(Effect { node: node.id.clone(), tool: tool.clone(), key: key.clone(), undo }))
+    }
+
+    /// Remembers a success that matters to a rollback.
+    fn record(&mut self, node: &Node, call: &Call, pending: &PendingCall) -> Result<(), Stop> {
+        // Only an earlier attempt that was left can have joined under the same key.
+        if pending.attempt > 1 && self.state.effects.holds(&pending.idempotency_key) {
+            return Ok(());
+        }
+        if let Some(effect) = self.effect(node, call, &pending.name, &pending.idempotency_key)? {
+            let limit = self.program.limits().effects;
+            let met = self.state.effects.len() as u64 + 1;
+            if met > limit {
+                return Err(Stop::limit(&node.id, "effects to remember", limit, met));
+            }
+            self.state.effects.push(effect);
+        }
+        Ok(())
+    }
+}
+
+/// `sys.error` (language 4.2).
+pub(super) fn error_value(call: &PendingCall, error: ToolError) -> Value {
+    let kind = match error.kind {
+        ToolErrorKind::Error => "error",
+        ToolErrorKind::Timeout => "timeout",
+        ToolErrorKind::Schema => "schema",
+    };
+    let optional = [("code", error.code), ("data", error.data)];
+    let optional = optional.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    described(call, kind, error.message).into_iter().chain(optional).collect::<Mapping>().into()
+}
+
+fn denial_value(call: &PendingCall, reason: Option<String>) -> Value {
+    let message = reason.unwrap_or_else(|| "denied".to_owned());
+    described(call, "denied", message).into_iter().collect::<Mapping>().into()
+}
+
+fn described(call: &PendingCall, kind: &str, message: String) -> [(&'static str, Value); 4] {
+    [
+        ("tool", Value::Text(call.name.clone())),
+        ("node", Value::Text(call.node.shared())),
+        ("kind", Value::text(kind)),
+        ("message", Value::text(message)),
+    ]
+}

@@ -1,0 +1,122 @@
+//! Rollback: undo calls, newest first (language 7.7).
+//!
+//! **Invariant:** unwinding always goes on: an undo that failed for good is listed, never retried beyond its policy.
+
+use std::sync::Arc;
+
+use super::{
+    Event, ToolErrorKind, ToolOutcome,
+    call::{call_of, name, next_attempt},
+    choose::Onward,
+    fail::Stop,
+    result::Settled,
+    step::{Move, find},
+};
+use crate::{
+    program::{Call, Graph, PointIndex},
+    schema::Schema,
+    state::{Effect, PendingCall, Status},
+    value::{Mapping, Value},
+};
+
+impl<'e> Move<'e> {
+    /// Begins to unwind; what is left when there is nothing to unwind says what follows.
+    pub(super) fn roll_back(&mut self) -> Onward<'e> {
+        let effects = &self.state.effects;
+        self.events.push(Event::RollingBack(u32::try_from(effects.undoable().len()).unwrap_or(u32::MAX)));
+        let irreversible = Value::list(effects.irreversible().map(|effect| listed(effect)));
+        let before = self.state.system_context.rollback.as_ref().and_then(Value::as_map);
+        let failed = before.and_then(|lists| lists.get("failed")).cloned().unwrap_or_else(|| Vec::new().into());
+        self.state.system_context.rollback = Some(Value::map([("failed", failed), ("irreversible", irreversible)]));
+        self.unwind()
+    }
+
+    /// Yields the next undo, or says what follows the last one.
+    fn unwind(&mut self) -> Onward<'e> {
+        self.state.attempt = 1;
+        self.state.pending_tool_call = None;
+        self.state.status = Status::RollingBack;
+        while let Some(effect) = self.state.effects.pop() {
+            if let Some(undo) = &effect.undo {
+                self.call(undo.clone(), Status::RollingBack);
+                return None;
+            }
+        }
+        self.state.rolled_back = true;
+        let (graph, body) = self.standing();
+        Some((body, self.program.unwound(graph)))
+    }
+
+    /// The graph that unwinds; its node may be gone, since frozen undo calls survive it.
+    fn standing(&self) -> (&'e Graph, PointIndex) {
+        let node = find(self.program, &self.state.current_node_id).map_or_else(|| self.program.entry(), |index| self.program.node(index));
+        (self.program.graph_of(node), node.body)
+    }
+
+    /// Takes the result of a pending undo.
+    pub(super) fn undone(&mut self, pending: &PendingCall, outcome: ToolOutcome) -> Result<(), Stop> {
+        let settled = Settled::new(outcome, self.undo_returns(pending));
+        self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
+        self.state.settled = Some(pending.id.clone());
+        let message = match settled {
+            Settled::Success(_) => None,
+            Settled::Denied(reason) => Some(reason.unwrap_or_else(|| "denied".to_owned())),
+            Settled::Failed(error) => {
+                if retries(pending, error.kind) {
+                    return self.undo_again(pending);
+                }
+                Some(error.message)
+            }
+        };
+        self.events.push(Event::Undone { tool: pending.name.clone(), ok: message.is_none() });
+        if let Some(message) = message {
+            self.list_failed(pending, &message);
+        }
+        match self.unwind() {
+            Some((point, reply)) => self.take(point, reply),
+            None => Ok(()),
+        }
+    }
+
+    fn undo_again(&mut self, pending: &PendingCall) -> Result<(), Stop> {
+        self.abandon();
+        self.state.attempt = self.state.attempt.saturating_add(1);
+        self.call(next_attempt(pending, pending.retry.as_ref()), Status::RollingBack);
+        Ok(())
+    }
+
+    /// What the undo must return, while its node still has it.
+    fn undo_returns(&self, pending: &PendingCall) -> &'e [Schema] {
+        let node = find(self.program, &pending.node).map(|index| self.program.node(index));
+        let undo: Option<&'e Call> = node.and_then(call_of).and_then(|call| call.undo.as_deref());
+        undo.filter(|undo| name(undo) == &*pending.name).map_or(&[], |undo| &undo.returns)
+    }
+
+    fn list_failed(&mut self, pending: &PendingCall, message: &str) {
+        let entry = Value::map([
+            ("tool", Value::Text(pending.name.clone())),
+            ("node", Value::Text(pending.node.shared())),
+            ("message", Value::text(message)),
+        ]);
+        let mut lists = match self.state.system_context.rollback.take() {
+            Some(Value::Map(lists)) => lists,
+            _ => Mapping::new(),
+        };
+        match lists.get_mut("failed") {
+            Some(Value::List(failed)) => Arc::make_mut(failed).push(entry),
+            _ => drop(lists.insert("failed".into(), Value::list([entry]))),
+        }
+        self.state.system_context.rollback = Some(lists.into());
+    }
+}
+
+fn retries(pending: &PendingCall, kind: ToolErrorKind) -> bool {
+    pending.retry.as_ref().is_some_and(|retry| {
+        let covered = if kind == ToolErrorKind::Timeout { retry.on_timeout } else { retry.on_error };
+        covered && pending.attempt < retry.max
+    })
+}
+
+fn listed(effect: &Effect) -> Value {
+    Value::map([("tool", Value::Text(effect.tool.clone())), ("node", Value::Text(effect.node.shared()))])
+}

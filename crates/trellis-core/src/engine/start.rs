@@ -1,0 +1,105 @@
+//! `start`: the session's inputs are checked, then the entry is entered (language 7.1).
+
+use std::sync::Arc;
+
+use rpds::RedBlackTreeMapSync;
+
+use super::{
+    Engine, Start, StartError, Step,
+    fail::with_article,
+    input::breaches,
+    step::{Move, first_point},
+};
+use crate::{
+    context::Context,
+    id::SessionId,
+    path::walk,
+    program::{Graph, Node, Place, Target},
+    scope::RESERVED,
+    state::{Effects, State, Status, System, VERSION},
+    value::{Mapping, Value},
+};
+
+/// The session of a host that has only one. Keys of calls derive from the session, so every other host gives its own.
+const LOCAL: &str = "local";
+
+impl Engine {
+    pub(super) fn begin_session(&self, start: Start) -> Result<Step, StartError> {
+        let node = match start.at {
+            Some(id) => self.program.find(&id).ok_or(StartError::UnknownNode(id))?,
+            None => self.program.root().entry,
+        };
+        let node = self.program.node(node);
+        let graph = self.program.graph_of(node);
+        let problems = problems(graph, node, &start.context);
+        if !problems.is_empty() {
+            return Err(StartError::Inputs { problems });
+        }
+        let locale = start.locale.or_else(|| locale(graph, &start.context));
+        let mut step = Move::new(
+            self,
+            State {
+                version: VERSION,
+                session_id: start.session.unwrap_or_else(|| SessionId::from(LOCAL)),
+                program: self.program.fingerprint().clone(),
+                current_node_id: node.id.clone(),
+                status: Status::Active,
+                pending_tool_call: None,
+                attempt: 1,
+                context: Context::new(start.context),
+                system_context: System::default(),
+                locale,
+                step: 0,
+                entered: 0,
+                visits: RedBlackTreeMapSync::new_sync(),
+                effects: Effects::default(),
+                abandoned: Arc::default(),
+                settled: None,
+                rolled_back: false,
+                ended: None,
+            },
+        );
+        step.fresh = true;
+        let point = first_point(node);
+        let done = step.follow(point, Target::Point(point));
+        step.close(done).map_err(StartError::Unanswered)
+    }
+}
+
+fn locale(graph: &Graph, context: &Mapping) -> Option<Arc<str>> {
+    match context.get(graph.locale.as_deref()?)? {
+        Value::Text(locale) => Some(locale.clone()),
+        _ => None,
+    }
+}
+
+/// Everything that keeps a session from beginning at `node`: its graph's `inputs` at the entry, and what the node itself needs.
+fn problems(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
+    let mut problems: Vec<_> =
+        RESERVED.into_iter().filter(|key| context.contains(key)).map(|key| format!("`{key}` is a reserved name")).collect();
+    if let Some(inputs) = graph.inputs.as_ref().filter(|_| node.index == graph.entry) {
+        let context = Value::Map(context.clone());
+        if !inputs.fits(&context) {
+            problems.push(breaches(inputs, &context));
+        }
+    }
+    let defaulted = |key: &str| node.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(absent) if **absent == *key));
+    for path in &node.entry.required {
+        let there = context.get(path.root()).is_some_and(|root| walk(root, path.rest()).is_some());
+        if !there && !defaulted(path.root()) {
+            problems.push(format!("`{path}` is missing"));
+        }
+    }
+    for (key, schema) in &node.entry.types {
+        match context.get(key) {
+            Some(value) if !schema.fits(value) => {
+                problems.push(format!("`{key}` does not fit: {} ({})", breaches(schema, value), with_article(value.kind())));
+            }
+            None if !defaulted(key) && !node.entry.required.iter().any(|path| path.root() == key) => {
+                problems.push(format!("`{key}` is missing"));
+            }
+            _ => {}
+        }
+    }
+    problems
+}

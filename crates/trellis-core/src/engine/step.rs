@@ -1,0 +1,152 @@
+//! A step under way: the state as far as it came, and what happened so far.
+//!
+//! **Invariant:** nothing leaves a move that was refused; one that failed leaves as a step to the end.
+
+use std::sync::Arc;
+
+use super::{
+    Engine, Event, Step,
+    fail::{Failed, Stop},
+};
+use crate::{
+    id::NodeId,
+    program::{Node, NodeIndex, Part, PointIndex, Program},
+    scope::{Facts, Scope, Sys},
+    state::{CallRole, EndReason, Ended, State, Status},
+    template::{RenderLimits, Shape, Template},
+    value::Value,
+};
+
+/// A step under way.
+pub(super) struct Move<'e> {
+    pub(super) engine: &'e Engine,
+    pub(super) program: &'e Program,
+    pub(super) state: State,
+    pub(super) events: Vec<Event>,
+    /// Whether there is no node to leave: the session begins, or its node is gone.
+    pub(super) fresh: bool,
+    /// `input`, while the node resolves.
+    pub(super) input: Option<Value>,
+    /// `tool_result`, while the node resolves.
+    pub(super) tool_result: Option<Value>,
+    /// The error that is being resolved, as `sys.error` will have it.
+    pub(super) error: Option<Value>,
+    /// Predicates that were asked in this step, with their answers.
+    pub(super) asked: Vec<(u32, bool)>,
+}
+
+impl<'e> Move<'e> {
+    pub(super) fn new(engine: &'e Engine, state: State) -> Self {
+        Self {
+            engine,
+            program: &engine.program,
+            state,
+            events: Vec::with_capacity(4),
+            fresh: false,
+            input: None,
+            tool_result: None,
+            error: None,
+            asked: Vec::new(),
+        }
+    }
+
+    pub(super) fn node_of(&self, point: PointIndex) -> &'e Node {
+        self.program.node(self.program.point(point).node)
+    }
+
+    pub(super) fn scope(&self) -> Scope {
+        let mut scope = scope(self.program, &self.state);
+        scope.input.clone_from(&self.input);
+        scope.tool_result.clone_from(&self.tool_result);
+        scope
+    }
+
+    /// Evaluates a shape; `None` leaves its key out.
+    pub(super) fn evaluate(&self, node: &NodeId, shape: &Shape) -> Result<Option<Value>, Stop> {
+        if let Shape::Literal(value) = shape {
+            return Ok(Some(value.clone()));
+        }
+        // Secrets stand in arguments only, which have their own way through `call.rs`.
+        shape.evaluate(&self.scope(), limits(self.program), &mut Vec::new()).map_err(|error| Stop::template(node, &error))
+    }
+
+    pub(super) fn text(&self, node: &NodeId, template: &Template) -> Result<Arc<str>, Stop> {
+        template.render(&self.scope(), limits(self.program)).map_err(|error| Stop::template(node, &error))
+    }
+
+    /// What comes of the move: a step, also when it failed.
+    ///
+    /// # Errors
+    /// The deferred predicate without which it cannot happen.
+    pub(super) fn close(mut self, result: Result<(), Stop>) -> Result<Step, Arc<str>> {
+        match result {
+            Ok(()) => {}
+            Err(Stop::Unanswered(predicate)) => return Err(predicate),
+            Err(Stop::Failed(failed)) => self.fail(*failed),
+        }
+        Ok(Step { state: self.state, events: self.events })
+    }
+
+    fn fail(&mut self, failed: Failed) {
+        self.end(Ended {
+            reason: EndReason::Failed,
+            code: Some(failed.failure.as_str().into()),
+            node: failed.node,
+            message: Some(failed.message.into()),
+            output: None,
+            rollback: None,
+        });
+    }
+
+    pub(super) fn end(&mut self, mut ended: Ended) {
+        ended.rollback.clone_from(&self.state.system_context.rollback);
+        self.events.push(Event::Ended(ended.reason));
+        self.state.status = Status::Terminated;
+        self.state.pending_tool_call = None;
+        self.state.ended = Some(Arc::new(ended));
+    }
+}
+
+/// What can be read at a state, outside a resolving node.
+pub(super) fn scope(program: &Program, state: &State) -> Scope {
+    let visits = if state.visits.is_empty() { None } else { visits(program, state) };
+    let facts = Facts {
+        session: state.session_id.clone(),
+        node: state.current_node_id.clone(),
+        step: state.step,
+        visits,
+        kept: state.system_context.clone(),
+    };
+    Scope { context: state.context.clone(), sys: Sys::new(facts), input: None, tool_result: None }
+}
+
+/// `sys.visits`, on nodes with `max_visits`.
+fn visits(program: &Program, state: &State) -> Option<u32> {
+    let node = program.node(program.find(&state.current_node_id)?);
+    node.entry.max_visits.and_then(|_| state.visits.get(&node.id).copied())
+}
+
+/// The point that a state stands at.
+pub(super) fn point(state: &State, node: &Node) -> PointIndex {
+    let gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == CallRole::BeforeEach);
+    if gate { node.gate.unwrap_or(node.body) } else { node.body }
+}
+
+/// The first point of a node.
+pub(super) fn first_point(node: &Node) -> PointIndex {
+    node.gate.unwrap_or(node.body)
+}
+
+pub(super) fn is_gate(program: &Program, point: PointIndex) -> bool {
+    program.point(point).part == Part::Gate
+}
+
+pub(super) fn limits(program: &Program) -> RenderLimits {
+    let limits = program.limits();
+    RenderLimits { output: limits.template_output, fuel: limits.template_fuel }
+}
+
+/// The node of an id, also under its former name.
+pub(super) fn find(program: &Program, id: &NodeId) -> Option<NodeIndex> {
+    program.find(id).or_else(|| program.find_renamed(id))
+}

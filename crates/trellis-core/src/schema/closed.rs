@@ -1,0 +1,167 @@
+//! Which values can stand at a place, where a schema leaves few (language 8.2).
+//!
+//! **Invariant:** the answer never leaves out a value that fits; where it is not certain there is none.
+
+use crate::{
+    path::{Segment, walk},
+    value::{Mapping, Value},
+};
+
+/// Values, and whether the place may also be absent.
+type Closed = (Vec<Value>, bool);
+
+/// More values than these are as good as open.
+const FEW: usize = 64;
+
+/// The values that can stand at `path`.
+pub(super) fn closed(root: &Value, path: &[Segment]) -> Option<Closed> {
+    let mut steps = Steps { root, left: 256 };
+    let (mut values, absent) = steps.at(root, path)?;
+    let mut distinct: Vec<Value> = Vec::new();
+    values.retain(|value| {
+        let new = !distinct.contains(value);
+        if new {
+            distinct.push(value.clone());
+        }
+        new
+    });
+    (values.len() <= FEW).then_some((values, absent))
+}
+
+/// The search, which a schema that refers to itself must not make endless.
+struct Steps<'s> {
+    root: &'s Value,
+    left: usize,
+}
+
+impl<'s> Steps<'s> {
+    fn at(&mut self, schema: &'s Value, path: &[Segment]) -> Option<Closed> {
+        self.left = self.left.checked_sub(1)?;
+        let schema = schema.as_map()?;
+        listed(schema, path)
+            .or_else(|| self.described(schema, path))
+            .or_else(|| self.referred(schema, path))
+            .or_else(|| self.alternatives(schema, path))
+            .or_else(|| self.any_of_all(schema, path))
+    }
+
+    /// What `properties`, `items` and `type` say.
+    fn described(&mut self, schema: &'s Mapping, path: &[Segment]) -> Option<Closed> {
+        let Some((step, rest)) = path.split_first() else { return typed(schema) };
+        let of_type = |name: &str| schema.get("type").and_then(Value::as_str) == Some(name);
+        match step {
+            Segment::Key(key) => {
+                let property = schema.get("properties")?.as_map()?.get(key)?;
+                let required = schema
+                    .get("required")
+                    .and_then(Value::as_list)
+                    .is_some_and(|names| names.iter().any(|name| name.as_str() == Some(key)));
+                let (values, absent) = self.at(property, rest)?;
+                Some((values, absent || !required || !of_type("object")))
+            }
+            Segment::Index(index) => {
+                let first = schema.get("prefixItems").and_then(Value::as_list).and_then(|items| items.get(*index));
+                let (values, absent) = self.at(first.or_else(|| schema.get("items"))?, rest)?;
+                let least = match schema.get("minItems") {
+                    Some(Value::Int(least)) => usize::try_from(*least).unwrap_or(0),
+                    _ => 0,
+                };
+                Some((values, absent || least <= *index || !of_type("array")))
+            }
+        }
+    }
+
+    /// What stands behind a `$ref` into the same schema.
+    fn referred(&mut self, schema: &Mapping, path: &[Segment]) -> Option<Closed> {
+        let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+        let mut target = self.root;
+        for step in pointer.split('/').skip(1) {
+            let step = step.replace("~1", "/").replace("~0", "~");
+            target = match target {
+                Value::Map(entries) => entries.get(&step)?,
+                Value::List(items) => items.get(step.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        (pointer.is_empty() || pointer.starts_with('/')).then_some(())?;
+        self.at(target, path)
+    }
+
+    /// All alternatives together, if each is closed.
+    fn alternatives(&mut self, schema: &'s Mapping, path: &[Segment]) -> Option<Closed> {
+        let alternatives = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_list()?;
+        let mut all: Closed = (Vec::new(), false);
+        for alternative in alternatives {
+            let (values, absent) = self.at(alternative, path)?;
+            all.0.extend(values);
+            all.1 |= absent;
+        }
+        Some(all)
+    }
+
+    /// The first of several demands that is closed: the others only take away.
+    fn any_of_all(&mut self, schema: &'s Mapping, path: &[Segment]) -> Option<Closed> {
+        schema.get("allOf")?.as_list()?.iter().find_map(|demand| self.at(demand, path))
+    }
+}
+
+/// What `const` and `enum` say, also about what lies inside their values.
+fn listed(schema: &Mapping, path: &[Segment]) -> Option<Closed> {
+    let values = match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => std::slice::from_ref(value),
+        (None, Some(values)) => values.as_list()?,
+        (None, None) => return None,
+    };
+    let found: Vec<_> = values.iter().map(|value| walk(value, path)).collect();
+    Some((found.iter().flatten().copied().cloned().collect(), found.iter().any(Option::is_none)))
+}
+
+/// The values of the types that have few.
+fn typed(schema: &Mapping) -> Option<Closed> {
+    let of = |name: &Value| match name.as_str()? {
+        "boolean" => Some(vec![Value::Bool(true), Value::Bool(false)]),
+        "null" => Some(vec![Value::Null]),
+        _ => None,
+    };
+    let values = match schema.get("type")? {
+        Value::List(names) => names.iter().map(of).collect::<Option<Vec<_>>>()?.concat(),
+        name => of(name)?,
+    };
+    Some((values, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::KeyPath;
+
+    fn at(schema: &str, path: &str) -> Option<(String, bool)> {
+        let path = KeyPath::parse(path).map(|path| path.segments().to_vec()).unwrap_or_default();
+        closed(&Value::from_json(schema).unwrap(), &path).map(|(values, absent)| (Value::from(values).to_json(), absent))
+    }
+
+    #[test]
+    fn closed_values_are_found_and_open_ones_are_not() {
+        let known = |json: &str, absent| Some((json.to_owned(), absent));
+        let order = r##"{"type": "object", "required": ["kind"], "$defs": {"size": {"enum": ["s", "m"]}}, "properties": {
+            "kind": {"const": "a"}, "size": {"$ref": "#/$defs/size"}, "paid": {"type": ["boolean", "null"]}, "note": {"type": "string"},
+            "list": {"type": "array", "minItems": 1, "items": {"type": "boolean"}}}}"##;
+        assert_eq!(at(order, "kind"), known(r#"["a"]"#, false));
+        assert_eq!(at(order, "size"), known(r#"["s","m"]"#, true));
+        assert_eq!(at(order, "paid"), known("[true,false,null]", true));
+        assert_eq!(at(order, "note"), None);
+        assert_eq!(at(order, "other"), None);
+        assert_eq!(at(order, "list.0"), known("[true,false]", true));
+        assert_eq!(at(r#"{"anyOf": [{"const": 1}, {"enum": [2, 1.0]}]}"#, ""), known("[1,2]", false));
+        assert_eq!(at(r#"{"anyOf": [{"const": 1}, {"type": "string"}]}"#, ""), None);
+        assert_eq!(at(r#"{"allOf": [{"type": "string"}, {"enum": ["x"]}]}"#, ""), known(r#"["x"]"#, false));
+        assert_eq!(at(r#"{"enum": [{"a": 1}, {"b": 2}]}"#, "a"), known("[1]", true));
+        // Without `type: object` a fitting value need not be a mapping.
+        assert_eq!(at(r#"{"required": ["a"], "properties": {"a": {"const": 1}}}"#, "a"), known("[1]", true));
+    }
+
+    #[test]
+    fn a_circle_of_references_is_open() {
+        assert_eq!(at(r##"{"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}"##, ""), None);
+    }
+}

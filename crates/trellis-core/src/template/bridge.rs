@@ -1,0 +1,240 @@
+//! Values on their way into the template engine and back: lists and mappings travel by sharing, never by copying.
+//!
+//! **Invariant:** what comes back is JSON: finite numbers of 64 bits, text keys, at most [`MAX_DEPTH`] levels.
+
+use std::{fmt::Write, sync::Arc};
+
+use minijinja::{
+    Error, ErrorKind,
+    value::{Enumerator, Object, ObjectExt, ObjectRepr, Value as Dyn, ValueKind},
+};
+
+use crate::{
+    scope::Scope,
+    value::{Key, Mapping, Value},
+};
+
+/// Levels of a value that a template makes; JSON readers allow as many.
+pub(super) const MAX_DEPTH: usize = 128;
+
+/// A shared list.
+#[derive(Debug)]
+struct ListView(Arc<Vec<Value>>);
+
+/// A shared mapping.
+#[derive(Debug)]
+struct MapView(Mapping);
+
+/// What a template can read.
+#[derive(Debug)]
+pub(super) struct ScopeView {
+    /// The names.
+    pub(super) scope: Scope,
+    /// The bounds of this rendering.
+    pub(super) limits: super::RenderLimits,
+}
+
+impl Object for ListView {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Seq
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Dyn) -> Option<Dyn> {
+        self.0.get(key.as_usize()?).map(to_dyn)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Seq(self.0.len())
+    }
+}
+
+impl Object for MapView {
+    fn get_value(self: &Arc<Self>, key: &Dyn) -> Option<Dyn> {
+        self.0.get(key.as_str()?).map(to_dyn)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Dyn> {
+        self.0.get(key).map(to_dyn)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        self.mapped_enumerator(|this| Box::new(this.0.keys().map(|key| Dyn::from(Arc::clone(key)))))
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+impl Object for ScopeView {
+    fn get_value(self: &Arc<Self>, key: &Dyn) -> Option<Dyn> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Dyn> {
+        if key == super::machine::VIEW {
+            return Some(Dyn::from_dyn_object(Arc::clone(self)));
+        }
+        self.scope.get(key).map(to_dyn)
+    }
+}
+
+/// A value as the engine sees it; costs the same for any size.
+pub(super) fn to_dyn(value: &Value) -> Dyn {
+    match value {
+        Value::Null => Dyn::from(()),
+        Value::Bool(truth) => Dyn::from(*truth),
+        Value::Int(number) => Dyn::from(*number),
+        Value::UInt(number) => Dyn::from(*number),
+        Value::Float(number) => Dyn::from(*number),
+        Value::Text(text) => Dyn::from(Arc::clone(text)),
+        Value::List(items) => Dyn::from_object(ListView(Arc::clone(items))),
+        Value::Map(entries) => Dyn::from_object(MapView(entries.clone())),
+    }
+}
+
+/// The value that a template made.
+///
+/// # Errors
+/// A number that is not finite or does not fit 64 bits, a key that is no text, something that is not set inside a list or mapping, more than `nodes` nodes or
+/// [`MAX_DEPTH`] levels.
+pub(super) fn from_dyn(value: &Dyn, nodes: u64) -> Result<Value, Error> {
+    if let Some(shared) = shared(value) {
+        return Ok(shared);
+    }
+    let mut left = nodes;
+    let value = convert(value, MAX_DEPTH, &mut left)?;
+    Ok(value)
+}
+
+/// The list or mapping behind a value that came from the scope.
+fn shared(value: &Dyn) -> Option<Value> {
+    if let Some(list) = value.downcast_object_ref::<ListView>() {
+        return Some(Value::List(Arc::clone(&list.0)));
+    }
+    value.downcast_object_ref::<MapView>().map(|map| Value::Map(map.0.clone()))
+}
+
+fn convert(value: &Dyn, depth: usize, left: &mut u64) -> Result<Value, Error> {
+    *left = left.checked_sub(1).ok_or_else(|| invalid("the value has too many parts"))?;
+    let deeper = || depth.checked_sub(1).ok_or_else(|| invalid(format!("the value is nested deeper than {MAX_DEPTH} levels")));
+    match value.kind() {
+        ValueKind::None => Ok(Value::Null),
+        ValueKind::Bool => Ok(Value::Bool(value.is_true())),
+        ValueKind::Number => number(value),
+        ValueKind::String | ValueKind::Bytes => Ok(Value::Text(value.to_str().unwrap_or_default())),
+        ValueKind::Undefined => Err(invalid("a part of the value is not set")),
+        ValueKind::Seq | ValueKind::Iterable => {
+            let deeper = deeper()?;
+            if let Some(shared) = shared(value) {
+                return measured(shared, depth, left);
+            }
+            let mut items = Vec::new();
+            for item in value.try_iter()?.checked() {
+                items.push(convert(&item?, deeper, left)?);
+            }
+            Ok(items.into())
+        }
+        ValueKind::Map => {
+            let deeper = deeper()?;
+            if let Some(shared) = shared(value) {
+                return measured(shared, depth, left);
+            }
+            let mut entries = Mapping::new();
+            for key in value.try_iter()?.checked() {
+                let key = key?;
+                let name: Key = key.to_str().ok_or_else(|| invalid(format!("`{key}` cannot be a key: keys are text")))?;
+                entries.insert(name, convert(&value.get_item(&key)?, deeper, left)?);
+            }
+            Ok(entries.into())
+        }
+
+        _ => Err(invalid("this is no value")),
+    }
+}
+
+/// Refuses a shared value that would make the whole too deep: a value could grow by a level with each step otherwise.
+fn measured(value: Value, depth: usize, left: &mut u64) -> Result<Value, Error> {
+    fn fits(value: &Value, depth: usize, left: &mut u64) -> bool {
+        *left = left.saturating_sub(1);
+        match value {
+            Value::List(items) => depth > 0 && *left > 0 && items.iter().all(|item| fits(item, depth - 1, left)),
+            Value::Map(entries) => depth > 0 && *left > 0 && entries.iter().all(|(_, item)| fits(item, depth - 1, left)),
+            _ => true,
+        }
+    }
+    if fits(&value, depth, left) {
+        Ok(value)
+    } else {
+        Err(invalid(format!("the value is too large or nested deeper than {MAX_DEPTH} levels")))
+    }
+}
+
+fn number(value: &Dyn) -> Result<Value, Error> {
+    if value.is_integer() {
+        if let Ok(number) = i64::try_from(value.clone()) {
+            return Ok(Value::Int(number));
+        }
+        return u64::try_from(value.clone()).map(Value::from).map_err(|_| invalid(format!("the number {value} does not fit 64 bits")));
+    }
+    let number = f64::try_from(value.clone())?;
+    Value::float(number).ok_or_else(|| invalid("the result is no finite number"))
+}
+
+/// The text of a value as templates print it (language 3.2), bounded to `bytes`.
+///
+/// # Errors
+/// As [`from_dyn`], or the text is longer.
+pub(super) fn print(value: &Dyn, out: &mut dyn Write, bytes: u64) -> Result<u64, Error> {
+    let mut out = Bounded { out, left: bytes };
+    let written = match value.kind() {
+        ValueKind::None => Ok(()),
+        ValueKind::String => out.write_str(value.as_str().unwrap_or_default()),
+        ValueKind::Bool => out.write_str(if value.is_true() { "true" } else { "false" }),
+        _ => match from_dyn(value, bytes.max(1))? {
+            Value::Int(number) => write!(out, "{number}"),
+            Value::UInt(number) => write!(out, "{number}"),
+            other => serde_json::to_writer(Bytes(&mut out), &other).map_err(|_| std::fmt::Error),
+        },
+    };
+    written.map_err(|_| too_long())?;
+    Ok(bytes - out.left)
+}
+
+/// A writer that stops at a bound.
+struct Bounded<'w> {
+    out: &'w mut dyn Write,
+    left: u64,
+}
+
+impl Write for Bounded<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.left = self.left.checked_sub(text.len() as u64).ok_or(std::fmt::Error)?;
+        self.out.write_str(text)
+    }
+}
+
+/// The same for a writer of bytes: JSON comes in whole characters.
+struct Bytes<'b, 'w>(&'b mut Bounded<'w>);
+
+impl std::io::Write for Bytes<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let text = std::str::from_utf8(bytes).map_err(std::io::Error::other)?;
+        self.0.write_str(text).map_err(std::io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A failure with our own words.
+pub(super) fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::InvalidOperation, message)
+}
+
+/// The output bound was met.
+pub(super) fn too_long() -> Error {
+    Error::from(ErrorKind::WriteFailure)
+}

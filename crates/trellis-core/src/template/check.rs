@@ -1,0 +1,259 @@
+//! What a parsed template may hold: statements, names of filters, tests and functions.
+//!
+//! **Invariant:** a tree without mistakes here calls nothing that is not in [`super::builtins`].
+
+use std::ops::Range;
+
+use minijinja::machinery::{
+    Span,
+    ast::{Call, CallArg, CallType, Expr, Spanned, Stmt},
+};
+
+use super::{
+    Mistake,
+    builtins::{self, Builtin, FILTERS, FUNCTIONS, TESTS},
+    lower::{extent, is_secret},
+    secret::Found,
+};
+use crate::diagnostic::did_you_mean;
+
+/// Every mistake in `tree`, in the order of the text.
+pub(super) fn check(tree: &Stmt<'_>) -> Vec<Mistake> {
+    let mut checker = Checker { mistakes: Vec::new() };
+    checker.statement(tree);
+    checker.mistakes.sort_by_key(|mistake| (mistake.place.start, mistake.place.end));
+    checker.mistakes
+}
+
+struct Checker {
+    mistakes: Vec<Mistake>,
+}
+
+impl Checker {
+    fn statements(&mut self, trees: &[Stmt<'_>]) {
+        for tree in trees {
+            self.statement(tree);
+        }
+    }
+
+    fn statement(&mut self, tree: &Stmt<'_>) {
+        match tree {
+            Stmt::Template(node) => self.statements(&node.children),
+            Stmt::EmitRaw(_) => {}
+            Stmt::EmitExpr(node) => self.expression(&node.expr),
+            Stmt::ForLoop(node) => {
+                if node.recursive {
+                    self.refuse(node.span(), "`recursive` loops are not part of the language");
+                }
+                self.expression(&node.iter);
+                self.maybe(node.filter_expr.as_ref());
+                self.statements(&node.body);
+                self.statements(&node.else_body);
+            }
+            Stmt::IfCond(node) => {
+                self.expression(&node.expr);
+                self.statements(&node.true_body);
+                self.statements(&node.false_body);
+            }
+            Stmt::WithBlock(node) => {
+                for (_, value) in &node.assignments {
+                    self.expression(value);
+                }
+                self.statements(&node.body);
+            }
+            Stmt::Set(node) => {
+                self.target(&node.target);
+                self.expression(&node.expr);
+            }
+            Stmt::SetBlock(node) => {
+                self.target(&node.target);
+                self.maybe(node.filter.as_ref());
+                self.statements(&node.body);
+            }
+            Stmt::FilterBlock(node) => {
+                self.expression(&node.filter);
+                self.statements(&node.body);
+            }
+            Stmt::AutoEscape(node) => self.refuse(node.span(), "`autoescape` is not part of the language: nothing is escaped"),
+            Stmt::Do(node) => self.refuse(node.span(), "`do` is not part of the language: there is nothing to change"),
+        }
+    }
+
+    fn expression(&mut self, tree: &Expr<'_>) {
+        match tree {
+            Expr::Var(_) | Expr::Const(_) => {}
+            Expr::GetAttr(node) => self.expression(&node.expr),
+            Expr::GetItem(node) => {
+                self.expression(&node.expr);
+                self.expression(&node.subscript_expr);
+            }
+            Expr::Slice(node) => {
+                self.expression(&node.expr);
+                for bound in [&node.start, &node.stop, &node.step] {
+                    self.maybe(bound.as_ref());
+                }
+            }
+            Expr::UnaryOp(node) => self.expression(&node.expr),
+            Expr::BinOp(node) => {
+                self.expression(&node.left);
+                self.expression(&node.right);
+            }
+            Expr::Compare(node) => {
+                self.expression(&node.expr);
+                for op in &node.ops {
+                    self.expression(&op.expr);
+                }
+            }
+            Expr::IfExpr(node) => {
+                self.expression(&node.true_expr);
+                self.expression(&node.test_expr);
+                self.maybe(node.false_expr.as_ref());
+            }
+            Expr::Filter(node) => {
+                self.maybe(node.expr.as_ref());
+                let place = name_place(node.span(), node.name);
+                if self.known("filter", node.name, FILTERS, place) {
+                    self.names_in_arguments(node.name, &node.args);
+                }
+                self.arguments(&node.args);
+            }
+            Expr::Test(node) => {
+                self.expression(&node.expr);
+                self.known("test", node.name, TESTS, name_place(node.span(), node.name));
+                self.arguments(&node.args);
+            }
+            Expr::Call(node) => self.call(node),
+            Expr::List(node) => node.items.iter().for_each(|item| self.expression(item)),
+            Expr::Tuple(node) => node.items.iter().for_each(|item| self.expression(item)),
+            Expr::Map(node) => {
+                for (key, value) in node.keys.iter().zip(&node.values) {
+                    self.expression(key);
+                    self.expression(value);
+                }
+            }
+        }
+    }
+
+    fn maybe(&mut self, tree: Option<&Expr<'_>>) {
+        if let Some(tree) = tree {
+            self.expression(tree);
+        }
+    }
+
+    fn call(&mut self, node: &Spanned<Call<'_>>) {
+        self.arguments(&node.args);
+        match node.identify_call() {
+            CallType::Function(name) => {
+                let place = bytes(node.expr.span());
+                self.known("function", name, FUNCTIONS, place);
+            }
+            CallType::Method(Expr::Var(var), "cycle" | "changed") if var.id == "loop" => {}
+            CallType::Method(object, name) => {
+                self.expression(object);
+                let mistake = Mistake::syntax(bytes(extent(&node.expr)), format!("`{name}` cannot be called: values have no methods"));
+                let filter = builtins::knows(FILTERS, name).then(|| format!("write it as a filter: `… | {name}`"));
+                self.mistakes.push(mistake.help_maybe(filter));
+            }
+            CallType::Object(object) => {
+                self.expression(object);
+                self.refuse(node.span(), "this cannot be called");
+            }
+        }
+    }
+
+    fn arguments(&mut self, args: &[CallArg<'_>]) {
+        for arg in args {
+            match arg {
+                CallArg::Pos(value) | CallArg::Kwarg(_, value) => self.expression(value),
+                CallArg::PosSplat(value) | CallArg::KwargSplat(value) => {
+                    self.refuse(extent(value), "arguments cannot be unpacked with `*`");
+                }
+            }
+        }
+    }
+
+    /// `map("upper")` and `select("odd")` name filters and tests by text.
+    fn names_in_arguments(&mut self, filter: &str, args: &[CallArg<'_>]) {
+        let (kind, list, at) = match filter {
+            "map" => ("filter", FILTERS, 0),
+            "select" | "reject" => ("test", TESTS, 0),
+            "selectattr" | "rejectattr" => ("test", TESTS, 1),
+            _ => return,
+        };
+        if let Some(CallArg::Pos(Expr::Const(node))) = args.get(at)
+            && let Some(name) = node.value.as_str()
+        {
+            self.known(kind, name, list, bytes(node.span()));
+        }
+    }
+
+    fn known(&mut self, kind: &str, name: &str, list: &'static [Builtin], place: Range<usize>) -> bool {
+        if builtins::knows(list, name) {
+            return true;
+        }
+        let also = [("filter", FILTERS), ("test", TESTS), ("function", FUNCTIONS)];
+        let elsewhere = also.iter().find(|(_, list)| builtins::knows(list, name)).map(|(other, _)| match *other {
+            "filter" => format!("`{name}` is a filter: `… | {name}`"),
+            "test" => format!("`{name}` is a test: `… is {name}`"),
+            _ => format!("`{name}` is a function: `{name}(…)`"),
+        });
+        let help = did_you_mean(name, builtins::names(list)).filter(|_| elsewhere.is_none()).or(elsewhere);
+        self.mistakes.push(Mistake::unknown(place, format!("there is no {kind} `{name}`")).help_maybe(help));
+        false
+    }
+
+    fn target(&mut self, tree: &Expr<'_>) {
+        match tree {
+            Expr::List(node) => node.items.iter().for_each(|item| self.target(item)),
+            Expr::GetAttr(_) => self.refuse(extent(tree), "only a plain name can be set here"),
+            _ => {}
+        }
+    }
+
+    fn refuse(&mut self, span: Span, message: &str) {
+        self.mistakes.push(Mistake::syntax(bytes(span), message.to_owned()));
+    }
+}
+
+fn bytes(span: Span) -> Range<usize> {
+    span.start_offset as usize..span.end_offset as usize
+}
+
+/// The bytes of a filter's or test's name, which its range begins with.
+fn name_place(span: Span, name: &str) -> Range<usize> {
+    let start = span.start_offset as usize;
+    start..start + name.len()
+}
+
+/// Secrets that do not stand alone, as `{{secret:name}}`, where text is made.
+pub(super) fn secrets(tree: &Stmt<'_>, found: &[Found]) -> Vec<Mistake> {
+    let mut alone = Vec::new();
+    let mut captures = false;
+    find_secrets(tree, &mut alone, &mut captures);
+    let misplaced = found.iter().filter(|secret| captures || !alone.iter().any(|at| secret.place.contains(at)));
+    let message = if captures {
+        "a text with a secret cannot also capture text with `set` or `filter`"
+    } else {
+        "a secret stands alone: `{{secret:name}}`"
+    };
+    misplaced.map(|secret| Mistake::syntax(secret.place.clone(), message)).collect()
+}
+
+fn find_secrets(tree: &Stmt<'_>, alone: &mut Vec<usize>, captures: &mut bool) {
+    let mut below = |trees: &[Stmt<'_>]| trees.iter().for_each(|tree| find_secrets(tree, alone, captures));
+    match tree {
+        Stmt::Template(node) => below(&node.children),
+        Stmt::EmitExpr(node) if is_secret(&node.expr) => alone.push(node.expr.span().start_offset as usize),
+        Stmt::ForLoop(node) => {
+            below(&node.body);
+            below(&node.else_body);
+        }
+        Stmt::IfCond(node) => {
+            below(&node.true_body);
+            below(&node.false_body);
+        }
+        Stmt::WithBlock(node) => below(&node.body),
+        Stmt::SetBlock(_) | Stmt::FilterBlock(_) => *captures = true,
+        Stmt::EmitRaw(_) | Stmt::EmitExpr(_) | Stmt::Set(_) | Stmt::AutoEscape(_) | Stmt::Do(_) => {}
+    }
+}

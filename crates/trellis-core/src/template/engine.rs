@@ -1,0 +1,138 @@
+//! A template that needs the engine: parsed and checked at once, prepared when it is first used, shared by clones.
+//!
+//! **Invariant:** the parsed tree is not kept; between checking and first use there is only the text.
+
+use std::sync::{Arc, OnceLock};
+
+use minijinja::{
+    ErrorKind,
+    machinery::ast::{Expr, Stmt},
+};
+use self_cell::self_cell;
+
+use super::{
+    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, check, jinja, lower, machine,
+    machine::Program,
+    path_text,
+    secret::{self, Found},
+};
+use crate::{scope::Scope, value::Value};
+
+/// A checked template.
+pub(super) struct Engine {
+    dialect: Dialect,
+    /// Whether it is exactly one `{{ expression }}`.
+    sole: bool,
+    secrets: Box<[Found]>,
+    prepared: OnceLock<Prepared>,
+}
+
+struct Ready<'s> {
+    program: Program<'s>,
+    /// Whether a value that is not set is nothing, not a failure.
+    optional: bool,
+}
+
+self_cell! {
+    struct Prepared {
+        owner: Arc<str>,
+        #[covariant]
+        dependent: Ready,
+    }
+}
+
+impl Engine {
+    /// Checks a text, and says whether it is exactly one expression.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn parse(text: &str, dialect: Dialect, secrets: Vec<Found>) -> Result<(Self, bool), Vec<Mistake>> {
+        let masked = (!secrets.is_empty()).then(|| secret::mask(text, &secrets));
+        let source = masked.as_deref().unwrap_or(text);
+        let tree = parse_tree(source, dialect).map_err(|mistake| vec![mistake])?;
+        let mut mistakes = check::check(&tree);
+        if !secrets.is_empty() {
+            mistakes.extend(check::secrets(&tree, &secrets));
+        }
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        let sole = secrets.is_empty() && sole_expression(&tree, source).is_some();
+        Ok((Self { dialect, sole, secrets: secrets.into(), prepared: OnceLock::new() }, sole))
+    }
+
+    /// Renders to text; `secret` hears of each secret with its offset in it.
+    pub(super) fn render(
+        &self,
+        of: &TemplateInner,
+        scope: &Scope,
+        limits: RenderLimits,
+        mut secret: impl FnMut(usize, &str),
+    ) -> Result<String, TemplateError> {
+        let prepared = self.prepared(&of.text);
+        if self.sole {
+            // A sole expression that is used as text all the same.
+            return Ok(self.evaluate(of, scope, limits)?.map(|value| value.to_string()).unwrap_or_default());
+        }
+        let (text, met) = prepared.borrow_dependent().program.render(scope, limits).map_err(|error| self.failure(of, limits, &error))?;
+        for (place, offset) in met {
+            if let Some(found) = self.secrets.iter().find(|found| found.place.contains(&place)) {
+                secret(offset, &of.text[found.name.clone()]);
+            }
+        }
+        Ok(text)
+    }
+
+    /// Evaluates the sole expression; nothing where it is optional and not set.
+    pub(super) fn evaluate(&self, of: &TemplateInner, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {
+        let ready = self.prepared(&of.text).borrow_dependent();
+        let value = ready.program.evaluate(scope, limits).map_err(|error| self.failure(of, limits, &error))?;
+        if value.is_none() && !ready.optional {
+            return Err(TemplateError { message: format!("`{}` is not set", path_text(&of.text)), span: None });
+        }
+        Ok(value)
+    }
+
+    fn prepared(&self, text: &Arc<str>) -> &Prepared {
+        self.prepared.get_or_init(|| {
+            let source = if self.secrets.is_empty() { Arc::clone(text) } else { secret::mask(text, &self.secrets).into() };
+            Prepared::new(source, |source| self.prepare(source))
+        })
+    }
+
+    fn prepare<'s>(&self, source: &'s str) -> Ready<'s> {
+        let tree = parse_tree(source, self.dialect).unwrap_or_else(|_| unreachable!("the same text was parsed when it was checked"));
+        match sole_expression(&tree, source).filter(|_| self.sole) {
+            Some(expression) => {
+                let (lowered, optional) = lower::expression(expression);
+                Ready { program: Program::expression(source, &lowered), optional }
+            }
+            None => Ready { program: Program::template(source, &lower::template(&tree, !self.secrets.is_empty())), optional: false },
+        }
+    }
+
+    fn failure(&self, of: &TemplateInner, limits: RenderLimits, error: &minijinja::Error) -> TemplateError {
+        let place = error.range().map(|range| jinja::clamp(&of.text, range));
+        let message = match error.kind() {
+            ErrorKind::UndefinedError => match &place {
+                Some(place) => format!("`{}` is not set", path_text(&of.text[place.clone()])),
+                None => "a value is not set".into(),
+            },
+            ErrorKind::WriteFailure => return of.too_long(limits),
+            ErrorKind::OutOfFuel => format!("the template needs more than {} steps (`limits.template_fuel`)", limits.fuel),
+            kind => error.detail().map_or_else(|| kind.to_string(), machine::in_our_words),
+        };
+        TemplateError { message, span: place.map(|place| of.map.span(place)) }
+    }
+}
+
+fn parse_tree(source: &str, dialect: Dialect) -> Result<Stmt<'_>, Mistake> {
+    match dialect {
+        Dialect::Go => todo!(),
+        Dialect::Jinja | Dialect::Legacy => jinja::parse(source),
+    }
+}
+
+fn sole_expression<'t, 's>(tree: &'t Stmt<'s>, source: &str) -> Option<&'t Expr<'s>> {
+    jinja::sole_expression(tree, source)
+}

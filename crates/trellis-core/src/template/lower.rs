@@ -1,0 +1,272 @@
+//! From the tree that was parsed to the tree that runs: what is undefined, and what could explode, is decided here and not by the engine.
+//!
+//! The engine lets any path be unset at any depth. Each place that prints, loops over or calculates with a value asks for it with [`hook::USE`], which fails
+//! and names the author's bytes; a place that tests or guards (language 3.2) takes it as it is.
+//!
+//! **Invariant:** every node keeps the author's byte range, and no node of the parsed tree is left out.
+
+use minijinja::{
+    machinery::{
+        Span,
+        ast::{self, BinOpKind, CallArg, Expr, Spanned, Stmt},
+    },
+    value::Value as Dyn,
+};
+
+use super::{
+    builtins::GUARDS,
+    machine::{Secret, hook},
+};
+
+/// A template ready for the engine.
+/// A text with secrets is counted as a whole, since they have offsets in it.
+pub(super) fn template<'s>(tree: &Stmt<'s>, secrets: bool) -> Stmt<'s> {
+    statement(tree, secrets)
+}
+
+/// An expression whose value is wanted, and whether it may be unset: only where it ends in `optional`.
+pub(super) fn expression<'s>(tree: &Expr<'s>) -> (Expr<'s>, bool) {
+    if ends_in_optional(tree) { (may_be_unset(tree), true) } else { (needed(tree), false) }
+}
+
+fn statements<'s>(trees: &[Stmt<'s>], looped: bool) -> Vec<Stmt<'s>> {
+    trees.iter().map(|tree| statement(tree, looped)).collect()
+}
+
+fn statement<'s>(tree: &Stmt<'s>, looped: bool) -> Stmt<'s> {
+    match tree {
+        Stmt::Template(node) => {
+            Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, looped) }, flat(node.span())))
+        }
+        // Text outside of loops is as long as the template; inside it goes through the printer, which counts.
+        Stmt::EmitRaw(node) if looped => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
+        Stmt::EmitRaw(node) => Stmt::EmitRaw(Spanned::new(ast::EmitRaw { raw: node.raw }, flat(node.span()))),
+        Stmt::EmitExpr(node) if is_secret(&node.expr) => {
+            emit(constant(Dyn::from_object(Secret { place: extent(&node.expr).start_offset as usize }), node.span()), node.span())
+        }
+        Stmt::EmitExpr(node) if ends_in_optional(&node.expr) => {
+            emit(filter(hook::MAYBE, may_be_unset(&node.expr), Vec::new(), extent(&node.expr)), node.span())
+        }
+        Stmt::EmitExpr(node) => emit(needed(&node.expr), node.span()),
+        Stmt::ForLoop(node) => {
+            let lowered = ast::ForLoop {
+                target: target(&node.target),
+                iter: needed(&node.iter),
+                filter_expr: node.filter_expr.as_ref().map(may_be_unset),
+                recursive: false,
+                body: statements(&node.body, true),
+                else_body: statements(&node.else_body, looped),
+            };
+            Stmt::ForLoop(Spanned::new(lowered, flat(node.span())))
+        }
+        Stmt::IfCond(node) => {
+            let lowered = ast::IfCond {
+                expr: may_be_unset(&node.expr),
+                true_body: statements(&node.true_body, looped),
+                false_body: statements(&node.false_body, looped),
+            };
+            Stmt::IfCond(Spanned::new(lowered, flat(node.span())))
+        }
+        Stmt::WithBlock(node) => {
+            let assignments = node.assignments.iter().map(|(name, value)| (target(name), kept(value))).collect();
+            Stmt::WithBlock(Spanned::new(ast::WithBlock { assignments, body: statements(&node.body, looped) }, flat(node.span())))
+        }
+        Stmt::Set(node) => Stmt::Set(Spanned::new(ast::Set { target: target(&node.target), expr: kept(&node.expr) }, flat(node.span()))),
+        Stmt::SetBlock(node) => {
+            let lowered = ast::SetBlock {
+                target: target(&node.target),
+                filter: node.filter.as_ref().map(|filters| chain(filters)),
+                body: statements(&node.body, looped),
+            };
+            Stmt::SetBlock(Spanned::new(lowered, flat(node.span())))
+        }
+        Stmt::FilterBlock(node) => {
+            let lowered = ast::FilterBlock { filter: chain(&node.filter), body: statements(&node.body, looped) };
+            Stmt::FilterBlock(Spanned::new(lowered, flat(node.span())))
+        }
+        // The checker has refused these: an accepted template has none.
+        Stmt::AutoEscape(node) => emit(constant(Dyn::from(""), node.span()), node.span()),
+        Stmt::Do(node) => emit(constant(Dyn::from(""), node.span()), node.span()),
+    }
+}
+
+/// A value that is printed, looped over or calculated with.
+fn needed<'s>(tree: &Expr<'s>) -> Expr<'s> {
+    let lowered = may_be_unset(tree);
+    if certain(tree) { lowered } else { filter(hook::USE, lowered, Vec::new(), extent(tree)) }
+}
+
+/// A value that gets a name: reading is not yet using.
+fn kept<'s>(tree: &Expr<'s>) -> Expr<'s> {
+    if let Expr::Tuple(node) = tree {
+        // Unpacked at once: `{% set a, b = 1, 2 %}`.
+        return Expr::Tuple(Spanned::new(ast::Tuple { items: node.items.iter().map(kept).collect() }, flat(node.span())));
+    }
+    filter(hook::KEEP, may_be_unset(tree), Vec::new(), extent(tree))
+}
+
+/// Whether an expression always has a value.
+fn certain(tree: &Expr<'_>) -> bool {
+    match tree {
+        Expr::Const(_)
+        | Expr::Slice(_)
+        | Expr::UnaryOp(_)
+        | Expr::Compare(_)
+        | Expr::Test(_)
+        | Expr::List(_)
+        | Expr::Tuple(_)
+        | Expr::Map(_) => true,
+        Expr::BinOp(node) => !matches!(node.op, BinOpKind::ScAnd | BinOpKind::ScOr),
+        Expr::Filter(node) => !matches!(node.name, "optional" | "first" | "last" | "min" | "max" | "attr"),
+        Expr::Var(_) | Expr::IfExpr(_) | Expr::GetAttr(_) | Expr::GetItem(_) | Expr::Call(_) => false,
+    }
+}
+
+/// A value that may be unset: what it stands on is not asked for.
+#[expect(clippy::too_many_lines, reason = "one arm per kind of node")]
+fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
+    let span = extent(tree);
+    match tree {
+        Expr::Var(node) => Expr::Var(Spanned::new(ast::Var { id: node.id }, span)),
+        Expr::Const(node) => constant(node.value.clone(), span),
+        Expr::GetAttr(node) => Expr::GetAttr(Spanned::new(ast::GetAttr { expr: may_be_unset(&node.expr), name: node.name }, span)),
+        Expr::GetItem(node) => {
+            let lowered = ast::GetItem { expr: may_be_unset(&node.expr), subscript_expr: needed(&node.subscript_expr) };
+            Expr::GetItem(Spanned::new(lowered, span))
+        }
+        Expr::Slice(node) => {
+            let bound = |bound: &Option<Expr<'s>>| bound.as_ref().map(needed);
+            let lowered =
+                ast::Slice { expr: needed(&node.expr), start: bound(&node.start), stop: bound(&node.stop), step: bound(&node.step) };
+            Expr::Slice(Spanned::new(lowered, span))
+        }
+        Expr::UnaryOp(node) => match node.op {
+            ast::UnaryOpKind::Not => {
+                Expr::UnaryOp(Spanned::new(ast::UnaryOp { op: ast::UnaryOpKind::Not, expr: may_be_unset(&node.expr) }, span))
+            }
+            ast::UnaryOpKind::Neg => {
+                Expr::UnaryOp(Spanned::new(ast::UnaryOp { op: ast::UnaryOpKind::Neg, expr: needed(&node.expr) }, span))
+            }
+        },
+        Expr::BinOp(node) => match node.op {
+            BinOpKind::ScAnd | BinOpKind::ScOr => Expr::BinOp(Spanned::new(
+                ast::BinOp { op: node.op, left: may_be_unset(&node.left), right: may_be_unset(&node.right) },
+                span,
+            )),
+            BinOpKind::Concat => filter(hook::CONCAT, needed(&node.left), vec![needed(&node.right)], span),
+            BinOpKind::Add => filter(hook::ADD, needed(&node.left), vec![needed(&node.right)], span),
+            BinOpKind::Mul => filter(hook::MULTIPLY, needed(&node.left), vec![needed(&node.right)], span),
+            _ => Expr::BinOp(Spanned::new(ast::BinOp { op: node.op, left: needed(&node.left), right: needed(&node.right) }, span)),
+        },
+        Expr::Compare(node) => {
+            let ops = node.ops.iter().map(|op| ast::CompareOp { op: op.op, expr: needed(&op.expr) }).collect();
+            Expr::Compare(Spanned::new(ast::Compare { expr: needed(&node.expr), ops }, span))
+        }
+        Expr::IfExpr(node) => {
+            let otherwise = node.false_expr.as_ref().map_or_else(|| constant(Dyn::from(()), span), may_be_unset);
+            let lowered = ast::IfExpr {
+                test_expr: may_be_unset(&node.test_expr),
+                true_expr: may_be_unset(&node.true_expr),
+                false_expr: Some(otherwise),
+            };
+            Expr::IfExpr(Spanned::new(lowered, span))
+        }
+        Expr::Filter(node) => {
+            let guards = matches!(node.name, "default" | "d" | "optional");
+            let input = node.expr.as_ref().map(|input| if guards { may_be_unset(input) } else { needed(input) });
+            Expr::Filter(Spanned::new(ast::Filter { name: node.name, expr: input, args: arguments(&node.args) }, span))
+        }
+        Expr::Test(node) => {
+            let input = if GUARDS.contains(&node.name) { may_be_unset(&node.expr) } else { needed(&node.expr) };
+            Expr::Test(Spanned::new(ast::Test { name: node.name, expr: input, args: arguments(&node.args) }, span))
+        }
+        // `loop.cycle(…)` and `range(…)`: the callee is no value.
+        Expr::Call(node) => Expr::Call(Spanned::new(ast::Call { expr: may_be_unset(&node.expr), args: arguments(&node.args) }, span)),
+        Expr::List(node) => Expr::List(Spanned::new(ast::List { items: node.items.iter().map(needed).collect() }, span)),
+        Expr::Tuple(node) => Expr::Tuple(Spanned::new(ast::Tuple { items: node.items.iter().map(needed).collect() }, span)),
+        Expr::Map(node) => {
+            let lowered = ast::Map { keys: node.keys.iter().map(needed).collect(), values: node.values.iter().map(needed).collect() };
+            Expr::Map(Spanned::new(lowered, span))
+        }
+    }
+}
+
+fn arguments<'s>(args: &[CallArg<'s>]) -> Vec<CallArg<'s>> {
+    let lower = |arg: &CallArg<'s>| match arg {
+        CallArg::Pos(value) | CallArg::PosSplat(value) | CallArg::KwargSplat(value) => CallArg::Pos(needed(value)),
+        CallArg::Kwarg(name, value) => CallArg::Kwarg(name, needed(value)),
+    };
+    args.iter().map(lower).collect()
+}
+
+/// The filters of a block, whose first one takes the captured text.
+fn chain<'s>(tree: &Expr<'s>) -> Expr<'s> {
+    match tree {
+        Expr::Filter(node) => {
+            let lowered = ast::Filter { name: node.name, expr: node.expr.as_ref().map(chain), args: arguments(&node.args) };
+            Expr::Filter(Spanned::new(lowered, flat(node.span())))
+        }
+        other => needed(other),
+    }
+}
+
+/// Names that are assigned.
+fn target<'s>(tree: &Expr<'s>) -> Expr<'s> {
+    match tree {
+        Expr::List(node) => Expr::List(Spanned::new(ast::List { items: node.items.iter().map(target).collect() }, flat(node.span()))),
+        other => may_be_unset(other),
+    }
+}
+
+/// Whether the value is `… | optional`, in one of its branches at least.
+fn ends_in_optional(tree: &Expr<'_>) -> bool {
+    match tree {
+        Expr::Filter(node) => node.name == "optional",
+        Expr::IfExpr(node) => ends_in_optional(&node.true_expr) || node.false_expr.as_ref().is_some_and(ends_in_optional),
+        _ => false,
+    }
+}
+
+/// Whether an expression is a masked `{{secret:name}}`.
+pub(super) fn is_secret(tree: &Expr<'_>) -> bool {
+    matches!(tree, Expr::Var(node) if super::secret::is_masked(node.id))
+}
+
+/// The bytes of an expression, from its leftmost part: the parser's own ranges begin at the last operator.
+pub(super) fn extent(tree: &Expr<'_>) -> Span {
+    let left = match tree {
+        Expr::GetAttr(node) => Some(&node.expr),
+        Expr::GetItem(node) => Some(&node.expr),
+        Expr::Slice(node) => Some(&node.expr),
+        Expr::Call(node) => Some(&node.expr),
+        Expr::Test(node) => Some(&node.expr),
+        Expr::Filter(node) => node.expr.as_ref(),
+        Expr::BinOp(node) => Some(&node.left),
+        Expr::Compare(node) => Some(&node.expr),
+        Expr::IfExpr(node) => Some(&node.true_expr),
+        _ => None,
+    };
+    let mut span = flat(tree.span());
+    if let Some(left) = left {
+        span.start_offset = extent(left).start_offset;
+    }
+    span
+}
+
+/// All on one line: the engine forgets a byte range where it meets a new line, and counts lines to 65,535 only.
+fn flat(span: Span) -> Span {
+    Span { start_line: 1, start_col: 0, end_line: 1, end_col: 0, ..span }
+}
+
+fn constant<'s>(value: Dyn, span: Span) -> Expr<'s> {
+    Expr::Const(Spanned::new(ast::Const { value }, flat(span)))
+}
+
+fn filter<'s>(name: &'s str, input: Expr<'s>, args: Vec<Expr<'s>>, span: Span) -> Expr<'s> {
+    let args = args.into_iter().map(CallArg::Pos).collect();
+    Expr::Filter(Spanned::new(ast::Filter { name, expr: Some(input), args }, flat(span)))
+}
+
+fn emit<'s>(expr: Expr<'s>, span: Span) -> Stmt<'s> {
+    Stmt::EmitExpr(Spanned::new(ast::EmitExpr { expr }, flat(span)))
+}

@@ -1,0 +1,71 @@
+//! `{{secret:name}}`: found in the author's text before any dialect sees it (language 3.6).
+//!
+//! **Invariant:** only the author's own text is searched, so nothing that a person or tool supplied can become a secret.
+
+use std::ops::Range;
+
+/// One use of a secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The bytes from `{{` to `}}`.
+    pub(super) place: Range<usize>,
+    /// The bytes of the name.
+    pub(super) name: Range<usize>,
+}
+
+/// Every use in `text`, in order.
+pub(super) fn find(text: &str) -> Vec<Found> {
+    if !text.contains("secret:") {
+        return Vec::new();
+    }
+    let starts = text.match_indices("{{").map(|(start, _)| start);
+    starts.filter_map(|start| at(text, start)).collect()
+}
+
+fn at(text: &str, start: usize) -> Option<Found> {
+    let rest = text[start + 2..].trim_start();
+    let rest = rest.strip_prefix("secret:")?;
+    let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(byte)).count();
+    let after = rest[length..].trim_start().strip_prefix("}}")?;
+    let name = text.len() - rest.len();
+    (length > 0).then(|| Found { place: start..text.len() - after.len(), name: name..name + length })
+}
+
+/// The letter that stands for `t:` in a masked text; it takes as many bytes.
+const SEAL: char = 'ǃ';
+
+/// `text` with each secret as a variable of the same length that no author can mean, for the dialects that parse it.
+pub(super) fn mask(text: &str, found: &[Found]) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut from = 0;
+    for secret in found {
+        let start = secret.name.start - "secret:".len();
+        masked.push_str(&text[from..start]);
+        masked.push_str("secre");
+        masked.push(SEAL);
+        masked.extend(text[secret.name.clone()].chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '_' }));
+        from = secret.name.end;
+    }
+    masked.push_str(&text[from..]);
+    masked
+}
+
+/// Whether a variable is a masked secret.
+pub(super) fn is_masked(name: &str) -> bool {
+    name.strip_prefix("secre").is_some_and(|rest| rest.starts_with(SEAL))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_where_they_stand() {
+        let text = "Bearer {{secret:api/key}} and {{ secret:b }}{{secret:}}{{ secret }}";
+        let names: Vec<_> = find(text).into_iter().map(|found| (&text[found.place], &text[found.name])).collect();
+        assert_eq!(names, [("{{secret:api/key}}", "api/key"), ("{{ secret:b }}", "b")]);
+        let masked = mask(text, &find(text));
+        assert_eq!(masked, "Bearer {{secreǃapi_key}} and {{ secreǃb }}{{secret:}}{{ secret }}");
+        assert_eq!(masked.len(), text.len());
+    }
+}

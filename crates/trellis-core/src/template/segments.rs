@@ -1,0 +1,149 @@
+//! Templates that are only text and plain paths, `Dear {{ user.name }}`: rendered without any template engine. Also the whole of the `legacy` dialect.
+
+use std::ops::Range;
+
+use super::{Mistake, secret::Found};
+use crate::{
+    path::{KeyPath, Segment, is_name},
+    scope::Scope,
+    value::Value,
+};
+
+/// A piece of such a template; ranges are bytes of its text.
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    /// Text as written.
+    Text(Range<usize>),
+    /// The value at a path, and the bytes of the path.
+    Path(KeyPath, Range<usize>),
+    /// The place of a secret, and the bytes of its name.
+    Secret(Range<usize>),
+}
+
+/// Why a path could not be read.
+pub(super) enum Unreadable {
+    /// Nothing is there.
+    Unset(Range<usize>),
+    /// The text is longer than the bound.
+    TooLong,
+}
+
+/// Words that the jinja dialect takes for values or keywords.
+const WORDS: &[&str] = &["true", "True", "false", "False", "none", "None", "loop", "self", "not", "if", "else", "and", "or", "in", "is"];
+
+/// The pieces of a template in the jinja or Go dialect (`dots` in front of paths), or nothing where it needs more than this.
+pub(super) fn split(text: &str, dots: bool, secrets: &[Found]) -> Option<Vec<Piece>> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    let mut at = 0;
+    while let Some(found) = text[at..].find('{') {
+        let open = at + found;
+        match text.as_bytes().get(open + 1) {
+            Some(b'{') => {
+                let close = open + 2 + text[open + 2..].find("}}")?;
+                let piece = secret_at(secrets, open).or_else(|| plain_path(text, open + 2..close, dots))?;
+                if open > from {
+                    pieces.push(Piece::Text(from..open));
+                }
+                pieces.push(piece);
+                (from, at) = (close + 2, close + 2);
+            }
+            Some(b'%' | b'#') if !dots => return None,
+            _ => at = open + 1,
+        }
+    }
+    if from < text.len() {
+        pieces.push(Piece::Text(from..text.len()));
+    }
+    Some(pieces)
+}
+
+fn secret_at(secrets: &[Found], open: usize) -> Option<Piece> {
+    secrets.iter().find(|found| found.place.start == open).map(|found| Piece::Secret(found.name.clone()))
+}
+
+/// A path of ASCII names without indexes: what both the engine and [`KeyPath`] read alike.
+fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<Piece> {
+    let inner = trimmed(text, range);
+    let mut written = &text[inner.clone()];
+    if dots {
+        written = written.strip_prefix('.')?;
+    }
+    let name = |part: &str| {
+        let mut bytes = part.bytes();
+        bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let mut parts = written.split('.');
+    if !parts.clone().all(name) || (!dots && WORDS.contains(&parts.next()?)) {
+        return None;
+    }
+    Some(Piece::Path(KeyPath::new(written.split('.').map(|part| Segment::Key(part.into())).collect())?, inner))
+}
+
+/// The pieces of a template in the legacy dialect. `{{` without `}}` is text.
+///
+/// # Errors
+/// What stands between the braces is no key.
+pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, Vec<Mistake>> {
+    let mut pieces = Vec::new();
+    let mut mistakes = Vec::new();
+    let mut from = 0;
+    while let Some(open) = text[from..].find("{{").map(|found| from + found) {
+        let Some(close) = text[open + 2..].find("}}").map(|found| open + 2 + found) else { break };
+        if open > from {
+            pieces.push(Piece::Text(from..open));
+        }
+        let inner = trimmed(text, open + 2..close);
+        from = close + 2;
+        if let Some(secret) = secret_at(secrets, open) {
+            pieces.push(secret);
+            continue;
+        }
+        match KeyPath::parse(&text[inner.clone()]).filter(|path| is_name(path.root())) {
+            Some(path) => pieces.push(Piece::Path(path, inner)),
+            None => mistakes.push(
+                Mistake::syntax(open..close + 2, format!("`{}` is no key, and `templates: legacy` knows nothing else", &text[inner]))
+                    .help("set `templates: jinja` in trellis.yaml for expressions"),
+            ),
+        }
+    }
+    if from < text.len() {
+        pieces.push(Piece::Text(from..text.len()));
+    }
+    if mistakes.is_empty() { Ok(pieces) } else { Err(mistakes) }
+}
+
+/// `range` without the white space at its ends.
+fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
+    let inner = &text[range.clone()];
+    let start = range.start + inner.len() - inner.trim_start().len();
+    start..(start + inner.trim().len())
+}
+
+/// Renders pieces; `secret` hears of each one with its offset in the result.
+pub(super) fn render(
+    text: &str,
+    pieces: &[Piece],
+    scope: &Scope,
+    bytes: u64,
+    mut secret: impl FnMut(usize, &str),
+) -> Result<String, Unreadable> {
+    use std::fmt::Write;
+
+    let mut out = String::with_capacity(text.len() + 64);
+    for piece in pieces {
+        match piece {
+            Piece::Text(range) => out.push_str(&text[range.clone()]),
+            Piece::Path(path, range) => match scope.lookup(path).ok_or_else(|| Unreadable::Unset(range.clone()))? {
+                Value::Text(value) => out.push_str(value),
+                value => write!(out, "{value}").unwrap_or_default(),
+            },
+            Piece::Secret(name) => secret(out.len(), &text[name.clone()]),
+        }
+        if out.len() as u64 > bytes {
+            return Err(Unreadable::TooLong);
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,127 @@
+//! Shapes: values with holes, which `args`, `set`, `output` … hold (language 3.3).
+
+use std::{fmt, sync::Arc};
+
+use super::{Body, Dialect, Piece, RenderLimits, SecretUse, Template, TemplateError};
+use crate::{
+    diagnostic::Report,
+    scope::Scope,
+    span::{SourceMap, Spanned},
+    value::{Key, Mapping, Value},
+};
+
+/// A value with holes.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// A value without holes.
+    Literal(Value),
+    /// A string that is not exactly one `{{ expression }}`: becomes text.
+    Text(Template),
+    /// A string that is exactly one `{{ expression }}`: keeps its type, or leaves its key out (`optional`).
+    Expression(Expression),
+    /// A list of shapes.
+    List(Vec<Spanned<Shape>>),
+    /// A mapping of shapes, in file order.
+    Map(Vec<(Spanned<Key>, Spanned<Shape>)>),
+}
+
+/// Exactly one `{{ expression }}`.
+#[derive(Clone)]
+pub struct Expression {
+    template: Template,
+}
+
+impl Shape {
+    /// Parses one string of `args`, `set`, `output` …: exactly one `{{ expression }}` keeps its type (language 3.3).
+    /// `secrets` says whether `{{secret:name}}` is allowed here: in arguments only (language 3.6).
+    pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> Self {
+        let (template, sole) = Template::parse_with(text, map, dialect, secrets, report);
+        match (&template.inner.body, sole) {
+            (_, true) => Self::Expression(Expression { template }),
+            (Body::Literal, _) => Self::Literal(Value::Text(Arc::clone(template.text()))),
+            _ => Self::Text(template),
+        }
+    }
+
+    /// Evaluates to a value; `None` when the whole shape is `{{ x | optional }}` and `x` is undefined.
+    /// Secrets met on the way are left out of the text and pushed onto `secrets` with their place.
+    ///
+    /// # Errors
+    /// As [`Template::render`].
+    pub fn evaluate(&self, scope: &Scope, limits: RenderLimits, secrets: &mut Vec<SecretUse>) -> Result<Option<Value>, TemplateError> {
+        self.evaluate_at(&mut String::new(), scope, limits, secrets)
+    }
+
+    fn evaluate_at(
+        &self,
+        pointer: &mut String,
+        scope: &Scope,
+        limits: RenderLimits,
+        secrets: &mut Vec<SecretUse>,
+    ) -> Result<Option<Value>, TemplateError> {
+        match self {
+            Self::Literal(value) => Ok(Some(value.clone())),
+            Self::Expression(expression) => expression.evaluate(scope, limits),
+            Self::Text(template) => {
+                let met = |offset, name: &str| secrets.push(SecretUse { pointer: pointer.clone(), offset, name: name.into() });
+                template.render_with(scope, limits, met).map(|text| Some(Value::text(text)))
+            }
+            Self::List(shapes) => {
+                let mut items = Vec::with_capacity(shapes.len());
+                for shape in shapes {
+                    let index = items.len().to_string();
+                    items.extend(below(pointer, &index, |pointer| shape.value.evaluate_at(pointer, scope, limits, secrets))?);
+                }
+                Ok(Some(items.into()))
+            }
+            Self::Map(shapes) => {
+                let mut entries = Mapping::new();
+                for (key, shape) in shapes {
+                    let value = below(pointer, &key.value, |pointer| shape.value.evaluate_at(pointer, scope, limits, secrets))?;
+                    if let Some(value) = value {
+                        entries.insert(Arc::clone(&key.value), value);
+                    }
+                }
+                Ok(Some(entries.into()))
+            }
+        }
+    }
+}
+
+/// Goes one step down a JSON pointer and comes back.
+fn below<T>(pointer: &mut String, step: &str, f: impl FnOnce(&mut String) -> T) -> T {
+    let length = pointer.len();
+    pointer.push('/');
+    pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    let result = f(pointer);
+    pointer.truncate(length);
+    result
+}
+
+impl Expression {
+    /// The text as the author wrote it, braces included.
+    pub fn text(&self) -> &Arc<str> {
+        self.template.text()
+    }
+
+    fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {
+        let inner = &*self.template.inner;
+        match &inner.body {
+            Body::Pieces(pieces) => match &**pieces {
+                [Piece::Path(path, place)] => match scope.lookup(path) {
+                    Some(value) => Ok(Some(value.clone())),
+                    None => Err(TemplateError { message: format!("`{path}` is not set"), span: Some(inner.map.span(place.clone())) }),
+                },
+                _ => unreachable!("an expression is one path"),
+            },
+            Body::Engine(engine) => engine.evaluate(inner, scope, limits),
+            Body::Literal | Body::Broken => unreachable!("an expression has a hole and was checked"),
+        }
+    }
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expression").field(self.text()).finish()
+    }
+}

@@ -1,0 +1,214 @@
+//! Bindings: how this host carries out calls (design §7).
+//!
+//! `bindings:` of `trellis.yaml` say it for processes; an embedder registers functions by name. Only what is bound here ever runs. A call enters, a
+//! [`ToolOutcome`] comes out; what goes wrong on the way is an error result, never an error of the host.
+//!
+//! **Invariant:** the value of a secret is in no message.
+
+mod config;
+mod function;
+#[cfg(unix)]
+mod group;
+mod output;
+mod process;
+mod secret;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::sync::Notify;
+use trellis_core::{
+    Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
+    engine::ToolErrorKind,
+    state::{CallKind, PendingCall},
+};
+
+pub(crate) use self::secret::shown;
+use self::{function::Function, process::Process};
+pub use self::{process::MAX_ENV_ARGS, secret::Secrets};
+
+/// Everything that this host can carry out.
+#[derive(Clone, Default)]
+pub struct Bindings {
+    /// By graph root, then by tool.
+    processes: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<Process>>>,
+    /// `function: name` in a project file: by graph root and tool, the name of the function.
+    aliases: BTreeMap<(Arc<str>, Arc<str>), Arc<str>>,
+    functions: BTreeMap<Arc<str>, Function>,
+    secrets: Secrets,
+    output: u64,
+}
+
+/// Asks a running tool to stop: SIGTERM, then SIGKILL after its grace period.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<Notify>);
+
+impl Stop {
+    /// A stop that nobody asked for yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks.
+    pub fn now(&self) {
+        self.0.notify_one();
+    }
+
+    async fn asked(&self) {
+        self.0.notified().await;
+    }
+}
+
+/// What a binding gets to do its work.
+struct Job<'c> {
+    call: &'c PendingCall,
+    args: Mapping,
+    timeout: Option<Duration>,
+    /// Bytes of output that are taken.
+    output: u64,
+    stop: &'c Stop,
+}
+
+impl Bindings {
+    /// No bindings; every call is somebody else's.
+    pub fn none() -> Self {
+        Self { output: trellis_core::program::Limits::default().tool_output, ..Self::default() }
+    }
+
+    /// The bindings of a program whose root folder is `folder`, with what is wrong with them: a binding with a finding is not bound.
+    pub fn new(program: &Program, folder: &Path) -> (Self, Vec<Diagnostic>) {
+        let mut bindings = Self { output: program.limits().tool_output, ..Self::default() };
+        let mut found = Vec::new();
+        for graph in program.graphs() {
+            let folder = folder.join(&*graph.root);
+            for (name, syntax) in &graph.bindings {
+                let path = config::path_of(program, graph, name, syntax);
+                match config::decode(name, syntax, &path, &folder) {
+                    Ok(config::Decoded::Process(process)) => {
+                        let of_graph = bindings.processes.entry(Arc::clone(&graph.root)).or_default();
+                        of_graph.insert(Arc::clone(name), Arc::new(process));
+                    }
+                    Ok(config::Decoded::Function(function)) => {
+                        bindings.aliases.insert((Arc::clone(&graph.root), Arc::clone(name)), function);
+                    }
+                    Ok(config::Decoded::Foreign) => {}
+                    Err(mut findings) => found.append(&mut findings),
+                }
+            }
+        }
+        (bindings, found)
+    }
+
+    /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result.
+    #[must_use]
+    pub fn function(mut self, name: &str, run: impl Fn(Mapping) -> Result<Value, ToolError> + Send + Sync + 'static) -> Self {
+        self.functions.insert(name.into(), Function::blocking(run));
+        self
+    }
+
+    /// Carries calls of `name` out with an asynchronous function; it is dropped when the call times out or is stopped.
+    #[must_use]
+    pub fn function_async<F, Fut>(mut self, name: &str, run: F) -> Self
+    where
+        F: Fn(Mapping) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
+    {
+        self.functions.insert(name.into(), Function::asynchronous(run));
+        self
+    }
+
+    /// Resolves secrets in arguments with `secrets`; without it none is known.
+    #[must_use]
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// Whether `tool`, called in the graph at `root` (empty for the outermost), is carried out here.
+    pub fn binds(&self, root: &str, tool: &str) -> bool {
+        self.find(root, tool).is_some()
+    }
+
+    fn find(&self, root: &str, tool: &str) -> Option<Found<'_>> {
+        if let Some(function) = self.functions.get(tool) {
+            return Some(Found::Function(function));
+        }
+        if let Some(process) = self.processes.get(root).and_then(|of_graph| of_graph.get(tool)) {
+            return Some(Found::Process(process));
+        }
+        let alias = self.aliases.get(&(Arc::from(root), Arc::from(tool)))?;
+        self.functions.get(alias).map(Found::Function)
+    }
+
+    /// Whether a call of this program is carried out here. Composite calls are not.
+    pub fn carries_out(&self, program: &Program, call: &PendingCall) -> bool {
+        matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
+    }
+
+    /// Carries a call out. Its timeout counts from here; its delay and approval are past.
+    pub async fn call(&self, program: &Program, call: &PendingCall, stop: &Stop) -> ToolOutcome {
+        let found = match &call.kind {
+            CallKind::Tool => self.find(root_of(program, call), &call.name),
+            _ => None,
+        };
+        let Some(found) = found else {
+            return ToolOutcome::Error(ToolError::new(format!("nothing here carries out `{}`", call.name)));
+        };
+        let (args, values) = match self.secrets.fill(call) {
+            Ok(filled) => filled,
+            Err(error) => return ToolOutcome::Error(error),
+        };
+        let job = Job { call, args, timeout: call.timeout.map(Duration::from_millis), output: self.output, stop };
+        let outcome = match found {
+            Found::Process(process) => process.run(job).await,
+            Found::Function(function) => function.run(job).await,
+        };
+        outcome.map_or_else(|error| ToolOutcome::Error(secret::redact(error, &values)), ToolOutcome::Success)
+    }
+}
+
+enum Found<'b> {
+    Process(&'b Arc<Process>),
+    Function(&'b Function),
+}
+
+/// The root of the graph whose node makes the call; of the outermost one where the node is gone.
+fn root_of<'p>(program: &'p Program, call: &PendingCall) -> &'p str {
+    let node = program.find(&call.node).or_else(|| program.find_renamed(&call.node));
+    node.map_or("", |node| &*program.graph_of(program.node(node)).root)
+}
+
+/// The result of a call that took longer than it may.
+pub(crate) fn timed_out(tool: &str, timeout: Duration) -> ToolError {
+    ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new(format!("`{tool}` took longer than {}", span(timeout))) }
+}
+
+/// The result of a call that was asked to stop.
+fn stopped(tool: &str) -> ToolError {
+    ToolError::new(format!("`{tool}` was stopped"))
+}
+
+/// A duration as authors write it.
+pub(crate) fn span(duration: Duration) -> String {
+    match u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) {
+        ms if ms % 60_000 == 0 && ms > 0 => format!("{}m", ms / 60_000),
+        ms if ms % 1000 == 0 => format!("{}s", ms / 1000),
+        ms => format!("{ms}ms"),
+    }
+}
+
+impl fmt::Debug for Bindings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bindings").field("processes", &self.processes).field("functions", &self.functions.keys()).finish_non_exhaustive()
+    }
+}
+
+/// The folder of a project file, made absolute, so that a command does not depend on where the host stands.
+fn absolute(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+}

@@ -1,0 +1,311 @@
+//! Processes as tools: `process: [cmd, …]` (design §7).
+//!
+//! No shell. Arguments go as JSON into `TRELLIS_ARGS` and, with a newline behind them, to standard input. JSON or text comes from standard output;
+//! a non-zero exit is an error result with the end of standard error. A tool that must stop gets SIGTERM, and SIGKILL after its grace period.
+//!
+//! **Invariant:** when a run is over, or dropped, its whole process group is gone, and never more than the bound of its output was kept.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    time::timeout,
+};
+use trellis_core::{ToolError, Value};
+
+use super::{
+    Job,
+    output::{self, Tail},
+    secret, stopped, timed_out,
+};
+
+/// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
+/// `TRELLIS_ARGS_ON_STDIN=1` says so.
+pub const MAX_ENV_ARGS: usize = (128 << 10) - "TRELLIS_ARGS=\0".len();
+
+/// How long output is awaited after the tool itself ended: what it left behind may hold the pipe open for ever.
+const DRAIN: Duration = Duration::from_millis(250);
+
+/// How a tool is started.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Process {
+    /// The command as written.
+    pub(super) command: String,
+    /// What is started: a path, or a name that `PATH` knows.
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<String>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) cwd: PathBuf,
+    pub(super) grace: Duration,
+}
+
+impl Process {
+    /// Runs it to its end.
+    pub(super) async fn run(&self, job: Job<'_>) -> Result<Value, ToolError> {
+        let tool = &*job.call.name;
+        let mut args = Value::Map(job.args.clone()).to_json();
+        let mut command = self.command(&job, &args);
+        args.push('\n');
+        let child = command.spawn().map_err(|error| self.not_started(tool, &error))?;
+        let mut running = Running::new(child, args.into_bytes(), job.output);
+        let cause = tokio::select! {
+            cause = running.pump() => cause,
+            timeout = after(job.timeout) => Cause::TimedOut(timeout),
+            () = job.stop.asked() => Cause::Stopped,
+        };
+        match cause {
+            Cause::Exited(status) => {
+                running.drain().await;
+                running.result(tool, status)
+            }
+            Cause::TooMuch => {
+                running.end(self.grace).await;
+                Err(too_much(tool, job.output))
+            }
+            Cause::TimedOut(timeout) => {
+                running.end(self.grace).await;
+                Err(timed_out(tool, timeout))
+            }
+            // It may have done its work all the same; then that is what happened (language 7.6).
+            Cause::Stopped => match running.end(self.grace).await {
+                Some(status) if status.success() => running.result(tool, status),
+                _ => Err(stopped(tool)),
+            },
+            Cause::Lost(error) => Err(ToolError::new(format!("`{tool}` was lost: {error}"))),
+        }
+    }
+
+    fn command(&self, job: &Job<'_>, args: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).current_dir(&self.cwd).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(|name| name.starts_with(secret::PREFIX)) {
+                command.env_remove(name);
+            }
+        }
+        command.envs(&self.env);
+        if args.len() < MAX_ENV_ARGS {
+            command.env("TRELLIS_ARGS", args).env_remove("TRELLIS_ARGS_ON_STDIN");
+        } else {
+            command.env_remove("TRELLIS_ARGS").env("TRELLIS_ARGS_ON_STDIN", "1");
+        }
+        command.env("TRELLIS_CALL_ID", job.call.id.as_str());
+        command.env("TRELLIS_IDEMPOTENCY_KEY", job.call.idempotency_key.as_str());
+        command.env("TRELLIS_ATTEMPT", job.call.attempt.to_string());
+        #[cfg(unix)]
+        command.process_group(0);
+        command
+    }
+
+    /// Why it did not start, naming binding, file and remedy.
+    fn not_started(&self, tool: &str, error: &io::Error) -> ToolError {
+        let command = &self.command;
+        let is_path = self.program.components().count() > 1;
+        let why = if !self.cwd.is_dir() {
+            "its `cwd` is no folder; make it, or change `cwd`".to_owned()
+        } else {
+            match error.kind() {
+                io::ErrorKind::NotFound if !is_path => format!("`{command}` is not on the PATH; install it, or write its path"),
+                io::ErrorKind::NotFound if self.program.exists() => {
+                    let named = interpreter(&self.program).map_or_else(String::new, |named| format!(" `{named}`"));
+                    format!("the interpreter{named} of `{command}` does not exist; correct its `#!` line")
+                }
+                io::ErrorKind::NotFound => format!("`{command}` does not exist; paths start at the folder of the project file"),
+                io::ErrorKind::PermissionDenied if self.program.is_dir() => format!("`{command}` is a folder"),
+                io::ErrorKind::PermissionDenied => format!("`{command}` may not be run; try `chmod +x {command}`"),
+                _ if error.raw_os_error() == Some(8) => format!("`{command}` is no program; a script begins with `#!`"),
+                _ => format!("`{command}`: {error}"),
+            }
+        };
+        ToolError::new(format!("the binding `{tool}` cannot start: {why}"))
+    }
+}
+
+/// The interpreter that a script's first line names.
+fn interpreter(script: &Path) -> Option<String> {
+    let mut head = [0; 256];
+    let length = io::Read::read(&mut std::fs::File::open(script).ok()?, &mut head).ok()?;
+    let line = head[..length].split(|&byte| byte == b'\n').next()?.strip_prefix(b"#!")?;
+    std::str::from_utf8(line).ok()?.split_whitespace().next().map(str::to_owned)
+}
+
+fn too_much(tool: &str, limit: u64) -> ToolError {
+    ToolError::new(format!("`{tool}` printed more than {limit} bytes, the bound `limits.tool_output`, and was stopped"))
+}
+
+/// Waits for a timeout and says how long it was; for ever where there is none.
+pub(super) async fn after(timeout: Option<Duration>) -> Duration {
+    match timeout {
+        Some(timeout) => {
+            tokio::time::sleep(timeout).await;
+            timeout
+        }
+        None => std::future::pending().await,
+    }
+}
+
+enum Cause {
+    Exited(ExitStatus),
+    TooMuch,
+    TimedOut(Duration),
+    Stopped,
+    Lost(io::Error),
+}
+
+/// A process with its pipes; each pipe is dropped when its end is reached.
+struct Running {
+    #[cfg(unix)]
+    group: super::group::Group,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    args: Vec<u8>,
+    written: usize,
+    printed: Vec<u8>,
+    limit: usize,
+    /// Whether it printed too much: the rest is read, so that it can end, and thrown away.
+    overflown: bool,
+    tail: Tail,
+}
+
+impl Running {
+    fn new(mut child: Child, args: Vec<u8>, limit: u64) -> Self {
+        Self {
+            #[cfg(unix)]
+            group: super::group::Group::led_by(child.id()),
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+            child,
+            args,
+            written: 0,
+            printed: Vec::new(),
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            overflown: false,
+            tail: Tail::default(),
+        }
+    }
+
+    /// Feeds and reads until the process exits or printed too much. May be dropped and called again: nothing is lost.
+    async fn pump(&mut self) -> Cause {
+        let (mut out, mut err) = ([0; 8192], [0; 2048]);
+        loop {
+            tokio::select! {
+                status = self.child.wait() => return status.map_or_else(Cause::Lost, Cause::Exited),
+                () = feed(&mut self.stdin, &self.args, &mut self.written) => {}
+                length = read(&mut self.stdout, &mut out) => {
+                    if !self.overflown && !keep(&mut self.printed, self.limit, &out[..length]) {
+                        self.overflown = true;
+                        return Cause::TooMuch;
+                    }
+                }
+                length = read(&mut self.stderr, &mut err) => self.tail.push(&err[..length]),
+            }
+        }
+    }
+
+    /// Reads what is still in the pipes after the exit, for a short while.
+    async fn drain(&mut self) {
+        let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
+        let (printed, limit, tail) = (&mut self.printed, self.limit, &mut self.tail);
+        let out = async {
+            let mut chunk = [0; 8192];
+            while stdout.is_some() {
+                let length = read(stdout, &mut chunk).await;
+                if !keep(printed, limit, &chunk[..length]) {
+                    *stdout = None;
+                }
+            }
+        };
+        let err = async {
+            let mut chunk = [0; 2048];
+            while stderr.is_some() {
+                let length = read(stderr, &mut chunk).await;
+                tail.push(&chunk[..length]);
+            }
+        };
+        let _ = timeout(DRAIN, async { tokio::join!(out, err) }).await;
+    }
+
+    /// Ends the process and everything it started: kindly, then by force. Gives its status where it ended by itself.
+    async fn end(&mut self, grace: Duration) -> Option<ExitStatus> {
+        #[cfg(unix)]
+        self.group.terminate();
+        #[cfg(not(unix))]
+        let _ = self.child.start_kill();
+        if let Ok(Cause::Exited(status)) = timeout(grace, self.pump()).await {
+            self.drain().await;
+            return Some(status);
+        }
+        #[cfg(unix)]
+        self.group.kill();
+        let _ = self.child.kill().await;
+        None
+    }
+
+    /// What a process that exited comes to.
+    fn result(&mut self, tool: &str, status: ExitStatus) -> Result<Value, ToolError> {
+        if !status.success() {
+            let message = match (self.tail.message(), status.code()) {
+                (Some(said), Some(_)) => said,
+                (Some(said), None) => format!("{}: {said}", how(tool, status)),
+                (None, _) => how(tool, status),
+            };
+            return Err(ToolError { code: status.code().map(|code| Value::Int(code.into())), ..ToolError::new(message) });
+        }
+        if self.printed.len() > self.limit {
+            return Err(too_much(tool, self.limit as u64));
+        }
+        output::value(tool, std::mem::take(&mut self.printed))
+    }
+}
+
+/// How a process failed, for people.
+fn how(tool: &str, status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("`{tool}` died by signal {signal} ({})", super::group::name(signal));
+    }
+    match status.code() {
+        Some(code) => format!("`{tool}` exited with {code}"),
+        None => format!("`{tool}` died"),
+    }
+}
+
+/// Keeps a chunk; false where it goes over the limit, then one byte too many is kept so that the breach shows.
+fn keep(printed: &mut Vec<u8>, limit: usize, chunk: &[u8]) -> bool {
+    let room = limit.saturating_add(1) - printed.len();
+    printed.extend_from_slice(&chunk[..chunk.len().min(room)]);
+    printed.len() <= limit
+}
+
+/// Writes on; closes the pipe at the end, and also when the tool closed it first, which is its right.
+async fn feed(stdin: &mut Option<ChildStdin>, args: &[u8], written: &mut usize) {
+    let Some(pipe) = stdin else { return std::future::pending().await };
+    match pipe.write(&args[*written..]).await {
+        Ok(length) if length > 0 && *written + length < args.len() => *written += length,
+        _ => *stdin = None,
+    }
+}
+
+/// Reads some bytes; at the end of the pipe drops it and says 0; where there is no pipe, waits for ever.
+async fn read<P: AsyncRead + Unpin>(pipe: &mut Option<P>, chunk: &mut [u8]) -> usize {
+    let Some(open) = pipe else { return std::future::pending().await };
+    let length = open.read(chunk).await.unwrap_or(0);
+    if length == 0 {
+        *pipe = None;
+    }
+    length
+}
+
+#[cfg(all(test, unix))]
+mod tests;

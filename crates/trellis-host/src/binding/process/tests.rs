@@ -1,0 +1,183 @@
+//! Real processes of every kind of bad manners.
+
+use std::os::unix::fs::PermissionsExt;
+
+use trellis_core::engine::ToolErrorKind;
+
+use super::*;
+use crate::binding::Stop;
+
+/// A project folder with one tool.
+struct Bench {
+    folder: tempfile::TempDir,
+    process: Process,
+    timeout: Option<Duration>,
+    output: u64,
+}
+
+impl Bench {
+    /// A shell script as the tool. The shell reads it: to start a file that was just written fails while another test's fork still holds it open.
+    fn script(body: &str) -> Self {
+        let mut bench = Self::command("sh");
+        bench.process.args = vec!["./tool".into()];
+        bench.write(body, 0o644);
+        bench
+    }
+
+    fn command(command: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let program = if command.contains('/') { folder.path().join(command) } else { command.into() };
+        let process = Process {
+            command: command.into(),
+            program,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            cwd: folder.path().to_owned(),
+            grace: Duration::from_millis(200),
+        };
+        Self { folder, process, timeout: None, output: 1 << 20 }
+    }
+
+    fn write(&self, text: &str, mode: u32) {
+        let path = self.folder.path().join("tool");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn run_with(&self, args: &str, stop: &Stop) -> Result<Value, ToolError> {
+        let json = format!(r#"{{"id":"c1","name":"tool","role":"do","node":"n","args":{args},"idempotency_key":"k1","attempt":2}}"#);
+        let call = serde_json::from_str(&json).unwrap();
+        let Value::Map(args) = Value::from_json(args).unwrap() else { panic!() };
+        let job = Job { call: &call, args, timeout: self.timeout, output: self.output, stop };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(self.process.run(job))
+    }
+
+    fn run(&self, args: &str) -> Result<Value, ToolError> {
+        self.run_with(args, &Stop::new())
+    }
+
+    fn gone(&self, file: &str) -> bool {
+        let pid = std::fs::read_to_string(self.folder.path().join(file)).unwrap();
+        // A killed process may be a zombie until its parent looks.
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        stat.map_or(true, |stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['Z', 'X'])))
+    }
+
+    fn gone_soon(&self, file: &str) -> bool {
+        (0..200).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            self.gone(file)
+        })
+    }
+}
+
+#[test]
+fn arguments_arrive_in_the_environment_and_on_standard_input() {
+    let bench = Bench::script(
+        r#"read -r line; printf '[%s,%s,"%s"]' "$TRELLIS_ARGS" "$line" "$TRELLIS_CALL_ID $TRELLIS_IDEMPOTENCY_KEY $TRELLIS_ATTEMPT""#,
+    );
+    let value = bench.run(r#"{"n":9007199254740993,"s":"é'\"$(x)"}"#).unwrap().to_json();
+    let args = r#"{"n":9007199254740993,"s":"é'\"$(x)"}"#;
+    assert_eq!(value, format!(r#"[{args},{args},"c1 k1 2"]"#));
+}
+
+#[test]
+fn arguments_too_large_for_the_environment_go_to_standard_input_only() {
+    let bench = Bench::script(r#"echo "$TRELLIS_ARGS_ON_STDIN ${TRELLIS_ARGS-unset} $(wc -c)""#);
+    // `{"x":"…"}` and the newline are 9 bytes more.
+    assert_eq!(bench.run(&format!(r#"{{"x":"{}"}}"#, "y".repeat(MAX_ENV_ARGS - 9))).unwrap().as_str().unwrap().split(' ').next(), Some(""));
+    let value = bench.run(&format!(r#"{{"x":"{}"}}"#, "y".repeat(1_000_000))).unwrap();
+    assert_eq!(value, Value::text("1 unset 1000009"));
+}
+
+#[test]
+fn a_tool_that_closes_standard_input_does_not_fail() {
+    let bench = Bench::script("exec <&-; sleep 0.05; echo done");
+    assert_eq!(bench.run(&format!(r#"{{"x":"{}"}}"#, "y".repeat(1_000_000))).unwrap(), Value::text("done"));
+}
+
+#[test]
+fn a_failure_shows_the_end_of_standard_error_and_its_code() {
+    let error = Bench::script("echo out; echo 'no such order' >&2; exit 3").run("{}").unwrap_err();
+    assert_eq!((error.message.as_str(), error.code), ("no such order", Some(Value::Int(3))));
+    let error = Bench::script("exit 4").run("{}").unwrap_err();
+    assert_eq!(error.message, "`tool` exited with 4");
+}
+
+#[test]
+fn a_death_names_its_signal() {
+    let error = Bench::script("kill -KILL $$").run("{}").unwrap_err();
+    assert_eq!((error.message.as_str(), error.code), ("`tool` died by signal 9 (SIGKILL)", None));
+}
+
+#[test]
+fn ten_mebibytes_stop_at_the_bound() {
+    let bench = Bench::script("head -c 10485760 /dev/zero; echo $$ > survived");
+    let error = bench.run("{}").unwrap_err();
+    assert_eq!(error.message, "`tool` printed more than 1048576 bytes, the bound `limits.tool_output`, and was stopped");
+    assert!(!bench.folder.path().join("survived").exists());
+    let within = Bench { output: 6, ..Bench::script("echo hello") };
+    assert_eq!(within.run("{}").unwrap(), Value::text("hello"));
+    let over = Bench { output: 5, ..Bench::script("echo hello") };
+    assert!(over.run("{}").unwrap_err().message.contains("more than 5 bytes"));
+}
+
+#[test]
+fn a_tool_that_ignores_sigterm_is_killed_with_all_it_started() {
+    let bench = Bench::script("trap '' TERM; sleep 60 & echo $! > child; echo $$ > self; wait; sleep 60");
+    let bench = Bench { timeout: Some(Duration::from_millis(300)), ..bench };
+    let error = bench.run("{}").unwrap_err();
+    assert_eq!((error.kind, error.message.as_str()), (ToolErrorKind::Timeout, "`tool` took longer than 300ms"));
+    assert!(bench.gone_soon("self") && bench.gone_soon("child"));
+}
+
+#[test]
+fn a_grandchild_that_keeps_the_output_open_does_not_hang_the_run_and_is_ended() {
+    let bench = Bench::script("sleep 60 & echo $! > child; echo '{\"ok\":true}'");
+    assert_eq!(bench.run("{}").unwrap().to_json(), r#"{"ok":true}"#);
+    assert!(bench.gone_soon("child"));
+}
+
+#[test]
+fn a_stopped_tool_may_still_say_what_it_did() {
+    let stop = Stop::new();
+    stop.now();
+    let error = Bench::script("sleep 60").run_with("{}", &stop).unwrap_err();
+    assert_eq!(error.message, "`tool` was stopped");
+    let kind = Bench::script("trap 'echo charged; exit 0' TERM; touch ready; while :; do sleep 0.01; done");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let call =
+        serde_json::from_str(r#"{"id":"c","name":"tool","role":"do","node":"n","args":{},"idempotency_key":"k","attempt":1}"#).unwrap();
+    let stop = Stop::new();
+    let job = Job { call: &call, args: trellis_core::Mapping::new(), timeout: None, output: 99, stop: &stop };
+    let ready = async {
+        while !kind.folder.path().join("ready").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        stop.now();
+    };
+    let (value, ()) = runtime.block_on(async { tokio::join!(kind.process.run(job), ready) });
+    assert_eq!(value.unwrap(), Value::text("charged"));
+}
+
+#[test]
+fn what_cannot_start_says_why_and_what_to_do() {
+    let message = |bench: &Bench| bench.run("{}").unwrap_err().message;
+    let missing = Bench::command("./tool");
+    assert_eq!(
+        message(&missing),
+        "the binding `tool` cannot start: `./tool` does not exist; paths start at the folder of the project file"
+    );
+    let bare = Bench::command("no-such-program-here");
+    assert!(message(&bare).contains("`no-such-program-here` is not on the PATH"));
+    missing.write("#!/bin/sh\n", 0o644);
+    assert!(message(&missing).ends_with("`./tool` may not be run; try `chmod +x ./tool`"));
+    missing.write("#!/no/interpreter -x\n", 0o755);
+    assert!(message(&missing).ends_with("the interpreter `/no/interpreter` of `./tool` does not exist; correct its `#!` line"));
+    missing.write("echo no shebang\n", 0o755);
+    assert!(message(&missing).ends_with("`./tool` is no program; a script begins with `#!`"));
+    let mut nowhere = Bench::script("echo x");
+    nowhere.process.cwd = nowhere.folder.path().join("nowhere");
+    assert!(message(&nowhere).ends_with("its `cwd` is no folder; make it, or change `cwd`"));
+}

@@ -1,0 +1,133 @@
+//! Secrets in arguments (language 3.6): filled in just before a tool runs, and kept out of every message.
+
+use std::{fmt, sync::Arc};
+
+use trellis_core::{Mapping, ToolError, Value, state::PendingCall};
+
+type Resolve = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// Where the values of secrets come from.
+#[derive(Clone)]
+pub struct Secrets(Arc<Resolve>);
+
+impl Secrets {
+    /// Secrets that `resolve` knows by name.
+    pub fn new(resolve: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(resolve))
+    }
+
+    /// Secrets from the environment: `api-key` is `TRELLIS_SECRET_API_KEY`.
+    pub fn from_env() -> Self {
+        Self::new(|name| std::env::var(env_name(name)).ok())
+    }
+
+    /// The call's arguments with its secrets in place, and the values that no message may show.
+    pub(super) fn fill(&self, call: &PendingCall) -> Result<(Mapping, Vec<String>), ToolError> {
+        let mut values = Vec::with_capacity(call.secrets.len());
+        for secret in &call.secrets {
+            let value = (self.0)(&secret.name).ok_or_else(|| {
+                let name = &secret.name;
+                ToolError::new(format!("the secret `{name}` is not known here; set `{}`", env_name(name)))
+            })?;
+            values.push(value);
+        }
+        let mut args = Value::Map(call.args.clone());
+        // From the back, so that the offsets before stay true.
+        for (secret, value) in call.secrets.iter().zip(&values).rev() {
+            insert(&mut args, &secret.pointer, secret.offset, value)
+                .ok_or_else(|| ToolError::new(format!("the secret `{}` has no place in the arguments", secret.name)))?;
+        }
+        match args {
+            Value::Map(args) => Ok((args, values)),
+            _ => Err(ToolError::new("the arguments are no mapping")),
+        }
+    }
+}
+
+/// The call's arguments as people may see them: secrets as `{{secret:name}}`.
+pub(crate) fn shown(call: &PendingCall) -> Mapping {
+    let names = Secrets::new(|name| Some(format!("{{{{secret:{name}}}}}")));
+    names.fill(call).map_or_else(|_| call.args.clone(), |(args, _)| args)
+}
+
+impl Default for Secrets {
+    /// Knows none.
+    fn default() -> Self {
+        Self::new(|_| None)
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets")
+    }
+}
+
+/// What the variables that hold secrets begin with; no tool inherits them.
+pub(super) const PREFIX: &str = "TRELLIS_SECRET_";
+
+fn env_name(name: &str) -> String {
+    let upper = name.chars().map(|char| if char.is_alphanumeric() { char.to_ascii_uppercase() } else { '_' });
+    PREFIX.chars().chain(upper).collect()
+}
+
+/// Inserts `value` at a byte offset of the text at a JSON pointer.
+fn insert(args: &mut Value, pointer: &str, offset: usize, value: &str) -> Option<()> {
+    let mut here = args;
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        here = match here {
+            Value::Map(entries) => entries.get_mut(&part)?,
+            Value::List(items) => Arc::make_mut(items).get_mut(part.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    let text = here.as_str()?;
+    let (before, after) = text.split_at_checked(offset)?;
+    *here = Value::from(format!("{before}{value}{after}"));
+    Some(())
+}
+
+/// The error without the values of secrets.
+pub(super) fn redact(mut error: ToolError, values: &[String]) -> ToolError {
+    for value in values.iter().filter(|value| !value.is_empty()) {
+        error.message = error.message.replace(value.as_str(), "***");
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(args: &str, secrets: &str) -> PendingCall {
+        let json = format!(
+            r#"{{"id":"c","name":"t","role":"do","node":"n","args":{args},"secrets":{secrets},"idempotency_key":"k","attempt":1}}"#
+        );
+        serde_json::from_str(&json).unwrap()
+    }
+
+    #[test]
+    fn secrets_stand_where_they_were_written_also_two_in_one_text() {
+        let call = call(
+            r#"{"auth":" and !","list":["é"]}"#,
+            r#"[{"pointer":"/auth","offset":0,"name":"one"},{"pointer":"/auth","offset":5,"name":"two"},{"pointer":"/list/0","offset":2,"name":"one"}]"#,
+        );
+        let secrets = Secrets::new(|name| Some(format!("<{name}>")));
+        let (args, _) = secrets.fill(&call).unwrap();
+        assert_eq!(Value::from(args).to_json(), r#"{"auth":"<one> and <two>!","list":["é<one>"]}"#);
+        assert_eq!(shown(&call).get("auth").unwrap().as_str(), Some("{{secret:one}} and {{secret:two}}!"));
+    }
+
+    #[test]
+    fn an_unknown_secret_is_named_with_its_remedy() {
+        let error = Secrets::default().fill(&call(r#"{"a":""}"#, r#"[{"pointer":"/a","offset":0,"name":"api-key"}]"#)).unwrap_err();
+        assert_eq!(error.message, "the secret `api-key` is not known here; set `TRELLIS_SECRET_API_KEY`");
+    }
+
+    #[test]
+    fn values_are_taken_out_of_messages() {
+        let error = redact(ToolError::new("401 for hunter2"), &["hunter2".into(), String::new()]);
+        assert_eq!(error.message, "401 for ***");
+    }
+}

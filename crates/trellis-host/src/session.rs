@@ -1,0 +1,278 @@
+//! One session: an engine, a state, and the journal of how it came there.
+//!
+//! [`Session::advance`] passes through nodes, without awaiting anything, until there is something for a host to do, and says what; the host does it
+//! and hands the answer to [`Session::send`].
+//!
+//! **Invariant:** the state is the fold of the journal; what was refused left neither changed.
+
+use std::sync::Arc;
+
+use trellis_core::{
+    Engine, Event, Input, NavigateError, Next, NodeId, SignalName, Start, State, Step, View,
+    engine::{Answers, Call, EndView, RenderError, Request, StartError},
+};
+
+use crate::journal::{Clock, Entry, MemoryJournal, Record};
+
+/// What a host has to do next.
+#[derive(Clone, Debug)]
+pub enum Turn {
+    /// Show what a node says, and advance again. Comes once per entering.
+    Said {
+        /// The node.
+        node: NodeId,
+        /// Its words, as Markdown.
+        content: Arc<str>,
+    },
+    /// Say what was wrong with an input that was counted, and advance again (language 6.5).
+    Invalid(Arc<str>),
+    /// Ask, and send the answer.
+    Ask(Request),
+    /// Carry the call out, and send its result.
+    Call(Call),
+    /// Find out whether this predicate holds, and [`Session::answer`].
+    Predicate(Arc<str>),
+    /// Stop.
+    Ended(EndView),
+}
+
+/// A session that cannot advance; it stays where it is.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SessionError {
+    /// The ceiling on consecutive pass-through steps was reached (design §9). Advancing again allows as many again.
+    #[error("{limit} steps in a row passed through without a stop, last at `{node}`")]
+    PassThrough {
+        /// The node where the session stays.
+        node: NodeId,
+        /// The bound, `limits.pass_through`.
+        limit: u64,
+    },
+    /// The node cannot be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// The node did not take a pass.
+    #[error(transparent)]
+    Refused(#[from] NavigateError),
+}
+
+/// A session in memory.
+#[derive(Clone)]
+pub struct Session {
+    engine: Engine,
+    clock: Clock,
+    state: State,
+    journal: MemoryJournal,
+    /// The view of `state`, made once; its content is taken out when it was said.
+    view: Option<View>,
+    /// Whether the content of the current entering was said.
+    said: bool,
+    /// When the current node was entered.
+    entered_at: u64,
+    /// What to say about a counted invalid input.
+    invalid: Option<Arc<str>>,
+    /// An input whose step needs answers first, and what is known so far.
+    held: Option<Held>,
+    passes: u64,
+}
+
+#[derive(Clone)]
+struct Held {
+    input: Input,
+    answers: Answers,
+    asks: Arc<str>,
+}
+
+impl Session {
+    /// Begins a session, with the answers of deferred predicates that its entry asks for (language 7.1).
+    ///
+    /// # Errors
+    /// The context does not fit, or a predicate must be answered first; nothing began.
+    pub fn start(engine: Engine, start: Start, answers: Answers, clock: Clock) -> Result<Self, StartError> {
+        let Step { state, events } =
+            if answers.is_empty() { engine.start(start.clone())? } else { engine.answering(answers).start(start.clone())? };
+        let at = clock.now();
+        let mut session = Self {
+            engine,
+            clock,
+            state,
+            journal: MemoryJournal::new(),
+            view: None,
+            said: false,
+            entered_at: at,
+            invalid: None,
+            held: None,
+            passes: 0,
+        };
+        let entry = Entry::Start { start: Box::new(start), state: Box::new(session.state.clone()) };
+        session.record(at, entry, None, events);
+        session.record_end();
+        Ok(session)
+    }
+
+    /// Goes on until there is something to do; asking twice without an answer in between says the same.
+    ///
+    /// # Errors
+    /// The ceiling on pass-through steps was reached, or the node cannot be rendered; the session stays where it is.
+    pub fn advance(&mut self) -> Result<Turn, SessionError> {
+        loop {
+            if let Some(text) = self.invalid.take() {
+                return Ok(Turn::Invalid(text));
+            }
+            if let Some(held) = &self.held {
+                return Ok(Turn::Predicate(Arc::clone(&held.asks)));
+            }
+            let view = match &mut self.view {
+                Some(view) => view,
+                None => self.view.insert(self.engine.render(&self.state)?),
+            };
+            if let Some(content) = view.content.take()
+                && !self.said
+            {
+                self.said = true;
+                return Ok(Turn::Said { node: self.state.current_node_id.clone(), content });
+            }
+            match &view.next {
+                Next::Pass => self.pass()?,
+                Next::Ask(request) => return Ok(Turn::Ask(request.clone())),
+                Next::Call(call) => return Ok(Turn::Call(Arc::clone(call))),
+                Next::End(ended) => return Ok(Turn::Ended(Arc::clone(ended))),
+            }
+        }
+    }
+
+    /// One step through a node that does not stop.
+    fn pass(&mut self) -> Result<(), SessionError> {
+        let limit = self.engine.inspect().limits().pass_through;
+        if self.passes >= limit {
+            self.passes = 0;
+            return Err(SessionError::PassThrough { node: self.state.current_node_id.clone(), limit });
+        }
+        self.passes += 1;
+        Ok(self.take(Input::Pass, Answers::new())?)
+    }
+
+    /// Hands in an answer, a result or a signal. Where its step needs a predicate first, the input is held and [`Session::advance`] asks for it.
+    ///
+    /// # Errors
+    /// A refusal: nothing happened, and what would be accepted.
+    pub fn send(&mut self, input: Input) -> Result<(), NavigateError> {
+        self.take(input, Answers::new())?;
+        self.passes = 0;
+        Ok(())
+    }
+
+    /// Answers the predicate that [`Session::advance`] asked for; other names are not asked and change nothing.
+    ///
+    /// # Errors
+    /// As [`Session::send`], of the input that was held.
+    pub fn answer(&mut self, predicate: &str, truth: bool) -> Result<(), NavigateError> {
+        match self.held.take() {
+            Some(mut held) if &*held.asks == predicate => {
+                held.answers.insert(held.asks, truth);
+                self.take(held.input, held.answers)
+            }
+            other => {
+                self.held = other;
+                Ok(())
+            }
+        }
+    }
+
+    /// Navigates, records, and holds the input where a predicate is missing.
+    fn take(&mut self, input: Input, answers: Answers) -> Result<(), NavigateError> {
+        let step = if answers.is_empty() {
+            self.engine.navigate(&self.state, input.clone())
+        } else {
+            self.engine.answering(answers.clone()).navigate(&self.state, input.clone())
+        };
+        match step {
+            Ok(step) => {
+                self.accept(input, step);
+                Ok(())
+            }
+            Err(NavigateError::Unanswered(asks)) => {
+                self.held = Some(Held { input, answers, asks });
+                Ok(())
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    fn accept(&mut self, input: Input, Step { state, events }: Step) {
+        let at = self.clock.now();
+        let before = std::mem::replace(&mut self.state, state);
+        self.view = None;
+        let mut late = false;
+        for event in &events {
+            match event {
+                Event::Entered(_) => (self.said, self.entered_at) = (false, at),
+                Event::Invalid(text) => self.invalid = Some(Arc::clone(text)),
+                Event::Late { .. } | Event::DeadLetter(_) => late = true,
+                _ => {}
+            }
+        }
+        if !late {
+            self.held = None;
+        }
+        let entry = match input {
+            Input::Result(result) if late => Entry::Late { result: Box::new(result) },
+            Input::Result(result) => Entry::Result { result: Box::new(result) },
+            Input::Signal(signal) => Entry::Signal { signal },
+            input => Entry::Input { input },
+        };
+        self.record(at, entry, Some(before.current_node_id), events);
+        if before.ended.is_none() {
+            self.record_end();
+        }
+    }
+
+    /// Appends to the journal; the session is its only writer, so there is no conflict.
+    fn record(&mut self, at: u64, entry: Entry, from: Option<NodeId>, events: Vec<Event>) {
+        let to = self.state.current_node_id.clone();
+        let program = Arc::clone(&self.state.program);
+        let appended = self.journal.append(Record { seq: self.journal.next_seq(), at, entry, from, to, events, program });
+        debug_assert!(appended.is_ok(), "a session is the only writer of its journal");
+    }
+
+    /// Records how the session ended, if it has.
+    fn record_end(&mut self) {
+        if let Some(ended) = self.state.ended.clone() {
+            let from = Some(self.state.current_node_id.clone());
+            self.record(self.clock.now(), Entry::End { ended }, from, Vec::new());
+        }
+    }
+
+    /// Where the session is.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// How it came there.
+    pub fn journal(&self) -> &MemoryJournal {
+        &self.journal
+    }
+
+    /// Its engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Milliseconds since the current node was entered: what is gone of its `timeout`.
+    pub fn waited(&self) -> u64 {
+        self.clock.now().saturating_sub(self.entered_at)
+    }
+
+    /// Raises a signal; short for [`Session::send`].
+    ///
+    /// # Errors
+    /// As [`Session::send`].
+    pub fn signal(&mut self, signal: &SignalName) -> Result<(), NavigateError> {
+        self.send(Input::Signal(signal.clone()))
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("state", &self.state).field("records", &self.journal.next_seq()).finish_non_exhaustive()
+    }
+}

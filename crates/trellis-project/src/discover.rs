@@ -1,0 +1,81 @@
+//! Which graphs a path holds (language 1.4): one, or a collection of them.
+
+use std::path::{Path, PathBuf};
+
+use trellis_core::{Dialect, Document, diagnostic::FilePath, syntax::document::Content};
+
+use crate::{
+    Directory, GraphLoader, LoadError,
+    loader::{file_name, folder},
+};
+
+/// Folders below a collection in which graphs are looked for.
+const DEPTH: usize = 4;
+
+/// What a path holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// One graph, at this path.
+    Graph(PathBuf),
+    /// A folder without a `start` that holds these graphs, sorted; at least one.
+    Collection(Vec<PathBuf>),
+}
+
+/// Where to look when nobody said: `graphs/` when it exists, else the current folder.
+pub fn default_path() -> PathBuf {
+    let graphs = Path::new("graphs");
+    if graphs.is_dir() { graphs.to_owned() } else { PathBuf::from(".") }
+}
+
+/// Says what `path` holds. A folder with a `start` or a `trellis.yaml` is a graph, and so is one that holds none; graphs are not looked for inside
+/// graphs, in folders that begin with `_`, or more than four levels down.
+///
+/// # Errors
+/// There is nothing at `path`, or it cannot be listed.
+pub fn discover(path: impl AsRef<Path>) -> Result<Found, LoadError> {
+    let path = path.as_ref();
+    let directory = Directory::new(path)?;
+    if directory.is_file() {
+        return Ok(Found::Graph(path.to_owned()));
+    }
+    let files = directory.list_to(DEPTH)?;
+    let mut roots: Vec<&str> = files.iter().filter(|file| marks_graph(file)).map(|file| folder(file)).collect();
+    // Name by name, so that a folder comes right before the folders in it, and these can be left out.
+    roots.sort_unstable_by(|one, other| one.split('/').cmp(other.split('/')));
+    roots.dedup();
+    let mut outermost: Vec<&str> = Vec::new();
+    for root in roots {
+        if !outermost.last().is_some_and(|above| is_below(root, above)) {
+            outermost.push(root);
+        }
+    }
+    if outermost.is_empty() || outermost == [""] || has_other_start(&directory, &files) {
+        return Ok(Found::Graph(path.to_owned()));
+    }
+    Ok(Found::Collection(outermost.into_iter().map(|root| path.join(root)).collect()))
+}
+
+/// Whether a file makes its folder a graph: its project file, or its `start` (in any case: the compiler says what is wrong with `Start.md`).
+fn marks_graph(path: &str) -> bool {
+    let name = file_name(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    (name == "trellis.yaml" || stem.eq_ignore_ascii_case("start")) && !path.split('/').any(|part| part.starts_with('_'))
+}
+
+/// Whether a file right in the folder holds a `start` under another name: by its `id:`, or under `nodes:`.
+fn has_other_start(directory: &Directory, files: &[FilePath]) -> bool {
+    let own = files.iter().filter(|path| !path.contains('/') && !path.starts_with('_'));
+    own.filter_map(|path| directory.get_node(path).ok()).any(|source| {
+        let document = Document::parse(&source, Dialect::default());
+        let nodes = match &document.content {
+            Content::Node(node) => std::slice::from_ref(&**node),
+            Content::Nodes(nodes, _) => nodes,
+            _ => &[],
+        };
+        nodes.iter().any(|node| node.id.as_ref().is_some_and(|id| id.value.as_str() == "start"))
+    })
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}

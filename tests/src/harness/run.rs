@@ -1,0 +1,265 @@
+//! Runs cases and compares their blocks with what came out; with `UPDATE=1` the blocks are rewritten instead.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+};
+
+use trellis_core::{
+    Code,
+    draw::{Format, draw},
+};
+
+use super::{
+    case::{Case, Expected, Kind, Sheet},
+    diff::diff,
+    edges,
+    graph::Loaded,
+    transcript::{self, Played},
+};
+
+/// How a sheet is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The suite: what a case does not hold is empty.
+    Suite,
+    /// The page of a diagnostic: `Wrong` must show its code, `Right` must be clean.
+    Page(Code),
+}
+
+/// What running sheets came to.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// How many cases ran.
+    pub cases: usize,
+    /// Failures, ready to be printed.
+    pub failures: Vec<String>,
+    /// Codes that some case shows.
+    pub failing: BTreeMap<Code, usize>,
+    /// Codes that some clean case is about: named in its heading, or of the page it stands on.
+    pub passing: BTreeMap<Code, usize>,
+}
+
+impl Findings {
+    /// Panics with every failure, readable.
+    ///
+    /// # Panics
+    /// When there is one.
+    pub fn assert_none(&self) {
+        assert!(self.cases > 0, "no case was found");
+        assert!(
+            self.failures.is_empty(),
+            "\n{}\n{} of {} cases fail; UPDATE=1 rewrites their blocks\n",
+            self.failures.join("\n"),
+            self.failures.len(),
+            self.cases
+        );
+    }
+}
+
+/// Runs all Markdown files below a folder, in order.
+pub fn run_tree(folder: &Path, mode: impl Fn(&Path) -> Mode) -> Findings {
+    let mut findings = Findings::default();
+    for path in markdown_files(folder) {
+        run_file(&path, mode(&path), &mut findings);
+    }
+    findings
+}
+
+/// All `.md` files below a folder, sorted.
+pub fn markdown_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Runs one sheet; `UPDATE=1` rewrites it, `CASE=words` runs only cases whose title holds them.
+pub fn run_file(path: &Path, mode: Mode, findings: &mut Findings) {
+    let sheet = match Sheet::read(path) {
+        Ok(sheet) => sheet,
+        Err(error) => return findings.failures.push(error),
+    };
+    let update = std::env::var_os("UPDATE").is_some_and(|value| !value.is_empty() && value != "0");
+    let only = std::env::var("CASE").unwrap_or_default();
+    let mut edits = Vec::new();
+    for case in sheet.cases.iter().filter(|case| case.title.contains(&only)) {
+        findings.cases += 1;
+        match guarded(|| run_case(case, mode, findings)) {
+            Ok(outcome) => report(&sheet, case, outcome, update, &mut edits, findings),
+            Err(panic) => findings.failures.push(format!("{}:{}: {}\n    panicked: {panic}", path.display(), case.line, case.title)),
+        }
+    }
+    if !edits.is_empty() {
+        let text = rewrite(&sheet.text, edits);
+        if let Err(error) = std::fs::write(path, text) {
+            findings.failures.push(format!("{}: {error}", path.display()));
+        }
+    }
+}
+
+/// What came out of one case.
+#[derive(Default)]
+struct Outcome {
+    /// Blocks that differ: where, their line, what they hold, what they should hold.
+    blocks: Vec<(Range<usize>, usize, String, String)>,
+    /// Diagnostics without a block.
+    unexpected: String,
+    /// What no block can make right.
+    problems: Vec<String>,
+}
+
+/// Adds the outcome of a case to the findings, or to the edits.
+fn report(sheet: &Sheet, case: &Case, outcome: Outcome, update: bool, edits: &mut Vec<(Range<usize>, String)>, findings: &mut Findings) {
+    let place = |line: usize| format!("{}:{line}: {}", sheet.path.display(), case.title);
+    for problem in outcome.problems {
+        findings.failures.push(format!("{}\n    {}", place(case.line), problem.replace('\n', "\n    ")));
+    }
+    for (range, line, expected, actual) in outcome.blocks {
+        if update {
+            edits.push((range, actual));
+        } else {
+            findings.failures.push(format!("{}\n{}", place(line), diff(&expected, &actual)));
+        }
+    }
+    if !outcome.unexpected.is_empty() {
+        if update {
+            edits.push((case.end..case.end, format!("\n```diagnostics\n{}```\n", outcome.unexpected)));
+        } else {
+            findings.failures.push(format!("{}\n{}", place(case.line), diff("", &outcome.unexpected)));
+        }
+    }
+}
+
+/// Runs one case.
+fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
+    let loaded = Loaded::new(&case.files);
+    let mut outcome = Outcome { problems: loaded.flaws(&case.files), ..Outcome::default() };
+    let found = loaded.diagnostics();
+    count(case, &loaded, mode, findings);
+    let named = Code::ALL.iter().filter(|code| case.title.contains(&format!("`{code}`")));
+    let missing = named.filter(|code| !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == **code));
+    if mode == Mode::Suite && !found.is_empty() {
+        outcome.problems.extend(missing.map(|code| format!("the heading names `{code}`, which is not among the findings:\n{found}")));
+    }
+    let mut blocks = case.of(Kind::Diagnostics).peekable();
+    if let (Mode::Page(code), None) = (mode, blocks.peek())
+        && case.title.ends_with("Wrong")
+    {
+        if !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == code) {
+            outcome.problems.push(format!("the page's wrong graph does not show `{code}`, but:\n{found}"));
+        }
+    } else if blocks.peek().is_none() {
+        outcome.unexpected.clone_from(&found);
+    }
+    for block in blocks {
+        compare(&mut outcome, block, found.clone());
+    }
+    let mut records = Vec::new();
+    for block in &case.expected {
+        if block.kind == Kind::Diagnostics {
+            continue;
+        }
+        let program = match loaded.program() {
+            Ok(program) => program,
+            Err(error) => {
+                outcome.problems.push(error);
+                break;
+            }
+        };
+        match block.kind {
+            Kind::Edges => compare(&mut outcome, block, edges::print(program, &loaded.texts, &block.words)),
+            Kind::Transcript => {
+                let played: Played = transcript::play(program, &block.text);
+                outcome.problems.extend(played.problems);
+                records = played.records;
+                compare(&mut outcome, block, played.text);
+            }
+            Kind::Graph => match drawing(&block.words) {
+                Some(format) => compare(&mut outcome, block, draw(program, format)),
+                None => outcome.problems.push(format!("`{}` is no drawing: mermaid, dot, json", block.words.join(" "))),
+            },
+            Kind::Journal | Kind::Diagnostics => {}
+        }
+    }
+    outcome
+}
+
+/// The spelling that the words of a `graph` block name; Mermaid without any.
+fn drawing(words: &[String]) -> Option<Format> {
+    match words.first().map(String::as_str) {
+        None | Some("mermaid") => Some(Format::Mermaid),
+        Some("dot") => Some(Format::Dot),
+        Some("json") => Some(Format::Json),
+        Some(_) => None,
+    }
+}
+
+/// Counts what a case says about codes.
+fn count(case: &Case, loaded: &Loaded, mode: Mode, findings: &mut Findings) {
+    let found = &loaded.compiled.diagnostics;
+    for diagnostic in found {
+        *findings.failing.entry(diagnostic.code).or_default() += 1;
+    }
+    let about = |code: Code| mode == Mode::Page(code) || case.title.contains(&format!("`{code}`"));
+    for code in Code::ALL.iter().copied().filter(|code| found.is_empty() && about(*code)) {
+        *findings.passing.entry(code).or_default() += 1;
+    }
+}
+
+/// Notes a block that does not hold what came out.
+fn compare(outcome: &mut Outcome, block: &Expected, actual: String) {
+    if block.text != actual {
+        outcome.blocks.push((block.range.clone(), block.line, block.text.clone(), actual));
+    }
+}
+
+/// The text with edits made, which do not overlap.
+fn rewrite(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+    edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+    let mut text = text.to_owned();
+    for (range, replacement) in edits {
+        text.replace_range(range, &replacement);
+    }
+    text
+}
+
+thread_local! {
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Runs `body`; a panic becomes its message and place.
+///
+/// # Errors
+/// It panicked.
+pub fn guarded<T>(body: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: std::sync::Once = std::sync::Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let guarded = GUARDED.with(std::cell::Cell::get);
+            if guarded { PANIC.with(|last| *last.borrow_mut() = info.to_string()) } else { usual(info) }
+        }));
+    });
+    let before = GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(body));
+    GUARDED.set(before);
+    result.map_err(|_| PANIC.take())
+}
+
+thread_local! {
+    static GUARDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}

@@ -1,0 +1,38 @@
+//! Transcripts: what author and program say, through the engine alone.
+//!
+//! A block's author lines go in, its whole text as it should be comes out; on the way every property that holds for each step is checked.
+
+mod print;
+mod script;
+mod walk;
+
+use std::sync::Arc;
+
+use trellis_core::{Program, engine::Moment};
+pub use walk::{Record, Walk};
+
+/// What became of a transcript.
+pub struct Played {
+    /// The block as it should be.
+    pub text: String,
+    /// Promises that a step broke.
+    pub problems: Vec<String>,
+    /// The accepted moves.
+    pub records: Vec<Record>,
+}
+
+/// Plays the author lines of a block.
+pub fn play(program: &Arc<Program>, block: &str) -> Played {
+    let mut walk = Walk::new(Arc::clone(program));
+    for line in block.lines() {
+        if !script::is_program_line(line) {
+            walk.take(line);
+        }
+    }
+    walk.finish()
+}
+
+/// Moments of recorded moves, for a replay.
+fn moments(records: &[Record]) -> Vec<Moment> {
+    records.iter().map(|record| record.moment.clone()).collect()
+}

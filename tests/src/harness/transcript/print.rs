@@ -1,0 +1,157 @@
+//! What the program says, as lines of a transcript.
+
+use std::fmt::Write as _;
+
+use trellis_core::{
+    Event, Next, Value,
+    engine::{Call, EndView, NavigateError, Request, RequestType},
+    state::{Approval, CallKind, CallRole},
+};
+
+/// `| text`, a line each.
+pub(super) fn content(out: &mut String, text: &str) {
+    for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+        let _ = writeln!(out, "{}", format!("| {line}").trim_end_matches(' '));
+    }
+}
+
+/// The line of what follows; nothing for a pass.
+pub(super) fn next(out: &mut String, next: &Next) {
+    match next {
+        Next::Pass => {}
+        Next::Ask(request) => self::request(out, request),
+        Next::Call(call) => self::call(out, call, "! "),
+        Next::End(ended) => end(out, ended),
+    }
+}
+
+/// `? type [options] default … schema … timeout … metadata … open`.
+fn request(out: &mut String, request: &Request) {
+    let kind = match request.input_type {
+        RequestType::Declared(kind) => serde_json::to_string(&kind).unwrap_or_default().trim_matches('"').to_owned(),
+        RequestType::Any(_) => "any".into(),
+        RequestType::None(_) => "none".into(),
+    };
+    let _ = write!(out, "? {kind}");
+    if !request.options.is_empty() {
+        let options = request.options.iter().map(|option| match option.value.as_str() {
+            Some(value) if *value == *option.text => format!("{value:?}"),
+            _ => format!("{}: {:?}", option.value.to_json(), option.text),
+        });
+        let _ = write!(out, " [{}]", options.collect::<Vec<_>>().join(", "));
+    }
+    for (name, value) in [("default", &request.default), ("schema", &request.schema), ("metadata", &request.metadata)] {
+        if let Some(value) = value {
+            let _ = write!(out, " {name} {}", value.to_json());
+        }
+    }
+    if let Some(timeout) = request.timeout {
+        let _ = write!(out, " timeout {}", duration(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)));
+    }
+    out.push_str(if request.open { " open\n" } else { "\n" });
+}
+
+/// `! name {args}` with everything that is not as usual in brackets; branches follow, indented.
+fn call(out: &mut String, call: &Call, lead: &str) {
+    let _ = write!(out, "{lead}{} {}", call.name, Value::Map(call.args.clone()).to_json());
+    let mut notes = Vec::new();
+    match &call.role {
+        CallRole::Do => {}
+        CallRole::Undo(number) => notes.push(format!("undo {number}")),
+        CallRole::BeforeEach => notes.push("before_each".into()),
+    }
+    if call.attempt > 1 || call.delay > 0 {
+        notes.push(format!("attempt {}, delay {}", call.attempt, duration(call.delay)));
+    }
+    notes.extend(call.timeout.map(|timeout| format!("timeout {}", duration(timeout))));
+    notes.extend(call.approve.as_ref().map(approval));
+    notes.extend(call.secrets.iter().map(|secret| format!("secret {} at {}@{}", secret.name, secret.pointer, secret.offset)));
+    notes.extend(call.metadata.as_ref().map(|metadata| format!("metadata {}", metadata.to_json())));
+    notes.extend(kind(&call.kind));
+    for note in notes {
+        let _ = write!(out, " ({note})");
+    }
+    out.push('\n');
+    if let CallKind::Parallel { branches, .. } = &call.kind {
+        for (branch, pending) in branches {
+            self::call(out, &Call::new(pending.clone()), &format!("!   {branch}: "));
+        }
+    }
+}
+
+/// `approve: question, expires 15m`.
+fn approval(approval: &Approval) -> String {
+    let expires = approval.expires.map(|expires| format!(", expires {}", duration(expires))).unwrap_or_default();
+    format!("approve: {}{expires}", approval.ask.as_deref().unwrap_or("this call"))
+}
+
+/// What stands behind a composite call.
+fn kind(kind: &CallKind) -> Option<String> {
+    let words = |words: &[(&str, bool)], limit: &Option<u32>| {
+        let words = words.iter().filter(|(_, on)| *on).map(|(word, _)| (*word).to_owned());
+        words.chain(limit.map(|limit| format!("limit {limit}"))).collect::<Vec<_>>().join(", ")
+    };
+    match kind {
+        CallKind::Tool => None,
+        CallKind::Graph(node) => Some(format!("graph {node}")),
+        CallKind::Parallel { any, collect, limit, .. } => {
+            Some(words(&[("parallel", true), ("join any", *any), ("collect", *collect)], limit))
+        }
+        CallKind::Each { items, offered, collect, limit } => {
+            let words = words(&[("each", true), ("collect", *collect)], limit);
+            Some(format!("{words}, offered {}, items {}", offered.join(" "), items.to_json()))
+        }
+    }
+}
+
+/// `* end reason code at node: message {output}`.
+fn end(out: &mut String, ended: &EndView) {
+    let _ = write!(out, "* end {}", ended.reason.as_str());
+    if let Some(code) = &ended.code {
+        let _ = write!(out, " {code} at {}", ended.node);
+    }
+    if let Some(message) = &ended.message {
+        let _ = write!(out, ": {message}");
+    }
+    for (name, value) in [("", &ended.output), (" rollback", &ended.rollback)] {
+        if let Some(value) = value {
+            let _ = write!(out, "{name} {}", value.to_json());
+        }
+    }
+    out.push('\n');
+}
+
+/// Events that no view shows.
+pub(super) fn event(out: &mut String, event: &Event) {
+    let _ = match event {
+        Event::Invalid(text) => writeln!(out, "- invalid: {text}"),
+        Event::Late { joined, .. } => writeln!(out, "~ late{}", if *joined { ", joined the effects" } else { "" }),
+        Event::DeadLetter(_) => writeln!(out, "~ dead letter"),
+        Event::RollingBack(undos) => writeln!(out, "~ rolling back {undos}"),
+        Event::Undone { tool, ok } => writeln!(out, "~ {} {tool}", if *ok { "undone" } else { "could not undo" }),
+        Event::Left(_)
+        | Event::Entered(_)
+        | Event::Called { .. }
+        | Event::Returned { .. }
+        | Event::Signalled(_)
+        | Event::Predicate { .. }
+        | Event::Ended(_) => Ok(()),
+    };
+}
+
+/// `- refused: …`, or `- invalid: …` for an input that a person can mend.
+pub(super) fn refusal(out: &mut String, error: &NavigateError) {
+    let word = if matches!(error, NavigateError::Invalid { .. }) { "invalid" } else { "refused" };
+    let _ = writeln!(out, "- {word}: {error}");
+}
+
+/// Milliseconds as an author writes them.
+fn duration(millis: u64) -> String {
+    match millis {
+        0 => "0s".into(),
+        _ if millis % 3_600_000 == 0 => format!("{}h", millis / 3_600_000),
+        _ if millis % 60_000 == 0 => format!("{}m", millis / 60_000),
+        _ if millis % 1000 == 0 => format!("{}s", millis / 1000),
+        _ => format!("{millis}ms"),
+    }
+}

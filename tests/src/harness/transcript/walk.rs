@@ -1,0 +1,307 @@
+//! A session walked by the lines of an author, with what every step promises checked on the way.
+//!
+//! **Invariant:** between two steps the state goes through JSON, so that nothing which is not persisted can matter.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use trellis_core::{
+    Answers, CallId, Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, Step,
+    ToolResult, Value,
+    engine::{Expected, Moment},
+    path::{KeyPath, walk},
+    program::PredicateSource,
+};
+
+use super::{
+    Played, moments, print,
+    script::{Line, read},
+};
+
+/// One accepted move.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Where it began; nothing for the start.
+    pub from: Option<NodeId>,
+    /// Where it led.
+    pub to: NodeId,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// What was handed in, for a replay.
+    pub moment: Moment,
+    /// The state it led to.
+    pub after: State,
+}
+
+/// A session on its way.
+pub struct Walk {
+    engine: Engine,
+    start: Start,
+    answers: Answers,
+    begun: Option<Answers>,
+    state: Option<State>,
+    shown: Option<(NodeId, u64)>,
+    calls: Vec<CallId>,
+    records: Vec<Record>,
+    problems: Vec<String>,
+    out: String,
+}
+
+impl Walk {
+    /// A session that has not begun.
+    pub fn new(program: Arc<Program>) -> Self {
+        let asked = program.predicates().iter().filter(|predicate| !matches!(predicate.source, PredicateSource::Schema(_)));
+        let predicates = asked.fold(Predicates::new(), |predicates, predicate| predicates.deferred(&predicate.name));
+        let engine = Engine::new(Arc::clone(&program), predicates).expect("every predicate is deferred");
+        Self {
+            engine,
+            start: Start { session: Some(SessionId::from("s")), ..Start::default() },
+            answers: Answers::new(),
+            begun: None,
+            state: None,
+            shown: None,
+            calls: Vec::new(),
+            records: Vec::new(),
+            problems: Vec::new(),
+            out: String::new(),
+        }
+    }
+
+    /// Takes one author line.
+    pub fn take(&mut self, text: &str) {
+        let line = match read(text) {
+            Ok(line) => line,
+            Err(error) => return self.problems.push(error),
+        };
+        let begins = matches!(line, Line::Remark | Line::Begin(..)) || (matches!(line, Line::Predicate(..)) && self.begun.is_none());
+        if !begins {
+            self.begin();
+        }
+        let _ = writeln!(self.out, "{text}");
+        match line {
+            Line::Remark => {}
+            Line::Begin(what, value) => self.set_up(&what, &value),
+            Line::Predicate(name, answer) => drop(self.answers.insert(name.into(), answer)),
+            Line::Text(text) => self.hand_in(Input::Text(text)),
+            Line::Value(value) => self.hand_in(Input::Value(value)),
+            Line::Signal(name) => self.hand_in(Input::Signal(SignalName::new(name))),
+            Line::Pass => self.hand_in(Input::Pass),
+            Line::Result(number, outcome) => {
+                let id = match number {
+                    Some(0) => CallId::from("foreign"),
+                    Some(number) => self.calls.get(number - 1).cloned().unwrap_or_else(|| CallId::from("foreign")),
+                    None => self.calls.last().cloned().unwrap_or_else(|| CallId::from("foreign")),
+                };
+                self.hand_in(Input::Result(ToolResult { id, outcome }));
+            }
+            Line::Show(of_state, path) => self.show(of_state, &path),
+        }
+    }
+
+    /// Where the session is; nothing when it could not begin.
+    pub fn state(&self) -> Option<&State> {
+        self.state.as_ref()
+    }
+
+    /// What the host should do now.
+    pub fn next(&self) -> Option<Next> {
+        self.state.as_ref().and_then(|state| self.engine.render(state).ok()).map(|view| view.next)
+    }
+
+    /// How many calls the session made so far.
+    pub fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Ends the transcript: replays it and hands it over.
+    pub fn finish(mut self) -> Played {
+        self.begin();
+        if let (Some(state), Some(answers)) = (&self.state, &self.begun) {
+            match self.engine.answering(answers.clone()).replay(self.start.clone(), moments(&self.records[1..])) {
+                Ok(replayed) if json(&replayed) == json(state) => {}
+                Ok(replayed) => self.problems.push(format!("the replay differs:\n  was {}\n  is  {}", json(state), json(&replayed))),
+                Err(divergence) => self.problems.push(format!("the replay diverges: {divergence:?}")),
+            }
+        }
+        Played { text: self.out, problems: self.problems, records: self.records }
+    }
+
+    /// `$ …`: how the session begins.
+    fn set_up(&mut self, what: &str, value: &str) {
+        match what {
+            "context" => match Value::from_json(value) {
+                Ok(Value::Map(context)) => self.start.context = context,
+                _ => self.problems.push(format!("`{value}` is no JSON mapping")),
+            },
+            "locale" => self.start.locale = Some(value.into()),
+            "at" => self.start.at = Some(NodeId::from(value)),
+            "session" => self.start.session = Some(SessionId::from(value)),
+            "limit" => self.engine = self.engine.clone().with_max_input(value.parse().unwrap_or_default()),
+            other => self.problems.push(format!("`$ {other}` is no way to begin: context, locale, at, session, limit")),
+        }
+        if self.begun.is_some() {
+            self.problems.push("`$` lines come first".into());
+        }
+    }
+
+    /// Starts the session, once.
+    pub fn begin(&mut self) {
+        if self.begun.is_some() {
+            return;
+        }
+        self.begun = Some(self.answers.clone());
+        match self.engine.answering(self.answers.clone()).start(self.start.clone()) {
+            Ok(step) => self.accept(None, Input::Pass, step),
+            Err(error) => drop(writeln!(self.out, "- not started: {error}")),
+        }
+    }
+
+    /// Hands in an input and goes on to the next stop.
+    fn hand_in(&mut self, input: Input) {
+        if let Some(state) = self.state.clone() {
+            match self.navigate(&state, &input) {
+                Ok(step) => self.accept(Some(state.current_node_id), input, step),
+                Err(error) => {
+                    self.check_refusal(&state, &error);
+                    print::refusal(&mut self.out, &error);
+                }
+            }
+        }
+    }
+
+    /// A refusal says what would be accepted, and that is what the view asks for (language 7.3).
+    fn check_refusal(&mut self, state: &State, error: &NavigateError) {
+        let expected = match error {
+            NavigateError::Invalid { expected, .. }
+            | NavigateError::WrongKind { expected, .. }
+            | NavigateError::ForeignCall { expected, .. }
+            | NavigateError::UnhandledSignal { expected, .. } => expected,
+            NavigateError::Ended { .. } if state.ended.is_some() => return,
+            NavigateError::TooLarge { .. } | NavigateError::Unanswered(_) => return,
+            NavigateError::Ended { .. } | NavigateError::Unadopted(_) => &Expected::Nothing,
+        };
+        let fits = match (self.engine.render(state).map(|view| view.next), expected) {
+            (Ok(Next::Ask(request)), Expected::Input(expected)) => request == **expected,
+            (Ok(Next::Call(call)), Expected::Result(id)) => call.id == *id,
+            (Ok(Next::Pass), Expected::Pass) | (Ok(Next::End(_)), Expected::Nothing) => true,
+            _ => false,
+        };
+        if !fits {
+            self.problems.push(format!("the refusal `{error}` expects {expected:?}, which is not what the view asks for"));
+        }
+    }
+
+    /// One move, made twice: the same state and input give the same step, and a refusal leaves no trace.
+    fn navigate(&mut self, state: &State, input: &Input) -> Result<Step, NavigateError> {
+        let engine = self.engine.answering(self.answers.clone());
+        let before = json(state);
+        let (first, second) = (engine.navigate(state, input.clone()), engine.navigate(state, input.clone()));
+        let same = match (&first, &second) {
+            (Ok(a), Ok(b)) => json(&a.state) == json(&b.state) && a.events == b.events,
+            (Err(a), Err(b)) => a == b,
+            _ => false,
+        };
+        if !same || before != json(state) {
+            self.problems.push(format!("{input:?} at `{}` does not give the same step twice", state.current_node_id));
+        }
+        if let Ok(step) = &first
+            && step.state.step != state.step + 1
+            && !step.events.iter().any(|event| matches!(event, Event::Late { .. } | Event::DeadLetter(_)))
+        {
+            self.problems.push(format!("{input:?} at `{}` moves `step` from {} to {}", state.current_node_id, state.step, step.state.step));
+        }
+        first
+    }
+
+    /// Records a step, prints what it says and goes on through nodes that do not stop.
+    fn accept(&mut self, from: Option<NodeId>, input: Input, step: Step) {
+        let mut next = self.record(from, input, step);
+        let mut passes = 0;
+        while let (true, Some(state)) = (next, self.state.clone()) {
+            passes += 1;
+            if passes > self.engine.inspect().limits().pass_through.min(1000) {
+                self.out.push_str("- stopped: it passes through for ever\n");
+                break;
+            }
+            match self.navigate(&state, &Input::Pass) {
+                Ok(step) => next = self.record(Some(state.current_node_id), Input::Pass, step),
+                Err(error) => {
+                    print::refusal(&mut self.out, &error);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Records and prints one step; whether the host should pass on.
+    fn record(&mut self, from: Option<NodeId>, input: Input, step: Step) -> bool {
+        let answers = step.events.iter().filter_map(|event| match event {
+            Event::Predicate { name, answer } => Some((Arc::clone(name), *answer)),
+            _ => None,
+        });
+        let moment = Moment { input, answers: answers.collect(), to: Some(step.state.current_node_id.clone()) };
+        for event in &step.events {
+            print::event(&mut self.out, event);
+        }
+        let after = step.state.clone();
+        self.records.push(Record { from, to: after.current_node_id.clone(), events: step.events, moment, after });
+        let written = json(&step.state);
+        let state: State = match serde_json::from_str(&written) {
+            Ok(state) => state,
+            Err(error) => {
+                self.problems.push(format!("the state cannot be read back: {error}\n  {written}"));
+                step.state
+            }
+        };
+        if json(&state) != written {
+            self.problems.push(format!("the state changes when it is stored:\n  was {written}\n  is  {}", json(&state)));
+        }
+        let pass = self.view(&state);
+        self.state = Some(state);
+        pass
+    }
+
+    /// Prints what the host should do now; whether it should pass on.
+    fn view(&mut self, state: &State) -> bool {
+        let (view, again) = (self.engine.render(state), self.engine.render(state));
+        if view != again {
+            self.problems.push(format!("`{}` is not rendered the same twice", state.current_node_id));
+        }
+        let view = match view {
+            Ok(view) => view,
+            Err(error) => {
+                let _ = writeln!(self.out, "- not rendered: {error}");
+                return false;
+            }
+        };
+        let place = (state.current_node_id.clone(), state.entered);
+        if let Some(text) = &view.content
+            && self.shown.as_ref() != Some(&place)
+        {
+            print::content(&mut self.out, text);
+            self.shown = Some(place);
+        }
+        if let Next::Call(call) = &view.next
+            && self.calls.last() != Some(&call.id)
+        {
+            self.calls.push(call.id.clone());
+        }
+        print::next(&mut self.out, &view.next);
+        matches!(view.next, Next::Pass)
+    }
+
+    /// `: value` of a context path, or of a part of the state.
+    fn show(&mut self, of_state: bool, path: &str) {
+        let Some(state) = &self.state else { return };
+        let all = if of_state { Value::from_json(&json(state)).unwrap_or_default() } else { Value::Map(state.context.to_mapping()) };
+        let found = match KeyPath::parse(path) {
+            Some(path) => walk(&all, path.segments()).cloned(),
+            None if path.is_empty() => Some(all),
+            None => None,
+        };
+        let _ = writeln!(self.out, ": {}", found.map_or_else(|| "absent".to_owned(), |value| value.to_json()));
+    }
+}
+
+fn json(state: &State) -> String {
+    serde_json::to_string(state).expect("a state is JSON")
+}
