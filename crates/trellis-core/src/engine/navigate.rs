@@ -41,7 +41,7 @@ impl Engine {
     }
 
     fn listen(&self, state: &State, node: &Node, listen: &Listen, given: Given) -> Result<Step, NavigateError> {
-        let localised = render::localised(node, state.locale.as_deref());
+        let localised = render::localised(&self.program, state, node);
         let problem = match input::read(listen, localised, given) {
             Taken::Answer(value) => return self.advance(state, node.body, &Outcome::Answer, Some(value)),
             Taken::Slept => return self.advance(state, node.body, &Outcome::Answer, None),
@@ -169,7 +169,7 @@ impl Engine {
                     Some((node, Role::Listen(listen))) if listen.sleep.is_none() => {
                         // A metadata template that fails is reported where the node is rendered.
                         let metadata = render::metadata(&self.program, state, node).unwrap_or_default();
-                        Expected::Input(Box::new(Request { metadata, ..render::request(state, node, listen) }))
+                        Expected::Input(Box::new(Request { metadata, ..render::request(&self.program, state, node, listen) }))
                     }
                     _ => Expected::Pass,
                 }

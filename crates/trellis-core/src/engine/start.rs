@@ -35,7 +35,6 @@ impl Engine {
         if !problems.is_empty() {
             return Err(StartError::Inputs { problems });
         }
-        let locale = start.locale.or_else(|| locale(graph, &start.context));
         let mut step = Move::new(
             self,
             State {
@@ -48,7 +47,7 @@ impl Engine {
                 attempt: 1,
                 context: Context::new(start.context),
                 system_context: System::default(),
-                locale,
+                locale: start.locale,
                 step: 0,
                 entered: 0,
                 visits: RedBlackTreeMapSync::new_sync(),
@@ -63,13 +62,6 @@ impl Engine {
         let point = first_point(node);
         let done = step.follow(point, Target::Point(point));
         step.close(done).map_err(StartError::Unanswered)
-    }
-}
-
-fn locale(graph: &Graph, context: &Mapping) -> Option<Arc<str>> {
-    match context.get(graph.locale.as_deref()?)? {
-        Value::Text(locale) => Some(locale.clone()),
-        _ => None,
     }
 }
 

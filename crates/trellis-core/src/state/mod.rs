@@ -46,7 +46,7 @@ pub struct State {
     pub context: Context,
     /// What the engine keeps of `sys`.
     pub system_context: System,
-    /// The locale, for `messages`.
+    /// The locale, for `messages`; without one the graph's `locale` key is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<Arc<str>>,
     /// Accepted moves so far.

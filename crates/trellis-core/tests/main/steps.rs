@@ -143,3 +143,14 @@ fn a_sleep_is_over_with_a_pass_and_answers_nothing() {
     walk.go(Input::Pass);
     assert_eq!((walk.node(), walk.state.system_context.ans.as_ref()), ("end", None));
 }
+
+#[test]
+fn the_locale_follows_its_key_unless_the_start_names_one() {
+    let files = [
+        ("trellis.yaml", "locale: language\n"),
+        ("start.md", "---\ninput_type: text\nsave_to: language\nto: end\n---\nWhich?\n"),
+        ("end.md", "---\nmessages: { pt: Fim., pt-BR: Acabou. }\n---\nThe end.\n"),
+    ];
+    let said = |language: &str| Walk::new(&files).say(language).content();
+    assert_eq!([said("pt-BR"), said("pt-PT"), said("fr")], ["Acabou.", "Fim.", "The end."]);
+}
