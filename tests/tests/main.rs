@@ -1,3 +1,12 @@
-//! The one integration-test binary: suite, docs, graphs, properties, bounds and house rules.
+//! The one integration-test binary: suite, pages, graphs, properties, bounds and house rules.
 
+mod properties;
 mod suite;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+
+/// The repository.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ stands in the repository").to_owned()
+}

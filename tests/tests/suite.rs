@@ -1,15 +1,64 @@
-//! The Markdown suite and its coverage of codes.
+//! The Markdown suite, the blocks of the docs, and their coverage of codes.
 
-use std::path::{Path, PathBuf};
+use std::{collections::BTreeMap, path::Path, sync::OnceLock};
 
-use trellis_tests::harness::{Mode, run_tree};
+use trellis_core::Code;
+use trellis_tests::harness::{Findings, Mode, run_file, run_tree};
 
-/// The repository.
-pub(crate) fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ stands in the repository").to_owned()
+use crate::repository;
+
+/// The suite's findings; run once, since `UPDATE=1` writes.
+fn suite_findings() -> &'static Findings {
+    static FINDINGS: OnceLock<Findings> = OnceLock::new();
+    FINDINGS.get_or_init(|| run_tree(&repository().join("tests/suite"), |_| Mode::Suite))
+}
+
+/// The findings of README and docs; run once.
+fn docs_findings() -> &'static Findings {
+    static FINDINGS: OnceLock<Findings> = OnceLock::new();
+    FINDINGS.get_or_init(|| {
+        let mut findings = run_tree(&repository().join("docs"), mode);
+        for file in ["README.md", "tests/README.md"] {
+            run_file(&repository().join(file), Mode::Suite, &mut findings);
+        }
+        findings
+    })
+}
+
+/// The page of a code is read as such.
+fn mode(path: &Path) -> Mode {
+    let in_pages = path.parent().is_some_and(|folder| folder.ends_with("diagnostics"));
+    let code = path.file_stem().and_then(|name| Code::named(&name.to_string_lossy()));
+    code.filter(|_| in_pages).map_or(Mode::Suite, Mode::Page)
 }
 
 #[test]
-fn suite() {
-    run_tree(&repository().join("tests/suite"), |_| Mode::Suite).assert_none();
+fn every_case_of_the_suite_comes_out_as_it_says() {
+    suite_findings().assert_none();
+}
+
+#[test]
+fn every_block_of_the_docs_comes_out_as_it_says() {
+    docs_findings().assert_none();
+}
+
+/// What the compiler never reports: it is the host's finding, and tested there.
+const HOST_ONLY: [Code; 1] = [Code::UnboundTool];
+
+#[test]
+fn every_code_has_a_failing_and_a_passing_case() {
+    let (suite, docs) = (suite_findings(), docs_findings());
+    let count = |cases: &[&BTreeMap<Code, usize>], code: &Code| cases.iter().filter_map(|cases| cases.get(code)).sum::<usize>();
+    let mut missing = Vec::new();
+    for code in Code::ALL {
+        let failing = count(&[&suite.failing, &docs.failing], code);
+        let passing = count(&[&suite.passing, &docs.passing], code);
+        if failing == 0 && !HOST_ONLY.contains(code) {
+            missing.push(format!("no case shows `{code}`"));
+        }
+        if passing == 0 {
+            missing.push(format!("no clean case is about `{code}`"));
+        }
+    }
+    assert!(missing.is_empty(), "\n{}\n", missing.join("\n"));
 }

@@ -176,7 +176,7 @@ fn take_block(section: &mut Section, text: &str, block: Block) -> Result<(), (us
             text: content.to_owned(),
             range: block.range,
         });
-    } else if let Some(path) = block.info.get(1) {
+    } else if let Some(path) = block.info.get(1).filter(|path| path.contains('.')) {
         section.end = block.end;
         let bytes = file_bytes(content, &block.info[2..]).map_err(|error| (block.line, error))?;
         section.files.push(Source { path: path.as_str().into(), bytes });

@@ -11,6 +11,7 @@ pub mod case;
 pub mod diagnostics;
 pub mod diff;
 pub mod edges;
+pub mod fuzz;
 pub mod graph;
 pub mod markdown;
 pub mod run;

@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use trellis_core::Code;
+use trellis_core::{
+    Code,
+    draw::{Format, draw},
+};
 
 use super::{
     case::{Case, Expected, Kind, Sheet},
@@ -147,6 +150,11 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
     let mut outcome = Outcome { problems: loaded.flaws(&case.files), ..Outcome::default() };
     let found = loaded.diagnostics();
     count(case, &loaded, mode, findings);
+    let named = Code::ALL.iter().filter(|code| case.title.contains(&format!("`{code}`")));
+    let missing = named.filter(|code| !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == **code));
+    if mode == Mode::Suite && !found.is_empty() {
+        outcome.problems.extend(missing.map(|code| format!("the heading names `{code}`, which is not among the findings:\n{found}")));
+    }
     let mut blocks = case.of(Kind::Diagnostics).peekable();
     if let (Mode::Page(code), None) = (mode, blocks.peek())
         && case.title.ends_with("Wrong")
@@ -180,10 +188,24 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
                 records = played.records;
                 compare(&mut outcome, block, played.text);
             }
-            Kind::Journal | Kind::Graph | Kind::Diagnostics => {}
+            Kind::Graph => match drawing(&block.words) {
+                Some(format) => compare(&mut outcome, block, draw(program, format)),
+                None => outcome.problems.push(format!("`{}` is no drawing: mermaid, dot, json", block.words.join(" "))),
+            },
+            Kind::Journal | Kind::Diagnostics => {}
         }
     }
     outcome
+}
+
+/// The spelling that the words of a `graph` block name; Mermaid without any.
+fn drawing(words: &[String]) -> Option<Format> {
+    match words.first().map(String::as_str) {
+        None | Some("mermaid") => Some(Format::Mermaid),
+        Some("dot") => Some(Format::Dot),
+        Some("json") => Some(Format::Json),
+        Some(_) => None,
+    }
 }
 
 /// Counts what a case says about codes.

@@ -2,6 +2,17 @@
 //!
 //! **Invariant:** parsing never fails and never looks at another file.
 
+mod decode;
+mod duration;
+mod lexer;
+mod links;
+mod matter;
+mod parse;
+mod scalar;
+mod slips;
+mod text;
+mod tree;
+
 pub mod condition;
 pub mod document;
 pub mod node;

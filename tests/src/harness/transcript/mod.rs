@@ -9,9 +9,7 @@ mod walk;
 use std::sync::Arc;
 
 use trellis_core::{Program, engine::Moment};
-pub use walk::Record;
-
-use walk::Walk;
+pub use walk::{Record, Walk};
 
 /// What became of a transcript.
 pub struct Played {

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, sync::Arc};
 use trellis_core::{
     Answers, CallId, Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, Step,
     ToolResult, Value,
-    engine::Moment,
+    engine::{Expected, Moment},
     path::{KeyPath, walk},
     program::PredicateSource,
 };
@@ -28,10 +28,12 @@ pub struct Record {
     pub events: Vec<Event>,
     /// What was handed in, for a replay.
     pub moment: Moment,
+    /// The state it led to.
+    pub after: State,
 }
 
 /// A session on its way.
-pub(super) struct Walk {
+pub struct Walk {
     engine: Engine,
     start: Start,
     answers: Answers,
@@ -46,7 +48,7 @@ pub(super) struct Walk {
 
 impl Walk {
     /// A session that has not begun.
-    pub(super) fn new(program: Arc<Program>) -> Self {
+    pub fn new(program: Arc<Program>) -> Self {
         let asked = program.predicates().iter().filter(|predicate| !matches!(predicate.source, PredicateSource::Schema(_)));
         let predicates = asked.fold(Predicates::new(), |predicates, predicate| predicates.deferred(&predicate.name));
         let engine = Engine::new(Arc::clone(&program), predicates).expect("every predicate is deferred");
@@ -65,7 +67,7 @@ impl Walk {
     }
 
     /// Takes one author line.
-    pub(super) fn take(&mut self, text: &str) {
+    pub fn take(&mut self, text: &str) {
         let line = match read(text) {
             Ok(line) => line,
             Err(error) => return self.problems.push(error),
@@ -95,8 +97,23 @@ impl Walk {
         }
     }
 
+    /// Where the session is; nothing when it could not begin.
+    pub fn state(&self) -> Option<&State> {
+        self.state.as_ref()
+    }
+
+    /// What the host should do now.
+    pub fn next(&self) -> Option<Next> {
+        self.state.as_ref().and_then(|state| self.engine.render(state).ok()).map(|view| view.next)
+    }
+
+    /// How many calls the session made so far.
+    pub fn calls(&self) -> usize {
+        self.calls.len()
+    }
+
     /// Ends the transcript: replays it and hands it over.
-    pub(super) fn finish(mut self) -> Played {
+    pub fn finish(mut self) -> Played {
         self.begin();
         if let (Some(state), Some(answers)) = (&self.state, &self.begun) {
             match self.engine.answering(answers.clone()).replay(self.start.clone(), moments(&self.records[1..])) {
@@ -127,7 +144,7 @@ impl Walk {
     }
 
     /// Starts the session, once.
-    fn begin(&mut self) {
+    pub fn begin(&mut self) {
         if self.begun.is_some() {
             return;
         }
@@ -143,8 +160,33 @@ impl Walk {
         if let Some(state) = self.state.clone() {
             match self.navigate(&state, &input) {
                 Ok(step) => self.accept(Some(state.current_node_id), input, step),
-                Err(error) => print::refusal(&mut self.out, &error),
+                Err(error) => {
+                    self.check_refusal(&state, &error);
+                    print::refusal(&mut self.out, &error);
+                }
             }
+        }
+    }
+
+    /// A refusal says what would be accepted, and that is what the view asks for (language 7.3).
+    fn check_refusal(&mut self, state: &State, error: &NavigateError) {
+        let expected = match error {
+            NavigateError::Invalid { expected, .. }
+            | NavigateError::WrongKind { expected, .. }
+            | NavigateError::ForeignCall { expected, .. }
+            | NavigateError::UnhandledSignal { expected, .. } => expected,
+            NavigateError::Ended { .. } if state.ended.is_some() => return,
+            NavigateError::TooLarge { .. } | NavigateError::Unanswered(_) => return,
+            NavigateError::Ended { .. } | NavigateError::Unadopted(_) => &Expected::Nothing,
+        };
+        let fits = match (self.engine.render(state).map(|view| view.next), expected) {
+            (Ok(Next::Ask(request)), Expected::Input(expected)) => request == **expected,
+            (Ok(Next::Call(call)), Expected::Result(id)) => call.id == *id,
+            (Ok(Next::Pass), Expected::Pass) | (Ok(Next::End(_)), Expected::Nothing) => true,
+            _ => false,
+        };
+        if !fits {
+            self.problems.push(format!("the refusal `{error}` expects {expected:?}, which is not what the view asks for"));
         }
     }
 
@@ -200,7 +242,8 @@ impl Walk {
         for event in &step.events {
             print::event(&mut self.out, event);
         }
-        self.records.push(Record { from, to: step.state.current_node_id.clone(), events: step.events, moment });
+        let after = step.state.clone();
+        self.records.push(Record { from, to: after.current_node_id.clone(), events: step.events, moment, after });
         let written = json(&step.state);
         let state: State = match serde_json::from_str(&written) {
             Ok(state) => state,

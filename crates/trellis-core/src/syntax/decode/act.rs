@@ -1,0 +1,269 @@
+//! What a node does: calls, in all their forms (language §5).
+
+use std::time::Duration;
+
+use super::{Decoder, Form, form::Seen};
+use crate::{
+    diagnostic::Code,
+    span::{Span, Spanned},
+    syntax::{
+        node::{ApproveSyntax, CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, Retry},
+        scalar::Plain,
+        tree::{Data, Entry, Node},
+    },
+    value::Key,
+};
+
+const BESIDE: &str = "it stands on the node, beside `do`";
+
+const CALL: Form = Form {
+    aliases: &[("output_schema", "returns")],
+    elsewhere: &[
+        ("tool", Some("name"), "write `name`"),
+        ("arguments", Some("args"), "write `args`"),
+        ("params", Some("args"), "write `args`"),
+        ("parameters", Some("args"), "write `args`"),
+        ("id", None, "calls get their ids by themselves: remove it"),
+        ("to", None, BESIDE),
+        ("undo", None, BESIDE),
+        ("on_denied", None, BESIDE),
+        ("on_timeout", None, BESIDE),
+    ],
+    ..Form::new(
+        "a call",
+        &[
+            "name", "graph", "parallel", "each", "args", "body", "timeout", "retry", "approve", "effect", "returns", "save_to", "metadata",
+            "join", "on_error", "limit",
+        ],
+    )
+};
+
+const CALLEES: [&str; 4] = ["name", "graph", "parallel", "each"];
+
+const RETRY: Form = Form::new("`retry`", &["max", "base", "factor", "cap", "on"]);
+
+const APPROVE: Form = Form {
+    elsewhere: &[("text", Some("ask"), "write `ask`"), ("timeout", Some("expires"), "write `expires`")],
+    ..Form::new("`approve`", &["ask", "expires"])
+};
+
+pub(super) const EFFECTS: [(&str, Effect); 3] =
+    [("none", Effect::None), ("undoable", Effect::Undoable), ("irreversible", Effect::Irreversible)];
+
+/// The parts of a call as they are found.
+#[derive(Default)]
+struct Parts {
+    callee: Option<CalleeSyntax>,
+    composite: CompositeSyntax,
+}
+
+impl<'t> Decoder<'t, '_> {
+    /// Decodes `do`, `undo`, `retry` or `tools`.
+    pub(super) fn act(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+        match key {
+            "do" => node.call = self.call(&entry.key, entry.span, &entry.value),
+            "undo" => node.undo = self.call(key, entry.span, &entry.value),
+            "retry" => node.retry = self.retry(&entry.value),
+            _ => node.tools = self.tools(&entry.value),
+        }
+    }
+
+    /// A call: its bare name, or a mapping. `held_by` is the key or branch that holds it.
+    pub(super) fn call(&mut self, held_by: &str, key: Span, value: &Node<'t>) -> Option<CallSyntax> {
+        let Data::Map(entries) = &value.data else {
+            let callee = match value.data {
+                Data::Scalar(..) => self.name(held_by, value).map(CalleeSyntax::Tool)?,
+                _ => {
+                    self.wrong_type(held_by, "the name of a tool, or a call", value);
+                    return None;
+                }
+            };
+            return Some(bare(key, value.span, callee));
+        };
+        let mut parts = Parts::default();
+        let mut call = bare(key, value.span, CalleeSyntax::Parallel(Vec::new(), CompositeSyntax::default()));
+        let seen = self.each(entries, &CALL, |decoder, key, entry| decoder.call_key(&mut call, &mut parts, key, entry));
+        self.composite_keys(&seen);
+        if seen.lacks(&CALLEES) {
+            self.find_with(
+                Code::MissingValue,
+                self.head(value),
+                format!("`{held_by}` names nothing to call"),
+                "add `name:`, `graph:`, `parallel:` or `each:`",
+            );
+        }
+        call.callee = match parts.callee? {
+            CalleeSyntax::Parallel(branches, _) => CalleeSyntax::Parallel(branches, parts.composite),
+            CalleeSyntax::Each(path, _) => CalleeSyntax::Each(path, parts.composite),
+            single => single,
+        };
+        Some(call)
+    }
+
+    fn call_key(&mut self, call: &mut CallSyntax, parts: &mut Parts, key: &'static str, entry: &Entry<'t>) {
+        let value = &entry.value;
+        match key {
+            "name" | "graph" | "parallel" | "each" => {
+                let callee = self.callee(key, entry);
+                if parts.callee.is_none() {
+                    parts.callee = callee;
+                }
+            }
+            "args" => call.args = self.shape_map(key, true, value),
+            "body" => call.body = self.name(key, value).map(|name| name.map(Key::from)),
+            "timeout" => call.timeout = self.duration(key, false, value),
+            "retry" => call.retry = self.retry(value),
+            "approve" => call.approve = self.approve(value),
+            "effect" => call.effect = self.one_of(key, &EFFECTS, value),
+            "returns" => call.returns = self.schema(&entry.key, value),
+            "save_to" => call.save_to = self.str(key, value).and_then(|text| self.written_path(text, value.span)),
+            "metadata" => call.metadata = self.shape_map(key, false, value),
+            "join" => parts.composite.any = self.one_of(key, &[("all", false), ("any", true)], value).is_some_and(|any| any.value),
+            "on_error" => {
+                let words = [("fail", OnBranchError::Fail), ("collect", OnBranchError::Collect)];
+                parts.composite.on_error = self.one_of(key, &words, value).map(|word| word.value);
+            }
+            _ => parts.composite.limit = self.count(key, value).map(|limit| limit.value),
+        }
+    }
+
+    fn callee(&mut self, key: &'static str, entry: &Entry<'t>) -> Option<CalleeSyntax> {
+        let (value, none) = (&entry.value, CompositeSyntax::default());
+        match key {
+            "name" => self.name(key, value).map(CalleeSyntax::Tool),
+            "graph" => self.target(key, entry).map(CalleeSyntax::Graph),
+            "each" => self.path(key, value).map(|path| CalleeSyntax::Each(path, none)),
+            _ => {
+                let branches = self.mapping(key, "a mapping from branches to calls", value)?;
+                if branches.is_empty() {
+                    self.find(Code::MissingValue, value.span, "`parallel` has no branch");
+                    return None;
+                }
+                let branches = branches.iter().filter_map(|branch| {
+                    if branch.value.is_null() {
+                        self.find(Code::MissingValue, branch.span, format!("the branch `{}` has no call", branch.key));
+                        return None;
+                    }
+                    let call = self.call(&branch.key, branch.span, &branch.value)?;
+                    Some((Spanned::new(Key::from(&*branch.key), branch.span), call))
+                });
+                Some(CalleeSyntax::Parallel(branches.collect(), none))
+            }
+        }
+    }
+
+    /// Reports two callees in one call, and keys of composite calls in others.
+    fn composite_keys(&mut self, seen: &Seen) {
+        let mut callees = seen.keys.iter().filter(|(key, _)| CALLEES.contains(key));
+        if let (Some((first, at)), Some((second, span))) = (callees.next(), callees.next()) {
+            let found =
+                self.finding(Code::DuplicateKey, *span, format!("`{first}` and `{second}` exclude each other: a call has one callee"));
+            let path = self.report.path.clone();
+            self.report.push(found.label(&path, *at, "first here").help("keep one of them"));
+        }
+        if seen.has("parallel") || seen.has("each") || seen.lacks(&[]) && seen.lacks(&CALLEES) {
+            return;
+        }
+        for key in ["join", "on_error", "limit"] {
+            if let Some(span) = seen.get(key) {
+                let help = if key == "on_error" { BESIDE } else { "remove it" };
+                self.find_with(Code::UnknownKey, span, format!("`{key}` inside a call belongs to `parallel` and `each`"), help);
+            }
+        }
+    }
+
+    fn approve(&mut self, value: &Node<'t>) -> Option<Spanned<ApproveSyntax>> {
+        let mut approve = ApproveSyntax { ask: None, expires: None };
+        match &value.data {
+            Data::Map(entries) => {
+                self.each(entries, &APPROVE, |decoder, key, entry| match key {
+                    "ask" => approve.ask = decoder.template(key, &entry.value),
+                    _ => approve.expires = decoder.duration(key, false, &entry.value),
+                });
+            }
+            _ if value.plain() == Plain::Bool(true) => {}
+            _ if value.plain() == Plain::Bool(false) => return None,
+            Data::Scalar(..) => approve.ask = Some(self.template("approve", value)?),
+            _ => {
+                self.wrong_type_with("approve", "`true`, a question, or a mapping", value, "write `approve: { ask: …, expires: 15m }`");
+                return None;
+            }
+        }
+        Some(Spanned::new(approve, value.span))
+    }
+
+    /// `retry:` with its defaults filled in (language 7.4).
+    pub(super) fn retry(&mut self, value: &Node<'t>) -> Option<Spanned<Retry>> {
+        let Data::Map(entries) = &value.data else {
+            let help = match value.plain() {
+                Plain::Int(max) => format!("write `retry: {{ max: {max} }}`"),
+                _ => "write `retry: { max: 3 }`".to_owned(),
+            };
+            self.wrong_type_with("retry", "a mapping", value, help);
+            return None;
+        };
+        let (base, cap) = (Duration::from_millis(200), Duration::from_secs(10));
+        let mut retry = Retry { max: 1, base, factor: 2.0, cap, on_error: true, on_timeout: true };
+        let seen = self.each(entries, &RETRY, |decoder, key, entry| {
+            let value = &entry.value;
+            match key {
+                "max" => retry.max = decoder.count(key, value).map_or(1, |max| max.value),
+                "base" => retry.base = decoder.duration(key, true, value).map_or(base, |base| base.value),
+                "factor" => retry.factor = decoder.factor(value).unwrap_or(2.0),
+                "cap" => retry.cap = decoder.duration(key, true, value).map_or(cap, |cap| cap.value),
+                _ => {
+                    let items = decoder.list(key, "a list of `error` and `timeout`", value).unwrap_or_default();
+                    let kinds: Vec<bool> = items
+                        .iter()
+                        .filter_map(|item| decoder.one_of(key, &[("error", true), ("timeout", false)], item))
+                        .map(|kind| kind.value)
+                        .collect();
+                    (retry.on_error, retry.on_timeout) = (kinds.contains(&true), kinds.contains(&false));
+                }
+            }
+        });
+        if seen.lacks(&["max"]) {
+            self.find_with(
+                Code::MissingValue,
+                self.head(value),
+                "`retry` does not say how often",
+                "add `max:`, the number of attempts, the first included",
+            );
+        }
+        Some(Spanned::new(retry, value.span))
+    }
+
+    fn factor(&mut self, value: &Node<'t>) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "a factor beyond 2^53 is refused anyway")]
+        let factor = match value.plain() {
+            Plain::Int(factor) => factor as f64,
+            Plain::Float(factor) => factor,
+            _ => {
+                self.wrong_type("factor", "a number", value);
+                return None;
+            }
+        };
+        if (1.0..=1000.0).contains(&factor) {
+            return Some(factor);
+        }
+        self.find(Code::WrongType, value.span, "`factor` takes a number from 1 to 1000");
+        None
+    }
+}
+
+fn bare(key: Span, span: Span, callee: CalleeSyntax) -> CallSyntax {
+    CallSyntax {
+        key,
+        span,
+        callee,
+        args: None,
+        body: None,
+        timeout: None,
+        retry: None,
+        approve: None,
+        effect: None,
+        returns: None,
+        save_to: None,
+        metadata: None,
+    }
+}

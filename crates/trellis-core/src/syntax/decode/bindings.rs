@@ -1,0 +1,177 @@
+//! Bound tools: `bindings:` in `trellis.yaml`, and `tools.yaml` in the form of Go Trellis.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Decoder, Form,
+    tools::{CONTRACT, empty},
+};
+use crate::{
+    diagnostic::Code,
+    span::{Span, Spanned},
+    syntax::{
+        node::ToolSyntax,
+        project::{BindingSyntax, ProjectSyntax},
+        tree::{Data, Entry, Node},
+    },
+    value::{Key, Mapping, Value},
+};
+
+/// The keys that a host reads.
+const HOST: [&str; 8] = ["process", "http", "mcp", "model", "function", "env", "cwd", "grace"];
+
+const BINDING: Form = Form {
+    aliases: &[("output_schema", "returns")],
+    elsewhere: &[("command", None, "write `process: [command, argument, …]`"), ("args", None, "write `process: [command, argument, …]`")],
+    ..Form::new(
+        "a binding",
+        &[
+            "description",
+            "parameters",
+            "returns",
+            "effect",
+            "timeout",
+            "retry",
+            "process",
+            "http",
+            "mcp",
+            "model",
+            "function",
+            "env",
+            "cwd",
+            "grace",
+            "output_limit",
+        ],
+    )
+};
+
+const GO_TOOL: Form = Form {
+    aliases: &[("output_schema", "returns"), ("input_schema", "parameters"), ("environment", "env")],
+    ..Form::new(
+        "a tool of `tools.yaml`",
+        &[
+            "name",
+            "command",
+            "args",
+            "description",
+            "parameters",
+            "returns",
+            "effect",
+            "timeout",
+            "retry",
+            "process",
+            "http",
+            "mcp",
+            "model",
+            "function",
+            "env",
+            "cwd",
+            "grace",
+            "output_limit",
+        ],
+    )
+};
+
+const GO_FILE: Form = Form::new("`tools.yaml`", &["tools"]);
+
+/// Whether some tool of a file says how it is carried out: then the file holds bindings, not a library.
+pub(in crate::syntax) fn has_bindings(entries: &[Entry<'_>]) -> bool {
+    let says_how = |tool: &Node<'_>| matches!(&tool.data, Data::Map(keys) if keys.iter().any(|entry| entry.key == "command" || HOST.contains(&&*entry.key)));
+    entries.iter().any(|entry| match &entry.value.data {
+        Data::List(tools) => tools.iter().any(says_how),
+        Data::Map(tools) => tools.iter().any(|tool| says_how(&tool.value)),
+        _ => false,
+    })
+}
+
+impl<'t> Decoder<'t, '_> {
+    /// Decodes `bindings:`.
+    pub(super) fn bindings(&mut self, value: &Node<'t>) -> Vec<BindingSyntax> {
+        let entries = self.mapping("bindings", "a mapping from tools to bindings", value).unwrap_or_default();
+        entries.iter().filter_map(|entry| self.binding(entry)).collect()
+    }
+
+    fn binding(&mut self, entry: &Entry<'t>) -> Option<BindingSyntax> {
+        let keys = match &entry.value.data {
+            Data::Map(keys) => keys.as_slice(),
+            _ if entry.value.is_null() => &[],
+            _ => {
+                self.wrong_type_with(
+                    &entry.key,
+                    "a binding, which is a mapping",
+                    &entry.value,
+                    "write `{ process: [command] }`, `{ function: {} }` …",
+                );
+                return None;
+            }
+        };
+        let mut binding = new_binding(entry.value.span);
+        binding.tool.name = Some(Spanned::new(entry.key.as_ref().into(), entry.span));
+        self.each(keys, &BINDING, |decoder, key, entry| decoder.binding_key(&mut binding, key, entry));
+        Some(binding)
+    }
+
+    fn binding_key(&mut self, binding: &mut BindingSyntax, key: &'static str, entry: &Entry<'t>) {
+        if CONTRACT.contains(&key) {
+            self.contract(&mut binding.tool, key, entry);
+        } else {
+            let value = self.value(&entry.value);
+            binding.config.insert(Key::from(key), value);
+            Self::places(key.to_owned(), &entry.value, &mut binding.spans);
+        }
+    }
+
+    /// Decodes `tools.yaml` (language §1): `tools` as a list, or as a mapping by name.
+    pub(in crate::syntax) fn tools_file(&mut self, entries: &[Entry<'t>]) -> ProjectSyntax {
+        let mut project = ProjectSyntax::default();
+        self.each(entries, &GO_FILE, |decoder, _, entry| match &entry.value.data {
+            Data::List(tools) => project.bindings = tools.iter().filter_map(|tool| decoder.go_tool(None, tool)).collect(),
+            Data::Map(tools) => {
+                let named = |tool: &Entry<'t>| decoder.go_tool(Some((&tool.key, tool.span)), &tool.value);
+                project.bindings = tools.iter().filter_map(named).collect();
+            }
+            _ => decoder.wrong_type("tools", "a list of tools", &entry.value),
+        });
+        project
+    }
+
+    fn go_tool(&mut self, name: Option<(&str, Span)>, value: &Node<'t>) -> Option<BindingSyntax> {
+        let entries = self.mapping("tools", "tools, which are mappings", value)?;
+        let mut binding = new_binding(value.span);
+        binding.tool.name = name.map(|(name, span)| Spanned::new(name.into(), span));
+        let (mut command, mut arguments) = (None, None);
+        let seen = self.each(entries, &GO_TOOL, |decoder, key, entry| match key {
+            "name" => binding.tool.name = decoder.name(key, &entry.value),
+            "command" => command = Some(entry),
+            "args" => arguments = Some(entry),
+            _ => decoder.binding_key(&mut binding, key, entry),
+        });
+        let words = command.into_iter().chain(arguments).flat_map(|entry| match &entry.value.data {
+            Data::List(items) => items.iter().map(|item| (&*entry.key, item)).collect(),
+            _ => vec![(&*entry.key, &entry.value)],
+        });
+        let mut process = Vec::new();
+        for (key, word) in words.collect::<Vec<_>>() {
+            if let Some(text) = self.text(key, word) {
+                binding.spans.insert(format!("process.{}", process.len()), text.span);
+                process.push(Value::Text(text.value));
+            }
+        }
+        if let Some(command) = command {
+            binding.spans.insert("process".into(), command.value.span);
+            binding.config.insert("process".into(), process.into());
+        }
+        if binding.tool.name.is_none() {
+            if seen.lacks(&["name"]) {
+                self.find_with(Code::NamelessTool, self.head(value), "the tool has no name", "add `name:`");
+            }
+            return None;
+        }
+        Some(binding)
+    }
+}
+
+fn new_binding(span: Span) -> BindingSyntax {
+    let tool: ToolSyntax = empty(span);
+    BindingSyntax { tool, config: Mapping::new(), spans: BTreeMap::new() }
+}

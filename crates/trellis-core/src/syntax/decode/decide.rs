@@ -1,0 +1,150 @@
+//! Where a node leads: targets, transitions, recovery, ends.
+
+use super::{Decoder, Form};
+use crate::{
+    diagnostic::Code,
+    id::SignalName,
+    span::{Span, Spanned},
+    syntax::{
+        node::{DefaultsSyntax, EndSyntax, NodeSyntax, TargetSyntax, TransitionSyntax},
+        tree::{Data, Entry, Node},
+    },
+};
+
+const TRANSITION: Form = Form {
+    elsewhere: &[
+        ("next", Some("to"), "write `to`"),
+        ("to_node_id", Some("to"), "write `to`"),
+        ("target", Some("to"), "write `to`"),
+        ("when", Some("condition"), "write `condition`"),
+        ("if", Some("condition"), "write `condition`"),
+        ("from", None, "a transition leaves the node that holds it: remove `from`"),
+        ("from_node_id", None, "a transition leaves the node that holds it: remove `from_node_id`"),
+    ],
+    ..Form::new("a transition", &["condition", "to", "jump_to", "text"])
+};
+
+impl<'t> Decoder<'t, '_> {
+    /// Decodes one of the keys that say where a node leads or how it ends.
+    pub(super) fn decide(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+        let value = &entry.value;
+        match key {
+            "to" | "jump_to" if node.to.is_none() => node.to = self.target(key, entry),
+            "to" | "jump_to" => {}
+            "transitions" => node.transitions = self.transitions(value),
+            "on_error" => node.on_error = self.target(key, entry),
+            "on_denied" => node.on_denied = self.target(key, entry),
+            "on_timeout" => self.short_signal(node, SignalName::TIMEOUT, key, entry),
+            "on_interrupt" => self.short_signal(node, SignalName::INTERRUPT, key, entry),
+            "on_signal" => {
+                for signal in self.mapping(key, "a mapping from signals to targets", value).unwrap_or_default() {
+                    if let Some(target) = self.target_under(key, signal.span, &signal.key, &signal.value) {
+                        self.put_signal(node, &signal.key, signal.span, target);
+                    }
+                }
+            }
+            "max_visits" => node.max_visits = self.count(key, value),
+            "on_max_visits" => node.on_max_visits = self.target(key, entry),
+            "output" => node.output = Some(self.shape(false, value)),
+            _ => node.end = self.one_of(key, &[("finished", EndSyntax::Finished), ("failed", EndSyntax::Failed)], value),
+        }
+    }
+
+    /// The target under `to`, `on_error` …
+    pub(super) fn target(&mut self, key: &'static str, entry: &Entry<'t>) -> Option<TargetSyntax> {
+        self.target_under(key, entry.span, &entry.key, &entry.value)
+    }
+
+    fn target_under(&mut self, key: &'static str, span: Span, written: &str, value: &Node<'t>) -> Option<TargetSyntax> {
+        if value.is_null() {
+            self.find(Code::MissingValue, span, format!("`{written}` names no target"));
+            return None;
+        }
+        let name = self.name(written, value)?;
+        Some(TargetSyntax { key: Spanned::new(key, span), name, jump: key == "jump_to" })
+    }
+
+    /// Puts `to` or `jump_to` where there can be only one.
+    pub(super) fn put_target(&mut self, slot: &mut Option<TargetSyntax>, key: &'static str, entry: &Entry<'t>) {
+        let target = self.target(key, entry);
+        let Some(first) = slot else {
+            *slot = target;
+            return;
+        };
+        let found = self.finding(Code::DuplicateKey, entry.span, "`to` and `jump_to` exclude each other");
+        let path = self.report.path.clone();
+        self.report.push(found.label(&path, first.key.span, "first here").help("keep one: `jump_to` looks at the root first"));
+    }
+
+    /// `on_timeout`, `on_interrupt`.
+    fn short_signal(&mut self, node: &mut NodeSyntax, signal: &str, key: &'static str, entry: &Entry<'t>) {
+        if let Some(target) = self.target(key, entry) {
+            self.put_signal(node, signal, entry.span, target);
+        }
+    }
+
+    fn put_signal(&mut self, node: &mut NodeSyntax, signal: &str, span: Span, target: TargetSyntax) {
+        let Some((first, _)) = node.on_signal.iter().find(|(known, _)| known.value.as_str() == signal) else {
+            node.on_signal.push((Spanned::new(signal.into(), span), target));
+            return;
+        };
+        let found = self.finding(Code::DuplicateKey, span, format!("the signal `{signal}` is handled a second time"));
+        let (path, first) = (self.report.path.clone(), first.span);
+        self.report.push(
+            found.label(&path, first, "first here").help("keep one: `on_timeout` and `on_interrupt` are short for entries of `on_signal`"),
+        );
+    }
+
+    fn transitions(&mut self, value: &Node<'t>) -> Vec<TransitionSyntax> {
+        let items = self.list("transitions", "a list of transitions", value).unwrap_or_default();
+        items.iter().filter_map(|item| self.transition(item)).collect()
+    }
+
+    fn transition(&mut self, item: &Node<'t>) -> Option<TransitionSyntax> {
+        let Data::Map(entries) = &item.data else {
+            if let Data::Scalar(text, _) = &item.data {
+                let found = self.finding(Code::WrongType, self.head(item), format!("a transition is a mapping, not {}", item.kind()));
+                let plain = !text.is_empty() && !text.contains(['\n', ':', '{', ',']);
+                self.report.push(if plain {
+                    found.help(format!("write `to: {text}`")).fix("write `to:` before it", item.span, format!("to: {text}"))
+                } else {
+                    found
+                });
+            } else {
+                self.wrong_type("transitions", "mappings with `to`", item);
+            }
+            return None;
+        };
+        let mut transition = TransitionSyntax { span: item.span, condition: None, target: None, text: None };
+        let seen = self.each(entries, &TRANSITION, |decoder, key, entry| match key {
+            "condition" => transition.condition = decoder.condition(key, &entry.value),
+            "text" => transition.text = decoder.text(key, &entry.value),
+            _ => decoder.put_target(&mut transition.target, key, entry),
+        });
+        if seen.lacks(&["to", "jump_to"]) {
+            self.find_with(Code::MissingValue, self.head(item), "the transition names no target", "add `to:`");
+        }
+        // One whose condition is broken must not be taken for an unconditional one.
+        let broken = seen.has("condition") && transition.condition.is_none();
+        (!broken).then_some(transition)
+    }
+
+    /// The graph-wide keys that the entry node and `trellis.yaml` share.
+    pub(super) fn default(&mut self, defaults: &mut DefaultsSyntax, key: &'static str, entry: &Entry<'t>) {
+        match key {
+            "before_each" => defaults.before_each = self.call(key, entry.span, &entry.value),
+            "on_rolled_back" => defaults.on_rolled_back = self.target(key, entry),
+            _ => match &entry.value.data {
+                Data::Map(signals) => {
+                    for signal in signals {
+                        if let Some(target) = self.target_under(key, signal.span, &signal.key, &signal.value) {
+                            defaults.on_signal_default.push((Some(Spanned::new((&*signal.key).into(), signal.span)), target));
+                        }
+                    }
+                }
+                Data::Scalar(..) => defaults.on_signal_default.extend(self.target(key, entry).map(|target| (None, target))),
+                _ => self.wrong_type(key, "a target, or a mapping from signals to targets", &entry.value),
+            },
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The keys that one kind of mapping knows, and reading a mapping by them: other spellings, unknown keys, keys without a value.
+
+use super::Decoder;
+use crate::{
+    diagnostic::{Code, nearest},
+    span::Span,
+    syntax::tree::{Data, Entry},
+};
+
+/// What a mapping may hold.
+pub(in crate::syntax) struct Form {
+    /// What it is, for messages: "a call".
+    pub(super) name: &'static str,
+    /// Its keys.
+    pub(super) keys: &'static [&'static str],
+    /// Keys that may stand without a value.
+    pub(super) bare: &'static [&'static str],
+    /// Other spellings that are accepted, and the key each means.
+    pub(super) aliases: &'static [(&'static str, &'static str)],
+    /// Keys that authors know from elsewhere: the key that took their place, if there is one, and what to do.
+    pub(super) elsewhere: &'static [(&'static str, Option<&'static str>, &'static str)],
+}
+
+impl Form {
+    /// A form of these keys.
+    pub(super) const fn new(name: &'static str, keys: &'static [&'static str]) -> Self {
+        Self { name, keys, bare: &[], aliases: &[], elsewhere: &[] }
+    }
+
+    /// The key that `written` means.
+    fn canonical(&self, written: &str) -> Option<&'static str> {
+        let known = self.keys.iter().find(|key| **key == written).copied();
+        known.or_else(|| self.aliases.iter().find(|(alias, _)| *alias == written).map(|(_, key)| *key))
+    }
+
+    fn spellings(&self) -> impl Iterator<Item = &'static str> {
+        self.keys.iter().copied().chain(self.aliases.iter().map(|(alias, _)| *alias))
+    }
+}
+
+/// The keys of one mapping that were there, by their canonical name, in file order.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) keys: Vec<(&'static str, Span)>,
+    /// Whether there was a key that could mean anything: then nothing can be said to be missing.
+    unknown: bool,
+}
+
+impl Seen {
+    /// Where `key` stands, with a value or without.
+    pub(super) fn get(&self, key: &str) -> Option<Span> {
+        self.keys.iter().find(|(seen, _)| *seen == key).map(|(_, span)| *span)
+    }
+
+    /// Whether `key` is there.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Whether none of `keys` is there, nor a key that might mean one of them.
+    pub(super) fn lacks(&self, keys: &[&str]) -> bool {
+        !self.unknown && !keys.iter().any(|key| self.has(key))
+    }
+}
+
+impl<'t> Decoder<'t, '_> {
+    /// Hands each entry of a mapping to `take` under its canonical key; unknown keys, keys said twice in two spellings and keys without a
+    /// value are reported and left out. An unknown key that can only mean one other is taken for it, silently.
+    pub(super) fn each<'n>(
+        &mut self,
+        entries: &'n [Entry<'t>],
+        form: &Form,
+        mut take: impl FnMut(&mut Self, &'static str, &'n Entry<'t>),
+    ) -> Seen {
+        let mut seen = Seen { keys: Vec::with_capacity(entries.len()), unknown: false };
+        for entry in entries {
+            let Some(key) = form.canonical(&entry.key) else {
+                if entry.key.starts_with("x-") {
+                    continue;
+                }
+                match self.unknown_key(entry, form) {
+                    Some(meant) if !seen.has(meant) && !entries.iter().any(|other| form.canonical(&other.key) == Some(meant)) => {
+                        seen.keys.push((meant, entry.span));
+                        self.silently(|decoder| take(decoder, meant, entry));
+                    }
+                    meant => seen.unknown |= meant.is_none(),
+                }
+                continue;
+            };
+            if let Some(first) = seen.get(key) {
+                self.said_twice(entry, key, first);
+                continue;
+            }
+            seen.keys.push((key, entry.span));
+            if entry.value.is_null() && !form.bare.contains(&key) {
+                self.find_with(Code::MissingValue, entry.span, format!("`{}` has no value", entry.key), "give it one, or remove the key");
+            } else if !matches!(entry.value.data, Data::Reported) {
+                take(self, key, entry);
+            }
+        }
+        seen
+    }
+
+    fn said_twice(&mut self, entry: &Entry<'t>, key: &str, first: Span) {
+        let found = self.finding(Code::DuplicateKey, entry.span, format!("`{}` says `{key}` a second time", entry.key));
+        let path = self.report.path.clone();
+        self.report.push(found.label(&path, first, "first here").help("keep one of them"));
+    }
+
+    /// Reports an unknown key and returns the one it must mean, if there is one.
+    fn unknown_key(&mut self, entry: &Entry<'t>, form: &Form) -> Option<&'static str> {
+        let written = &*entry.key;
+        let message = format!("`{written}` is no key of {}", form.name);
+        let found = self.finding(Code::UnknownKey, entry.span, message);
+        if let Some((_, successor, help)) = form.elsewhere.iter().find(|(key, ..)| *key == written) {
+            let found = found.help(*help);
+            self.report.push(match successor {
+                Some(key) => found.fix(format!("rename to `{key}`"), entry.span, *key),
+                None => found,
+            });
+            return *successor;
+        }
+        if written == "<<" {
+            self.report.push(found.help("merge keys are not part of YAML 1.2: write the keys out"));
+            return None;
+        }
+        let patient = written.len() <= 64 && self.report.diagnostics.len() < super::PATIENCE;
+        let near = patient.then(|| nearest(written, form.spellings())).flatten();
+        let Some(near) = near else {
+            let known = form.keys.join("`, `");
+            self.report.push(if form.keys.len() <= 12 { found.help(format!("there are `{known}`")) } else { found });
+            return None;
+        };
+        self.report.push(found.help(format!("did you mean `{near}`?")).fix(format!("rename to `{near}`"), entry.span, near));
+        form.canonical(near)
+    }
+}

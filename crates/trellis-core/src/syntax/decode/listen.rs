@@ -1,0 +1,129 @@
+//! What a node listens for: `input_type`, `options`, `wait` and their like.
+
+use super::{Decoder, Form};
+use crate::{
+    diagnostic::Code,
+    span::Spanned,
+    syntax::{
+        duration,
+        node::{InputType, NodeSyntax, OnInvalidSyntax, OptionSyntax, Wait},
+        scalar::Plain,
+        tree::{Data, Entry, Node},
+    },
+    value::Value,
+};
+
+const TYPES: [(&str, InputType); 7] = [
+    ("text", InputType::Text),
+    ("confirm", InputType::Confirm),
+    ("choice", InputType::Choice),
+    ("int", InputType::Int),
+    ("float", InputType::Float),
+    ("json", InputType::Json),
+    ("secret", InputType::Secret),
+];
+
+const OPTION: Form = Form {
+    elsewhere: &[
+        ("next", Some("to"), "write `to`"),
+        ("to_node_id", Some("to"), "write `to`"),
+        ("target", Some("to"), "write `to`"),
+        ("label", Some("text"), "write `text`"),
+        ("condition", None, "an option is taken when it is chosen; conditions belong in `transitions`"),
+        ("from", None, "a way is written at the node it leaves: remove `from`"),
+        ("from_node_id", None, "a way is written at the node it leaves: remove `from_node_id`"),
+    ],
+    ..Form::new("an option", &["value", "text", "to", "jump_to"])
+};
+
+const ON_INVALID: Form = Form::new("`on_invalid`", &["text", "max", "to", "jump_to"]);
+
+impl<'t> Decoder<'t, '_> {
+    /// Decodes one of the keys that make a node listen, or shape what it hears.
+    pub(super) fn listen(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+        let value = &entry.value;
+        match key {
+            "input_type" => node.input_type = self.one_of(key, &TYPES, value),
+            "options" => node.options = self.options(entry),
+            "input_default" => node.input_default = Some(self.spanned_value(value)),
+            "input_schema" => node.input_schema = self.schema(key, value),
+            "on_invalid" => node.on_invalid = self.on_invalid(value),
+            "wait" => node.wait = self.wait(value),
+            _ => node.timeout = self.duration(key, false, value),
+        }
+    }
+
+    fn wait(&mut self, value: &Node<'t>) -> Option<Spanned<Wait>> {
+        match value.plain() {
+            Plain::Bool(true) => Some(Spanned::new(Wait::Input, value.span)),
+            Plain::Bool(false) => None,
+            _ if Self::spelled(value).is_none() => {
+                self.wrong_type_with("wait", "`true` or a duration", value, duration::FORM);
+                None
+            }
+            _ => self.duration("wait", true, value).map(|length| length.map(Wait::Sleep)),
+        }
+    }
+
+    fn on_invalid(&mut self, value: &Node<'t>) -> Option<Spanned<OnInvalidSyntax>> {
+        let mut on_invalid = OnInvalidSyntax { text: None, max: None, to: None };
+        let Data::Map(entries) = &value.data else {
+            self.wrong_type_with("on_invalid", "a mapping", value, "write `on_invalid: { text: …, max: 3, to: … }`");
+            return None;
+        };
+        self.each(entries, &ON_INVALID, |decoder, key, entry| match key {
+            "text" => on_invalid.text = decoder.template(key, &entry.value),
+            "max" => on_invalid.max = decoder.count(key, &entry.value),
+            _ => decoder.put_target(&mut on_invalid.to, key, entry),
+        });
+        Some(Spanned::new(on_invalid, value.span))
+    }
+
+    fn options(&mut self, entry: &Entry<'t>) -> Option<Spanned<Vec<OptionSyntax>>> {
+        let key = &*entry.key;
+        let items = self.list(key, "a list of texts or options", &entry.value)?;
+        if items.is_empty() {
+            self.find_with(Code::MissingValue, entry.span, format!("`{key}` is empty"), "list what can be chosen, or remove the key");
+            return None;
+        }
+        let options: Vec<_> = items.iter().filter_map(|item| self.option(key, item)).collect();
+        if key == "input_options"
+            && let Some(target) = options.iter().find_map(|option| option.target.as_ref())
+        {
+            let found = self.finding(Code::WrongType, target.key.span, "`input_options` takes options without targets");
+            self.report.push(found.help("write `options`").fix("rename to `options`", entry.span, "options"));
+        }
+        Some(Spanned::new(options, entry.value.span))
+    }
+
+    fn option(&mut self, key: &str, item: &Node<'t>) -> Option<OptionSyntax> {
+        let Data::Map(entries) = &item.data else {
+            let text = self.name(key, item)?;
+            let value = text.clone().map(Value::Text);
+            return Some(OptionSyntax { span: item.span, value, text, target: None });
+        };
+        let (mut value, mut text, mut target) = (None, None, None);
+        let seen = self.each(entries, &OPTION, |decoder, key, entry| match key {
+            "value" => value = decoder.identity(&entry.value),
+            "text" => text = decoder.name(key, &entry.value),
+            _ => decoder.put_target(&mut target, key, entry),
+        });
+        if seen.lacks(&["text"]) {
+            self.find_with(Code::MissingValue, self.head(item), "the option has no `text`", "`text` is what is shown");
+        }
+        let text = text.or_else(|| value.clone().map(|value: Spanned<Value>| value.map(|value| value.to_string().into())))?;
+        let value = value.unwrap_or_else(|| text.clone().map(Value::Text));
+        Some(OptionSyntax { span: item.span, value, text, target })
+    }
+
+    /// The value that an option stands for.
+    fn identity(&mut self, value: &Node<'t>) -> Option<Spanned<Value>> {
+        match value.data {
+            Data::Scalar(..) => Some(self.spanned_value(value)),
+            _ => {
+                self.wrong_type("value", "a text, number or boolean", value);
+                None
+            }
+        }
+    }
+}

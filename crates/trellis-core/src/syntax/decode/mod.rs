@@ -1,0 +1,132 @@
+//! From a tree to what a file says: every key of every form is decoded by hand, so that all mistakes of a file are found at once.
+//!
+//! One file per verb: [`say`], [`listen`], [`act`], [`remember`], [`decide`]; [`node`] knows which key belongs to which.
+//!
+//! **Invariant:** one mistake is one diagnostic: what was reported is left out, and nothing that misses it is reported too.
+
+mod act;
+mod bindings;
+mod decide;
+mod form;
+mod listen;
+mod node;
+mod project;
+mod remember;
+mod say;
+mod scalars;
+mod tools;
+mod values;
+
+use std::borrow::Cow;
+
+pub(super) use self::{bindings::has_bindings, form::Form, tools::is_library};
+use super::tree::{Data, Entry, Node};
+use crate::{
+    diagnostic::{Code, Diagnostic, Report, did_you_mean},
+    span::Span,
+    template::Dialect,
+};
+
+/// Findings in one file after which no nearest names are looked for any more: junk has thousands of unknown keys.
+const PATIENCE: usize = 200;
+
+/// Decodes the parts of one file.
+pub(super) struct Decoder<'t, 'r> {
+    /// The file.
+    pub(super) text: &'t str,
+    /// The dialect of its templates.
+    pub(super) dialect: Dialect,
+    /// What was found.
+    pub(super) report: &'r mut Report,
+}
+
+impl<'t> Decoder<'t, '_> {
+    /// Adds a finding.
+    fn find(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.report.add(code, span, message);
+    }
+
+    /// Adds a finding with its remedy.
+    fn find_with(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.report.add(code, span, message).help = Some(help.into());
+    }
+
+    /// A finding that is still to be pushed.
+    fn finding(&self, code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(code, &self.report.path, span, message)
+    }
+
+    /// `wrong-type`: `key` takes `what`.
+    fn wrong_type(&mut self, key: &str, what: &str, node: &Node<'t>) {
+        if !matches!(node.data, Data::Reported) {
+            let message = format!("`{key}` takes {what}, not {}", node.kind());
+            self.find(Code::WrongType, self.head(node), message);
+        }
+    }
+
+    /// `wrong-type` with its remedy.
+    fn wrong_type_with(&mut self, key: &str, what: &str, node: &Node<'t>, help: impl Into<String>) {
+        if !matches!(node.data, Data::Reported) {
+            let message = format!("`{key}` takes {what}, not {}", node.kind());
+            self.find_with(Code::WrongType, self.head(node), message, help);
+        }
+    }
+
+    /// The first line of a value: what a finding about its kind shows.
+    fn head(&self, node: &Node<'t>) -> Span {
+        let written = &self.text[node.span.range()];
+        let line = written.find('\n').map_or(written.len(), |end| end);
+        Span::new(node.span.start as usize, node.span.start as usize + written[..line].trim_end().len())
+    }
+
+    /// The entries of a mapping, or a `wrong-type`.
+    fn mapping<'n>(&mut self, key: &str, what: &str, node: &'n Node<'t>) -> Option<&'n [Entry<'t>]> {
+        match &node.data {
+            Data::Map(entries) => Some(entries),
+            _ => {
+                self.wrong_type(key, what, node);
+                None
+            }
+        }
+    }
+
+    /// The items of a list, or a `wrong-type`; a single value is offered to be put into brackets.
+    fn list<'n>(&mut self, key: &str, what: &str, node: &'n Node<'t>) -> Option<&'n [Node<'t>]> {
+        match &node.data {
+            Data::List(items) => return Some(items),
+            Data::Reported => {}
+            Data::Scalar(text, style) => {
+                let found = self.finding(Code::WrongType, self.head(node), format!("`{key}` takes {what}, not {}", node.kind()));
+                let bracketed = *style == super::scalar::Style::Plain && !text.contains(['\n', ',', '[', ']', '{', '}']);
+                let found = match bracketed {
+                    true => found.help("write it as a list").fix("make it a list", node.span, format!("[{text}]")),
+                    false => found.help("write it as a list"),
+                };
+                self.report.push(found);
+            }
+            Data::Map(_) => self.wrong_type_with(key, what, node, "begin each item with `- `"),
+        }
+        None
+    }
+
+    /// "did you mean …?", unless the name is too long or too much was found already.
+    fn did_you_mean<'c>(&self, name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
+        (name.len() <= 64 && self.report.diagnostics.len() < PATIENCE).then(|| did_you_mean(name, candidates)).flatten()
+    }
+
+    /// Runs `decode` without its findings: for what stands under a key that was only guessed.
+    fn silently<R>(&mut self, decode: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.report.diagnostics.len();
+        let result = decode(self);
+        self.report.diagnostics.truncate(before);
+        result
+    }
+
+    /// A scalar as its author spelled it, if it is one.
+    fn spelled<'n>(node: &'n Node<'t>) -> Option<&'n Cow<'t, str>> {
+        match &node.data {
+            Data::Scalar(text, _) => Some(text),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! One node: which key belongs to which verb (language §2).
+
+use super::{Decoder, Form, form::Seen};
+use crate::{
+    diagnostic::Code,
+    id::NodeId,
+    span::{Span, Spanned},
+    syntax::{
+        node::{ApproveSyntax, NodeKind, NodeSyntax},
+        tree::{Data, Entry, Node},
+    },
+    template::Shape,
+};
+
+const IN_CALL: &str = "it belongs inside `do`";
+
+/// The keys of a node.
+pub(in crate::syntax) const NODE: Form = Form {
+    aliases: &[("text", "content"), ("message", "content"), ("tool_call", "do"), ("input_options", "options")],
+    elsewhere: &[
+        ("next", Some("to"), "write `to`"),
+        ("to_node_id", Some("to"), "write `to`"),
+        ("from", None, "a way is written at the node it leaves: remove `from`"),
+        ("from_node_id", None, "a way is written at the node it leaves: remove `from_node_id`"),
+        ("condition", None, "it belongs inside an entry of `transitions`"),
+        ("name", None, IN_CALL),
+        ("args", None, IN_CALL),
+        ("body", None, "the body is what follows the frontmatter; in YAML and JSON it is `content`"),
+        ("approve", None, IN_CALL),
+        ("effect", None, IN_CALL),
+        ("returns", None, IN_CALL),
+        ("output_schema", None, "it belongs inside `do`, as `returns`"),
+        ("confirm_msg", None, "write `approve: { ask: … }` inside `do`"),
+        ("description", None, "write it as a comment, or as `x-description`"),
+    ],
+    ..Form::new(
+        "a node",
+        &[
+            "id",
+            "was",
+            "type",
+            "content",
+            "messages",
+            "input_type",
+            "options",
+            "input_default",
+            "input_schema",
+            "on_invalid",
+            "wait",
+            "timeout",
+            "metadata",
+            "do",
+            "undo",
+            "retry",
+            "tools",
+            "save_to",
+            "set",
+            "append",
+            "required_context",
+            "default_context",
+            "context_schema",
+            "assert",
+            "to",
+            "jump_to",
+            "transitions",
+            "on_error",
+            "on_denied",
+            "on_timeout",
+            "on_interrupt",
+            "on_signal",
+            "max_visits",
+            "on_max_visits",
+            "output",
+            "end",
+            "on_signal_default",
+            "before_each",
+            "on_rolled_back",
+        ],
+    )
+};
+
+const KINDS: [(&str, NodeKind); 6] = [
+    ("question", NodeKind::Question),
+    ("prompt", NodeKind::Prompt),
+    ("tool", NodeKind::Tool),
+    ("text", NodeKind::Text),
+    ("format", NodeKind::Format),
+    ("start", NodeKind::Start),
+];
+
+impl<'t> Decoder<'t, '_> {
+    /// Decodes a node from its mapping.
+    pub(in crate::syntax) fn node(&mut self, entries: &[Entry<'t>], span: Span) -> NodeSyntax {
+        let mut node = NodeSyntax { span, has_matter: true, ..NodeSyntax::default() };
+        let mut metadata = None;
+        let seen = self.each(entries, &NODE, |decoder, key, entry| match key {
+            "id" => node.id = decoder.id(key, &entry.value),
+            "was" => node.was = decoder.ids(key, &entry.value),
+            "type" => node.kind = decoder.one_of(key, &KINDS, &entry.value),
+            "metadata" => metadata = Some(entry),
+            "content" | "messages" => decoder.say(&mut node, key, entry),
+            "input_type" | "options" | "input_default" | "input_schema" | "on_invalid" | "wait" | "timeout" => {
+                decoder.listen(&mut node, key, entry)
+            }
+            "do" | "undo" | "retry" | "tools" => decoder.act(&mut node, key, entry),
+            "save_to" | "set" | "append" | "required_context" | "default_context" | "context_schema" | "assert" => {
+                decoder.remember(&mut node, key, entry)
+            }
+            "on_signal_default" | "before_each" | "on_rolled_back" => decoder.default(&mut node.defaults, key, entry),
+            _ => decoder.decide(&mut node, key, entry),
+        });
+        // Only now it is known whether there is a call that `confirm_msg` speaks of.
+        if let Some(entry) = metadata {
+            self.metadata(&mut node, entry);
+        }
+        self.exclude(&seen);
+        node.keys = seen.keys;
+        node
+    }
+
+    fn id(&mut self, key: &str, value: &Node<'t>) -> Option<Spanned<NodeId>> {
+        self.name(key, value).map(|name| name.map(|name| NodeId::new(&*name)))
+    }
+
+    fn ids(&mut self, key: &str, value: &Node<'t>) -> Vec<Spanned<NodeId>> {
+        let items = self.list(key, "a list of ids", value).unwrap_or_default();
+        items.iter().filter_map(|item| self.id(key, item)).collect()
+    }
+
+    /// `metadata`, and what Go Trellis's `confirm_msg` in it means: the question of an approval (language 2.2).
+    fn metadata(&mut self, node: &mut NodeSyntax, entry: &Entry<'t>) {
+        let Some(entries) = self.mapping("metadata", "a mapping", &entry.value) else { return };
+        let confirm = entries.iter().find(|entry| entry.key == "confirm_msg");
+        if let (Some(confirm), Some(call)) = (confirm, &mut node.call)
+            && call.approve.is_none()
+        {
+            let ask = self.template("confirm_msg", &confirm.value);
+            call.approve = Some(Spanned::new(ApproveSyntax { ask, expires: None }, confirm.value.span));
+            if entries.len() == 1 {
+                return;
+            }
+            let rest: Vec<_> = entries.iter().filter(|entry| entry.key != "confirm_msg").cloned().collect();
+            let rest = Node { data: Data::Map(rest), span: entry.value.span };
+            node.metadata = Some(self.shape(false, &rest));
+            return;
+        }
+        let shape: Spanned<Shape> = self.shape(false, &entry.value);
+        node.metadata = Some(shape);
+    }
+
+    /// Reports keys that say the same thing in two ways.
+    fn exclude(&mut self, seen: &Seen) {
+        if let (Some(to), Some(jump)) = (seen.get("to"), seen.get("jump_to")) {
+            let (first, second) = (to.min(jump), to.max(jump));
+            let found = self.finding(Code::DuplicateKey, second, "`to` and `jump_to` exclude each other");
+            let path = self.report.path.clone();
+            self.report.push(found.label(&path, first, "first here").help("keep one: `jump_to` looks at the root first"));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! `trellis.yaml`, and its keys beside `nodes:` (language §1).
+
+use super::{Decoder, Form};
+use crate::{
+    diagnostic::{Code, Severity},
+    span::Spanned,
+    syntax::{
+        node::NodeSyntax,
+        project::{LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
+        tree::{Data, Entry, Node},
+    },
+    template::Dialect,
+};
+
+const PROJECT: Form = Form {
+    elsewhere: &[
+        ("tools", None, "bound tools stand under `bindings`, by their name"),
+        ("output_schema", None, "it belongs to a call or a tool, as `returns`"),
+        ("version", None, "a project has no version: remove it, or write `x-version`"),
+        ("description", None, "write it as a comment, or as `x-description`"),
+    ],
+    ..Form::new(
+        "a project",
+        &[
+            "name",
+            "templates",
+            "inputs",
+            "context",
+            "predicates",
+            "bindings",
+            "limits",
+            "redact",
+            "locale",
+            "severity",
+            "on_error",
+            "retry",
+            "on_signal_default",
+            "before_each",
+            "on_rolled_back",
+            "nodes",
+        ],
+    )
+};
+
+const PREDICATE: Form = Form { bare: &[], ..Form::new("a predicate", &["needs", "schema", "binding"]) };
+
+const LIMITS: Form = Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "effects"]);
+
+const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
+
+impl<'t> Decoder<'t, '_> {
+    /// Decodes a project; `nodes` are read where `with_nodes` says that they may stand here. The file's own `templates` holds for all of it.
+    pub(in crate::syntax) fn project(&mut self, entries: &[Entry<'t>], with_nodes: bool) -> (ProjectSyntax, Vec<NodeSyntax>) {
+        let templates = entries.iter().find(|entry| entry.key == "templates").and_then(|entry| Self::spelled(&entry.value));
+        if let Some((_, dialect)) = templates.and_then(|text| DIALECTS.iter().find(|(name, _)| name == text)) {
+            self.dialect = *dialect;
+        }
+        let (mut project, mut nodes) = (ProjectSyntax::default(), Vec::new());
+        self.each(entries, &PROJECT, |decoder, key, entry| match key {
+            "nodes" if with_nodes => nodes = decoder.nodes(&entry.value),
+            "nodes" => decoder.find_with(
+                Code::UnknownKey,
+                entry.span,
+                "`nodes` is no key of `trellis.yaml`",
+                "nodes are the files beside it; a graph in one file has another name",
+            ),
+            _ => decoder.project_key(&mut project, key, entry),
+        });
+        (project, nodes)
+    }
+
+    fn project_key(&mut self, project: &mut ProjectSyntax, key: &'static str, entry: &Entry<'t>) {
+        let value = &entry.value;
+        match key {
+            "name" => project.name = self.name(key, value),
+            "templates" => project.templates = self.one_of(key, &DIALECTS, value),
+            "inputs" => project.inputs = self.schema(key, value),
+            "context" => project.context = self.context_types(key, value),
+            "predicates" => project.predicates = self.predicates(value),
+            "bindings" => project.bindings = self.bindings(value),
+            "limits" => project.limits = self.limits(value),
+            "redact" => project.redact = self.paths(key, value),
+            "locale" => project.locale = self.str(key, value).and_then(|name| self.key(name, value.span)),
+            "severity" => project.severity = self.severities(value),
+            "on_error" => project.defaults.on_error = self.target(key, entry),
+            "retry" => project.defaults.retry = self.retry(value),
+            _ => self.default(&mut project.defaults, key, entry),
+        }
+    }
+
+    fn nodes(&mut self, value: &Node<'t>) -> Vec<NodeSyntax> {
+        let Data::Map(entries) = &value.data else {
+            self.wrong_type_with("nodes", "a mapping from ids to nodes", value, "write each node under its id");
+            return Vec::new();
+        };
+        let node = |entry: &Entry<'t>| {
+            if entry.value.is_null() {
+                self.find_with(
+                    Code::MissingValue,
+                    entry.span,
+                    format!("the node `{}` is empty", entry.key),
+                    "a node that only ends is `{}`",
+                );
+                return None;
+            }
+            let entries = self.mapping(&entry.key, "a node, which is a mapping", &entry.value)?;
+            let mut node = self.node(entries, entry.value.span);
+            let id = Spanned::new(entry.key.as_ref().into(), entry.span);
+            node.id.get_or_insert(id);
+            Some(node)
+        };
+        entries.iter().filter_map(node).collect()
+    }
+
+    fn predicates(&mut self, value: &Node<'t>) -> Vec<PredicateSyntax> {
+        match &value.data {
+            Data::List(names) => {
+                let names = names.iter().filter_map(|name| self.name("predicates", name));
+                names.map(|name| PredicateSyntax { name, answer: PredicateAnswer::Host { needs: Vec::new() } }).collect()
+            }
+            Data::Map(entries) => entries.iter().filter_map(|entry| self.predicate(entry)).collect(),
+            _ => {
+                self.wrong_type("predicates", "a list of names, or a mapping from names to declarations", value);
+                Vec::new()
+            }
+        }
+    }
+
+    fn predicate(&mut self, entry: &Entry<'t>) -> Option<PredicateSyntax> {
+        let name = Spanned::new(entry.key.as_ref().into(), entry.span);
+        let mut answer = None;
+        if !entry.value.is_null() {
+            let help = "write `{ needs: [key] }`, `{ schema: … }` or `{ binding: … }`";
+            let Data::Map(entries) = &entry.value.data else {
+                self.wrong_type_with(&entry.key, "a declaration", &entry.value, help);
+                return None;
+            };
+            let seen = self.each(entries, &PREDICATE, |decoder, key, entry| {
+                answer = match key {
+                    "needs" => Some(PredicateAnswer::Host { needs: decoder.paths(key, &entry.value) }),
+                    "schema" => decoder.schema(key, &entry.value).map(PredicateAnswer::Schema),
+                    _ => decoder.name(key, &entry.value).map(PredicateAnswer::Binding),
+                };
+            });
+            if let [(first, at), (second, span), ..] = seen.keys[..] {
+                let found =
+                    self.finding(Code::DuplicateKey, span, format!("`{first}` and `{second}` exclude each other: one of them answers"));
+                let path = self.report.path.clone();
+                self.report.push(found.label(&path, at, "first here").help("keep one of them"));
+            }
+        }
+        Some(PredicateSyntax { name, answer: answer.unwrap_or(PredicateAnswer::Host { needs: Vec::new() }) })
+    }
+
+    fn limits(&mut self, value: &Node<'t>) -> LimitsSyntax {
+        let mut limits = LimitsSyntax::default();
+        let entries = self.mapping("limits", "a mapping from limits to numbers", value).unwrap_or_default();
+        self.each(entries, &LIMITS, |decoder, key, entry| {
+            let number = decoder.integer(key, 1, u64::MAX, &entry.value).map(|number| number.value);
+            match key {
+                "input" => limits.input = number,
+                "template_output" => limits.template_output = number,
+                "template_fuel" => limits.template_fuel = number,
+                "pass_through" => limits.pass_through = number,
+                "tool_output" => limits.tool_output = number,
+                _ => limits.effects = number,
+            }
+        });
+        limits
+    }
+
+    fn severities(&mut self, value: &Node<'t>) -> Vec<(Spanned<Code>, Option<Severity>)> {
+        let words = [("error", Some(Severity::Error)), ("warning", Some(Severity::Warning)), ("info", Some(Severity::Info)), ("off", None)];
+        let entries = self.mapping("severity", "a mapping from codes to `error`, `warning`, `info` or `off`", value).unwrap_or_default();
+        let severity = |entry: &Entry<'t>| {
+            let severity = self.one_of(&entry.key, &words, &entry.value);
+            let Some(code) = Code::named(&entry.key) else {
+                let help = self.did_you_mean(&entry.key, Code::ALL.iter().map(|code| code.as_str()));
+                self.find_with(
+                    Code::UnknownKey,
+                    entry.span,
+                    format!("`{}` is no code of a diagnostic", entry.key),
+                    help.unwrap_or_else(|| "`trellis explain` lists them".into()),
+                );
+                return None;
+            };
+            Some((Spanned::new(code, entry.span), severity?.value))
+        };
+        entries.iter().filter_map(severity).collect()
+    }
+}

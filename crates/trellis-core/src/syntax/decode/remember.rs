@@ -1,0 +1,54 @@
+//! What a node remembers and needs: `save_to`, `set`, `append`, contexts, `assert`.
+
+use super::Decoder;
+use crate::syntax::{
+    node::{AssignSyntax, NodeSyntax},
+    tree::{Entry, Node},
+};
+use crate::{
+    span::Spanned,
+    value::{Key, Value},
+};
+
+impl<'t> Decoder<'t, '_> {
+    /// Decodes one of the keys that write to the context or ask something of it.
+    pub(super) fn remember(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+        let value = &entry.value;
+        match key {
+            "save_to" => node.save_to = self.str(key, value).and_then(|text| self.written_path(text, value.span)),
+            "set" => node.set = self.assignments(key, value),
+            "append" => node.append = self.assignments(key, value),
+            "default_context" => node.default_context = self.assignments(key, value),
+            "required_context" => node.required_context = self.paths(key, value),
+            "context_schema" => node.context_schema = self.context_types(key, value),
+            _ => {
+                let items = self.list(key, "a list of conditions", value).unwrap_or_default();
+                node.asserts = items.iter().filter_map(|item| self.condition(key, item)).collect();
+            }
+        }
+    }
+
+    fn assignments(&mut self, key: &str, value: &Node<'t>) -> Vec<AssignSyntax> {
+        let entries = self.mapping(key, "a mapping from keys to values", value).unwrap_or_default();
+        let assignment = |entry: &Entry<'t>| {
+            let path = self.written_path(&entry.key, entry.span);
+            let value = self.shape(false, &entry.value);
+            Some(AssignSyntax { key: path?, value })
+        };
+        entries.iter().filter_map(assignment).collect()
+    }
+
+    /// Keys and their types, as JSON Schemas.
+    pub(super) fn context_types(&mut self, key: &str, value: &Node<'t>) -> Vec<(Spanned<Key>, Spanned<Value>)> {
+        let entries = self.mapping(key, "a mapping from keys to types", value).unwrap_or_default();
+        let typed = |entry: &Entry<'t>| {
+            let schema = self.schema(&entry.key, &entry.value);
+            let key = self.key(&entry.key, entry.span)?;
+            if self.is_reserved(&key.value, key.span) {
+                return None;
+            }
+            Some((key, schema?))
+        };
+        entries.iter().filter_map(typed).collect()
+    }
+}

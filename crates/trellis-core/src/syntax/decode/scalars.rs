@@ -1,0 +1,226 @@
+//! Texts, numbers, durations, paths and words out of a few.
+
+use std::{sync::Arc, time::Duration};
+
+use super::Decoder;
+use crate::{
+    diagnostic::Code,
+    path::{KeyPath, Segment, is_name},
+    scope::RESERVED,
+    span::{Span, Spanned},
+    syntax::{
+        condition::Condition,
+        duration,
+        scalar::{Plain, Style},
+        tree::{Data, Node},
+    },
+    value::Key,
+};
+
+impl<'t> Decoder<'t, '_> {
+    /// A text; numbers are taken as they are spelled, since names and titles may look like one.
+    pub(super) fn str<'n>(&mut self, key: &str, node: &'n Node<'t>) -> Option<&'n str> {
+        match &node.data {
+            Data::Scalar(text, style) => {
+                if *style == Style::Plain && matches!(Plain::of(text), Plain::Bool(_) | Plain::Null) {
+                    let found = self.finding(Code::WrongType, node.span, format!("`{key}` takes a text, not {}", node.kind()));
+                    let found = if text.is_empty() {
+                        found
+                    } else {
+                        found.help("put it in quotes").fix("put it in quotes", node.span, format!("\"{text}\""))
+                    };
+                    self.report.push(found);
+                    return None;
+                }
+                Some(text)
+            }
+            _ => {
+                self.wrong_type(key, "a text", node);
+                None
+            }
+        }
+    }
+
+    /// A shared text.
+    pub(super) fn text(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Arc<str>>> {
+        self.str(key, node).map(|text| Spanned::new(text.into(), node.span))
+    }
+
+    /// A text that is not blank: names, targets.
+    pub(super) fn name(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Arc<str>>> {
+        let text = self.str(key, node)?;
+        if text.trim().is_empty() {
+            self.find(Code::MissingValue, node.span, format!("`{key}` is empty"));
+            return None;
+        }
+        Some(Spanned::new(text.into(), node.span))
+    }
+
+    /// A whole number of at least `least`.
+    pub(super) fn integer(&mut self, key: &str, least: u64, most: u64, node: &Node<'t>) -> Option<Spanned<u64>> {
+        let number = match node.plain() {
+            Plain::Int(number) => u64::try_from(number).ok(),
+            Plain::UInt(number) => Some(number),
+            Plain::TooLarge => None,
+            _ => {
+                self.wrong_type(key, "a whole number", node);
+                return None;
+            }
+        };
+        let fits = number.filter(|number| (least..=most).contains(number));
+        if fits.is_none() {
+            let message = format!("`{key}` takes a whole number from {least} to {most}");
+            self.find(Code::WrongType, node.span, message);
+        }
+        fits.map(|number| Spanned::new(number, node.span))
+    }
+
+    /// A whole number from 1 on that counts something.
+    pub(super) fn count(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<u32>> {
+        let number = self.integer(key, 1, u64::from(u32::MAX), node)?;
+        Some(number.map(|number| u32::try_from(number).unwrap_or(u32::MAX)))
+    }
+
+    /// A duration; `zero` says whether it may be none at all.
+    pub(super) fn duration(&mut self, key: &str, zero: bool, node: &Node<'t>) -> Option<Spanned<Duration>> {
+        let Some(text) = Self::spelled(node).filter(|text| !text.is_empty()) else {
+            self.wrong_type_with(key, "a duration", node, duration::FORM);
+            return None;
+        };
+        let Some(length) = duration::parse(text) else {
+            let help = match text.bytes().all(|byte| byte.is_ascii_digit()) {
+                true => format!("a duration has a unit: `{text}s` or `{text}ms`"),
+                false => duration::FORM.to_owned(),
+            };
+            self.find_with(Code::WrongType, self.head(node), format!("`{text}` is no duration"), help);
+            return None;
+        };
+        if length.is_zero() && !zero {
+            self.find(Code::WrongType, node.span, format!("`{key}` must be longer than nothing"));
+            return None;
+        }
+        Some(Spanned::new(length, node.span))
+    }
+
+    /// One word out of a few.
+    pub(super) fn one_of<T: Copy>(&mut self, key: &str, words: &[(&'static str, T)], node: &Node<'t>) -> Option<Spanned<T>> {
+        let Some(text) = Self::spelled(node) else {
+            self.wrong_type(key, &among(words), node);
+            return None;
+        };
+        if let Some((_, value)) = words.iter().find(|(word, _)| word == text) {
+            return Some(Spanned::new(*value, node.span));
+        }
+        let found = self.finding(Code::WrongType, self.head(node), format!("`{key}` takes {}, not `{}`", among(words), shown(text)));
+        let near = crate::diagnostic::nearest(shown(text), words.iter().map(|(word, _)| *word));
+        self.report.push(match near {
+            Some(near) => found.help(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), node.span, near),
+            None => found,
+        });
+        None
+    }
+
+    /// A path that is read.
+    pub(super) fn path(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<KeyPath>> {
+        let text = self.str(key, node)?;
+        self.path_of(text, node.span)
+    }
+
+    /// The path that `text` spells.
+    pub(super) fn path_of(&mut self, text: &str, span: Span) -> Option<Spanned<KeyPath>> {
+        match KeyPath::parse(text) {
+            Some(path) => Some(Spanned::new(path, span)),
+            None => {
+                let help = match text.strip_prefix(['.', '$']) {
+                    Some(rest) => format!("write `{}`", rest.trim_start_matches('.')),
+                    None => "names of letters, digits, `_` and `-`, joined by dots".to_owned(),
+                };
+                self.find_with(Code::WrongType, span, format!("`{}` is no path", shown(text)), help);
+                None
+            }
+        }
+    }
+
+    /// A path that is written: no reserved name (language 4.1), no list index.
+    pub(super) fn written_path(&mut self, text: &str, span: Span) -> Option<Spanned<KeyPath>> {
+        let path = self.path_of(text, span)?;
+        if self.is_reserved(path.value.root(), span) {
+            return None;
+        }
+        if path.value.segments().iter().any(|segment| matches!(segment, Segment::Index(_))) {
+            self.find_with(
+                Code::WrongType,
+                span,
+                format!("`{text}` writes to a list index"),
+                "`append` adds to a list; an item cannot be replaced",
+            );
+            return None;
+        }
+        Some(path)
+    }
+
+    /// `reserved-namespace` for names that only the engine writes.
+    pub(super) fn is_reserved(&mut self, name: &str, span: Span) -> bool {
+        let reserved = RESERVED.contains(&name);
+        if reserved {
+            self.find_with(
+                Code::ReservedNamespace,
+                span,
+                format!("`{name}` belongs to the engine and cannot be written"),
+                "choose another name",
+            );
+        }
+        reserved
+    }
+
+    /// One name of the context, without dots.
+    pub(super) fn key(&mut self, text: &str, span: Span) -> Option<Spanned<Key>> {
+        if is_name(text) {
+            return Some(Spanned::new(text.into(), span));
+        }
+        self.find_with(
+            Code::WrongType,
+            span,
+            format!("`{}` is no name", shown(text)),
+            "names have letters, digits, `_` and `-`, and begin with a letter or `_`",
+        );
+        None
+    }
+
+    /// The paths of a list.
+    pub(super) fn paths(&mut self, key: &str, node: &Node<'t>) -> Vec<Spanned<KeyPath>> {
+        let items = self.list(key, "a list of names", node).unwrap_or_default();
+        items.iter().filter_map(|item| self.path(key, item)).collect()
+    }
+
+    /// A condition.
+    pub(super) fn condition(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Condition>> {
+        if let Plain::Bool(_) = node.plain() {
+            let help = "leave `condition` out: a transition without one is always taken";
+            self.wrong_type_with(key, "a condition", node, help);
+            return None;
+        }
+        let Data::Scalar(text, style) = &node.data else {
+            self.wrong_type_with(key, "a condition, which is a text", node, "put it in quotes");
+            return None;
+        };
+        let quote = if *style == Style::Double { '\'' } else { '"' };
+        let condition = Condition::parse(text, &node.map(self.text), quote, self.report)?;
+        Some(Spanned::new(condition, node.span))
+    }
+}
+
+/// The beginning of a text, for messages.
+pub(super) fn shown(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.char_indices().nth(60).map_or(line, |(end, _)| &line[..end])
+}
+
+fn among<T>(words: &[(&'static str, T)]) -> String {
+    let names: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}

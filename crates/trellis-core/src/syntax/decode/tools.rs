@@ -1,0 +1,72 @@
+//! `tools:`: definitions in place, names of bound tools, libraries (language 1.7, 5.1).
+
+use super::{Decoder, Form, act::EFFECTS};
+use crate::{
+    span::Span,
+    syntax::{
+        node::{ToolRef, ToolSyntax},
+        tree::{Data, Entry, Node},
+    },
+};
+
+/// The keys of a tool's contract.
+pub(super) const CONTRACT: [&str; 6] = ["description", "parameters", "returns", "effect", "timeout", "retry"];
+
+const TOOL: Form = Form {
+    aliases: &[("output_schema", "returns")],
+    elsewhere: &[
+        ("input_schema", Some("parameters"), "write `parameters`"),
+        ("inputSchema", Some("parameters"), "write `parameters`"),
+        ("args", None, "a tool declares its arguments in `parameters`, a JSON Schema"),
+        ("process", None, "how a tool is carried out stands under `bindings` in `trellis.yaml`"),
+        ("command", None, "how a tool is carried out stands under `bindings` in `trellis.yaml`"),
+    ],
+    ..Form::new("a tool", &["name", "description", "parameters", "returns", "effect", "timeout", "retry"])
+};
+
+/// Whether a file holds `tools` and nothing else (language 1.2).
+pub(in crate::syntax) fn is_library(entries: &[Entry<'_>]) -> bool {
+    entries.iter().any(|entry| entry.key == "tools") && entries.iter().all(|entry| entry.key == "tools" || entry.key.starts_with("x-"))
+}
+
+impl<'t> Decoder<'t, '_> {
+    /// Decodes `tools:`.
+    pub(in crate::syntax) fn tools(&mut self, value: &Node<'t>) -> Vec<ToolRef> {
+        let items = self.list("tools", "a list of tools", value).unwrap_or_default();
+        items.iter().filter_map(|item| self.tool_ref(item)).collect()
+    }
+
+    fn tool_ref(&mut self, item: &Node<'t>) -> Option<ToolRef> {
+        if let Data::Map(entries) = &item.data {
+            let mut tool = empty(item.span);
+            self.each(entries, &TOOL, |decoder, key, entry| match key {
+                "name" => tool.name = decoder.name(key, &entry.value),
+                _ => decoder.contract(&mut tool, key, entry),
+            });
+            return Some(ToolRef::Inline(tool));
+        }
+        if matches!(item.data, Data::List(_)) {
+            self.wrong_type("tools", "definitions, names and libraries", item);
+        }
+        let name = matches!(item.data, Data::Scalar(..)).then(|| self.name("tools", item))??;
+        Some(if name.value.contains(['/', '.']) { ToolRef::Library(name) } else { ToolRef::Name(name) })
+    }
+
+    /// Decodes one key of a tool's contract.
+    pub(super) fn contract(&mut self, tool: &mut ToolSyntax, key: &'static str, entry: &Entry<'t>) {
+        let value = &entry.value;
+        match key {
+            "description" => tool.description = self.text(key, value).map(|text| text.value),
+            "parameters" => tool.parameters = self.schema(key, value),
+            "returns" => tool.returns = self.schema(&entry.key, value),
+            "effect" => tool.effect = self.one_of(key, &EFFECTS, value),
+            "timeout" => tool.timeout = self.duration(key, false, value),
+            _ => tool.retry = self.retry(value),
+        }
+    }
+}
+
+/// A tool that says nothing yet.
+pub(super) fn empty(span: Span) -> ToolSyntax {
+    ToolSyntax { span, name: None, description: None, parameters: None, returns: None, effect: None, timeout: None, retry: None }
+}

@@ -1,0 +1,158 @@
+//! Values as data, values with holes, and types (language 2.1, 3.3).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{Decoder, scalars::shown};
+use crate::{
+    diagnostic::Code,
+    span::{Span, Spanned},
+    syntax::{
+        scalar::{Plain, Style},
+        tree::{Data, Node},
+    },
+    template::{Shape, Template},
+    value::{Key, Mapping, Value},
+};
+
+/// The short names of types, and the JSON Schema type each stands for.
+const TYPES: [(&str, &str); 5] = [("string", "string"), ("int", "integer"), ("float", "number"), ("bool", "boolean"), ("any", "")];
+
+impl<'t> Decoder<'t, '_> {
+    /// Any value; numbers that would be rounded are refused, and null stands in their place.
+    pub(super) fn value(&mut self, node: &Node<'t>) -> Value {
+        match &node.data {
+            Data::Scalar(text, Style::Plain) => self.plain(text, node.span),
+            Data::Scalar(text, _) => Value::text(&**text),
+            Data::List(items) => items.iter().map(|item| self.value(item)).collect::<Vec<_>>().into(),
+            Data::Map(entries) => {
+                Value::Map(entries.iter().map(|entry| (Key::from(&*entry.key), self.value(&entry.value))).collect::<Mapping>())
+            }
+            Data::Reported => Value::Null,
+        }
+    }
+
+    fn plain(&mut self, text: &str, span: Span) -> Value {
+        match Plain::of(text) {
+            Plain::Text => Value::text(text),
+            Plain::TooLarge => {
+                self.find_with(
+                    Code::WrongType,
+                    span,
+                    format!("the number {} does not fit 64 bits", shown(text)),
+                    "put it in quotes to keep it as text",
+                );
+                Value::Null
+            }
+            Plain::NotFinite => {
+                self.find_with(
+                    Code::WrongType,
+                    span,
+                    format!("`{text}` is no number that JSON has"),
+                    "put it in quotes to keep it as text",
+                );
+                Value::Null
+            }
+            plain => plain.value().unwrap_or_default(),
+        }
+    }
+
+    /// Any value and its place.
+    pub(super) fn spanned_value(&mut self, node: &Node<'t>) -> Spanned<Value> {
+        Spanned::new(self.value(node), node.span)
+    }
+
+    /// A text with holes.
+    pub(super) fn template(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Template>> {
+        let text = self.str(key, node)?;
+        let template = match text.contains('{') {
+            true => Template::parse(text, &node.map(self.text), self.dialect, self.report),
+            false => Template::literal(text),
+        };
+        Some(Spanned::new(template, node.span))
+    }
+
+    /// A value with holes at any depth; `secrets` says whether it may name secrets (language 3.6).
+    pub(super) fn shape(&mut self, secrets: bool, node: &Node<'t>) -> Spanned<Shape> {
+        let shape = match &node.data {
+            Data::Scalar(text, _) if text.contains('{') => Shape::parse(text, &node.map(self.text), self.dialect, secrets, self.report),
+            Data::List(items) => Shape::List(items.iter().map(|item| self.shape(secrets, item)).collect()),
+            Data::Map(entries) => {
+                let entries =
+                    entries.iter().map(|entry| (Spanned::new(Key::from(&*entry.key), entry.span), self.shape(secrets, &entry.value)));
+                Shape::Map(entries.collect())
+            }
+            _ => Shape::Literal(self.value(node)),
+        };
+        Spanned::new(shape, node.span)
+    }
+
+    /// A mapping with holes.
+    pub(super) fn shape_map(&mut self, key: &str, secrets: bool, node: &Node<'t>) -> Option<Spanned<Shape>> {
+        self.mapping(key, "a mapping", node)?;
+        Some(self.shape(secrets, node))
+    }
+
+    /// A type (language 2.1) as a JSON Schema: a short name, `[T]`, or a schema as written.
+    pub(super) fn schema(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Value>> {
+        let schema = match &node.data {
+            Data::Map(_) => self.value(node),
+            Data::Scalar(..) if matches!(node.plain(), Plain::Bool(_)) => self.value(node),
+            Data::Scalar(text, _) if node.plain() == Plain::Text => self.short_type(key, text, node)?,
+            Data::List(items) => match items.as_slice() {
+                [item] => list_of(self.schema(key, item)?.value),
+                _ => {
+                    self.wrong_type_with(key, "a type", node, "a list type names the type of its items: `[string]`");
+                    return None;
+                }
+            },
+            _ => {
+                self.wrong_type_with(
+                    key,
+                    "a type or a JSON Schema",
+                    node,
+                    "types are `string`, `int`, `float`, `bool`, `any`, `[T]`, or a JSON Schema",
+                );
+                return None;
+            }
+        };
+        Some(Spanned::new(schema, node.span))
+    }
+
+    fn short_type(&mut self, key: &str, text: &str, node: &Node<'t>) -> Option<Value> {
+        let inner = text.trim_start_matches('[');
+        let lists = text.len() - inner.len();
+        let name = inner.trim_end_matches(']');
+        if inner.len() - name.len() == lists
+            && lists <= 8
+            && let Some((_, schema)) = TYPES.iter().find(|(short, _)| *short == name.trim())
+        {
+            return Some((0..lists).fold(named(schema), |items, _| list_of(items)));
+        }
+        let known = TYPES.iter().find(|(_, long)| *long == name).map(|(short, _)| format!("write `{short}`"));
+        let help = known.or_else(|| self.did_you_mean(name, TYPES.iter().map(|(short, _)| *short)));
+        let help = help.unwrap_or_else(|| "types are `string`, `int`, `float`, `bool`, `any`, `[T]`, or a JSON Schema".into());
+        self.find_with(Code::WrongType, self.head(node), format!("`{key}` takes a type, and `{}` is none", shown(text)), help);
+        None
+    }
+
+    /// Where each value below `node` stands, by its path: `process.0`, `env.TOKEN`.
+    pub(super) fn places(path: String, node: &Node<'t>, places: &mut BTreeMap<String, Span>) {
+        match &node.data {
+            Data::List(items) => items.iter().enumerate().for_each(|(at, item)| Self::places(format!("{path}.{at}"), item, places)),
+            Data::Map(entries) => entries.iter().for_each(|entry| Self::places(format!("{path}.{}", entry.key), &entry.value, places)),
+            Data::Scalar(..) | Data::Reported => {}
+        }
+        places.insert(path, node.span);
+    }
+}
+
+fn named(schema: &str) -> Value {
+    match schema {
+        "" => Value::Map(Mapping::new()),
+        name => Value::map([("type", name)]),
+    }
+}
+
+fn list_of(items: Value) -> Value {
+    Value::map([(Arc::<str>::from("type"), Value::text("array")), ("items".into(), items)])
+}

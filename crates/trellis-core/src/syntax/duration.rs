@@ -1,0 +1,52 @@
+//! Durations as authors write them: `30s`, `200ms`, `2m`, `1h30m`, `1d`.
+
+use std::time::Duration;
+
+/// What a duration looks like, for messages.
+pub(super) const FORM: &str = "write it like `30s`, `200ms`, `2m`, `1h30m` or `1d`";
+
+/// The units, largest first, in milliseconds.
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+
+/// The longest one: a hundred years, so that adding it to a moment cannot overflow.
+const LONGEST: u64 = 100 * 365 * 86_400_000;
+
+/// Reads a duration: whole numbers with units, largest unit first, each at most once.
+pub(super) fn parse(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut units = UNITS.as_slice();
+    let mut total = 0_u64;
+    while !rest.is_empty() || total == 0 && units.len() == UNITS.len() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let number: u64 = rest[..digits].parse().ok()?;
+        let unit = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
+        let at = units.iter().position(|(name, _)| *name == &rest[digits..digits + unit])?;
+        total = number.checked_mul(units[at].1)?.checked_add(total).filter(|total| *total <= LONGEST)?;
+        units = &units[at + 1..];
+        rest = &rest[digits + unit..];
+    }
+    Some(Duration::from_millis(total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_whole_numbers_with_units() {
+        for (text, millis) in
+            [("30s", 30_000), ("200ms", 200), ("2m", 120_000), ("1h", 3_600_000), ("1h30m", 5_400_000), ("1d", 86_400_000), ("0s", 0)]
+        {
+            assert_eq!(parse(text), Some(Duration::from_millis(millis)), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_everything_else() {
+        for text in
+            ["", "30", "s", "1.5s", "-1s", "30 s", "30S", "30sec", "1m1h", "1s1s", "1h ", "99999999999999999999s", "200000d", "1µs", "٣s"]
+        {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The words of a condition, with their places.
+
+use std::ops::Range;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    /// A path, a predicate, or a word such as `not`.
+    Word,
+    /// What begins like a number.
+    Number,
+    /// Quoted text, with its quotes.
+    Text,
+    /// Quoted text without its closing quote.
+    Unclosed,
+    /// Anything else.
+    Symbol,
+}
+
+/// One word of a condition.
+#[derive(Clone, Debug)]
+pub(super) struct Token<'c> {
+    pub(super) kind: TokenKind,
+    pub(super) text: &'c str,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Token<'_> {
+    pub(super) fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// Cuts a condition into words; every byte that is not blank is in one of them.
+pub(super) struct Lexer<'c> {
+    text: &'c str,
+    at: usize,
+}
+
+/// Symbols of more than one character, longest first.
+const LONG: [&str; 12] = ["===", "!==", "==", "!=", "<=", ">=", "&&", "||", "{{", "}}", "{%", "%}"];
+
+impl<'c> Lexer<'c> {
+    pub(super) fn new(text: &'c str) -> Self {
+        Self { text, at: 0 }
+    }
+}
+
+impl<'c> Iterator for Lexer<'c> {
+    type Item = Token<'c>;
+
+    fn next(&mut self) -> Option<Token<'c>> {
+        let start = self.text.len() - self.text[self.at..].trim_start().len();
+        let rest = &self.text[start..];
+        let first = rest.chars().next()?;
+        let second = rest[first.len_utf8()..].chars().next();
+        let negative = first == '-' && second.is_some_and(|digit| digit.is_ascii_digit());
+        let (kind, length) = if first == '"' || first == '\'' {
+            quoted(rest, first)
+        } else if first.is_ascii_digit() || negative {
+            (TokenKind::Number, number(rest))
+        } else if is_word(first) || first == '.' {
+            (TokenKind::Word, rest.find(|char| !is_word(char) && char != '-' && char != '.').unwrap_or(rest.len()))
+        } else {
+            let long = LONG.iter().find(|symbol| rest.starts_with(**symbol));
+            (TokenKind::Symbol, long.map_or(first.len_utf8(), |symbol| symbol.len()))
+        };
+        self.at = start + length;
+        Some(Token { kind, text: &rest[..length], start, end: start + length })
+    }
+}
+
+fn is_word(char: char) -> bool {
+    char.is_alphanumeric() || char == '_'
+}
+
+/// A number with whatever letters stick to it: `1.5e-3`, but also `12ab`, so that it can be refused as a whole.
+fn number(rest: &str) -> usize {
+    let mut before = ' ';
+    let end = rest.char_indices().find(|&(at, char)| {
+        let sign = matches!(char, '-' | '+') && (at == 0 || matches!(before, 'e' | 'E'));
+        before = char;
+        !(is_word(char) || char == '.' || sign)
+    });
+    end.map_or(rest.len(), |(at, _)| at)
+}
+
+fn quoted(rest: &str, quote: char) -> (TokenKind, usize) {
+    let mut escaped = false;
+    for (at, char) in rest.char_indices().skip(1) {
+        if char == quote && !escaped {
+            return (TokenKind::Text, at + 1);
+        }
+        escaped = char == '\\' && !escaped;
+    }
+    (TokenKind::Unclosed, rest.len())
+}

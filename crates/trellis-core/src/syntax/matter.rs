@@ -1,0 +1,120 @@
+//! Splitting a Markdown file into its frontmatter and its body, by byte offsets of the file as it was saved.
+//!
+//! Our own scanner finds the fences, because it has to say where everything stands: a byte order mark, carriage returns and all.
+//! `gray_matter` then reads the header that was found and says whether there is any matter in it; it never sees a body, which it would copy.
+
+use std::ops::Range;
+
+use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
+
+/// The parts of a Markdown file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Split {
+    /// There is no frontmatter.
+    Body(Range<usize>),
+    /// Frontmatter and body.
+    Matter {
+        /// Both fences and what is between them, without the last line break.
+        header: Range<usize>,
+        /// The YAML between the fences, its last line break included; empty when there is nothing in it.
+        yaml: Range<usize>,
+        /// What follows the line of the closing fence, to the end of the file as it stands.
+        body: Range<usize>,
+    },
+    /// The opening fence is never closed.
+    Unclosed(Range<usize>),
+}
+
+/// Splits `text`. The opening fence is the first line that is not blank, `---`; the closing one is the next line that is `---` or `...`.
+/// Blanks after a fence do not count; an indented `---`, as in a block scalar, is no fence.
+pub(super) fn split(text: &str) -> Split {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let open = start + (text.len() - start - text[start..].trim_start().len());
+    let at_line_start = open == start || text[..open].ends_with('\n');
+    let first = line_at(text, open);
+    if !at_line_start || text[first.clone()].trim_end() != "---" {
+        return Split::Body(start..text.len());
+    }
+    let mut at = first.end;
+    while at < text.len() {
+        let line = line_at(text, at);
+        if matches!(text[line.clone()].trim_end(), "---" | "...") {
+            let header = open..at + 3;
+            let yaml = if has_matter(&text[header.clone()]) { first.end..at } else { first.end..first.end };
+            return Split::Matter { header, yaml, body: line.end..text.len() };
+        }
+        at = line.end;
+    }
+    if open > start { Split::Body(start..text.len()) } else { Split::Unclosed(open..open + 3) }
+}
+
+/// The line that begins at `at`, its line break included.
+fn line_at(text: &str, at: usize) -> Range<usize> {
+    let end = text.as_bytes()[at..].iter().position(|&byte| byte == b'\n');
+    at..end.map_or(text.len(), |end| at + end + 1)
+}
+
+/// Whether `gray_matter` finds anything between the fences of a header.
+fn has_matter(header: &str) -> bool {
+    let mut matter = Matter::<Untouched>::new();
+    matter.close_delimiter = Some("...".into());
+    matter.parse(header).is_ok_and(|entity: ParsedEntity| !entity.matter.is_empty())
+}
+
+/// The engine that leaves the matter to [`super::tree`], which knows places.
+struct Untouched;
+
+impl Engine for Untouched {
+    fn parse(_: &str) -> gray_matter::Result<Pod> {
+        Ok(Pod::Null)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The YAML and the body, or nothing where there is no frontmatter.
+    fn parts(text: &str) -> Option<(&str, &str)> {
+        match split(text) {
+            Split::Matter { yaml, body, .. } => Some((&text[yaml], &text[body])),
+            Split::Body(_) | Split::Unclosed(_) => None,
+        }
+    }
+
+    #[test]
+    fn splits_at_the_fences() {
+        for (text, yaml, body) in [
+            ("---\nto: a\n---\nHi\n", "to: a\n", "Hi\n"),
+            ("---\nto: a\n---", "to: a\n", ""),
+            ("---\nto: a\n...\n---\n", "to: a\n", "---\n"),
+            ("---\r\nto: a\r\n---\r\nHi\r\n", "to: a\r\n", "Hi\r\n"),
+            ("\u{feff}---\nto: a\n---\nHi", "to: a\n", "Hi"),
+            ("\n \n---\nto: a\n---\nHi", "to: a\n", "Hi"),
+            ("---  \nto: a\n---\t\nHi", "to: a\n", "Hi"),
+            ("---\na: |\n  x\n  ---\n  y\n---\n\nHi", "a: |\n  x\n  ---\n  y\n", "\nHi"),
+            ("---\n---\nHi", "", "Hi"),
+            ("---\n\n  \n---\nHi", "", "Hi"),
+            ("---\n# note\n---\n", "# note\n", ""),
+        ] {
+            assert_eq!(parts(text), Some((yaml, body)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_header_holds_both_fences() {
+        let text = "\u{feff}---\nto: a\n--- \nHi";
+        let Split::Matter { header, .. } = split(text) else { panic!() };
+        assert_eq!(&text[header], "---\nto: a\n---");
+    }
+
+    #[test]
+    fn other_files_have_no_frontmatter() {
+        for text in ["", "Hi", "----\nto: a\n----\n", "Hi\n---\nto: a\n---\n", " ---\nto: a\n---\n", "\n---\nHi"] {
+            assert!(matches!(split(text), Split::Body(_)), "{text:?}");
+        }
+        for text in ["---", "---\n", "---\nto: a\n ---\n", "\u{feff}---\nto: a\n"] {
+            assert!(matches!(split(text), Split::Unclosed(_)), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! One file, from its bytes to its document: which kind of file it is, and what is done with its parts.
+//!
+//! A Markdown file is split first, everything else is YAML as a whole; JSON is YAML. What a file holds is decided by its name (`trellis.yaml`,
+//! `tools.yaml`) and its keys (`nodes`, `tools` alone), never by another file.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{
+    decode::{Decoder, has_bindings, is_library},
+    document::{Content, Document, Source},
+    links,
+    matter::{self, Split},
+    node::NodeSyntax,
+    project::ProjectSyntax,
+    text,
+    tree::{self, Data, Entry, Node},
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, Report},
+    span::{SourceMap, Span, Spanned},
+    template::{Dialect, Template},
+};
+
+/// Parses one file.
+pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
+    let mut report = Report::new(&source.path);
+    let text = text::read(&source.bytes, &mut report);
+    let content = match &text {
+        Some(text) if is_markdown(&source.path) => markdown(text, dialect, &mut report),
+        Some(text) => data(text, &source.path, dialect, &mut report),
+        None => Content::Broken,
+    };
+    report.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+    Document { path: Arc::clone(&source.path), text: text.unwrap_or_default(), content, diagnostics: report.diagnostics }
+}
+
+fn is_markdown(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
+}
+
+/// Whether `path` names this file in some folder.
+fn is_named(path: &str, name: &str) -> bool {
+    path.strip_suffix(name).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+}
+
+/// A Markdown file: a node, a page, or a library.
+fn markdown(text: &str, dialect: Dialect, report: &mut Report) -> Content {
+    let (header, yaml, body) = match matter::split(text) {
+        Split::Matter { header, yaml, body } => (Span::new(header.start, header.end), yaml, body),
+        Split::Body(body) => {
+            let mut node = NodeSyntax::default();
+            say_body(&mut node, text, body, dialect, report);
+            return Content::Node(Box::new(node));
+        }
+        Split::Unclosed(fence) => {
+            let message = "the frontmatter that begins here is never closed";
+            report.add(Code::UnclosedFrontmatter, Span::new(fence.start, fence.end), message).help =
+                Some("end it with a line `---`".into());
+            return Content::Broken;
+        }
+    };
+    let entries = match mapping(text, yaml, "frontmatter", report) {
+        Ok(entries) => entries,
+        Err(tree::Broken) => return Content::Broken,
+    };
+    let mut decoder = Decoder { text, dialect, report };
+    if text[body.clone()].trim().is_empty() && is_library(&entries) {
+        return library(&mut decoder, &entries);
+    }
+    let mut node = decoder.node(&entries, header);
+    say_body(&mut node, text, body, dialect, report);
+    Content::Node(Box::new(node))
+}
+
+/// Takes the body of a Markdown file as what its node says; a blank one counts as none.
+fn say_body(node: &mut NodeSyntax, text: &str, body: Range<usize>, dialect: Dialect, report: &mut Report) {
+    let markdown = &text[body.clone()];
+    if markdown.trim().is_empty() {
+        return;
+    }
+    let span = Span::new(body.start, body.end);
+    if let Some(key) = node.key("content") {
+        let start = body.end - markdown.trim_start().len();
+        let first = Span::new(start, start + text[start..].lines().next().unwrap_or_default().trim_end().len());
+        let found = Diagnostic::new(Code::DuplicateKey, &report.path, first, "the node has a body and `content`");
+        report.push(found.label(&report.path, key, "first here").help("keep one of them"));
+        return;
+    }
+    let template = match markdown.contains('{') {
+        true => Template::parse(markdown, &SourceMap::Slice(span.start), dialect, report),
+        false => Template::literal(markdown),
+    };
+    node.content = Some(Spanned::new(template, span));
+    node.links = links::links(text, body);
+}
+
+/// A YAML or JSON file.
+fn data(text: &str, path: &str, dialect: Dialect, report: &mut Report) -> Content {
+    let is_project = is_named(path, "trellis.yaml");
+    let root = match tree::read(text, 0..text.len(), report) {
+        Ok(Some(root)) if !root.is_null() => root,
+        Ok(_) if is_project || path == "tools.yaml" => return Content::Project(Box::default()),
+        Ok(_) => {
+            report.add(Code::MissingValue, Span::at(0), "the file is empty").help = Some("a node that only ends is `{}`".into());
+            return Content::Broken;
+        }
+        Err(tree::Broken) => return Content::Broken,
+    };
+    let span = root.span;
+    let Ok(entries) = entries(root, text, "a file of a graph", report) else { return Content::Broken };
+    let mut decoder = Decoder { text, dialect, report };
+    if is_project {
+        Content::Project(Box::new(decoder.project(&entries, false).0))
+    } else if path == "tools.yaml" || is_named(path, "tools.yaml") && has_bindings(&entries) {
+        Content::Project(Box::new(decoder.tools_file(&entries)))
+    } else if entries.iter().any(|entry| entry.key == "nodes") {
+        let (project, nodes): (ProjectSyntax, _) = decoder.project(&entries, true);
+        Content::Nodes(nodes, Box::new(project))
+    } else if is_library(&entries) {
+        library(&mut decoder, &entries)
+    } else {
+        Content::Node(Box::new(decoder.node(&entries, span)))
+    }
+}
+
+fn library<'t>(decoder: &mut Decoder<'t, '_>, entries: &[Entry<'t>]) -> Content {
+    let tools = entries.iter().find(|entry| entry.key == "tools");
+    Content::Library(tools.map(|entry| decoder.tools(&entry.value)).unwrap_or_default())
+}
+
+/// The entries of the frontmatter; none when there is nothing in it.
+fn mapping<'t>(text: &'t str, yaml: Range<usize>, what: &str, report: &mut Report) -> Result<Vec<Entry<'t>>, tree::Broken> {
+    if yaml.is_empty() {
+        return Ok(Vec::new());
+    }
+    match tree::read(text, yaml, report)? {
+        Some(root) if !root.is_null() => entries(root, text, what, report),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn entries<'t>(root: Node<'t>, text: &str, what: &str, report: &mut Report) -> Result<Vec<Entry<'t>>, tree::Broken> {
+    let kind = root.kind();
+    match root.data {
+        Data::Map(entries) => Ok(entries),
+        Data::Reported => Err(tree::Broken),
+        Data::Scalar(..) | Data::List(_) => {
+            let line = text[root.span.range()].lines().next().unwrap_or_default().trim_end().len();
+            let start = root.span.start as usize;
+            let found = report.add(Code::WrongType, Span::new(start, start + line), format!("{what} is a mapping of keys, not {kind}"));
+            found.help = Some("a key is followed by `: ` and its value".into());
+            Err(tree::Broken)
+        }
+    }
+}

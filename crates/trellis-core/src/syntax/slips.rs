@@ -1,0 +1,282 @@
+//! Common slips in YAML, told in the author's words: what the parser trips over is seldom what the author did.
+//!
+//! **Invariant:** a broken document gets exactly one diagnostic, at the place of the cause.
+
+use std::ops::Range;
+
+use granit_parser::ErrorKind;
+
+use super::{
+    scalar::Style,
+    tree::{Data, Entry, Last},
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, Report},
+    span::Span,
+};
+
+/// Where and how the parser gave up.
+pub(super) struct Broken<'t, 'k> {
+    pub(super) text: &'t str,
+    /// The YAML.
+    pub(super) range: Range<usize>,
+    /// Where the parser noticed.
+    pub(super) at: usize,
+    /// Where the innermost `{` or `[` that is still open stands.
+    pub(super) open: Option<usize>,
+    pub(super) last: Last,
+    pub(super) kind: &'k ErrorKind,
+}
+
+/// What the author did.
+struct Slip {
+    span: Span,
+    message: String,
+    help: Option<String>,
+    fix: Option<(&'static str, Span, String)>,
+}
+
+impl Slip {
+    fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), help: None, fix: None }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Offers to put `range` of `text` in quotes.
+    fn quote(mut self, text: &str, range: Span) -> Self {
+        let quoted = quoted(&text[range.range()]);
+        self.help = Some(format!("put it in quotes: {quoted}"));
+        self.fix = Some(("put it in quotes", range, quoted));
+        self
+    }
+
+    fn report(self, code: Code, report: &mut Report) {
+        let mut found = Diagnostic::new(code, &report.path, self.span, self.message);
+        found.help = self.help;
+        if let Some((title, span, text)) = self.fix {
+            found = found.fix(title, span, text);
+        }
+        report.push(found);
+    }
+}
+
+/// Reports why a document is broken.
+pub(super) fn explain(broken: &Broken<'_, '_>, report: &mut Report) {
+    let slip = template(broken).or_else(|| open_quote(broken)).or_else(|| bracket(broken)).unwrap_or_else(|| other(broken));
+    slip.report(Code::YamlSyntax, report);
+}
+
+/// Reports `{{ … }}` without quotes that happens to be YAML: a mapping with a mapping as its key.
+pub(super) fn unquoted_template(text: &str, span: Span, report: &mut Report) {
+    template_at(text, span).report(Code::WrongType, report);
+}
+
+fn template_at(text: &str, span: Span) -> Slip {
+    Slip::new(span, "a template needs quotes: YAML takes `{` for the beginning of a mapping").quote(text, span)
+}
+
+/// Reports the parts of a text that an unquoted comma cut off, and drops them: `{ text: Yes, please }`.
+pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &mut Report) {
+    let mut at = 1;
+    while at < entries.len() {
+        let run = entries[at..].iter().take_while(|entry| entry.bare).count();
+        let before = &entries[at - 1];
+        let cut = matches!(&before.value.data, Data::Scalar(text, Style::Plain) if !text.is_empty());
+        if run == 0 || !cut {
+            at += 1;
+            continue;
+        }
+        let whole = before.value.span.to(entries[at + run - 1].span);
+        let message = format!("the comma ends the text of `{}`: inside `{{ … }}` it separates entries", before.key);
+        Slip::new(whole, message).quote(text, whole).report(Code::WrongType, report);
+        entries.drain(at..at + run);
+        at += 1;
+    }
+}
+
+/// A template without quotes on the line where the parser gave up, or on the one it came from.
+fn template(broken: &Broken<'_, '_>) -> Option<Slip> {
+    let text = broken.text;
+    let from = line_start(text, broken.last.end.min(broken.at)).max(broken.range.start);
+    let to = line_end(text, broken.at).min(broken.range.end);
+    let lines = text.get(from..to)?;
+    let (start, _) = ["{{", "{%", "{#"].iter().flat_map(|mark| lines.match_indices(mark)).find(|(at, _)| begins_a_value(&lines[..*at]))?;
+    let before = lines[..start].lines().last().unwrap_or_default();
+    let line = line_end(lines, start);
+    let rest = &lines[start..line];
+    let in_flow = broken.open.is_some_and(|open| open < from + start) && before.contains(['{', '[']);
+    let length = match rest.find("}}").or_else(|| rest.find("%}")) {
+        Some(close) if in_flow => close + 2,
+        _ => rest.split(" #").next().unwrap_or(rest).trim_end().len(),
+    };
+    Some(template_at(text, Span::new(from + start, from + start + length)))
+}
+
+/// Whether a value may begin behind `before`.
+fn begins_a_value(before: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let quotes = line.bytes().filter(|byte| matches!(byte, b'"' | b'\'')).count();
+    let line = line.trim_end();
+    quotes % 2 == 0 && (line.ends_with([':', '-', ',', '[']) || line.is_empty() || line.ends_with('{') && !line.ends_with("{{"))
+}
+
+/// A quote that is never closed, or not where it should be.
+fn open_quote(broken: &Broken<'_, '_>) -> Option<Slip> {
+    use ErrorKind as Kind;
+    let text = broken.text;
+    let unclosed =
+        matches!(broken.kind, Kind::UnclosedQuotedScalar | Kind::InvalidQuotedScalarIndent | Kind::DocumentIndicatorInQuotedScalar);
+    let trailing = matches!(broken.kind, Kind::InvalidTrailingSingleQuotedScalar | Kind::InvalidTrailingDoubleQuotedScalar);
+    if !unclosed && !trailing {
+        return None;
+    }
+    let between = text.get(broken.last.end.max(broken.range.start)..broken.at.max(broken.last.end))?;
+    let open = broken.last.end.max(broken.range.start) + between.find(['"', '\''])?;
+    let quote = &text[open..=open];
+    if trailing {
+        let rest = Span::new(broken.at, line_end(text, broken.at).max(broken.at));
+        let help = match quote {
+            "'" => "inside '…' a quote is written twice: ''",
+            _ => "put the whole value into one pair of quotes, '…' if it holds \"",
+        };
+        return Some(Slip::new(rest, "there is text behind the closing quote").help(help));
+    }
+    let rest = text[open..line_end(text, open)].trim_end();
+    Some(Slip::new(Span::new(open, open + rest.len()), format!("the quote {quote} is never closed")).help(format!("close it with {quote}")))
+}
+
+/// A bracket that is never closed, or one in the middle of unquoted text: `{ condition: a in [1, 2] }`.
+fn bracket(broken: &Broken<'_, '_>) -> Option<Slip> {
+    use ErrorKind as Kind;
+    let (text, at) = (broken.text, broken.at);
+    if let Kind::UnclosedFlowCollection { open } = broken.kind {
+        return Some(Slip::new(Span::new(at, at + 1), format!("`{open}` is never closed")));
+    }
+    let open = broken.open?;
+    let next = text[at..].chars().next();
+    if let (Some(plain), Some('[' | '{' | '"' | '\'')) = (broken.last.plain, next)
+        && matches!(broken.kind, Kind::ExpectedFlowMappingSeparator | Kind::ExpectedFlowSequenceSeparator)
+    {
+        let bracket = &text[at..=at];
+        let whole = Span::new(plain.start as usize, closing(text, at));
+        let message = match text[plain.range()].ends_with(" in") {
+            true => "a condition with `[` needs quotes inside `{ … }`".to_owned(),
+            false => format!("unquoted text ends at `{bracket}` inside `{{ … }}` and `[ … ]`"),
+        };
+        return Some(Slip::new(Span::new(at, at + 1), message).quote(text, whole));
+    }
+    if text[open..at].contains('\n') {
+        let opened = &text[open..=open];
+        let slip = Slip::new(Span::new(open, open + 1), format!("`{opened}` is never closed"));
+        return Some(slip.help(format!("close it with `{}`", if opened == "{" { '}' } else { ']' })));
+    }
+    None
+}
+
+/// Where the text that a bracket at `at` cut off ends: behind the matching bracket, or before the next separator of its line.
+fn closing(text: &str, at: usize) -> usize {
+    let line = &text[at..line_end(text, at)];
+    let mut depth = 0_usize;
+    for (offset, char) in line.char_indices() {
+        match char {
+            '[' | '{' => depth += 1,
+            ']' | '}' if depth == 0 => return at + line[..offset].trim_end().len(),
+            ']' | '}' => depth -= 1,
+            ',' if depth == 0 => return at + offset,
+            _ => {}
+        }
+    }
+    at + line.trim_end().len()
+}
+
+/// Everything else, by what the parser says.
+#[expect(clippy::too_many_lines, reason = "one flat match over what the parser can say")]
+fn other(broken: &Broken<'_, '_>) -> Slip {
+    use ErrorKind as Kind;
+    let (text, at) = (broken.text, broken.at);
+    let end = line_end(text, at);
+    let one = Span::new(at, at + text[at..end].chars().next().map_or(0, char::len_utf8));
+    let rest = Span::new(at, at + text[at..end].trim_end().len());
+    match broken.kind {
+        Kind::MappingValueNotAllowed | Kind::InvalidColonPlacement => match broken.last.plain {
+            Some(plain) if text[plain.range()].contains('\n') => {
+                let key = Span::new(text[..plain.end as usize].rfind('\n').map_or(at, |before| before + 1), at);
+                let key = Span::new(key.end as usize - text[key.range()].trim_start().len(), at);
+                Slip::new(key, "this line is indented deeper than the one above, so it goes on with its text")
+                    .help("indent the key like the keys beside it")
+            }
+            Some(plain) => {
+                let whole = Span::new(plain.start as usize, at + text[at..end].split(" #").next().unwrap_or_default().trim_end().len());
+                Slip::new(one, "unquoted text cannot hold `: `").quote(text, whole)
+            }
+            None => Slip::new(one, "there is no key before this `:`"),
+        },
+        Kind::SimpleKeyExpected | Kind::InvalidSimpleKey => {
+            let (from, to) = (at.min(broken.last.end), at.max(broken.last.end).min(broken.range.end));
+            let line = broken.last.plain.map_or(text[from..to].trim_start().len(), |plain| to - plain.start as usize);
+            let start = to - line;
+            let written = text[start..line_end(text, start)].trim_end();
+            Slip::new(Span::new(start, start + written.len()), "this line is no `key: value`")
+                .help("a key is followed by `: ` and its value")
+        }
+        Kind::ExpectedBlockMappingKey if text[at..].starts_with("- ") => {
+            Slip::new(rest, "a list item stands where a key belongs").help("indent it below the key that holds the list")
+        }
+        Kind::ExpectedBlockMappingKey
+        | Kind::ExpectedBlockSequenceEntry
+        | Kind::InvalidIndentation
+        | Kind::InvalidFlowScalarIndent
+        | Kind::InvalidBlockScalarIndent => Slip::new(rest, "this line does not fit the indentation of those above")
+            .help("keys of one mapping, and items of one list, begin in the same column"),
+        Kind::BlockSequenceEntryNotAllowed => {
+            Slip::new(rest, "a list cannot begin on the line of its key").help("begin it on the next line")
+        }
+        Kind::UnexpectedCharacter { character } => {
+            let slip = Slip::new(one, format!("unquoted text cannot begin with `{character}`"));
+            if broken.open.is_some() {
+                slip.help("put it in quotes")
+            } else {
+                slip.quote(text, Span::new(at, at + text[at..end].split(" #").next().unwrap_or_default().trim_end().len()))
+            }
+        }
+        Kind::TabNotAllowed
+        | Kind::TabInBlockIndentation
+        | Kind::TabInIndentation
+        | Kind::TabAtBlockScalarStart
+        | Kind::TabInPlainScalar => Slip::new(one, "a tab cannot indent YAML").help("indent with spaces"),
+        Kind::MisplacedFlowCollectionEnd => Slip::new(one, format!("`{}` closes nothing", &text[one.range()])),
+        Kind::MismatchedFlowCollectionEnd { open, close } => Slip::new(one, format!("`{open}` is closed by `{close}`")),
+        Kind::UnknownQuotedScalarEscape | Kind::InvalidQuotedScalarHexEscape | Kind::InvalidUnicodeEscape => {
+            Slip::new(rest, "an escape in this text is unknown").help(r"in double quotes write `\\` for a backslash, or use single quotes")
+        }
+        Kind::MissingLowSurrogate | Kind::InvalidLowSurrogate | Kind::InvalidLowSurrogateHexEscape | Kind::UnpairedLowSurrogate => {
+            Slip::new(rest, "half of a surrogate pair is no character").help(r"write both halves, or the character itself")
+        }
+        Kind::RecursionLimitExceeded => Slip::new(one, "lists and mappings nest too deep"),
+        Kind::MissingAnchorOrAliasName => Slip::new(one, "unquoted text cannot begin with `*` or `&`").help("put it in quotes"),
+        kind => Slip::new(rest, format!("no YAML: {}", kind.to_string().trim_end_matches('.'))),
+    }
+}
+
+/// `text` as a YAML scalar in quotes.
+pub(super) fn quoted(text: &str) -> String {
+    if !text.contains(['"', '\\', '\n']) {
+        format!("\"{text}\"")
+    } else if !text.contains(['\'', '\n']) {
+        format!("'{text}'")
+    } else {
+        format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', " "))
+    }
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |before| before + 1)
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |length| at + length)
+}

@@ -1,0 +1,82 @@
+//! From bytes to text: what is not UTF-8, or holds control characters, is reported with its place and goes no further.
+//!
+//! **Invariant:** an accepted text holds no control characters but tabs and line breaks.
+
+use std::sync::Arc;
+
+use super::document::Bytes;
+use crate::{
+    diagnostic::{Code, Report},
+    span::Span,
+};
+
+/// The text of a file, or nothing when it has none, which was reported then.
+pub(super) fn read(bytes: &Bytes, report: &mut Report) -> Option<Arc<str>> {
+    let bytes = match bytes {
+        Bytes::Read(bytes) => bytes,
+        Bytes::TooLarge { size, limit } => {
+            let message = format!("the file has {size} bytes, more than the {limit} a file of a graph may have");
+            report.add(Code::FileTooLarge, Span::at(0), message).help = Some("split it, or move data into a tool".into());
+            return None;
+        }
+    };
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            not_utf8(bytes, error.valid_up_to(), report);
+            return None;
+        }
+    };
+    if let Some(at) = text.bytes().position(is_control) {
+        let message = format!("control character U+{:04X} in byte {at}, line {}: the file is no text", bytes[at], line(bytes, at));
+        let found = report.add(Code::NotUtf8, Span::new(at, at + 1), message);
+        found.help = Some("remove the character, or keep binary files out of the graph".into());
+        return None;
+    }
+    Some(text.into())
+}
+
+/// Whether a byte of a text file gives away that it is none.
+fn is_control(byte: u8) -> bool {
+    (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7f
+}
+
+fn not_utf8(bytes: &[u8], at: usize, report: &mut Report) {
+    let utf16 = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    let message = if utf16 {
+        "the file is UTF-16, not UTF-8".into()
+    } else {
+        format!("byte 0x{:02X} in byte {at}, line {}, is not UTF-8", bytes[at], line(bytes, at))
+    };
+    report.add(Code::NotUtf8, Span::at(0), message).help = Some("save the file as UTF-8".into());
+}
+
+fn line(bytes: &[u8], at: usize) -> usize {
+    bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(bytes: Bytes) -> String {
+        let mut report = Report::new(&"a.md".into());
+        assert!(read(&bytes, &mut report).is_none());
+        assert_eq!(report.diagnostics.len(), 1);
+        report.diagnostics[0].message.clone()
+    }
+
+    #[test]
+    fn names_byte_and_line_of_what_is_no_text() {
+        assert_eq!(message(Bytes::Read(b"a\nb\xffc".as_slice().into())), "byte 0xFF in byte 3, line 2, is not UTF-8");
+        assert!(message(Bytes::Read(b"a\n\0c".as_slice().into())).starts_with("control character U+0000 in byte 2, line 2"));
+        assert_eq!(message(Bytes::Read(b"\xff\xfea\0".as_slice().into())), "the file is UTF-16, not UTF-8");
+        assert!(message(Bytes::TooLarge { size: 20, limit: 10 }).contains("20 bytes, more than the 10"));
+    }
+
+    #[test]
+    fn tabs_line_breaks_and_letters_of_all_kinds_are_text() {
+        let mut report = Report::new(&"a.md".into());
+        assert!(read(&Bytes::Read("\u{feff}é\t\r\n😀".as_bytes().into()), &mut report).is_some());
+    }
+}

@@ -1,0 +1,105 @@
+//! Compiling never panics on any bytes: random ones, and the suite's own graphs with damage done to them.
+
+use trellis_core::{Code, Source, syntax::document::Bytes};
+use trellis_tests::harness::{Loaded, Sheet, fuzz, run::{guarded, markdown_files}};
+
+use super::{coverage::Coverage, rng::Rng};
+use crate::repository;
+
+/// Damaged graphs in all.
+const MUTANTS: usize = 25_000;
+/// Random texts in all.
+const TEXTS: u64 = 20_000;
+
+/// What damage is made of.
+const PIECES: [&str; 60] = [
+    "", "\n", "---\n", "...\n", ": ", "- ", "{{ ", " }}", "{% ", " %}", "{{ x }}", "\t", "  ", "#", "'", "\"", "[", "]", "{", "}", ",", "|\n", ">\n", "&a ", "*a",
+    "!!str ", "? ", "é", "\u{feff}", "\r\n", "\0", "\u{2028}", "to: ", "wait: true\n", "do: t\n", "options: [a, a]\n", "start", "nowhere", "rollback", "sys.x",
+    "input", "on_error: x\n", "30s", "-1", "99999999999999999999", "1e999", "true", "null", "~", "{{secret:a}}", "| upper", " and ", " == ", "save_to: ", "id: start\n",
+    "tools: [./a.yaml]\n", "type: tool\n", "context_schema: { a: x }\n", "transitions:\n", "\\",
+];
+
+#[test]
+fn damaged_graphs_compile_or_say_why() {
+    let corpus = corpus();
+    assert!(corpus.len() > 100, "the corpus has only {} graphs", corpus.len());
+    let mut coverage = Coverage::default();
+    let mut rng = Rng::new(7);
+    for turn in 0..MUTANTS.max(corpus.len() * 101) {
+        let files = if turn < corpus.len() { corpus[turn].clone() } else { damaged(&corpus[turn % corpus.len()], &mut rng) };
+        let loaded = guarded(|| Loaded::new(&files)).unwrap_or_else(|panic| panic!("{panic}\n{}", shown(&files)));
+        for diagnostic in &loaded.compiled.diagnostics {
+            coverage.hit("code", diagnostic.code.as_str());
+        }
+        if turn % 16 == 0 {
+            let flaws = guarded(|| loaded.flaws(&files)).unwrap_or_else(|panic| panic!("{panic}\n{}", shown(&files)));
+            assert!(flaws.is_empty(), "{}\n{}", flaws.join("\n"), shown(&files));
+        }
+    }
+    let codes: Vec<&str> = Code::ALL.iter().filter(|code| **code != Code::UnboundTool).map(|code| code.as_str()).collect();
+    coverage.assert("code", &codes, 100);
+}
+
+#[test]
+fn random_bytes_are_no_reason_to_panic() {
+    let mut rng = Rng::new(11);
+    for _ in 0..TEXTS {
+        let mut bytes = Vec::new();
+        for _ in 0..rng.below(40) {
+            if rng.chance(10) {
+                bytes.push(u8::try_from(rng.below(256)).expect("a byte"));
+            } else {
+                bytes.extend(rng.pick(&PIECES).bytes());
+            }
+            if rng.chance(5) {
+                bytes.extend(b"\n=====\n");
+            }
+        }
+        guarded(|| fuzz::run(&bytes)).unwrap_or_else(|panic| panic!("{panic}\n{:?}", String::from_utf8_lossy(&bytes)));
+    }
+}
+
+/// Every graph of the suite and the docs.
+fn corpus() -> Vec<Vec<Source>> {
+    let mut files = markdown_files(&repository().join("tests/suite"));
+    files.extend(markdown_files(&repository().join("docs")));
+    let sheets = files.iter().map(|path| Sheet::read(path).unwrap_or_else(|error| panic!("{error}")));
+    sheets.flat_map(|sheet| sheet.cases).map(|case| case.files).filter(|files| !files.is_empty()).collect()
+}
+
+/// A graph with a little damage in one of its files.
+fn damaged(files: &[Source], rng: &mut Rng) -> Vec<Source> {
+    let mut files = files.to_vec();
+    let at = rng.below(files.len());
+    if rng.chance(5) {
+        files.remove(at);
+        return files;
+    }
+    let Bytes::Read(bytes) = &files[at].bytes else { return files };
+    let mut bytes = bytes.to_vec();
+    for _ in 0..1 + rng.below(2) {
+        let from = rng.below(bytes.len() + 1);
+        let to = (from + rng.below(12)).min(bytes.len());
+        match rng.below(5) {
+            0 => bytes.truncate(from),
+            1 => drop(bytes.drain(from..to)),
+            2 => drop(bytes.splice(from..from, rng.pick(&PIECES).bytes())),
+            3 => drop(bytes.splice(from..to, rng.pick(&PIECES).bytes())),
+            _ => {
+                let copied = bytes[from..to].to_vec();
+                let target = rng.below(bytes.len() + 1);
+                bytes.splice(target..target, copied);
+            }
+        }
+    }
+    files[at].bytes = Bytes::Read(bytes.into());
+    files
+}
+
+fn shown(files: &[Source]) -> String {
+    let text = |file: &Source| match &file.bytes {
+        Bytes::Read(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Bytes::TooLarge { .. } => "too large".into(),
+    };
+    files.iter().map(|file| format!("--- {}\n{}\n{:?}\n", file.path, text(file), text(file))).collect()
+}

@@ -1,0 +1,139 @@
+//! Random sessions of random graphs: whatever is handed in, it steps or is refused with what would be accepted; the replay is identical.
+
+use std::sync::Arc;
+
+use trellis_core::{
+    Next, Program, Source,
+    engine::{AnyInput, Request, RequestType},
+    syntax::{document::Bytes, node::InputType},
+};
+use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk};
+
+use super::{coverage::Coverage, random, rng::Rng};
+
+const GRAPHS: u64 = 1500;
+const WALKS: usize = 3;
+const STEPS: usize = 25;
+
+#[test]
+fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
+    let mut coverage = Coverage::default();
+    let mut accepted = 0;
+    for seed in 0..GRAPHS {
+        let mut rng = Rng::new(seed);
+        let files = random::graph(&mut rng);
+        let loaded = guarded(|| Loaded::new(&files)).unwrap_or_else(|panic| panic!("seed {seed}: {panic}\n{}", shown(&files)));
+        let found = loaded.diagnostics();
+        for diagnostic in &loaded.compiled.diagnostics {
+            coverage.hit("code", diagnostic.code.as_str());
+        }
+        let Some(program) = &loaded.compiled.program else {
+            assert!(!found.is_empty(), "seed {seed}: no program and no reason\n{}", shown(&files));
+            continue;
+        };
+        accepted += 1;
+        for _ in 0..WALKS {
+            let mut lines = Vec::new();
+            let played = guarded(|| walk(program, &mut rng, &mut lines));
+            let transcript = || format!("seed {seed}:\n{}\n{}", shown(&files), lines.join("\n"));
+            let played = played.unwrap_or_else(|panic| panic!("{panic}\n{}", transcript()));
+            assert!(played.problems.is_empty(), "{}\n{}\n{}", played.problems.join("\n"), played.text, shown(&files));
+            coverage.walk(program, &played.records);
+        }
+    }
+    println!("{accepted} of {GRAPHS} graphs were accepted");
+    coverage.assert_walks(100);
+    assert!(accepted > GRAPHS / 3, "only {accepted} of {GRAPHS} random graphs compile: the generator has drifted");
+}
+
+/// One random session; `lines` holds what was handed in even when it panics.
+fn walk(program: &Arc<Program>, rng: &mut Rng, lines: &mut Vec<String>) -> trellis_tests::harness::transcript::Played {
+    let mut walk = Walk::new(Arc::clone(program));
+    let mut say = |walk: &mut Walk, line: String| {
+        lines.push(line.clone());
+        walk.take(&line);
+    };
+    if rng.chance(50) {
+        let context = format!("$ context {{\"k2\":{},\"k3\":{}}}", json(rng), json(rng));
+        say(&mut walk, context);
+    }
+    say(&mut walk, format!("@ p0 = {}", rng.chance(50)));
+    walk.begin();
+    for _ in 0..STEPS {
+        let line = match walk.next() {
+            Some(Next::Ask(request)) => answer(&request, walk.calls(), rng),
+            Some(Next::Call(_)) => result(walk.calls(), rng),
+            Some(Next::Pass) => ".".into(),
+            Some(Next::End(_)) if rng.chance(50) => stray(walk.calls(), rng),
+            Some(Next::End(_)) | None => break,
+        };
+        if rng.chance(10) {
+            say(&mut walk, format!("@ p0 = {}", rng.chance(50)));
+        }
+        say(&mut walk, line);
+    }
+    walk.finish()
+}
+
+fn answer(request: &Request, calls: usize, rng: &mut Rng) -> String {
+    if rng.chance(20) {
+        return stray(calls, rng);
+    }
+    if !request.options.is_empty() && rng.chance(85) {
+        let value = &rng.pick(&request.options).value;
+        return if rng.chance(50) { format!(">= {}", value.to_json()) } else { format!("> {value}") };
+    }
+    match request.input_type {
+        RequestType::None(_) => ".".into(),
+        _ if rng.chance(15) => format!("> {}", text(rng)),
+        RequestType::Declared(InputType::Confirm) => format!("> {}", rng.pick(&["yes", "no", "Y", "0", "maybe"])),
+        RequestType::Declared(InputType::Int) => format!("> {}", rng.pick(&["1", "7", "-3", "12", "x"])),
+        RequestType::Declared(InputType::Float) => format!("> {}", rng.pick(&["1.5", "7", "1e3", "x"])),
+        RequestType::Declared(InputType::Json) => format!("> {}", json(rng)),
+        RequestType::Declared(InputType::Text | InputType::Choice | InputType::Secret) => format!("> {}", text(rng)),
+        RequestType::Any(AnyInput::Any) => format!(">= {}", json(rng)),
+    }
+}
+
+fn result(calls: usize, rng: &mut Rng) -> String {
+    match rng.below(20) {
+        0..=9 => format!("< {}", json(rng)),
+        10..=12 => "<! {\"message\":\"broken\",\"code\":7}".into(),
+        13..=14 => "<~".into(),
+        15..=16 => "<x no".into(),
+        _ => stray(calls, rng),
+    }
+}
+
+/// Something that is probably not awaited: a signal, a late or foreign result, an input of another kind.
+fn stray(calls: usize, rng: &mut Rng) -> String {
+    match rng.below(8) {
+        0 => "^ interrupt".into(),
+        1 => "^ timeout".into(),
+        2 => "^ s0".into(),
+        3 => "^ other".into(),
+        4 => format!("<{} {}", rng.below(calls + 1), json(rng)),
+        5 => format!("<{}! late", rng.below(calls + 1)),
+        6 => ".".into(),
+        _ => format!("> {}", text(rng)),
+    }
+}
+
+fn text(rng: &mut Rng) -> &'static str {
+    rng.pick(&["", "yes", "o1", "7", "Option 0", "{{ k0 }}", "two words", "é\u{301}\u{200b}", "\u{7}", "null", "[1", "-0"])
+}
+
+fn json(rng: &mut Rng) -> &'static str {
+    rng.pick(&[
+        "1", "true", "\"yes\"", "null", "{\"ok\":true}", "{}", "[]", "[{\"name\":\"t0\"}]", "18446744073709551615", "1.5", "{\"deep\":{\"er\":[1]}}",
+    ])
+}
+
+/// The files of a graph, to be copied into a case.
+fn shown(files: &[Source]) -> String {
+    let text = |file: &Source| match &file.bytes {
+        Bytes::Read(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Bytes::TooLarge { .. } => String::new(),
+    };
+    files.iter().map(|file| format!("```yaml {}\n{}\n```\n", file.path, text(file))).collect()
+}

@@ -1,0 +1,230 @@
+//! The rules of the house that no compiler knows: what a file opens with, how long it is, what it may not name.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use trellis_core::Code;
+
+use crate::repository;
+
+/// Files above 400 lines, with the reason why each holds one thing.
+const LONG_FILES: [(&str, &str); 2] = [
+    ("crates/trellis-core/src/engine/io.rs", "everything that enters and leaves the engine, types only"),
+    ("crates/trellis-core/src/value.rs", "one type with its conversions and their tests"),
+];
+
+#[test]
+fn every_rust_file_opens_with_what_it_is() {
+    assert_none(rust_files().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(path, _)| format!("{path} does not open with `//! `")));
+}
+
+#[test]
+fn files_hold_one_thing() {
+    let long = rust_files().into_iter().map(|(path, text)| (text.lines().count(), path)).filter(|(lines, _)| *lines > 400);
+    let excused = |path: &str| LONG_FILES.iter().any(|(known, _)| *known == path);
+    assert_none(long.filter(|(_, path)| !excused(path)).map(|(lines, path)| format!("{path} has {lines} lines: does it hold one thing?")));
+    for (path, _) in LONG_FILES {
+        let lines = fs::read_to_string(repository().join(path)).map_or(0, |text| text.lines().count());
+        assert!(lines > 400, "{path} has {lines} lines and needs no excuse any more");
+    }
+}
+
+#[test]
+fn names_say_what_a_thing_is() {
+    let empty = ["Manager", "Service", "Helper", "Util", "Utils", "Base", "Impl"];
+    let kinds = ["struct ", "enum ", "trait ", "type ", "mod "];
+    let mut found = Vec::new();
+    for (path, text) in rust_files() {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ").trim_start_matches("pub(super) ");
+            let Some(name) = kinds.iter().find_map(|kind| line.strip_prefix(kind)) else { continue };
+            let name: String = name.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
+            if words(&name).iter().any(|word| empty.iter().any(|empty| empty.eq_ignore_ascii_case(word))) {
+                found.push(format!("{path}:{}: `{name}` does not say what it is", number + 1));
+            }
+        }
+    }
+    assert_none(found);
+}
+
+/// The words of a name in either case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for char in name.chars() {
+        if char == '_' || char.is_uppercase() {
+            words.push(String::new());
+        }
+        if char != '_' {
+            words.last_mut().expect("there is a first word").push(char);
+        }
+    }
+    words
+}
+
+#[test]
+fn no_test_is_switched_off_and_no_work_is_left() {
+    let marks = [["#[ig", "nore"].concat(), ["tod", "o!("].concat(), ["unimpl", "emented!("].concat(), ["FIX", "ME"].concat()];
+    let mut found = Vec::new();
+    for (path, text) in rust_files() {
+        for (number, line) in text.lines().enumerate() {
+            found.extend(marks.iter().filter(|mark| line.contains(&***mark)).map(|mark| format!("{path}:{}: {mark}", number + 1)));
+        }
+    }
+    assert_none(found);
+}
+
+#[test]
+fn the_engine_does_not_know_the_compiler() {
+    let names = ["crate::compile", "compile::", "syntax::document", "syntax::project"];
+    assert_none(mentions("crates/trellis-core/src/engine", &names));
+    assert_none(mentions("crates/trellis-core/src/state", &names));
+    assert_none(mentions("crates/trellis-core/src/syntax", &["crate::compile", "crate::engine", "crate::program"]));
+    assert_none(mentions("crates/trellis-core/src/compile", &["crate::state"]));
+}
+
+#[test]
+fn the_core_does_not_know_the_world() {
+    let parts = ["fs", "env", "net", "process", "thread", "os"];
+    let mut found = Vec::new();
+    for (path, text) in rust_files().into_iter().filter(|(path, _)| path.starts_with("crates/trellis-core/src")) {
+        for (number, line) in without_tests(&path, &text).lines().enumerate() {
+            let named = parts.iter().any(|part| line.contains(&format!("std::{part}")) || line.contains(&format!("std::{{{part}")));
+            let clock = ["Instant", "SystemTime", "tokio", "async fn"].iter().any(|word| line.contains(word));
+            if named || clock {
+                found.push(format!("{path}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert_none(found);
+    let banned = fs::read_to_string(repository().join("crates/trellis-core/clippy.toml")).expect("the core's clippy.toml");
+    for line in fs::read_to_string(repository().join("clippy.toml")).expect("clippy.toml").lines() {
+        assert!(banned.contains(line), "the core's clippy.toml replaces the root one and must repeat `{line}`");
+    }
+}
+
+#[test]
+fn crates_depend_only_on_what_they_may() {
+    let forbidden: [(&str, &[&str]); 4] = [
+        ("trellis-core", &["tokio", "miette", "clap", "ignore", "notify", "trellis-project", "trellis-host", "anyhow"]),
+        ("trellis-project", &["tokio", "miette", "clap", "trellis-host", "anyhow"]),
+        ("trellis-host", &["clap", "miette", "axum", "lsp-server", "trellis-project", "anyhow"]),
+        ("trellis-cli", &["minijinja", "granit-parser", "gray_matter", "petgraph", "jsonschema"]),
+    ];
+    let mut found = Vec::new();
+    for (name, banned) in forbidden {
+        for dependency in dependencies(&format!("crates/{name}/Cargo.toml")) {
+            if banned.contains(&&*dependency) {
+                found.push(format!("{name} depends on {dependency}"));
+            }
+        }
+    }
+    assert_none(found);
+}
+
+/// The names under `[dependencies]`.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let text = fs::read_to_string(repository().join(manifest)).expect("a manifest");
+    let section = text.lines().skip_while(|line| *line != "[dependencies]").skip(1).take_while(|line| !line.starts_with('['));
+    section.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_crate_root_is_a_short_story() {
+    let mut found = Vec::new();
+    for (path, text) in rust_files().into_iter().filter(|(path, _)| path.starts_with("crates/") && path.ends_with("/src/lib.rs")) {
+        let uses = text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next());
+        let names = |list: &str| list.split_once('{').map_or(1, |(_, inner)| inner.split(',').filter(|name| !name.trim().is_empty()).count());
+        let count: usize = uses.map(names).sum();
+        if count > 25 {
+            found.push(format!("{path} re-exports {count} names"));
+        }
+    }
+    assert_none(found);
+}
+
+#[test]
+fn every_code_has_a_page_that_teaches_it() {
+    let mut found = Vec::new();
+    for code in Code::ALL {
+        let page = code.page();
+        for part in [format!("# {code}\n"), "\n## Wrong\n".into(), "\n## Right\n".into()] {
+            if !page.contains(&part) {
+                found.push(format!("the page of `{code}` has no `{}`", part.trim()));
+            }
+        }
+    }
+    let pages = fs::read_dir(repository().join("docs/reference/diagnostics")).expect("pages");
+    for page in pages.flatten() {
+        let name = page.path().file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        if Code::named(&name).is_none() {
+            found.push(format!("the page `{name}` explains no code"));
+        }
+    }
+    assert_none(found);
+}
+
+#[test]
+fn what_readers_look_for_is_there() {
+    let lines = |path: &str| fs::read_to_string(repository().join(path)).map_or(0, |text| text.lines().count());
+    for path in ["README.md", "CHANGELOG.md", "docs/architecture.md", "docs/decisions.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+        assert!(lines(path) > 0, "there is no {path}");
+    }
+    assert!(lines("docs/architecture.md") < 200, "docs/architecture.md has {} lines", lines("docs/architecture.md"));
+}
+
+#[test]
+fn json_numbers_are_read_as_the_core_needs_them() {
+    let number: serde_json::Number = serde_json::from_str("1.10").expect("a number");
+    assert_eq!(number.to_string(), "1.1", "some crate switches `arbitrary_precision` on, which breaks tagged enums");
+    let hard = "8.41e21";
+    assert_eq!(serde_json::from_str::<f64>(hard).expect("a number"), hard.parse::<f64>().expect("a number"));
+    for text in ["3.8e-322", "2.2250738585072014e-308", "0.3", "123456789012345.67"] {
+        assert_eq!(serde_json::from_str::<f64>(text).expect("a number").to_bits(), text.parse::<f64>().expect("a number").to_bits(), "{text}");
+    }
+}
+
+/// Lines below a folder that mention one of the names, tests left out.
+fn mentions(folder: &str, names: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in rust_files().into_iter().filter(|(path, _)| path.starts_with(folder)) {
+        for (number, line) in without_tests(&path, &text).lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            found.extend(names.iter().filter(|name| code.contains(*name)).map(|name| format!("{path}:{}: {name}", number + 1)));
+        }
+    }
+    found
+}
+
+/// A file up to its tests; nothing for a file of tests.
+fn without_tests<'t>(path: &str, text: &'t str) -> &'t str {
+    if path.ends_with("/tests.rs") || path.contains("/tests/") { "" } else { text.split("#[cfg(test)]").next().unwrap_or_default() }
+}
+
+/// Every Rust file of the repository with its path below it and its text.
+fn rust_files() -> Vec<(String, String)> {
+    let root = repository();
+    let mut files = Vec::new();
+    let mut folders: Vec<PathBuf> = ["crates", "tests", "examples", "fuzz"].iter().map(|name| root.join(name)).collect();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() && !path.ends_with("target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push((below(&root, &path), fs::read_to_string(&path).expect("a Rust file is text")));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn below(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root).expect("it is below the root").to_string_lossy().replace('\\', "/")
+}
+
+fn assert_none(found: impl IntoIterator<Item = String>) {
+    let found: Vec<String> = found.into_iter().collect();
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
