@@ -65,7 +65,7 @@ fn a_refusal_says_what_is_accepted_and_changes_nothing() {
 
 #[test]
 fn exhausted_nodes_lead_on_to_each_other_for_a_bounded_time() {
-    let node = |other: &str| format!("---\nmax_visits: 1\non_max_visits: {other}\nwait: true\nto: {other}\n---\n");
+    let node = |other: &str| format!("---\nmax_visits: 1\non_max_visits: {other}\nwait: true\non_interrupt: fail\nto: {other}\n---\n");
     let (a, b) = (node("b"), node("a"));
     let mut walk = Walk::new(&[("start.md", "---\nto: a\n---\n"), ("a.md", &a), ("b.md", &b)]);
     walk.pass().say("").say("");
