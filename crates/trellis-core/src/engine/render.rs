@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::{
     Engine, Next, OptionView, RenderError, Request, RequestType, View,
-    input::option_text,
+    input::{Words, option_text},
     io::{AnyInput, NoInput},
     step::{limits, scope},
 };
 use crate::{
-    program::{Choice, Failure, Listen, Localised, Node, Program, Role},
+    program::{Choice, Failure, Listen, Node, Program, Role},
     state::{CallRole, Ended, State, Status},
     template::{Shape, Template, TemplateError},
     value::Value,
@@ -96,19 +96,20 @@ pub(super) fn metadata(program: &Program, state: &State, node: &Node) -> Result<
 
 /// What a node says in the session's locale.
 pub(super) fn content<'n>(program: &Program, state: &State, node: &'n Node) -> Option<&'n Template> {
-    localised(program, state, node).and_then(|localised| localised.content.as_ref()).or(node.content.as_ref())
+    localised(program, state, node).into_iter().flatten().find_map(|words| words.content.as_ref()).or(node.content.as_ref())
 }
 
-/// `messages` of exactly the session's locale, else of its language. The locale is the one of the start, else the text under the graph's `locale` key as it is now.
-pub(super) fn localised<'n>(program: &Program, state: &State, node: &'n Node) -> Option<&'n Localised> {
+/// `messages` of exactly the session's locale, then of its language: what the first leaves out is taken from the second.
+/// The locale is the one of the start, else the text under the graph's `locale` key as it is now.
+pub(super) fn localised<'n>(program: &Program, state: &State, node: &'n Node) -> Words<'n> {
     if node.localised.is_empty() {
-        return None;
+        return [None, None];
     }
     let chosen = || state.context.get(program.graph_of(node).locale.as_deref()?)?.as_str();
-    let locale = state.locale.as_deref().or_else(chosen)?;
+    let Some(locale) = state.locale.as_deref().or_else(chosen) else { return [None, None] };
     let of = |name: &str| {
         let found = node.localised.binary_search_by(|(locale, _)| (**locale).cmp(name));
         found.ok().map(|at| &node.localised[at].1)
     };
-    of(locale).or_else(|| locale.split_once(['-', '_']).and_then(|(language, _)| of(language)))
+    [of(locale), locale.split_once(['-', '_']).and_then(|(language, _)| of(language))]
 }

@@ -139,7 +139,8 @@ fn a_sleep_is_over_with_a_pass_and_answers_nothing() {
     let mut walk = Walk::new(&[("start.md", "---\nwait: 30s\nto: end\n---\n"), END]);
     let Next::Ask(request) = walk.view().next else { panic!() };
     assert_eq!(serde_json::to_string(&request).unwrap(), r#"{"input_type":"none","timeout":30000}"#);
-    assert!(matches!(walk.refused(Input::Text("wake".into())), NavigateError::WrongKind { expected: Expected::Pass, .. }));
+    let NavigateError::Invalid { expected: Expected::Input(expected), .. } = walk.refused(Input::Text("wake".into())) else { panic!() };
+    assert_eq!(*expected, request);
     walk.go(Input::Pass);
     assert_eq!((walk.node(), walk.state.system_context.ans.as_ref()), ("end", None));
 }
