@@ -28,7 +28,7 @@ fn sandbox(folders: &[(&str, &[(&str, &str)])]) -> Sandbox {
 #[test]
 fn three_mistakes_in_three_files_are_three_findings_for_people() {
     let ran = sandbox(&[("shop", THREE_MISTAKES)]).trellis(&["check", "shop"]);
-    let expected = r#"error[unknown-key]: unknown key `savto`
+    let expected = r#"error[unknown-key]: `savto` is no key of a node
   shop/help.md:2:1
  2 | savto: topic
    | ^^^^^
