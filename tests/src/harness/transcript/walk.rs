@@ -13,6 +13,7 @@ use trellis_core::{
 };
 
 use super::{
+    super::journal,
     Played, moments, print,
     script::{Line, read},
 };
@@ -122,7 +123,16 @@ impl Walk {
                 Err(divergence) => self.problems.push(format!("the replay diverges: {divergence:?}")),
             }
         }
-        Played { text: self.out, problems: self.problems, records: self.records }
+        let mut played = Played {
+            text: self.out,
+            problems: self.problems,
+            records: self.records,
+            engine: self.engine,
+            start: self.start,
+            begun: self.begun.unwrap_or_default(),
+        };
+        played.problems.extend(journal::flaws(&played));
+        played
     }
 
     /// `$ …`: how the session begins.
