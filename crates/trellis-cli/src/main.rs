@@ -6,10 +6,12 @@ mod args;
 mod commands;
 mod context;
 mod markdown;
+mod offer;
 mod open;
 mod progress;
 mod report;
 mod terminal;
+mod unbound;
 
 use std::process::ExitCode;
 

@@ -56,11 +56,14 @@ pub(crate) fn only(path: Option<&Path>, command: &str) -> anyhow::Result<Place> 
     let mut places = places(path)?;
     match places.len() {
         1 => Ok(places.remove(0)),
-        count => {
-            let names = places.iter().map(|place| format!("trellis {command} {}", place.path.display())).collect::<Vec<_>>().join("\n");
-            bail!("there are {count} graphs here, name one of them\n{names}")
-        }
+        _ => bail!(several(&places, command)),
     }
+}
+
+/// Why a command that takes one graph cannot take a collection.
+pub(crate) fn several(places: &[Place], command: &str) -> String {
+    let names = places.iter().map(|place| format!("\ntrellis {command} {}", place.path.display())).collect::<String>();
+    format!("there are {} graphs here, name one of them{names}", places.len())
 }
 
 impl Place {

@@ -41,6 +41,14 @@ pub(crate) fn is_styled() -> bool {
     AutoStream::choice(&stdout) != ColorChoice::Never || stdout.is_terminal()
 }
 
+/// Text for a writer that takes it as it is: without styles where standard output wants none.
+pub(crate) fn adapted(text: String) -> String {
+    match AutoStream::choice(&io::stdout()) {
+        ColorChoice::Never => anstream::adapter::strip_str(&text).to_string(),
+        _ => text,
+    }
+}
+
 /// Columns of the terminal, within reason.
 pub(crate) fn width() -> usize {
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));

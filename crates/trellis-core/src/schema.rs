@@ -124,7 +124,9 @@ fn is_plain(schema: &Value, depth: usize) -> bool {
     let types = ["string", "integer", "number", "boolean", "null", "array", "object"];
     let is_type = |value: &Value| value.as_str().is_some_and(|name| types.contains(&name));
     let distinct_types = |value: &Value| {
-        value.as_list().is_some_and(|list| !list.is_empty() && list.iter().enumerate().all(|(at, item)| is_type(item) && !list[..at].contains(item)))
+        value
+            .as_list()
+            .is_some_and(|list| !list.is_empty() && list.iter().enumerate().all(|(at, item)| is_type(item) && !list[..at].contains(item)))
     };
     let Value::Map(entries) = schema else { return matches!(schema, Value::Bool(_)) };
     depth > 0
@@ -134,14 +136,16 @@ fn is_plain(schema: &Value, depth: usize) -> bool {
             "const" | "default" => true,
             "enum" => value.as_list().is_some(),
             "examples" => value.as_list().is_some(),
-            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => {
+                matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_))
+            }
             "minLength" | "maxLength" | "minItems" | "maxItems" => matches!(value, Value::Int(0..)),
             "uniqueItems" => value.as_bool().is_some(),
             "items" | "additionalProperties" => is_plain(value, depth - 1),
             "properties" => value.as_map().is_some_and(|entries| entries.iter().all(|(_, value)| is_plain(value, depth - 1))),
-            "required" => value.as_list().is_some_and(|list| {
-                list.iter().enumerate().all(|(at, item)| item.as_str().is_some() && !list[..at].contains(item))
-            }),
+            "required" => value
+                .as_list()
+                .is_some_and(|list| list.iter().enumerate().all(|(at, item)| item.as_str().is_some() && !list[..at].contains(item))),
             _ => key.starts_with("x-"),
         })
 }
@@ -183,7 +187,10 @@ mod tests {
                 "/tags/0: must have at most 2 characters, has 3",
             ]
         );
-        assert_eq!(breaches(order, r#"{"id": 1, "email": "a@b", "count": 1.5}"#), ["/count: must be an integer, is a decimal", "/id: must be a text, is an integer"]);
+        assert_eq!(
+            breaches(order, r#"{"id": 1, "email": "a@b", "count": 1.5}"#),
+            ["/count: must be an integer, is a decimal", "/id: must be a text, is an integer"]
+        );
         assert_eq!(breaches(order, "[]"), [": must be a mapping, is a list"]);
     }
 
@@ -194,7 +201,11 @@ mod tests {
             (r#"{"properties": {"id": {"type": "strng"}}}"#, "properties.id.type", "`strng` is no type, did you mean `string`?"),
             (r#"{"type": "object", "required": "id"}"#, "required", "must be a list, is a text"),
             (r#"{"items": {"minimum": "1"}}"#, "items.minimum", "must be a number, is a text"),
-            (r#"{"properties": {"a": {"$ref": "https://example.com/x"}}}"#, "properties.a.$ref", "`https://example.com/x` is outside of this schema: only references that begin with `#` are followed"),
+            (
+                r#"{"properties": {"a": {"$ref": "https://example.com/x"}}}"#,
+                "properties.a.$ref",
+                "`https://example.com/x` is outside of this schema: only references that begin with `#` are followed",
+            ),
             (r##"{"$ref": "#/$defs/nothing"}"##, "$ref", "`#/$defs/nothing` is not in this schema"),
             (r#"{"pattern": "("}"#, "pattern", "`(` is no regular expression"),
             ("3", "", "a schema is a mapping, `true` or `false`, not an integer"),
@@ -230,7 +241,13 @@ mod tests {
     fn plain_schemas_build_and_others_are_built_at_once() {
         let plain = Value::from_json(r#"{"type": ["string", "null"], "enum": [], "items": {"minLength": 0}, "x-note": {}}"#).unwrap();
         assert!(is_plain(&plain, PLAIN_DEPTH) && build(&to_json(&plain)).is_ok());
-        for text in [r#"{"type": ["string", "string"]}"#, r#"{"minLength": -1}"#, r#"{"required": ["a", "a"]}"#, r#"{"anyOf": []}"#, r#"{"type": []}"#] {
+        for text in [
+            r#"{"type": ["string", "string"]}"#,
+            r#"{"minLength": -1}"#,
+            r#"{"required": ["a", "a"]}"#,
+            r#"{"anyOf": []}"#,
+            r#"{"type": []}"#,
+        ] {
             let value = Value::from_json(text).unwrap();
             assert!(!is_plain(&value, PLAIN_DEPTH), "{text}");
             assert!(Schema::new(&value).is_err(), "{text}");

@@ -10,10 +10,10 @@
 
 pub mod binding;
 pub mod journal;
-//pub mod runner;
+pub mod runner;
 pub mod session;
 
 pub use binding::{Bindings, Secrets, Stop};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
-//pub use runner::{Console, JsonLines, Outcome, Policy, Reason, RunError, Runner, TextConsole, Unbound};
+pub use runner::{Console, JsonLines, Outcome, Policy, Reason, RunError, Runner, TextConsole, Unbound};
 pub use session::{Session, SessionError, Turn};

@@ -102,7 +102,8 @@ impl GraphLoader for Directory {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::{
         ffi::OsStr,

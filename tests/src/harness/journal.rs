@@ -50,9 +50,10 @@ fn journaled(played: &Played) -> Result<Session, String> {
     let start = Session::start(played.engine.clone(), played.start.clone(), played.begun.clone(), clock);
     let mut session = start.map_err(|error| format!("the host cannot start: {error}"))?;
     loop {
+        let turn = session.advance();
         let done = session.journal().records().iter().filter(|record| !matches!(record.entry, Entry::End { .. })).count();
         let next = played.records.get(done).map(|record| &record.moment);
-        match session.advance() {
+        match turn {
             Ok(Turn::Said { .. } | Turn::Invalid(_)) => {}
             Ok(Turn::Predicate(name)) => {
                 let answer = next.and_then(|moment| moment.answers.get(&name)).copied();

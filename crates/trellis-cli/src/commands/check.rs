@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::ValueEnum;
+use trellis_core::Severity;
 use trellis_host::Bindings;
 
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     progress::Progress,
     report::{self, Checked, Layout, Summary},
     terminal,
+    unbound::unbound_tools,
 };
 
 /// Proves that graphs make sense: every name, target, condition and template, on every way
@@ -89,7 +91,7 @@ impl Check {
         let of_host = match &opened.compiled.program {
             Some(program) if self.host => {
                 let (bindings, mut found) = Bindings::new(program, opened.folder());
-                found.extend(bindings.unbound(program));
+                found.extend(unbound_tools(program, &bindings, Severity::Error));
                 found
             }
             _ => Vec::new(),

@@ -1,1 +1,195 @@
-//! `trellis run`.
+//! `trellis run`, on pipes.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Ran, SOUND, Sandbox, THREE_MISTAKES, finish};
+
+const CHARGE: &[(&str, &str)] = &[
+    (
+        "start.md",
+        "---\ndo: { name: charge, args: { amount: \"{{ amount }}\" } }\ntools: [{ name: charge }]\nrequired_context: [amount]\nsave_to: receipt\nto: done\non_error: sorry\n---\nOne moment.\n",
+    ),
+    ("done.md", "---\noutput: \"{{ receipt.id }}\"\n---\nPaid: {{ receipt.id }}.\n"),
+    ("sorry.md", "---\nend: failed\n---\nThat did not work.\n"),
+];
+
+/// The JSON Lines that the program printed, as `(type, payload)`.
+fn messages(ran: &Ran) -> Vec<(String, Value)> {
+    let lines = ran.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|line| (line["type"].as_str().unwrap().to_owned(), line["payload"].clone())).collect()
+}
+
+fn end(ran: &Ran) -> Value {
+    let (kind, payload) = messages(ran).pop().unwrap();
+    assert_eq!(kind, "END", "{ran:?}");
+    payload
+}
+
+/// Waits for a line that holds `part`.
+fn wait_for(child: &mut Child, part: &str) -> String {
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut seen = String::new();
+    while !seen.contains(part) {
+        assert_ne!(out.read_line(&mut seen).unwrap(), 0, "the program ended: {seen}");
+    }
+    child.stdout = Some(out.into_inner());
+    seen
+}
+
+#[test]
+fn the_last_line_counts_without_a_newline() {
+    let ran = Sandbox::new(SOUND).trellis_with(&["run"], "Ana");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("Who are you?") && ran.out.contains("Bye, Ana."), "{ran:?}");
+    assert!(!ran.out.contains('\u{1b}'), "{ran:?}");
+}
+
+#[test]
+fn the_end_of_input_ends_the_run_and_says_so() {
+    let ran = Sandbox::new(SOUND).trellis(&["run", "."]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("input ended"), "{ran:?}");
+    let ran = Sandbox::new(SOUND).trellis(&["run", "--json"]);
+    assert_eq!((ran.code, end(&ran)["reason"].as_str()), (Some(1), Some("end_of_input")));
+}
+
+#[test]
+fn json_lines_hand_in_the_result_of_a_tool() {
+    let sandbox = Sandbox::new(CHARGE);
+    let mut child = sandbox.command(&["run", "--json", "--context", "amount=5"]).stdin(Stdio::piped()).spawn().unwrap();
+    let seen = wait_for(&mut child, "CALL_TOOL");
+    let call: Value = serde_json::from_str(seen.lines().last().unwrap()).unwrap();
+    assert_eq!(call["payload"]["args"], json!({ "amount": 5 }));
+    let result = json!({ "tool_result": { "id": call["payload"]["id"], "result": { "id": "r-1" } } });
+    // Without a newline: the last line counts too.
+    write!(child.stdin.take().unwrap(), "{result}").unwrap();
+    let ran = finish(child);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let farewell = end(&ran);
+    assert_eq!((&farewell["reason"], &farewell["output"]), (&json!("finished"), &json!("r-1")));
+}
+
+#[test]
+fn a_flow_that_fails_is_exit_1() {
+    let sandbox = Sandbox::new(&[("start.md", "---\ninput_type: confirm\nto: fail\n---\nGo on?\n")]);
+    let ran = sandbox.trellis_with(&["run", "--json"], "{\"input\":\"yes\"}\n");
+    assert_eq!((ran.code, end(&ran)["reason"].as_str()), (Some(1), Some("failed")));
+}
+
+#[test]
+fn a_bad_line_is_answered_and_nothing_is_lost() {
+    let ran = Sandbox::new(SOUND).trellis_with(&["run", "--json"], "{\n{\"imput\":1}\n{\"input\":\"Ana\"}\n");
+    let kinds = messages(&ran).into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
+    assert_eq!(kinds, ["RENDER_CONTENT", "REQUEST_INPUT", "ERROR", "ERROR", "RENDER_CONTENT", "END"], "{ran:?}");
+    assert_eq!((ran.code, end(&ran)["output"].as_str()), (Some(0), Some("Ana")));
+}
+
+#[test]
+fn a_graph_that_does_not_compile_is_not_run() {
+    let sandbox = Sandbox::new(THREE_MISTAKES);
+    let ran = sandbox.trellis(&["run"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
+    assert!(ran.err.contains("error[unknown-target]") && ran.err.contains("3 errors in 4 nodes"), "{ran:?}");
+    let ran = sandbox.trellis(&["run", "--json"]);
+    assert_eq!((ran.code, end(&ran)["reason"].as_str()), (Some(1), Some("invalid_graph")));
+    assert!(ran.err.contains("error[unknown-target]"), "{ran:?}");
+}
+
+#[test]
+fn a_start_that_is_refused_is_exit_2_and_names_the_key() {
+    let sandbox = Sandbox::new(CHARGE);
+    let ran = sandbox.trellis(&["run", "--json"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("`amount`"), "{ran:?}");
+    let ran = sandbox.trellis(&["run", "--json", "--at", "nowhere"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("`nowhere`"), "{ran:?}");
+}
+
+#[test]
+fn a_run_can_begin_elsewhere_with_a_context() {
+    let ran = Sandbox::new(SOUND).trellis(&["run", "--at", "bye", "--context", "{\"name\": \"Rui\"}"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("Bye, Rui."), "{ran:?}");
+}
+
+#[test]
+fn a_collection_offers_its_graphs() {
+    let sandbox = Sandbox::new(&[("graphs/a/start.md", "This is a.\n"), ("graphs/b/start.md", "This is b.\n")]);
+    let ran = sandbox.trellis_with(&["run"], "2\n");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("This is b.") && !ran.out.contains("This is a."), "{ran:?}");
+    let ran = sandbox.trellis_with(&["run"], "c\na");
+    assert!(ran.out.contains("This is a."), "{ran:?}");
+    assert_eq!(sandbox.trellis(&["run"]).code, Some(1));
+    for args in [&["run", "--json"][..], &["run", "--no-input"]] {
+        let ran = sandbox.trellis(args);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains("trellis run graphs/a\n  trellis run graphs/b\n"), "{ran:?}");
+    }
+}
+
+#[test]
+fn the_rest_of_the_input_goes_to_the_graph_that_was_chosen() {
+    let files = SOUND.iter().map(|(path, text)| (format!("graphs/ask/{path}"), *text)).collect::<Vec<_>>();
+    let mut files = files.iter().map(|(path, text)| (path.as_str(), *text)).collect::<Vec<_>>();
+    files.push(("graphs/other/start.md", "Hi.\n"));
+    let ran = Sandbox::new(&files).trellis_with(&["run"], "ask\nAna\n");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("Bye, Ana."), "{ran:?}");
+}
+
+#[test]
+fn an_unbound_tool_on_a_pipe_is_an_error_before_anything_runs() {
+    let ran = Sandbox::new(CHARGE).trellis(&["run", "--context", "amount=5"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{ran:?}");
+    assert!(ran.err.contains("error[unbound-tool]"), "{ran:?}");
+}
+
+#[test]
+fn an_input_above_the_bound_is_refused_and_asked_for_again() {
+    let sandbox = Sandbox::new(SOUND);
+    let run = |size: &str| {
+        let mut command = sandbox.command(&["run", "--json"]);
+        let mut child = command.env("TRELLIS_MAX_INPUT_SIZE", size).stdin(Stdio::piped()).spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(b"{\"input\":\"Anastasia\"}\n{\"input\":\"Ana\"}\n");
+        finish(child)
+    };
+    let ran = run("5");
+    assert_eq!(end(&ran)["output"], "Ana", "{ran:?}");
+    assert_eq!(end(&run("100"))["output"], "Anastasia");
+    for bad in ["", "-1", "4KiB", "0"] {
+        let ran = run(bad);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{bad:?}: {ran:?}");
+        assert!(ran.err.contains("TRELLIS_MAX_INPUT_SIZE"), "{ran:?}");
+    }
+}
+
+#[test]
+fn ctrl_c_that_nothing_handles_interrupts_and_one_that_is_handled_leads_on() {
+    let interrupt = |sandbox: &Sandbox| {
+        let mut child = sandbox.command(&["run"]).stdin(Stdio::piped()).spawn().unwrap();
+        let seen = wait_for(&mut child, "?");
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success(), "{seen}");
+        finish(child)
+    };
+    assert_eq!(interrupt(&Sandbox::new(SOUND)).code, Some(130));
+    let handled =
+        Sandbox::new(&[("start.md", "---\nwait: true\non_signal: { interrupt: bye }\nto: bye\n---\nReady?\n"), ("bye.md", "You left.\n")]);
+    let ran = interrupt(&handled);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("You left."), "{ran:?}");
+}
+
+#[test]
+fn a_bad_context_is_wrong_usage() {
+    let ran = Sandbox::new(SOUND).trellis(&["run", "--context", "{\"a\": "]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("`--context` is no JSON"), "{ran:?}");
+}

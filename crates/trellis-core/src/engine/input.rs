@@ -112,9 +112,13 @@ fn json(given: Given) -> Result<Value, String> {
 
 fn typed(kind: InputType, listen: &Listen, localised: Option<&Localised>, text: &str) -> Result<Value, String> {
     match kind {
+        InputType::Text | InputType::Secret if text.is_empty() => Err("some text is needed".to_owned()),
         InputType::Text | InputType::Secret | InputType::Json => Ok(Value::text(text)),
         InputType::Confirm => confirm(text).map(Value::text).ok_or_else(|| format!("{} is neither yes nor no", quoted(text))),
-        InputType::Int => number(text).and_then(integer).ok_or_else(|| format!("{} is not a whole number", quoted(text))),
+        InputType::Int => number(text)
+            .filter(|_| !text.contains(['e', 'E']))
+            .and_then(integer)
+            .ok_or_else(|| format!("{} is not a whole number", quoted(text))),
         InputType::Float => number(text).ok_or_else(|| format!("{} is not a number", quoted(text))),
         InputType::Choice => {
             let by_value = listen.options.iter().find(|choice| choice.value.to_string() == text);
@@ -196,6 +200,7 @@ fn confirm(text: &str) -> Option<&'static str> {
     }
 }
 
+/// The number that a text is as JSON.
 fn number(text: &str) -> Option<Value> {
     Value::from_json(text).ok().filter(|value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)))
 }
@@ -269,6 +274,7 @@ mod tests {
         assert_eq!(text(&of(InputType::Confirm), "maybe").unwrap_err(), "`maybe` is neither yes nor no");
         assert_eq!(text(&of(InputType::Int), " 9007199254740993 ").unwrap(), "9007199254740993");
         assert_eq!(text(&of(InputType::Int), "2.0").unwrap(), "2");
+        assert_eq!(text(&of(InputType::Int), "1e3").unwrap_err(), "`1e3` is not a whole number");
         assert_eq!(text(&of(InputType::Int), "2.5").unwrap_err(), "`2.5` is not a whole number");
         assert_eq!(value(&of(InputType::Int), r#""7""#).unwrap(), "7");
         assert_eq!(value(&of(InputType::Int), "true").unwrap_err(), "must be a whole number, is a boolean");
@@ -277,6 +283,7 @@ mod tests {
         assert_eq!(text(&of(InputType::Json), r#" {"a": [1]} "#).unwrap(), r#"{"a":[1]}"#);
         assert_eq!(value(&of(InputType::Json), r#""{}""#).unwrap(), r#""{}""#);
         assert!(text(&of(InputType::Json), "{").unwrap_err().starts_with("not a JSON value"));
+        assert_eq!(text(&of(InputType::Text), " ").unwrap_err(), "some text is needed");
         assert_eq!(value(&of(InputType::Text), "5").unwrap_err(), "must be text, is an integer");
     }
 

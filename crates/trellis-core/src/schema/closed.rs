@@ -52,7 +52,10 @@ impl<'s> Steps<'s> {
         match step {
             Segment::Key(key) => {
                 let property = schema.get("properties")?.as_map()?.get(key)?;
-                let required = schema.get("required").and_then(Value::as_list).is_some_and(|names| names.iter().any(|name| name.as_str() == Some(key)));
+                let required = schema
+                    .get("required")
+                    .and_then(Value::as_list)
+                    .is_some_and(|names| names.iter().any(|name| name.as_str() == Some(key)));
                 let (values, absent) = self.at(property, rest)?;
                 Some((values, absent || !required || !of_type("object")))
             }

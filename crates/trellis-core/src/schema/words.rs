@@ -16,7 +16,10 @@ use crate::diagnostic::did_you_mean;
 /// The first part that is not, in the order of the text.
 pub(super) fn check(schema: &Json) -> Result<(), SchemaError> {
     if !schema.is_object() && !schema.is_boolean() {
-        return Err(SchemaError { path: String::new(), message: format!("a schema is a mapping, `true` or `false`, not {}", kind(schema)) });
+        return Err(SchemaError {
+            path: String::new(),
+            message: format!("a schema is a mapping, `true` or `false`, not {}", kind(schema)),
+        });
     }
     if let Some((path, reference)) = outside(schema, &mut Vec::new()) {
         let message = format!("`{reference}` is outside of this schema: only references that begin with `#` are followed");
@@ -53,7 +56,10 @@ pub(super) fn unbuildable(schema: &Json, error: &ValidationError<'_>) -> SchemaE
         }
         Kind::Format { format } if format == "regex" => {
             let path = dotted(error.instance_path().as_str());
-            SchemaError { path: if path.is_empty() { dotted(error.schema_path().as_str()) } else { path }, message: format!("{} is no regular expression", shown(error.instance())) }
+            SchemaError {
+                path: if path.is_empty() { dotted(error.schema_path().as_str()) } else { path },
+                message: format!("{} is no regular expression", shown(error.instance())),
+            }
         }
         _ => no_schema(error),
     }
@@ -104,7 +110,9 @@ pub(super) fn breaches(error: &ValidationError<'_>) -> Vec<Breach> {
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             unexpected.iter().map(|key| breach(format!("`{key}` is not known here"))).collect()
         }
-        Kind::PropertyNames { error } => vec![breach(format!("the key {} does not fit: {}", shown(error.instance()), message(error).unwrap_or_default()))],
+        Kind::PropertyNames { error } => {
+            vec![breach(format!("the key {} does not fit: {}", shown(error.instance()), message(error).unwrap_or_default()))]
+        }
         _ => vec![breach(message(error).unwrap_or_else(|| error.to_string()))],
     }
 }
@@ -151,7 +159,9 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
         Kind::OneOfMultipleValid { .. } => "fits more than one alternative".into(),
         Kind::Not { .. } => "fits what it must not fit".into(),
         Kind::UnevaluatedItems { .. } => "has items that are not known here".into(),
-        Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => format!("{name} takes too long to compare with its pattern"),
+        Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
+            format!("{name} takes too long to compare with its pattern")
+        }
         _ => return None,
     })
 }

@@ -163,7 +163,11 @@ fn measured(value: Value, depth: usize, left: &mut u64) -> Result<Value, Error> 
             _ => true,
         }
     }
-    if fits(&value, depth, left) { Ok(value) } else { Err(invalid(format!("the value is too large or nested deeper than {MAX_DEPTH} levels"))) }
+    if fits(&value, depth, left) {
+        Ok(value)
+    } else {
+        Err(invalid(format!("the value is too large or nested deeper than {MAX_DEPTH} levels")))
+    }
 }
 
 fn number(value: &Dyn) -> Result<Value, Error> {

@@ -104,7 +104,20 @@ pub const FUNCTIONS: &[Builtin] = &[builtin("range", "the integers from 0, or th
 
 /// Tests that ask what a value is; they may stand on something that is not set, at any depth.
 pub(super) const GUARDS: &[&str] = &[
-    "boolean", "defined", "false", "float", "int", "integer", "iterable", "mapping", "none", "number", "sequence", "string", "true", "undefined",
+    "boolean",
+    "defined",
+    "false",
+    "float",
+    "int",
+    "integer",
+    "iterable",
+    "mapping",
+    "none",
+    "number",
+    "sequence",
+    "string",
+    "true",
+    "undefined",
 ];
 
 /// Whether `list` holds `name`.

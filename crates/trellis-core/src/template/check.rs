@@ -231,7 +231,11 @@ pub(super) fn secrets(tree: &Stmt<'_>, found: &[Found]) -> Vec<Mistake> {
     let mut captures = false;
     find_secrets(tree, &mut alone, &mut captures);
     let misplaced = found.iter().filter(|secret| captures || !alone.iter().any(|at| secret.place.contains(at)));
-    let message = if captures { "a text with a secret cannot also capture text with `set` or `filter`" } else { "a secret stands alone: `{{secret:name}}`" };
+    let message = if captures {
+        "a text with a secret cannot also capture text with `set` or `filter`"
+    } else {
+        "a secret stands alone: `{{secret:name}}`"
+    };
     misplaced.map(|secret| Mistake::syntax(secret.place.clone(), message)).collect()
 }
 

@@ -19,7 +19,8 @@ const REFUSED: &[&str] = &["macro", "include", "import", "from", "extends", "blo
 
 /// The syntax: a trailing newline stays, and so does every other byte around a tag unless a `-` takes it away.
 pub(super) fn syntax() -> SyntaxConfig {
-    static SYNTAX: LazyLock<SyntaxConfig> = LazyLock::new(|| SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default());
+    static SYNTAX: LazyLock<SyntaxConfig> =
+        LazyLock::new(|| SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default());
     SYNTAX.clone()
 }
 
@@ -57,11 +58,14 @@ fn explain(source: &str, place: Range<usize>, message: &str) -> Mistake {
         if REFUSED.contains(&tag) {
             return Mistake::syntax(place, format!("`{tag}` is not part of the language"));
         }
-        let known = ["for", "if", "elif", "else", "endif", "endfor", "with", "endwith", "set", "endset", "filter", "endfilter", "raw", "endraw"];
+        let known =
+            ["for", "if", "elif", "else", "endif", "endfor", "with", "endwith", "set", "endset", "filter", "endfilter", "raw", "endraw"];
         return Mistake::syntax(place, format!("there is no statement `{tag}`")).help_maybe(crate::diagnostic::did_you_mean(tag, known));
     }
     let mistake = Mistake::syntax(place.clone(), message.to_owned());
-    if met.starts_with('.') && looks_like_go(source, place.start) || ["{{if ", "{{ if ", "{{range ", "{{ range ", "{{end}}", "{{ end }}"].iter().any(|tag| source.contains(tag)) {
+    if met.starts_with('.') && looks_like_go(source, place.start)
+        || ["{{if ", "{{ if ", "{{range ", "{{ range ", "{{end}}", "{{ end }}"].iter().any(|tag| source.contains(tag))
+    {
         return mistake.help("set `templates: go` in trellis.yaml if this is a Go template");
     }
     mistake

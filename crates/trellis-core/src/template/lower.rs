@@ -35,14 +35,18 @@ fn statements<'s>(trees: &[Stmt<'s>], looped: bool) -> Vec<Stmt<'s>> {
 
 fn statement<'s>(tree: &Stmt<'s>, looped: bool) -> Stmt<'s> {
     match tree {
-        Stmt::Template(node) => Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, looped) }, flat(node.span()))),
+        Stmt::Template(node) => {
+            Stmt::Template(Spanned::new(ast::Template { children: statements(&node.children, looped) }, flat(node.span())))
+        }
         // Text outside of loops is as long as the template; inside it goes through the printer, which counts.
         Stmt::EmitRaw(node) if looped => emit(constant(Dyn::from(node.raw), node.span()), node.span()),
         Stmt::EmitRaw(node) => Stmt::EmitRaw(Spanned::new(ast::EmitRaw { raw: node.raw }, flat(node.span()))),
         Stmt::EmitExpr(node) if is_secret(&node.expr) => {
             emit(constant(Dyn::from_object(Secret { place: extent(&node.expr).start_offset as usize }), node.span()), node.span())
         }
-        Stmt::EmitExpr(node) if ends_in_optional(&node.expr) => emit(filter(hook::MAYBE, may_be_unset(&node.expr), Vec::new(), extent(&node.expr)), node.span()),
+        Stmt::EmitExpr(node) if ends_in_optional(&node.expr) => {
+            emit(filter(hook::MAYBE, may_be_unset(&node.expr), Vec::new(), extent(&node.expr)), node.span())
+        }
         Stmt::EmitExpr(node) => emit(needed(&node.expr), node.span()),
         Stmt::ForLoop(node) => {
             let lowered = ast::ForLoop {
@@ -104,7 +108,14 @@ fn kept<'s>(tree: &Expr<'s>) -> Expr<'s> {
 /// Whether an expression always has a value.
 fn certain(tree: &Expr<'_>) -> bool {
     match tree {
-        Expr::Const(_) | Expr::Slice(_) | Expr::UnaryOp(_) | Expr::Compare(_) | Expr::Test(_) | Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => true,
+        Expr::Const(_)
+        | Expr::Slice(_)
+        | Expr::UnaryOp(_)
+        | Expr::Compare(_)
+        | Expr::Test(_)
+        | Expr::List(_)
+        | Expr::Tuple(_)
+        | Expr::Map(_) => true,
         Expr::BinOp(node) => !matches!(node.op, BinOpKind::ScAnd | BinOpKind::ScOr),
         Expr::Filter(node) => !matches!(node.name, "optional" | "first" | "last" | "min" | "max" | "attr"),
         Expr::Var(_) | Expr::IfExpr(_) | Expr::GetAttr(_) | Expr::GetItem(_) | Expr::Call(_) => false,
@@ -125,19 +136,23 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
         }
         Expr::Slice(node) => {
             let bound = |bound: &Option<Expr<'s>>| bound.as_ref().map(needed);
-            let lowered = ast::Slice { expr: needed(&node.expr), start: bound(&node.start), stop: bound(&node.stop), step: bound(&node.step) };
+            let lowered =
+                ast::Slice { expr: needed(&node.expr), start: bound(&node.start), stop: bound(&node.stop), step: bound(&node.step) };
             Expr::Slice(Spanned::new(lowered, span))
         }
         Expr::UnaryOp(node) => match node.op {
             ast::UnaryOpKind::Not => {
                 Expr::UnaryOp(Spanned::new(ast::UnaryOp { op: ast::UnaryOpKind::Not, expr: may_be_unset(&node.expr) }, span))
             }
-            ast::UnaryOpKind::Neg => Expr::UnaryOp(Spanned::new(ast::UnaryOp { op: ast::UnaryOpKind::Neg, expr: needed(&node.expr) }, span)),
+            ast::UnaryOpKind::Neg => {
+                Expr::UnaryOp(Spanned::new(ast::UnaryOp { op: ast::UnaryOpKind::Neg, expr: needed(&node.expr) }, span))
+            }
         },
         Expr::BinOp(node) => match node.op {
-            BinOpKind::ScAnd | BinOpKind::ScOr => {
-                Expr::BinOp(Spanned::new(ast::BinOp { op: node.op, left: may_be_unset(&node.left), right: may_be_unset(&node.right) }, span))
-            }
+            BinOpKind::ScAnd | BinOpKind::ScOr => Expr::BinOp(Spanned::new(
+                ast::BinOp { op: node.op, left: may_be_unset(&node.left), right: may_be_unset(&node.right) },
+                span,
+            )),
             BinOpKind::Concat => filter(hook::CONCAT, needed(&node.left), vec![needed(&node.right)], span),
             BinOpKind::Add => filter(hook::ADD, needed(&node.left), vec![needed(&node.right)], span),
             BinOpKind::Mul => filter(hook::MULTIPLY, needed(&node.left), vec![needed(&node.right)], span),
@@ -149,8 +164,11 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
         }
         Expr::IfExpr(node) => {
             let otherwise = node.false_expr.as_ref().map_or_else(|| constant(Dyn::from(()), span), may_be_unset);
-            let lowered =
-                ast::IfExpr { test_expr: may_be_unset(&node.test_expr), true_expr: may_be_unset(&node.true_expr), false_expr: Some(otherwise) };
+            let lowered = ast::IfExpr {
+                test_expr: may_be_unset(&node.test_expr),
+                true_expr: may_be_unset(&node.true_expr),
+                false_expr: Some(otherwise),
+            };
             Expr::IfExpr(Spanned::new(lowered, span))
         }
         Expr::Filter(node) => {

@@ -135,10 +135,15 @@ impl Template {
             Body::Literal => Ok(inner.text.to_string()),
             Body::Broken => Ok(String::new()),
             Body::Engine(engine) => engine.render(inner, scope, limits, secret),
-            Body::Pieces(pieces) => segments::render(&inner.text, pieces, scope, limits.output, secret).map_err(|unreadable| match unreadable {
-                Unreadable::Unset(place) => TemplateError { message: format!("`{}` is not set", path_text(&inner.text[place.clone()])), span: Some(inner.map.span(place)) },
-                Unreadable::TooLong => inner.too_long(limits),
-            }),
+            Body::Pieces(pieces) => {
+                segments::render(&inner.text, pieces, scope, limits.output, secret).map_err(|unreadable| match unreadable {
+                    Unreadable::Unset(place) => TemplateError {
+                        message: format!("`{}` is not set", path_text(&inner.text[place.clone()])),
+                        span: Some(inner.map.span(place)),
+                    },
+                    Unreadable::TooLong => inner.too_long(limits),
+                })
+            }
         }
     }
 
@@ -151,7 +156,8 @@ impl Template {
         if !secrets && !found.is_empty() {
             for secret in found {
                 let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);
-                report.add(Code::SecretExposed, map.span(secret.place), message).help = Some("a tool gets it: `args: {key: \"{{secret:…}}\"}`".into());
+                report.add(Code::SecretExposed, map.span(secret.place), message).help =
+                    Some("a tool gets it: `args: {key: \"{{secret:…}}\"}`".into());
             }
             return (Self::with(text, map, Body::Broken), false);
         }

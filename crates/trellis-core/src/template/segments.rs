@@ -71,7 +71,8 @@ fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<Piece> {
     }
     let name = |part: &str| {
         let mut bytes = part.bytes();
-        bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_') && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        bytes.next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
     let mut parts = written.split('.');
     if !parts.clone().all(name) || (!dots && WORDS.contains(&parts.next()?)) {
@@ -121,7 +122,13 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
 }
 
 /// Renders pieces; `secret` hears of each one with its offset in the result.
-pub(super) fn render(text: &str, pieces: &[Piece], scope: &Scope, bytes: u64, mut secret: impl FnMut(usize, &str)) -> Result<String, Unreadable> {
+pub(super) fn render(
+    text: &str,
+    pieces: &[Piece],
+    scope: &Scope,
+    bytes: u64,
+    mut secret: impl FnMut(usize, &str),
+) -> Result<String, Unreadable> {
     use std::fmt::Write;
 
     let mut out = String::with_capacity(text.len() + 64);

@@ -12,7 +12,6 @@ mod group;
 mod output;
 mod process;
 mod secret;
-mod unbound;
 
 use std::{
     collections::BTreeMap,
@@ -29,6 +28,7 @@ use trellis_core::{
     state::{CallKind, PendingCall},
 };
 
+pub(crate) use self::secret::shown;
 use self::{function::Function, process::Process};
 pub use self::{process::MAX_ENV_ARGS, secret::Secrets};
 
@@ -134,11 +134,6 @@ impl Bindings {
         self.find(root, tool).is_some()
     }
 
-    /// The calls of a program that nothing here carries out, as `unbound-tool`, in file order.
-    pub fn unbound(&self, program: &Program) -> Vec<Diagnostic> {
-        unbound::unbound(self, program)
-    }
-
     fn find(&self, root: &str, tool: &str) -> Option<Found<'_>> {
         if let Some(function) = self.functions.get(tool) {
             return Some(Found::Function(function));
@@ -189,7 +184,7 @@ fn root_of<'p>(program: &'p Program, call: &PendingCall) -> &'p str {
 }
 
 /// The result of a call that took longer than it may.
-fn timed_out(tool: &str, timeout: Duration) -> ToolError {
+pub(crate) fn timed_out(tool: &str, timeout: Duration) -> ToolError {
     ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new(format!("`{tool}` took longer than {}", span(timeout))) }
 }
 

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, sync::Arc};
 use trellis_core::{
     Answers, CallId, Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, Step,
     ToolResult, Value,
-    engine::{Expected, Moment},
+    engine::{Expected, Moment, RequestType},
     path::{KeyPath, walk},
     program::PredicateSource,
 };
@@ -191,6 +191,7 @@ impl Walk {
         };
         let fits = match (self.engine.render(state).map(|view| view.next), expected) {
             (Ok(Next::Ask(request)), Expected::Input(expected)) => request == **expected,
+            (Ok(Next::Ask(request)), Expected::Pass) => matches!(request.input_type, RequestType::None(_)),
             (Ok(Next::Call(call)), Expected::Result(id)) => call.id == *id,
             (Ok(Next::Pass), Expected::Pass) | (Ok(Next::End(_)), Expected::Nothing) => true,
             _ => false,

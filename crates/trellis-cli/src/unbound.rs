@@ -1,0 +1,111 @@
+//! `unbound-tool`: tools that a program calls and nothing here carries out (design §4).
+//!
+//! Whether that is wrong depends on who runs the graph, so it is no check of the compiler: `check --host` and `run` in text mode ask for it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use trellis_core::{
+    Code, Diagnostic, Document, Program, Severity,
+    diagnostic::Place,
+    program::{Call, Callee, Graph, Node, Role, Tool},
+    syntax::{
+        document::Content,
+        node::{CallSyntax, CalleeSyntax, NodeSyntax},
+    },
+};
+use trellis_host::Bindings;
+
+/// One finding a tool: where it is called first, with its other calls as labels; sorted.
+pub(crate) fn unbound_tools(program: &Program, bindings: &Bindings, severity: Severity) -> Vec<Diagnostic> {
+    let mut calls = BTreeMap::<Arc<str>, Vec<Place>>::new();
+    for node in program.nodes() {
+        if let Role::Act(call) = &node.role {
+            for name in unbound(call, bindings, program.graph_of(node)) {
+                calls.entry(Arc::clone(&name)).or_default().push(place_at(program, node, &name));
+            }
+        }
+    }
+    for (graph, call) in program.graphs().iter().filter_map(|graph| Some((graph, graph.before_each.as_ref()?))) {
+        for name in unbound(call, bindings, graph) {
+            calls.entry(Arc::clone(&name)).or_default().extend(place_of_default(program, &name));
+        }
+    }
+    let mut findings = calls.into_iter().map(|(name, places)| finding(&name, places, severity)).collect::<Vec<_>>();
+    findings.sort_by(|a, b| a.order().cmp(&b.order()));
+    findings
+}
+
+fn finding(name: &str, mut places: Vec<Place>, severity: Severity) -> Diagnostic {
+    places.sort();
+    places.dedup();
+    let message = format!("`{name}` is called, but nothing here carries it out");
+    let mut places = places.into_iter();
+    let first = match places.next() {
+        Some(place) => Diagnostic::new(Code::UnboundTool, &place.path, place.span, message),
+        None => Diagnostic::global(Code::UnboundTool, message),
+    };
+    let all = places.fold(first, |found, place| found.label(&place.path, place.span, "called here too"));
+    Diagnostic { severity, ..all.help(format!("bind it in `trellis.yaml`: `bindings: {{{name}: {{process: [./{name}]}}}}`")) }
+}
+
+/// The names of the unbound tools that a call may call, sorted, each once.
+fn unbound(call: &Call, bindings: &Bindings, graph: &Graph) -> Vec<Arc<str>> {
+    let mut names = Vec::new();
+    let mut open = vec![call];
+    while let Some(call) = open.pop() {
+        let mut add = |tool: &Tool| names.extend((!bindings.binds(&graph.root, &tool.name)).then(|| Arc::clone(&tool.name)));
+        match &call.callee {
+            Callee::Tool(tool) => add(tool),
+            Callee::Graph(_) => {}
+            Callee::Parallel(branches, _) => open.extend(branches.iter().map(|(_, call)| call)),
+            Callee::Each(..) => call.offered.iter().for_each(|tool| add(tool)),
+        }
+        open.extend(call.undo.as_deref());
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Where a node calls `name`.
+fn place_at(program: &Program, node: &Node, name: &str) -> Place {
+    let document = &program.documents()[node.document as usize];
+    let syntax = nodes(document).iter().find(|syntax| syntax.span == node.span);
+    let calls = syntax.into_iter().flat_map(|syntax| syntax.call.iter().chain(&syntax.undo));
+    Place::new(&document.path, span_of(calls, name).unwrap_or(node.span))
+}
+
+/// Where a `before_each` calls `name`.
+fn place_of_default(program: &Program, name: &str) -> Option<Place> {
+    program.documents().iter().find_map(|document| {
+        let project = match &document.content {
+            Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.as_ref(),
+            _ => None,
+        };
+        let entries = nodes(document).iter().filter_map(|node| node.defaults.before_each.as_ref());
+        span_of(entries.chain(project), name).map(|span| Place::new(&document.path, span))
+    })
+}
+
+fn nodes(document: &Document) -> &[NodeSyntax] {
+    match &document.content {
+        Content::Node(node) => std::slice::from_ref(node),
+        Content::Nodes(nodes, _) => nodes,
+        _ => &[],
+    }
+}
+
+/// The place of `name` in these calls; of the list, where the calls are its items.
+fn span_of<'c>(calls: impl Iterator<Item = &'c CallSyntax>, name: &str) -> Option<trellis_core::span::Span> {
+    let mut open = calls.collect::<Vec<_>>();
+    let mut listed = None;
+    while let Some(call) = open.pop() {
+        match &call.callee {
+            CalleeSyntax::Tool(tool) if *tool.value == *name => return Some(tool.span),
+            CalleeSyntax::Each(list, _) => listed = Some(list.span),
+            CalleeSyntax::Parallel(branches, _) => open.extend(branches.iter().map(|(_, call)| call)),
+            CalleeSyntax::Tool(_) | CalleeSyntax::Graph(_) => {}
+        }
+    }
+    listed
+}

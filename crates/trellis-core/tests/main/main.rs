@@ -1,0 +1,10 @@
+//! The core through its public surface: graphs as authors write them, walked step by step.
+
+#![expect(clippy::unwrap_used, unreachable_pub, reason = "a test may panic, and nothing is published here")]
+
+mod adopt;
+mod calls;
+mod graph;
+mod replay;
+mod rollback;
+mod steps;

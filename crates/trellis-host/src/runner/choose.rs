@@ -1,0 +1,85 @@
+//! What a typed line means to a request: numbers and prefixes of options become their values; the engine sees the value (language 6.5).
+
+use trellis_core::{
+    Input, Value,
+    engine::{OptionView, Request, RequestType},
+    syntax::node::InputType,
+};
+
+/// The input that a line stands for. What fits no option goes on as it is: the engine says what is accepted.
+pub(super) fn answer(request: &Request, line: &str) -> Input {
+    let typed = line.trim();
+    match (!typed.is_empty()).then(|| option(request, typed)).flatten().map(|option| &option.value) {
+        Some(Value::Text(text)) => Input::Text(text.to_string()),
+        Some(value) => Input::Value(value.clone()),
+        None => Input::Text(line.to_owned()),
+    }
+}
+
+/// By value or text, then by number, then by a prefix that only one has. Where other input is accepted too, a prefix is no option.
+fn option<'r>(request: &'r Request, typed: &str) -> Option<&'r OptionView> {
+    let options = &request.options;
+    let exact = options.iter().find(|option| option.value.to_string() == typed || *option.text == *typed);
+    let folded = typed.to_lowercase();
+    let alike = || only(options.iter().filter(|option| names(option).iter().any(|name| *name == folded)));
+    let numeric = matches!(request.input_type, RequestType::Declared(InputType::Int | InputType::Float | InputType::Json));
+    let numbered = || {
+        let number = typed.bytes().all(|byte| byte.is_ascii_digit()).then(|| typed.parse::<usize>().ok()).flatten();
+        number.filter(|_| !(request.open && numeric)).and_then(|number| options.get(number.checked_sub(1)?))
+    };
+    let begun = || only(options.iter().filter(|option| !request.open && names(option).iter().any(|name| name.starts_with(&folded))));
+    exact.or_else(alike).or_else(numbered).or_else(begun)
+}
+
+fn names(option: &OptionView) -> [String; 2] {
+    [option.value.to_string().to_lowercase(), option.text.to_lowercase()]
+}
+
+fn only<'r>(mut options: impl Iterator<Item = &'r OptionView>) -> Option<&'r OptionView> {
+    options.next().filter(|_| options.next().is_none())
+}
+
+/// Yes or no, as `confirm` takes it (language 6.5).
+pub(super) fn yes_or_no(line: &str) -> Option<bool> {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" | "true" | "1" => Some(true),
+        "n" | "no" | "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(options: &[(Value, &str)], open: bool) -> Request {
+        let options = options.iter().map(|(value, text)| OptionView { value: value.clone(), text: (*text).into() }).collect();
+        let input_type = RequestType::Declared(InputType::Choice);
+        Request { input_type, options, default: None, schema: None, timeout: None, metadata: None, open }
+    }
+
+    fn text(text: &str) -> Input {
+        Input::Text(text.into())
+    }
+
+    #[test]
+    fn options_are_found_by_value_text_number_and_prefix() {
+        let request = request(&[("track".into(), "Track an order"), (Value::Int(7), "Talk to a person"), ("2".into(), "Two")], false);
+        for typed in ["track", "Track an order", " TRACK ", "1", "tr"] {
+            assert_eq!(answer(&request, typed), text("track"), "{typed}");
+        }
+        assert_eq!(answer(&request, "talk"), Input::Value(Value::Int(7)));
+        assert_eq!(answer(&request, "2"), text("2"), "a value beats a number");
+        assert_eq!(answer(&request, "t"), text("t"), "three begin so");
+        for typed in ["", "0", "4", "quit", "+1"] {
+            assert_eq!(answer(&request, typed), text(typed));
+        }
+    }
+
+    #[test]
+    fn where_other_input_is_accepted_a_prefix_is_an_answer_of_its_own() {
+        let request = request(&[("track".into(), "Track")], true);
+        assert_eq!(answer(&request, "tr"), text("tr"));
+        assert_eq!(answer(&request, "1"), text("track"));
+    }
+}

@@ -1,0 +1,115 @@
+//! JSON Lines: one object a line, out and in (design §8).
+//!
+//! Lines that arrive while the program is busy are kept in order, but signals act at once.
+//!
+//! **Invariant:** no line is lost; a bad one is answered in its turn.
+
+mod incoming;
+mod outgoing;
+
+use std::{collections::VecDeque, io};
+
+use serde::Serialize;
+use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
+
+use self::{
+    incoming::{bad, parse},
+    outgoing::{ApprovalPayload, CallPayload, EndPayload, ErrorPayload, PredicatePayload, ResultPayload},
+};
+use super::{
+    console::{Awaited, Command, Console, Note},
+    lines::{Line, Lines},
+};
+
+/// A program at the other end.
+pub struct JsonLines<R, W> {
+    lines: Lines<R>,
+    writer: W,
+    /// What came while the program was busy.
+    early: VecDeque<(Command, u64)>,
+    early_bytes: u64,
+    limit: u64,
+}
+
+impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
+    /// Lines from `reader`, lines to `writer`; a line is at most `limit` bytes, which must hold inputs and results of tools.
+    pub fn new(reader: R, writer: W, limit: u64) -> Self {
+        Self { lines: Lines::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit }
+    }
+
+    async fn print<P: Serialize>(&mut self, kind: &str, payload: P) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct Message<'a, P> {
+            r#type: &'a str,
+            payload: P,
+        }
+        let mut line = serde_json::to_string(&Message { r#type: kind, payload }).map_err(io::Error::other)?;
+        line.push('\n');
+        self.writer.write_all(line.as_bytes()).await?;
+        self.writer.flush().await
+    }
+
+    /// The next line that is not blank.
+    async fn next(&mut self) -> io::Result<(Command, u64)> {
+        loop {
+            return Ok(match self.lines.next(self.limit).await? {
+                Line::Text(line) if line.trim().is_empty() => continue,
+                Line::Text(line) => (parse(&line), line.len() as u64),
+                Line::NotUtf8 => (bad("not-utf8", "the line is not UTF-8"), 0),
+                Line::TooLong { size, limit } => (bad("line-too-long", format!("the line is {size} bytes, the limit is {limit}")), 0),
+                Line::End => (Command::End, 0),
+            });
+        }
+    }
+}
+
+/// So many lines or bytes are kept; then reading waits until the program is ready.
+const EARLY_LINES: usize = 10_000;
+const EARLY_BYTES: u64 = 8 << 20;
+
+impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W> {
+    async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
+        match note {
+            Note::Content(text) => self.print("RENDER_CONTENT", text).await,
+            Note::Call(call) => self.print("CALL_TOOL", CallPayload::new(call)).await,
+            Note::Result(call, outcome) => self.print("TOOL_RESULT", ResultPayload::new(&call.id, outcome)).await,
+            Note::Error { code, message } => self.print("ERROR", ErrorPayload { code, message }).await,
+            Note::End(farewell) => self.print("END", EndPayload::new(farewell)).await,
+        }
+    }
+
+    async fn ask(&mut self, awaited: Awaited<'_>, again: bool) -> io::Result<()> {
+        match awaited {
+            // After an error the request still stands.
+            _ if again => Ok(()),
+            Awaited::Input(request) => self.print("REQUEST_INPUT", request).await,
+            Awaited::Approval(call) => self.print("APPROVAL", ApprovalPayload::new(call)).await,
+            Awaited::Result(call) => self.print("CALL_TOOL", CallPayload::new(call)).await,
+            Awaited::Predicate { id, name } => self.print("PREDICATE", PredicatePayload { id, name }).await,
+            Awaited::Nothing => Ok(()),
+        }
+    }
+
+    async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
+        if !matches!(awaited, Awaited::Nothing) {
+            if let Some((command, bytes)) = self.early.pop_front() {
+                self.early_bytes -= bytes;
+                return Ok(command);
+            }
+            return Ok(self.next().await?.0);
+        }
+        loop {
+            if self.lines.ended() || self.early.len() >= EARLY_LINES || self.early_bytes >= EARLY_BYTES {
+                return std::future::pending().await;
+            }
+            match self.next().await? {
+                (signal @ Command::Signal(_), _) => return Ok(signal),
+                (Command::End, _) => {}
+                early => {
+                    self.early_bytes += early.1;
+                    self.early.push_back(early);
+                }
+            }
+        }
+    }
+}

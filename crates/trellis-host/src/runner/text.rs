@@ -1,0 +1,212 @@
+//! Plain text: contents, prompts that say what is accepted, one line for each answer.
+//!
+//! **Invariant:** no word is special: whatever is typed is an answer to what was asked.
+
+use std::io;
+
+use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
+use trellis_core::{
+    Input, ToolOutcome, ToolResult, Value,
+    engine::{Request, RequestType},
+    state::PendingCall,
+    syntax::node::InputType,
+};
+
+use super::{
+    Reason, choose,
+    console::{Awaited, Command, Console, Farewell, Note},
+    lines::{Line, Lines},
+};
+use crate::binding::shown;
+
+type Format = Box<dyn Fn(&str) -> String>;
+
+/// A person at the other end.
+pub struct TextConsole<R, W> {
+    lines: Lines<R>,
+    writer: W,
+    /// Bytes of an answer, and of a typed result.
+    limits: (u64, u64),
+    format: Format,
+    echo: bool,
+    /// Whether a prompt stands at the end of the last line.
+    prompting: bool,
+}
+
+impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
+    /// Lines from `reader`, text to `writer`; an answer is at most `input` bytes, a typed result `result`.
+    pub fn new(reader: R, writer: W, input: u64, result: u64) -> Self {
+        let format = Box::new(|text: &str| text.to_owned());
+        Self { lines: Lines::new(reader), writer, limits: (input, result), format, echo: false, prompting: false }
+    }
+
+    /// Draws contents, which are Markdown, with `format`; without it they are printed as they are.
+    #[must_use]
+    pub fn format(mut self, format: impl Fn(&str) -> String + 'static) -> Self {
+        self.format = Box::new(format);
+        self
+    }
+
+    /// Repeats each answer behind its prompt, for input that no terminal shows. Secrets are not repeated.
+    #[must_use]
+    pub fn echo(mut self, echo: bool) -> Self {
+        self.echo = echo;
+        self
+    }
+
+    async fn print(&mut self, text: &str) -> io::Result<()> {
+        if std::mem::take(&mut self.prompting) {
+            self.writer.write_all(b"\n").await?;
+        }
+        self.writer.write_all(text.as_bytes()).await?;
+        if !text.ends_with('\n') {
+            self.writer.write_all(b"\n").await?;
+        }
+        self.writer.flush().await
+    }
+
+    async fn prompt(&mut self, lead: &str, accepted: &str) -> io::Result<()> {
+        if std::mem::take(&mut self.prompting) {
+            self.writer.write_all(b"\n").await?;
+        }
+        self.writer.write_all(format!("{}{accepted} > ", plain(lead)).as_bytes()).await?;
+        self.writer.flush().await?;
+        self.prompting = true;
+        Ok(())
+    }
+}
+
+impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, W> {
+    async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
+        match note {
+            Note::Content(text) => {
+                let text = (self.format)(&plain(text));
+                self.print(&text).await
+            }
+            Note::Call(_) | Note::Result(..) => Ok(()),
+            Note::Error { message, .. } => self.print(&plain(message)).await,
+            Note::End(farewell) => match farewell_text(farewell) {
+                Some(text) => self.print(&plain(&text)).await,
+                None => Ok(()),
+            },
+        }
+    }
+
+    async fn ask(&mut self, awaited: Awaited<'_>, _again: bool) -> io::Result<()> {
+        match awaited {
+            Awaited::Input(request) => self.prompt(&options(request), &accepted(request)).await,
+            Awaited::Approval(call) => {
+                let asks = call.approve.as_ref().and_then(|approval| approval.ask.as_deref());
+                let question = asks.map_or_else(String::new, |asks| format!("{asks}\n"));
+                self.prompt(&format!("{question}{}", call_text(call)), "[y/N]").await
+            }
+            Awaited::Result(call) => self.prompt(&call_text(call), "[its result, JSON or text]").await,
+            Awaited::Predicate { name, .. } => self.prompt(&format!("does `{name}` hold? "), "[y/n]").await,
+            Awaited::Nothing => Ok(()),
+        }
+    }
+
+    async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
+        let limit = match awaited {
+            Awaited::Nothing => return std::future::pending().await,
+            Awaited::Result(_) => self.limits.1,
+            _ => self.limits.0,
+        };
+        let line = match self.lines.next(limit).await? {
+            Line::Text(line) => line,
+            Line::NotUtf8 => return Ok(Command::Bad { code: "not-utf8", message: "the line is not UTF-8".into() }),
+            Line::TooLong { size, limit } => {
+                let message = format!("the input is {size} bytes, the limit is {limit}");
+                return Ok(Command::Bad { code: "input-too-large", message });
+            }
+            Line::End => return Ok(Command::End),
+        };
+        if self.echo {
+            let secret = matches!(awaited, Awaited::Input(request) if request.input_type == RequestType::Declared(InputType::Secret));
+            let shown = if secret { "***".into() } else { plain(&line) };
+            self.writer.write_all(format!("{shown}\n").as_bytes()).await?;
+        }
+        self.prompting = false;
+        Ok(understand(awaited, &line))
+    }
+}
+
+fn understand(awaited: Awaited<'_>, line: &str) -> Command {
+    match awaited {
+        Awaited::Input(request) => Command::Input(choose::answer(request, line)),
+        Awaited::Result(call) => {
+            let value = Value::from_json(line).unwrap_or_else(|_| Value::text(line));
+            Command::Result(ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(value) })
+        }
+        Awaited::Approval(_) => match choose::yes_or_no(line) {
+            _ if line.trim().is_empty() => Command::Approve { id: None, yes: false },
+            Some(yes) => Command::Approve { id: None, yes },
+            None => unclear(),
+        },
+        Awaited::Predicate { id, .. } => match choose::yes_or_no(line) {
+            Some(value) => Command::Predicate { id: id.to_owned(), value },
+            None => unclear(),
+        },
+        Awaited::Nothing => Command::Input(Input::Text(line.to_owned())),
+    }
+}
+
+fn unclear() -> Command {
+    Command::Bad { code: "invalid-input", message: "answer `y` or `n`".into() }
+}
+
+/// The options, numbered, one a line.
+fn options(request: &Request) -> String {
+    request.options.iter().enumerate().map(|(index, option)| format!("  {}) {}\n", index + 1, option.text)).collect()
+}
+
+/// What is accepted: `[1-3]`, `[integer, default 5]`.
+fn accepted(request: &Request) -> String {
+    let kind = match request.input_type {
+        RequestType::Declared(InputType::Confirm) => "y/n",
+        RequestType::Declared(InputType::Int) => "integer",
+        RequestType::Declared(InputType::Float) => "decimal",
+        RequestType::Declared(InputType::Json) => "JSON",
+        RequestType::Declared(InputType::Secret) => "secret text",
+        RequestType::Declared(InputType::Text) => "text",
+        RequestType::Declared(InputType::Choice) | RequestType::Any(_) | RequestType::None(_) => "any text",
+    };
+    let kind = match (request.options.len(), request.open) {
+        (0, _) => kind.to_owned(),
+        (1, false) => "1".to_owned(),
+        (count, false) => format!("1-{count}"),
+        (1, true) => format!("1, or {kind}"),
+        (count, true) => format!("1-{count}, or {kind}"),
+    };
+    match &request.default {
+        Some(default) => format!("[{kind}, default {default}]"),
+        None => format!("[{kind}]"),
+    }
+}
+
+/// A call as it would be made, secrets by name.
+fn call_text(call: &PendingCall) -> String {
+    format!("  {} {}\n", call.name, Value::Map(shown(call)).to_json())
+}
+
+/// How it ended, unless it finished.
+fn farewell_text(farewell: &Farewell) -> Option<String> {
+    let ended = farewell.ended.as_deref();
+    let at = ended.map_or_else(String::new, |ended| format!(" at `{}`", ended.node));
+    let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());
+    let why = message.map_or_else(String::new, |message| format!(": {message}"));
+    let unwound = ended.and_then(|ended| ended.rollback.as_ref()).map_or_else(String::new, |list| format!(" {}", list.to_json()));
+    match farewell.reason {
+        Reason::Finished => None,
+        Reason::Failed => Some(format!("failed{at}{why}{unwound}")),
+        Reason::Denied => Some(format!("denied{at}{why}{unwound}")),
+        Reason::RolledBack => Some(format!("rolled back{at}{why}{unwound}")),
+        Reason::EndOfInput => Some(message.unwrap_or("the input ended").to_owned()),
+        Reason::Interrupted => Some(format!("interrupted{at}{why}")),
+    }
+}
+
+/// The text without control characters, which could rewrite what a terminal shows.
+fn plain(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect()
+}
