@@ -93,13 +93,13 @@ pub enum Status {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct System {
     /// `sys.ans`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub ans: Option<Value>,
     /// `sys.error`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
     /// `sys.rollback`: `{failed: [{tool, node, message}], irreversible: [{tool, node}]}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Value>,
 }
 
@@ -130,10 +130,10 @@ pub struct Ended {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
     /// The terminal's `output`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// What was and was not undone, if anything was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Value>,
 }
 
