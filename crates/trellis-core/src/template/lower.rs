@@ -117,8 +117,9 @@ fn certain(tree: &Expr<'_>) -> bool {
         | Expr::Tuple(_)
         | Expr::Map(_) => true,
         Expr::BinOp(node) => !matches!(node.op, BinOpKind::ScAnd | BinOpKind::ScOr),
-        Expr::Filter(node) => !matches!(node.name, "optional" | "first" | "last" | "min" | "max" | "attr"),
-        Expr::Var(_) | Expr::IfExpr(_) | Expr::GetAttr(_) | Expr::GetItem(_) | Expr::Call(_) => false,
+        Expr::Filter(node) => !matches!(node.name, "default" | "d" | "optional" | "first" | "last" | "min" | "max" | "attr"),
+        Expr::Call(_) => true,
+        Expr::Var(_) | Expr::IfExpr(_) | Expr::GetAttr(_) | Expr::GetItem(_) => false,
     }
 }
 
@@ -173,15 +174,23 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
         }
         Expr::Filter(node) => {
             let guards = matches!(node.name, "default" | "d" | "optional");
-            let input = node.expr.as_ref().map(|input| if guards { may_be_unset(input) } else { needed(input) });
-            Expr::Filter(Spanned::new(ast::Filter { name: node.name, expr: input, args: arguments(&node.args) }, span))
+            let lower = if guards { may_be_unset } else { needed };
+            // What `default` falls back to matters only when it is the result.
+            let lowered = ast::Filter { name: node.name, expr: node.expr.as_ref().map(lower), args: arguments(&node.args, lower) };
+            Expr::Filter(Spanned::new(lowered, span))
         }
         Expr::Test(node) => {
             let input = if GUARDS.contains(&node.name) { may_be_unset(&node.expr) } else { needed(&node.expr) };
-            Expr::Test(Spanned::new(ast::Test { name: node.name, expr: input, args: arguments(&node.args) }, span))
+            Expr::Test(Spanned::new(ast::Test { name: node.name, expr: input, args: arguments(&node.args, needed) }, span))
         }
-        // `loop.cycle(…)` and `range(…)`: the callee is no value.
-        Expr::Call(node) => Expr::Call(Spanned::new(ast::Call { expr: may_be_unset(&node.expr), args: arguments(&node.args) }, span)),
+        Expr::Call(node) if matches!(&node.expr, Expr::Var(name) if name.id == "range") => {
+            let callee = Expr::Var(Spanned::new(ast::Var { id: hook::RANGE }, span));
+            Expr::Call(Spanned::new(ast::Call { expr: callee, args: arguments(&node.args, needed) }, span))
+        }
+        // `loop.cycle(…)`: the callee is no value.
+        Expr::Call(node) => {
+            Expr::Call(Spanned::new(ast::Call { expr: may_be_unset(&node.expr), args: arguments(&node.args, needed) }, span))
+        }
         Expr::List(node) => Expr::List(Spanned::new(ast::List { items: node.items.iter().map(needed).collect() }, span)),
         Expr::Tuple(node) => Expr::Tuple(Spanned::new(ast::Tuple { items: node.items.iter().map(needed).collect() }, span)),
         Expr::Map(node) => {
@@ -191,19 +200,19 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
     }
 }
 
-fn arguments<'s>(args: &[CallArg<'s>]) -> Vec<CallArg<'s>> {
-    let lower = |arg: &CallArg<'s>| match arg {
-        CallArg::Pos(value) | CallArg::PosSplat(value) | CallArg::KwargSplat(value) => CallArg::Pos(needed(value)),
-        CallArg::Kwarg(name, value) => CallArg::Kwarg(name, needed(value)),
+fn arguments<'s>(args: &[CallArg<'s>], lower: fn(&Expr<'s>) -> Expr<'s>) -> Vec<CallArg<'s>> {
+    let argument = |arg: &CallArg<'s>| match arg {
+        CallArg::Pos(value) | CallArg::PosSplat(value) | CallArg::KwargSplat(value) => CallArg::Pos(lower(value)),
+        CallArg::Kwarg(name, value) => CallArg::Kwarg(name, lower(value)),
     };
-    args.iter().map(lower).collect()
+    args.iter().map(argument).collect()
 }
 
 /// The filters of a block, whose first one takes the captured text.
 fn chain<'s>(tree: &Expr<'s>) -> Expr<'s> {
     match tree {
         Expr::Filter(node) => {
-            let lowered = ast::Filter { name: node.name, expr: node.expr.as_ref().map(chain), args: arguments(&node.args) };
+            let lowered = ast::Filter { name: node.name, expr: node.expr.as_ref().map(chain), args: arguments(&node.args, needed) };
             Expr::Filter(Spanned::new(lowered, flat(node.span())))
         }
         other => needed(other),
@@ -248,7 +257,7 @@ pub(super) fn extent(tree: &Expr<'_>) -> Span {
     };
     let mut span = flat(tree.span());
     if let Some(left) = left {
-        span.start_offset = extent(left).start_offset;
+        span.start_offset = span.start_offset.min(extent(left).start_offset);
     }
     span
 }

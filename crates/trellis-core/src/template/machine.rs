@@ -34,10 +34,14 @@ pub(super) mod hook {
     pub(in crate::template) const MAYBE: &str = "?";
     /// A value that gets a name.
     pub(in crate::template) const KEEP: &str = "=";
+    /// What Go's `range` loops over: the values of a mapping, not its keys.
+    pub(in crate::template) const ITEMS: &str = "[]";
     /// Joins texts.
     pub(in crate::template) const CONCAT: &str = "~";
     /// Adds numbers, texts, lists.
     pub(in crate::template) const ADD: &str = "+";
+    /// The function `range`, under a name that hides no key of that name.
+    pub(in crate::template) const RANGE: &str = "range()";
     /// Multiplies numbers, repeats texts.
     pub(in crate::template) const MULTIPLY: &str = "*";
 }
@@ -119,7 +123,7 @@ static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     add_hooks(&mut engine);
     add_filters(&mut engine);
     add_tests(&mut engine);
-    engine.add_function("range", range);
+    engine.add_function(hook::RANGE, range);
     engine
 });
 
@@ -127,6 +131,7 @@ fn add_hooks(engine: &mut Environment<'static>) {
     engine.add_filter(hook::USE, used);
     engine.add_filter(hook::MAYBE, |value: Dyn| if value.is_undefined() { Dyn::from(()) } else { value });
     engine.add_filter(hook::KEEP, keep);
+    engine.add_filter(hook::ITEMS, values);
     engine.add_filter(hook::CONCAT, concat);
     engine.add_filter(hook::ADD, add);
     engine.add_filter(hook::MULTIPLY, multiply);
@@ -317,6 +322,15 @@ fn keep(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
         }
         _ => Ok(value),
     }
+}
+
+/// The values of a mapping; anything else as it is.
+fn values(value: Dyn) -> Result<Dyn, Error> {
+    if value.kind() != ValueKind::Map {
+        return Ok(value);
+    }
+    let keys = value.try_iter()?.checked();
+    keys.map(|key| value.get_item(&key?)).collect::<Result<Vec<_>, _>>().map(Dyn::from)
 }
 
 /// The text of a value, paid for.

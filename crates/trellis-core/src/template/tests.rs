@@ -1,7 +1,7 @@
 //! Cases of the dialects, their mistakes and their bounds.
 
 use super::*;
-use crate::{context::Context, value::Value};
+use crate::{context::Context, span::Spanned, value::Value};
 
 const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: 1_000_000 };
 
@@ -83,7 +83,7 @@ fn what_is_not_set_fails_where_it_is_used() {
         ("{{ 1 in x.y }}", "`x.y` is not set"),
         ("{{ items[5].id }}", "`items[5].id` is not set"),
         ("{{ [user.x] }}", "`user.x` is not set"),
-        ("{{ name | default(x) }}", "`x` is not set"),
+        ("{{ x | default(y) }}", "`x | default(y)` is not set"),
         ("{{ -x }}", "`x` is not set"),
         ("{{ empty | first }}", "`empty | first` is not set"),
         ("{% set y = x.z %}{{ y }}", "`y` is not set"),
@@ -103,7 +103,7 @@ fn guards_reach_to_any_depth() {
         ("{{ x.y or 'else' }} {{ x.y and 1 | optional }}", "else "),
         ("{{ 'a' if x.y.z else 'b' }}", "b"),
         ("{{ (x.y if yes else n) | default('c') }}", "c"),
-        ("{{ '' | default('c', true) }}", "c"),
+        ("{{ '' | default('c', true) }} {{ name | default(x.y) }}", "c Ann"),
     ] {
         let shown = if text.contains("and 1") { "else 1" } else { shown };
         let text = text.replace("x.y and 1 | optional", "name and 1 | optional");
@@ -134,4 +134,180 @@ fn exactly_one_expression_keeps_its_type() {
     }
     assert_eq!(evaluate("{{ x }}").unwrap_err(), "`x` is not set");
     assert_eq!(evaluate("{{ huge + 1 }}").unwrap_err(), "the number 18446744073709551616 does not fit 64 bits");
+}
+
+/// The same case in all three dialects, where the construct exists.
+#[test]
+fn dialects_agree() {
+    let order = r#"{"name":"Bo","tags":["a","b"]}"#;
+    for (jinja, go, legacy, shown) in [
+        ("no holes { at } all", "no holes { at } all", "no holes { at } all", Ok("no holes { at } all")),
+        ("Dear {{ name }}!\n", "Dear {{ .name }}!\n", "Dear {{ name }}!\n", Ok("Dear Ann!\n")),
+        ("{{ user.name }}{{n}}", "{{ .user.name }}{{.n}}", "{{ user.name }}{{n}}", Ok("Bo3")),
+        (
+            "{{ user }} {{ yes }} {{ nothing }}",
+            "{{ .user }} {{ .yes }} {{ .nothing }}",
+            "{{ user }} {{ yes }} {{ nothing }}",
+            Ok(&*format!("{order} true ")),
+        ),
+        ("{{ big }} {{ half }}", "{{ .big }} {{ .half }}", "{{ big }} {{ half }}", Ok("9007199254740993 0.5")),
+        ("{{ input }}", "{{ .input }}", "{{ input }}", Ok("{{ name }}")),
+        ("{{ sys.error.message }}", "{{ .sys.error.message }}", "{{ sys.error.message }}", Ok("late")),
+        ("{{ x }}", "{{ .x }}", "{{ x }}", Err("`x` is not set")),
+        ("{{ user.age.y }}", "{{ .user.age.y }}", "{{ user.age.y }}", Err("`user.age.y` is not set")),
+        ("{{ x.y | default('you') }}", "{{ default \"you\" .x.y }}{{/* no */}}", "", Ok("you")),
+        ("{{ x.y | default('you') }}", "{{ .x.y | default `you` }}", "", Ok("you")),
+        ("{{ '' | default(x, true) | default(name, true) }}", "{{ coalesce \"\" .x .name .y }}", "", Ok("Ann")),
+        ("{{ user | tojson }}", "{{ toJson .user }}", "", Ok(order)),
+        ("{{ user | tojson }}", "{{ .user | toJson }}", "", Ok(order)),
+        ("{{ items[1].t }}{{ user['name'] }}", "{{ (index .items 1).t }}{{ index .user \"name\" }}", "", Ok("yBo")),
+        ("{{ items[0].t }}", "{{ index .items 0 \"t\" }}", "", Ok("x")),
+        ("{% if x.y %}a{% elif yes %}b{% else %}c{% endif %}", "{{ if .x.y }}a{{ else if .yes }}b{{ else }}c{{ end }}", "", Ok("b")),
+        ("{% if not yes %}a{% elif no %}b{% else %}c{% endif %}", "{{if not .yes}}a{{else if .no}}b{{else}}c{{end}}", "", Ok("c")),
+        ("{% if n == 3 and name != 'Bo' %}a{% endif %}", "{{ if and (eq .n 3) (ne .name \"Bo\") }}a{{ end }}", "", Ok("a")),
+        ("{{ n in [1, 3] or no }}", "{{ or (eq .n 1 3) .no }}", "", Ok("true")),
+        ("{{ x == 1 }}", "{{ eq .x 1 }}", "", Err("`x` is not set")),
+        (
+            "{% for i in items %}{{ i.t }}{{ name }},{% else %}none{% endfor %}",
+            "{{ range .items }}{{ .t }}{{ $.name }},{{ else }}none{{ end }}",
+            "",
+            Ok("xAnn,yAnn,"),
+        ),
+        ("{% for i in empty %}{{ i }}{% else %}none{% endfor %}", "{{ range .empty }}{{ . }}{{ else }}none{{ end }}", "", Ok("none")),
+        ("{% for i in x.y %}{{ i }}{% endfor %}", "{{ range .x.y }}{{ . }}{{ end }}", "", Err("`x.y` is not set")),
+        (
+            "{% with u = user %}{% if u %}{{ u.name }}{% endif %}{% endwith %}",
+            "{{ with .user }}{{ .name }}{{ else }}-{{ end }}",
+            "",
+            Ok("Bo"),
+        ),
+        (
+            "{% with u = x.z %}{% if u %}{{ u }}{% else %}{{ name }}{% endif %}{% endwith %}",
+            "{{ with .x.z }}{{ . }}{{ else }}{{ .name }}{{ end }}",
+            "",
+            Ok("Ann"),
+        ),
+        ("a {{- n -}} b {# no #}c", "a {{- .n -}} b {{/* no */}}c", "", Ok("a3b c")),
+        ("a {#- no -#} b", "a {{- /* }} no */ -}} b", "", Ok("ab")),
+    ] {
+        for (text, dialect) in [(jinja, Dialect::Jinja), (go, Dialect::Go), (legacy, Dialect::Legacy)] {
+            if !text.is_empty() {
+                assert_eq!(render_in(text, dialect).as_deref().map_err(String::as_str), shown, "{text} in {dialect:?}");
+            }
+        }
+    }
+}
+
+/// Mistakes: the text with the place between `‹` and `›`, the code, the message, and a part of the help.
+#[test]
+fn mistakes_stand_at_the_authors_bytes() {
+    use Dialect::{Go, Jinja, Legacy};
+    let cases = [
+        (Jinja, "é {{ name | ‹uper› }}", "unknown-filter", "there is no filter `uper`", "did you mean `upper`?"),
+        (Jinja, "{{ name is ‹defned› }}", "unknown-filter", "there is no test `defned`", "did you mean `defined`?"),
+        (Jinja, "{{ ‹rang›(3) }}", "unknown-filter", "there is no function `rang`", "did you mean `range`?"),
+        (Jinja, "{{ ‹upper›(name) }}", "unknown-filter", "there is no function `upper`", "`upper` is a filter: `… | upper`"),
+        (Jinja, "{{ items | map(‹'uper'›) }}", "unknown-filter", "there is no filter `uper`", "did you mean `upper`?"),
+        (Jinja, "{{ ‹name.upper›() }}", "template-syntax", "`upper` cannot be called: values have no methods", "`… | upper`"),
+        (Jinja, "a\n{{ ‹.›name }}", "template-syntax", "unexpected `.`", "set `templates: go` in trellis.yaml"),
+        (Jinja, "{% ‹include› 'x' %}", "template-syntax", "`include` is not part of the language", ""),
+        (Jinja, "{% ‹macro› f() %}{% endmacro %}", "template-syntax", "`macro` is not part of the language", ""),
+        (Jinja, "{% ‹iff› x %}", "template-syntax", "there is no statement `iff`", "did you mean `if`?"),
+        (Jinja, "{{ name ‹}›", "template-syntax", "", ""),
+        (Go, "{{ ‹name› }}", "template-syntax", "`name` is not in the Go subset", "write `.name`"),
+        (Go, "{{ ‹tojson› .a }}", "template-syntax", "`tojson` is not in the Go subset", "did you mean `toJson`?"),
+        (Go, "{{ if .a }}{{ ‹lt› .a 1 }}{{ end }}", "template-syntax", "`lt` is not in the Go subset", "`eq`"),
+        (Go, "é {{ ‹if› .a }}", "template-syntax", "this `if` has no `{{ end }}`", ""),
+        (Go, "a {{ ‹end› }}", "template-syntax", "`end` belongs to no `if`, `range` or `with`", ""),
+        (Go, "{{ ‹$x› }}", "template-syntax", "variables such as `$x` are not in the Go subset", "`$` is the whole context"),
+        (Go, "{{ ‹.› }}", "template-syntax", "`.` alone is the whole context: name a key, `.key`", ""),
+        (Go, "{{ .a ‹.b› }}", "template-syntax", "only a function takes arguments", ""),
+        (Go, "{{ ‹default› .a }}", "template-syntax", "`default` takes a default and a value, not 1", ""),
+        (Go, "‹{{› .a", "template-syntax", "this `{{` has no `}}`", ""),
+        (Go, "{{ if .a }}{{ else }}{{ ‹else› }}{{ end }}", "template-syntax", "this `if` already has an `else`", ""),
+        (Go, "{{ ‹define› \"x\" }}{{ end }}", "template-syntax", "`define` is not in the Go subset", ""),
+        (Go, "{{ ‹99999999999999999999› }}", "template-syntax", "`99999999999999999999` is no number of 64 bits", ""),
+        (
+            Legacy,
+            "a ‹{{ name | upper }}›",
+            "template-syntax",
+            "`name | upper` is no key, and `templates: legacy` knows nothing else",
+            "templates: jinja",
+        ),
+        (Jinja, "a ‹{{secret:key}}›", "secret-exposed", "the secret `key` may stand in arguments only", ""),
+        (Go, "a ‹{{ secret:key }}›", "secret-exposed", "the secret `key` may stand in arguments only", ""),
+        (Legacy, "a ‹{{secret:key}}›", "secret-exposed", "the secret `key` may stand in arguments only", ""),
+    ];
+    for (dialect, marked, code, message, help) in cases {
+        let text = marked.replace(['‹', '›'], "");
+        let (template, found) = parse(&text, dialect);
+        let [found] = found.as_slice() else { panic!("{marked}: {found:?}") };
+        let place =
+            marked.split_once('‹').map(|(before, rest)| before.len()..before.len() + rest.split_once('›').unwrap().0.len()).unwrap();
+        assert_eq!(found.place.as_ref().unwrap().span.range(), place, "{marked}: {found:?}");
+        assert_eq!(found.code.as_str(), code, "{marked}");
+        assert!(message.is_empty() || found.message == message, "{marked}: {}", found.message);
+        assert!(found.help.as_deref().unwrap_or_default().contains(help), "{marked}: {:?}", found.help);
+        assert_eq!(&*template.render(&scope(), LIMITS).unwrap(), "");
+    }
+}
+
+/// Places of failures: the text with the place between `‹` and `›`.
+#[test]
+fn failures_stand_at_the_authors_bytes() {
+    for (dialect, marked) in [
+        (Dialect::Jinja, "é {{ ‹user.age› }}"),
+        (Dialect::Jinja, "{{ 1 +\n\n (‹x.y[0].z›) | abs }}"),
+        (Dialect::Jinja, "{% for i in items %}{{ ‹i.no› }}{% endfor %}"),
+        (Dialect::Jinja, "{{ ‹'a' - 1› }}"),
+        (Dialect::Go, "é {{ ‹.user.age› }}"),
+        (Dialect::Go, "{{ toJson\n ‹.x.y› }}"),
+        (Dialect::Go, "{{ range .items }}{{ ‹.no.no› }}{{ end }}"),
+        (Dialect::Legacy, "{{ ‹user.age› }}"),
+    ] {
+        let text = marked.replace(['‹', '›'], "");
+        let (template, found) = parse(&text, dialect);
+        assert!(found.is_empty(), "{marked}: {found:?}");
+        let error = template.render(&scope(), LIMITS).unwrap_err();
+        let start = marked.find('‹').unwrap();
+        let end = marked.find('›').unwrap() - '‹'.len_utf8();
+        assert_eq!(error.span.unwrap().range(), start..end, "{marked}: {error}");
+    }
+}
+
+#[test]
+fn secrets_are_places_and_never_text() {
+    let mut report = Report::new(&"a.md".into());
+    let slice = SourceMap::Slice(0);
+    let mut shape = |text: &str, dialect| Spanned::new(Shape::parse(text, &slice, dialect, true, &mut report), Span::default());
+    let key = |name: &str| Spanned::new(crate::value::Key::from(name), Span::default());
+    let args = Shape::Map(vec![
+        (
+            key("a/b"),
+            Spanned::new(
+                Shape::List(vec![shape("{{ x | optional }}", Dialect::Jinja), shape("Bearer {{secret:api/key}}", Dialect::Jinja)]),
+                Span::default(),
+            ),
+        ),
+        (key("go"), shape("{{ if .yes }}{{ .name }}:{{secret:b}}{{ end }}", Dialect::Go)),
+        (key("jinja"), shape("{% for i in [1, 2] %}{{ i }}{{ secret:c }}{% endfor %}", Dialect::Jinja)),
+        (key("legacy"), shape("{{secret:d}}{{secret:d}}", Dialect::Legacy)),
+        (key("text"), shape("{{ forged }}", Dialect::Jinja)),
+    ]);
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
+    let mut scope = scope();
+    scope.context.insert("forged".into(), Value::text("{{secret:e}}"));
+    let mut secrets = Vec::new();
+    let value = args.evaluate(&scope, LIMITS, &mut secrets).unwrap().unwrap();
+    assert_eq!(value.to_json(), r#"{"a/b":["Bearer "],"go":"Ann:","jinja":"12","legacy":"","text":"{{secret:e}}"}"#);
+    let met: Vec<_> = secrets.iter().map(|secret| (&*secret.pointer, secret.offset, &*secret.name)).collect();
+    assert_eq!(
+        met,
+        [("/a~1b/0", 7, "api/key"), ("/go", 4, "b"), ("/jinja", 1, "c"), ("/jinja", 2, "c"), ("/legacy", 0, "d"), ("/legacy", 0, "d")]
+    );
+    for text in ["{{ '{{secret:a}}' }}", "{% set a %}{{secret:a}}{% endset %}", "{% raw %}{{secret:a}}{% endraw %}"] {
+        let mut report = Report::new(&"a.md".into());
+        Shape::parse(text, &slice, Dialect::Jinja, true, &mut report);
+        assert_eq!(report.diagnostics.len(), 1, "{text}: {:?}", report.diagnostics);
+    }
 }
