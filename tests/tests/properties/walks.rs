@@ -125,7 +125,17 @@ fn text(rng: &mut Rng) -> &'static str {
 
 fn json(rng: &mut Rng) -> &'static str {
     *rng.pick::<&'static str>(&[
-        "1", "true", "\"yes\"", "null", "{\"ok\":true}", "{}", "[]", "[{\"name\":\"t0\"}]", "18446744073709551615", "1.5", "{\"deep\":{\"er\":[1]}}",
+        "1",
+        "true",
+        "\"yes\"",
+        "null",
+        "{\"ok\":true}",
+        "{}",
+        "[]",
+        "[{\"name\":\"t0\"}]",
+        "18446744073709551615",
+        "1.5",
+        "{\"deep\":{\"er\":[1]}}",
     ])
 }
 
