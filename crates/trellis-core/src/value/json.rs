@@ -30,6 +30,11 @@ impl Value {
     }
 }
 
+/// Reads an optional value that is there, null included: `Option` alone would take a stored null for an absent value.
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
 /// Why a text is no JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
