@@ -44,7 +44,11 @@ pub(super) fn sole_expression<'t, 's>(tree: &'t Stmt<'s>, source: &str) -> Optio
     let Stmt::Template(template) = tree else { return None };
     match template.children.as_slice() {
         // A comment or white space that a trim marker took away would be lost otherwise.
-        [Stmt::EmitExpr(node)] if source.starts_with("{{") && source.ends_with("}}") && !source.contains("{#") => Some(&node.expr),
+        [Stmt::EmitExpr(node)]
+            if source.starts_with("{{") && source.ends_with("}}") && !source.contains("{#") && !source.contains("/*") =>
+        {
+            Some(&node.expr)
+        }
         _ => None,
     }
 }

@@ -14,6 +14,7 @@ mod bridge;
 pub mod builtins;
 mod check;
 mod engine;
+mod go;
 mod jinja;
 mod lower;
 mod machine;
