@@ -17,7 +17,9 @@ const LONG_FILES: [(&str, &str); 2] = [
 
 #[test]
 fn every_rust_file_opens_with_what_it_is() {
-    assert_none(rust_files().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(path, _)| format!("{path} does not open with `//! `")));
+    assert_none(
+        rust_files().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(path, _)| format!("{path} does not open with `//! `")),
+    );
 }
 
 #[test]
@@ -135,7 +137,8 @@ fn a_crate_root_is_a_short_story() {
     let mut found = Vec::new();
     for (path, text) in rust_files().into_iter().filter(|(path, _)| path.starts_with("crates/") && path.ends_with("/src/lib.rs")) {
         let uses = text.split("pub use ").skip(1).filter_map(|rest| rest.split(';').next());
-        let names = |list: &str| list.split_once('{').map_or(1, |(_, inner)| inner.split(',').filter(|name| !name.trim().is_empty()).count());
+        let names =
+            |list: &str| list.split_once('{').map_or(1, |(_, inner)| inner.split(',').filter(|name| !name.trim().is_empty()).count());
         let count: usize = uses.map(names).sum();
         if count > 25 {
             found.push(format!("{path} re-exports {count} names"));
@@ -181,7 +184,11 @@ fn json_numbers_are_read_as_the_core_needs_them() {
     let hard = "8.41e21";
     assert_eq!(serde_json::from_str::<f64>(hard).expect("a number"), hard.parse::<f64>().expect("a number"));
     for text in ["3.8e-322", "2.2250738585072014e-308", "0.3", "123456789012345.67"] {
-        assert_eq!(serde_json::from_str::<f64>(text).expect("a number").to_bits(), text.parse::<f64>().expect("a number").to_bits(), "{text}");
+        assert_eq!(
+            serde_json::from_str::<f64>(text).expect("a number").to_bits(),
+            text.parse::<f64>().expect("a number").to_bits(),
+            "{text}"
+        );
     }
 }
 

@@ -1,7 +1,10 @@
 //! Compiling never panics on any bytes: random ones, and the suite's own graphs with damage done to them.
 
 use trellis_core::{Code, Source, syntax::document::Bytes};
-use trellis_tests::harness::{Loaded, Sheet, fuzz, run::{guarded, markdown_files}};
+use trellis_tests::harness::{
+    Loaded, Sheet, fuzz,
+    run::{guarded, markdown_files},
+};
 
 use super::{coverage::Coverage, rng::Rng};
 use crate::repository;
@@ -13,10 +16,66 @@ const TEXTS: u64 = 20_000;
 
 /// What damage is made of.
 const PIECES: [&str; 60] = [
-    "", "\n", "---\n", "...\n", ": ", "- ", "{{ ", " }}", "{% ", " %}", "{{ x }}", "\t", "  ", "#", "'", "\"", "[", "]", "{", "}", ",", "|\n", ">\n", "&a ", "*a",
-    "!!str ", "? ", "é", "\u{feff}", "\r\n", "\0", "\u{2028}", "to: ", "wait: true\n", "do: t\n", "options: [a, a]\n", "start", "nowhere", "rollback", "sys.x",
-    "input", "on_error: x\n", "30s", "-1", "99999999999999999999", "1e999", "true", "null", "~", "{{secret:a}}", "| upper", " and ", " == ", "save_to: ", "id: start\n",
-    "tools: [./a.yaml]\n", "type: tool\n", "context_schema: { a: x }\n", "transitions:\n", "\\",
+    "",
+    "\n",
+    "---\n",
+    "...\n",
+    ": ",
+    "- ",
+    "{{ ",
+    " }}",
+    "{% ",
+    " %}",
+    "{{ x }}",
+    "\t",
+    "  ",
+    "#",
+    "'",
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "|\n",
+    ">\n",
+    "&a ",
+    "*a",
+    "!!str ",
+    "? ",
+    "é",
+    "\u{feff}",
+    "\r\n",
+    "\0",
+    "\u{2028}",
+    "to: ",
+    "wait: true\n",
+    "do: t\n",
+    "options: [a, a]\n",
+    "start",
+    "nowhere",
+    "rollback",
+    "sys.x",
+    "input",
+    "on_error: x\n",
+    "30s",
+    "-1",
+    "99999999999999999999",
+    "1e999",
+    "true",
+    "null",
+    "~",
+    "{{secret:a}}",
+    "| upper",
+    " and ",
+    " == ",
+    "save_to: ",
+    "id: start\n",
+    "tools: [./a.yaml]\n",
+    "type: tool\n",
+    "context_schema: { a: x }\n",
+    "transitions:\n",
+    "\\",
 ];
 
 #[test]

@@ -15,7 +15,20 @@ const OUTCOMES: [&str; 11] =
     ["pass", "answer", "invalid", "success", "error", "timeout", "denied", "signal", "any signal", "exhausted", "unwound"];
 /// Every guard, in the words of [`guard`].
 const GUARDS: [&str; 14] = [
-    "always", "is", "is not", "in", "not in", "truth", "not truth", "set", "not set", "empty", "not empty", "predicate", "not predicate", "attempts",
+    "always",
+    "is",
+    "is not",
+    "in",
+    "not in",
+    "truth",
+    "not truth",
+    "set",
+    "not set",
+    "empty",
+    "not empty",
+    "predicate",
+    "not predicate",
+    "attempts",
 ];
 /// Every status, in the words of [`status`].
 const STATUSES: [&str; 5] = ["active", "waiting_for_input", "waiting_for_tool", "rolling_back", "terminated"];

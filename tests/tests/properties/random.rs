@@ -12,7 +12,17 @@ const KEYS: [&str; 4] = ["k0", "k1", "k2", "k3"];
 pub(super) fn graph(rng: &mut Rng) -> Vec<Source> {
     let count = 3 + rng.below(7);
     let mut graph = Graph { ids: Vec::new(), rng };
-    graph.ids = (0..count).map(|at| if at == 0 { "start".into() } else if at % 4 == 3 { format!("m{at}/start") } else { format!("n{at}") }).collect();
+    graph.ids = (0..count)
+        .map(|at| {
+            if at == 0 {
+                "start".into()
+            } else if at % 4 == 3 {
+                format!("m{at}/start")
+            } else {
+                format!("n{at}")
+            }
+        })
+        .collect();
     let mut files = vec![Source::text("trellis.yaml", &graph.project().to_string())];
     for at in 0..count {
         let node = graph.node(at);
@@ -249,6 +259,13 @@ impl Graph<'_> {
     }
 
     fn words(&mut self) -> String {
-        (*self.rng.pick(&["", "Hello.", "k0 is {{ k0 }}.", "{% if k2 is defined %}{{ k2 }}{% endif %} at {{ sys.node }}", "{{ k3 | default('none') }}"])).into()
+        (*self.rng.pick(&[
+            "",
+            "Hello.",
+            "k0 is {{ k0 }}.",
+            "{% if k2 is defined %}{{ k2 }}{% endif %} at {{ sys.node }}",
+            "{{ k3 | default('none') }}",
+        ]))
+        .into()
     }
 }

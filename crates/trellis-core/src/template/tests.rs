@@ -12,7 +12,12 @@ fn scope() -> Scope {
     )
     .unwrap();
     let sys = Value::from_json(r#"{"error": {"message": "late"}}"#).unwrap();
-    Scope { context: Context::new(context.as_map().unwrap().clone()), sys: sys.into(), input: Some(Value::text("{{ name }}")), tool_result: None }
+    Scope {
+        context: Context::new(context.as_map().unwrap().clone()),
+        sys: sys.into(),
+        input: Some(Value::text("{{ name }}")),
+        tool_result: None,
+    }
 }
 
 fn parse(text: &str, dialect: Dialect) -> (Template, Vec<crate::Diagnostic>) {
