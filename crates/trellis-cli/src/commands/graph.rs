@@ -12,7 +12,9 @@ use crate::{
     terminal,
 };
 
-/// Draws a graph: all ways, also those of errors, denials, signals, timeouts and rollbacks
+/// Draws a graph, with every way that can be taken
+///
+/// Ways of errors, denials, signals, timeouts, retries and rollbacks are dotted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

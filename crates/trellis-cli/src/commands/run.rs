@@ -33,7 +33,7 @@ use crate::{
 /// The bound for inputs, in bytes (design §9).
 const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 
-/// Walks a graph
+/// Walks a graph, in text or in JSON Lines
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -97,8 +97,8 @@ impl Run {
         let limits = *program.limits();
         let input = max_input.unwrap_or(limits.input);
         let engine = Engine::new(program, predicates)?.with_max_input(input);
-        let walk = Walk { engine, bindings, start, policy: self.policy(), input, result: limits.tool_output };
-        walk.to_the_end(self.json, self.no_input)
+        let session = Beginning { engine, bindings, start, policy: self.policy(), input, result: limits.tool_output };
+        session.walk(self.json, self.no_input)
     }
 
     fn choose<'p>(&self, places: &'p [Place]) -> anyhow::Result<Option<&'p Place>> {
@@ -153,7 +153,7 @@ impl Run {
 }
 
 /// A session that is about to begin.
-struct Walk {
+struct Beginning {
     engine: Engine,
     bindings: Bindings,
     start: Start,
@@ -163,8 +163,8 @@ struct Walk {
     result: u64,
 }
 
-impl Walk {
-    fn to_the_end(self, json: bool, no_input: bool) -> anyhow::Result<Exit> {
+impl Beginning {
+    fn walk(self, json: bool, no_input: bool) -> anyhow::Result<Exit> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let exit = runtime.block_on(async {
             if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }

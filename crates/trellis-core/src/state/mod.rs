@@ -46,7 +46,7 @@ pub struct State {
     pub context: Context,
     /// What the engine keeps of `sys`.
     pub system_context: System,
-    /// The locale, for `messages`.
+    /// The locale, for `messages`; without one the graph's `locale` key is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<Arc<str>>,
     /// Accepted moves so far.
@@ -226,7 +226,7 @@ mod tests {
             pending_tool_call: Some(Arc::new(call(CallRole::Do))),
             attempt: 2,
             context: Context::new(Mapping::from_iter([("b", Value::Float(0.1)), ("a", Value::Null)])),
-            system_context: System { ans: Some(Value::text("yes")), ..System::default() },
+            system_context: System { ans: Some(Value::Null), ..System::default() },
             locale: Some("pt-BR".into()),
             step: 7,
             entered: 6,

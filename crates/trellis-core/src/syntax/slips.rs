@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
+    path::is_name,
     span::Span,
 };
 
@@ -29,7 +30,7 @@ pub(super) struct Broken<'t, 'k> {
 }
 
 /// What the author did.
-struct Slip {
+pub(super) struct Slip {
     span: Span,
     message: String,
     help: Option<String>,
@@ -54,7 +55,8 @@ impl Slip {
         self
     }
 
-    fn report(self, code: Code, report: &mut Report) {
+    /// Reports it.
+    pub(super) fn report(self, code: Code, report: &mut Report) {
         let mut found = Diagnostic::new(code, &report.path, self.span, self.message);
         found.help = self.help;
         if let Some((title, span, text)) = self.fix {
@@ -204,8 +206,12 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
     match broken.kind {
         Kind::MappingValueNotAllowed | Kind::InvalidColonPlacement => match broken.last.plain {
             Some(plain) if text[plain.range()].contains('\n') => {
-                let key = Span::new(text[..plain.end as usize].rfind('\n').map_or(at, |before| before + 1), at);
-                let key = Span::new(key.end as usize - text[key.range()].trim_start().len(), at);
+                let start = plain.start as usize;
+                if text[line_start(text, start)..start].trim().is_empty() {
+                    return no_key(text, start);
+                }
+                let key = line_start(text, plain.end as usize);
+                let key = Span::new(at - text[key..at].trim_start().len(), at);
                 Slip::new(key, "this line is indented deeper than the one above, so it goes on with its text")
                     .help("indent the key like the keys beside it")
             }
@@ -215,13 +221,9 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
             }
             None => Slip::new(one, "there is no key before this `:`"),
         },
-        Kind::SimpleKeyExpected | Kind::InvalidSimpleKey => {
-            let (from, to) = (at.min(broken.last.end), at.max(broken.last.end).min(broken.range.end));
-            let line = broken.last.plain.map_or(text[from..to].trim_start().len(), |plain| to - plain.start as usize);
-            let start = to - line;
-            let written = text[start..line_end(text, start)].trim_end();
-            Slip::new(Span::new(start, start + written.len()), "this line is no `key: value`")
-                .help("a key is followed by `: ` and its value")
+        Kind::SimpleKeyExpected | Kind::InvalidSimpleKey => no_key(text, at),
+        Kind::ExpectedBlockMappingKey if text[line_start(text, at)..at].trim_end().ends_with([']', '}', '"', '\'']) => {
+            Slip::new(rest, "the value ended before this").help("put the whole value in quotes")
         }
         Kind::ExpectedBlockMappingKey if text[at..].starts_with("- ") => {
             Slip::new(rest, "a list item stands where a key belongs").help("indent it below the key that holds the list")
@@ -247,7 +249,11 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
         | Kind::TabInBlockIndentation
         | Kind::TabInIndentation
         | Kind::TabAtBlockScalarStart
-        | Kind::TabInPlainScalar => Slip::new(one, "a tab cannot indent YAML").help("indent with spaces"),
+        | Kind::TabInPlainScalar => {
+            let from = line_start(text, at);
+            let tab = text[from..].find('\t').map_or(at, |tab| from + tab);
+            Slip::new(Span::new(tab, tab + 1), "a tab cannot indent YAML").help("indent with spaces")
+        }
         Kind::MisplacedFlowCollectionEnd => Slip::new(one, format!("`{}` closes nothing", &text[one.range()])),
         Kind::MismatchedFlowCollectionEnd { open, close } => Slip::new(one, format!("`{open}` is closed by `{close}`")),
         Kind::UnknownQuotedScalarEscape | Kind::InvalidQuotedScalarHexEscape | Kind::InvalidUnicodeEscape => {
@@ -260,6 +266,29 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
         Kind::MissingAnchorOrAliasName => Slip::new(one, "unquoted text cannot begin with `*` or `&`").help("put it in quotes"),
         kind => Slip::new(rest, format!("no YAML: {}", kind.to_string().trim_end_matches('.'))),
     }
+}
+
+/// A line that should be `key: value` and is not.
+fn no_key(text: &str, at: usize) -> Slip {
+    let line = text[at..line_end(text, at)].trim_end();
+    let span = Span::new(at, at + line.len());
+    if let Some(slip) = missing_space(line, at) {
+        return slip;
+    }
+    Slip::new(span, "this line is no `key: value`").help("a key is followed by `: ` and its value")
+}
+
+/// `to:start` or `-start`, which YAML takes for a text.
+pub(super) fn missing_space(line: &str, at: usize) -> Option<Slip> {
+    let (mark, offset) = match line.split_once(':') {
+        Some((key, value)) if is_name(key) && !value.is_empty() && !value.starts_with([' ', ':', '/']) => (':', key.len()),
+        _ if line.starts_with('-') && !line.starts_with("--") && !line.starts_with("- ") && line.len() > 1 => ('-', 0),
+        _ => return None,
+    };
+    let span = Span::new(at + offset, at + offset + 1);
+    let mut slip = Slip::new(span, format!("a space is missing behind `{mark}`"));
+    slip.fix = Some(("add the space", span, format!("{mark} ")));
+    Some(slip)
 }
 
 /// `text` as a YAML scalar in quotes.
@@ -279,4 +308,76 @@ fn line_start(text: &str, at: usize) -> usize {
 
 fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |length| at + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree;
+    use super::*;
+
+    /// The one diagnostic of a broken document, as `place: message`, and the text after its fix.
+    fn broken(text: &str) -> (String, Option<String>) {
+        let mut report = Report::new(&"a.yaml".into());
+        assert!(tree::read(text, 0..text.len(), &mut report).is_err(), "{text}");
+        let [found] = &report.diagnostics[..] else { panic!("{text}: {:?}", report.diagnostics) };
+        assert_eq!(found.code, Code::YamlSyntax, "{text}");
+        let fixed = found.fix.as_ref().map(|fix| {
+            let edit = &fix.edits[0];
+            format!("{}{}{}", &text[..edit.place.span.start as usize], edit.text, &text[edit.place.span.end as usize..])
+        });
+        let place = found.place.as_ref().map(|place| &text[place.span.range()]).unwrap_or_default();
+        (format!("{place}: {}", found.message), fixed)
+    }
+
+    #[test]
+    fn each_slip_has_its_own_message_at_its_own_place() {
+        for (text, expected) in [
+            ("to: a: b\n", ":: unquoted text cannot hold `: `"),
+            ("to start\nb: c\n", "to start: this line is no `key: value`"),
+            ("a: b\nto start\n", "to start: this line is no `key: value`"),
+            ("a: b\nto:start\nc: d\n", ":: a space is missing behind `:`"),
+            ("a:\n- b\n-c\nto: x\n", "-: a space is missing behind `-`"),
+            ("a: b\n  c: d\n", "c: this line is indented deeper than the one above, so it goes on with its text"),
+            ("a:\n  b: 1\n c: 2\n", "c: 2: this line does not fit the indentation of those above"),
+            ("a: b\n\tc: d\n", "\t: a tab cannot indent YAML"),
+            ("a: \"b\nc: d\n", "\"b: the quote \" is never closed"),
+            ("a: 'b\n", "'b: the quote ' is never closed"),
+            ("a: 'it's'\n", "s': there is text behind the closing quote"),
+            ("a: [b, c\nd: e\n", "[: `[` is never closed"),
+            ("a: { b: c\n", "{: `{` is never closed"),
+            ("a: [b] c\nd: e\n", "c: the value ended before this"),
+            ("a: b]\nc: {d]}\n", "]: `{` is closed by `]`"),
+            ("a: @b\n", "@: unquoted text cannot begin with `@`"),
+            (
+                "a: {% if x %}b{% endif %}\n",
+                "{% if x %}b{% endif %}: a template needs quotes: YAML takes `{` for the beginning of a mapping",
+            ),
+            ("a: {{ b }} and more # note\n", "{{ b }} and more: a template needs quotes: YAML takes `{` for the beginning of a mapping"),
+            ("a: { b: {{ c[0] }}, d: e }\n", "{{ c[0] }}: a template needs quotes: YAML takes `{` for the beginning of a mapping"),
+            ("a: { condition: b in [1, 2], to: x }\n", "[: a condition with `[` needs quotes inside `{ … }`"),
+            ("a: \"\\ud800\"\n", "\"\\ud800\": half of a surrogate pair is no character"),
+            ("a: 1\n---\nb: 2\n", "---: a second YAML document begins here"),
+            ("a: &b [*b]\n", "*b: this alias stands inside what it refers to"),
+        ] {
+            assert_eq!(broken(text).0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn fixes_mend_what_they_promise_to() {
+        for text in [
+            "to: a: b\n",
+            "a: b\nto:start\nc: d\n",
+            "a:\n- b\n-c\nto: x\n",
+            "a: @b # note\n",
+            "a: {{ b }} and \"more\" # note\n",
+            "a: { b: {{ c[0] }}, d: e }\n",
+            "a: { condition: b in [1, \"2\"], to: x }\n",
+        ] {
+            let fixed = broken(text).1.unwrap();
+            let mut report = Report::new(&"a.yaml".into());
+            assert!(tree::read(&fixed, 0..fixed.len(), &mut report).is_ok(), "{fixed}");
+            assert_eq!(report.diagnostics, [], "{fixed}");
+        }
+    }
 }

@@ -96,15 +96,28 @@ pub(super) fn to_dyn(value: &Value) -> Dyn {
 /// The value that a template made.
 ///
 /// # Errors
-/// A number that is not finite or does not fit 64 bits, a key that is no text, something that is not set inside a list or mapping, more than `nodes` nodes or
+/// A number that is not finite or does not fit 64 bits, a key that is no text, something that is not set inside a list or mapping, more than `parts` parts or
 /// [`MAX_DEPTH`] levels.
-pub(super) fn from_dyn(value: &Dyn, nodes: u64) -> Result<Value, Error> {
-    if let Some(shared) = shared(value) {
-        return Ok(shared);
-    }
-    let mut left = nodes;
-    let value = convert(value, MAX_DEPTH, &mut left)?;
-    Ok(value)
+pub(super) fn from_dyn(value: &Dyn, parts: u64) -> Result<Value, Error> {
+    shared(value).map_or_else(|| convert(value, MAX_DEPTH, &mut { parts }), Ok)
+}
+
+/// How many parts a value has, itself included.
+///
+/// # Errors
+/// As [`from_dyn`].
+pub(super) fn weigh(value: &Dyn, parts: u64) -> Result<u64, Error> {
+    let mut left = parts;
+    match shared(value) {
+        Some(value) => measured(value, MAX_DEPTH * 2, &mut left)?,
+        None => convert(value, MAX_DEPTH, &mut left)?,
+    };
+    Ok(parts - left)
+}
+
+/// Whether a value is a list or mapping that came from the scope.
+pub(super) fn is_shared(value: &Dyn) -> bool {
+    value.downcast_object_ref::<ListView>().is_some() || value.downcast_object_ref::<MapView>().is_some()
 }
 
 /// The list or mapping behind a value that came from the scope.
@@ -116,8 +129,11 @@ fn shared(value: &Dyn) -> Option<Value> {
 }
 
 fn convert(value: &Dyn, depth: usize, left: &mut u64) -> Result<Value, Error> {
-    *left = left.checked_sub(1).ok_or_else(|| invalid("the value has too many parts"))?;
-    let deeper = || depth.checked_sub(1).ok_or_else(|| invalid(format!("the value is nested deeper than {MAX_DEPTH} levels")));
+    let deeper = || depth.checked_sub(1).ok_or_else(too_deep);
+    if let Some(shared) = shared(value) {
+        return measured(shared, depth, left);
+    }
+    *left = left.checked_sub(1).ok_or_else(too_many)?;
     match value.kind() {
         ValueKind::None => Ok(Value::Null),
         ValueKind::Bool => Ok(Value::Bool(value.is_true())),
@@ -126,9 +142,6 @@ fn convert(value: &Dyn, depth: usize, left: &mut u64) -> Result<Value, Error> {
         ValueKind::Undefined => Err(invalid("a part of the value is not set")),
         ValueKind::Seq | ValueKind::Iterable => {
             let deeper = deeper()?;
-            if let Some(shared) = shared(value) {
-                return measured(shared, depth, left);
-            }
             let mut items = Vec::new();
             for item in value.try_iter()?.checked() {
                 items.push(convert(&item?, deeper, left)?);
@@ -137,9 +150,6 @@ fn convert(value: &Dyn, depth: usize, left: &mut u64) -> Result<Value, Error> {
         }
         ValueKind::Map => {
             let deeper = deeper()?;
-            if let Some(shared) = shared(value) {
-                return measured(shared, depth, left);
-            }
             let mut entries = Mapping::new();
             for key in value.try_iter()?.checked() {
                 let key = key?;
@@ -153,21 +163,26 @@ fn convert(value: &Dyn, depth: usize, left: &mut u64) -> Result<Value, Error> {
     }
 }
 
-/// Refuses a shared value that would make the whole too deep: a value could grow by a level with each step otherwise.
+/// Counts the parts of a shared value, and refuses one that would make the whole too deep: a value could grow by a level with each step otherwise.
 fn measured(value: Value, depth: usize, left: &mut u64) -> Result<Value, Error> {
-    fn fits(value: &Value, depth: usize, left: &mut u64) -> bool {
-        *left = left.saturating_sub(1);
+    fn measure(value: &Value, depth: usize, left: &mut u64) -> Result<(), Error> {
+        let deeper = || depth.checked_sub(1).ok_or_else(too_deep);
+        *left = left.checked_sub(1).ok_or_else(too_many)?;
         match value {
-            Value::List(items) => depth > 0 && *left > 0 && items.iter().all(|item| fits(item, depth - 1, left)),
-            Value::Map(entries) => depth > 0 && *left > 0 && entries.iter().all(|(_, item)| fits(item, depth - 1, left)),
-            _ => true,
+            Value::List(items) => deeper().and_then(|depth| items.iter().try_for_each(|item| measure(item, depth, left))),
+            Value::Map(entries) => deeper().and_then(|depth| entries.iter().try_for_each(|(_, item)| measure(item, depth, left))),
+            _ => Ok(()),
         }
     }
-    if fits(&value, depth, left) {
-        Ok(value)
-    } else {
-        Err(invalid(format!("the value is too large or nested deeper than {MAX_DEPTH} levels")))
-    }
+    measure(&value, depth, left).map(|()| value)
+}
+
+fn too_deep() -> Error {
+    invalid(format!("the value is nested deeper than {MAX_DEPTH} levels"))
+}
+
+fn too_many() -> Error {
+    invalid("the value has too many parts")
 }
 
 fn number(value: &Dyn) -> Result<Value, Error> {

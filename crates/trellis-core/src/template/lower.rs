@@ -51,7 +51,7 @@ fn statement<'s>(tree: &Stmt<'s>, looped: bool) -> Stmt<'s> {
         Stmt::ForLoop(node) => {
             let lowered = ast::ForLoop {
                 target: target(&node.target),
-                iter: needed(&node.iter),
+                iter: filter(hook::KEEP, needed(&node.iter), Vec::new(), extent(&node.iter)),
                 filter_expr: node.filter_expr.as_ref().map(may_be_unset),
                 recursive: false,
                 body: statements(&node.body, true),
@@ -96,12 +96,16 @@ fn needed<'s>(tree: &Expr<'s>) -> Expr<'s> {
     if certain(tree) { lowered } else { filter(hook::USE, lowered, Vec::new(), extent(tree)) }
 }
 
+/// A value that is compared.
+fn compared<'s>(tree: &Expr<'s>) -> Expr<'s> {
+    match tree {
+        Expr::Const(node) => constant(node.value.clone(), node.span()),
+        _ => filter(hook::COMPARE, may_be_unset(tree), Vec::new(), extent(tree)),
+    }
+}
+
 /// A value that gets a name: reading is not yet using.
 fn kept<'s>(tree: &Expr<'s>) -> Expr<'s> {
-    if let Expr::Tuple(node) = tree {
-        // Unpacked at once: `{% set a, b = 1, 2 %}`.
-        return Expr::Tuple(Spanned::new(ast::Tuple { items: node.items.iter().map(kept).collect() }, flat(node.span())));
-    }
     filter(hook::KEEP, may_be_unset(tree), Vec::new(), extent(tree))
 }
 
@@ -157,11 +161,14 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
             BinOpKind::Concat => filter(hook::CONCAT, needed(&node.left), vec![needed(&node.right)], span),
             BinOpKind::Add => filter(hook::ADD, needed(&node.left), vec![needed(&node.right)], span),
             BinOpKind::Mul => filter(hook::MULTIPLY, needed(&node.left), vec![needed(&node.right)], span),
+            BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte | BinOpKind::In => {
+                Expr::BinOp(Spanned::new(ast::BinOp { op: node.op, left: compared(&node.left), right: compared(&node.right) }, span))
+            }
             _ => Expr::BinOp(Spanned::new(ast::BinOp { op: node.op, left: needed(&node.left), right: needed(&node.right) }, span)),
         },
         Expr::Compare(node) => {
-            let ops = node.ops.iter().map(|op| ast::CompareOp { op: op.op, expr: needed(&op.expr) }).collect();
-            Expr::Compare(Spanned::new(ast::Compare { expr: needed(&node.expr), ops }, span))
+            let ops = node.ops.iter().map(|op| ast::CompareOp { op: op.op, expr: compared(&op.expr) }).collect();
+            Expr::Compare(Spanned::new(ast::Compare { expr: compared(&node.expr), ops }, span))
         }
         Expr::IfExpr(node) => {
             let otherwise = node.false_expr.as_ref().map_or_else(|| constant(Dyn::from(()), span), may_be_unset);
@@ -173,15 +180,18 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
             Expr::IfExpr(Spanned::new(lowered, span))
         }
         Expr::Filter(node) => {
-            let guards = matches!(node.name, "default" | "d" | "optional");
-            let lower = if guards { may_be_unset } else { needed };
+            let lower = match node.name {
+                "default" | "d" | "optional" => may_be_unset,
+                "sort" | "dictsort" | "unique" | "min" | "max" | "groupby" => compared,
+                _ => needed,
+            };
             // What `default` falls back to matters only when it is the result.
             let lowered = ast::Filter { name: node.name, expr: node.expr.as_ref().map(lower), args: arguments(&node.args, lower) };
             Expr::Filter(Spanned::new(lowered, span))
         }
         Expr::Test(node) => {
-            let input = if GUARDS.contains(&node.name) { may_be_unset(&node.expr) } else { needed(&node.expr) };
-            Expr::Test(Spanned::new(ast::Test { name: node.name, expr: input, args: arguments(&node.args, needed) }, span))
+            let lower = if GUARDS.contains(&node.name) { may_be_unset } else { compared };
+            Expr::Test(Spanned::new(ast::Test { name: node.name, expr: lower(&node.expr), args: arguments(&node.args, compared) }, span))
         }
         Expr::Call(node) if matches!(&node.expr, Expr::Var(name) if name.id == "range") => {
             let callee = Expr::Var(Spanned::new(ast::Var { id: hook::RANGE }, span));

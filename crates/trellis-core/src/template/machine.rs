@@ -19,7 +19,7 @@ use minijinja::{
 
 use super::{
     RenderLimits,
-    bridge::{ScopeView, from_dyn, invalid, print, to_dyn, too_long},
+    bridge::{ScopeView, from_dyn, invalid, is_shared, print, to_dyn, too_long, weigh},
 };
 use crate::{scope::Scope, value::Value};
 
@@ -30,6 +30,8 @@ pub(super) const VIEW: &str = "\u{1}";
 pub(super) mod hook {
     /// Fails where its input is not set.
     pub(in crate::template) const USE: &str = "!";
+    /// The same for a value that is compared part by part.
+    pub(in crate::template) const COMPARE: &str = "==";
     /// Nothing where its input is not set.
     pub(in crate::template) const MAYBE: &str = "?";
     /// A value that gets a name.
@@ -50,7 +52,7 @@ pub(super) mod hook {
 const MAX_ITEMS: usize = 10_000;
 
 /// Parts of a value that gets a name: comparing two such values must stay cheap.
-const MAX_PARTS: u64 = 100_000;
+const MAX_PARTS: u64 = 1_000_000;
 
 /// A secret in a lowered tree, by the place of its variable.
 #[derive(Debug)]
@@ -107,6 +109,11 @@ impl Budget {
         self.work(bytes.saturating_mul(4))
     }
 
+    /// Pays for `parts` of a value, `each` as much as reading so many bytes.
+    fn parts(&mut self, parts: u64, each: u64) -> Result<(), Error> {
+        self.work(usize::try_from(parts.saturating_mul(each)).unwrap_or(usize::MAX))
+    }
+
     /// The longest text that may be made on the way: a short one is always allowed, it need not be printed.
     fn longest(&self) -> u64 {
         self.output.max(1 << 10)
@@ -129,6 +136,7 @@ static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
 
 fn add_hooks(engine: &mut Environment<'static>) {
     engine.add_filter(hook::USE, used);
+    engine.add_filter(hook::COMPARE, compared);
     engine.add_filter(hook::MAYBE, |value: Dyn| if value.is_undefined() { Dyn::from(()) } else { value });
     engine.add_filter(hook::KEEP, keep);
     engine.add_filter(hook::ITEMS, values);
@@ -151,7 +159,7 @@ fn add_filters(engine: &mut Environment<'static>) {
     engine.add_filter("dictsort", filters::dictsort);
     engine.add_filter("first", filters::first);
     engine.add_filter("float", filters::float);
-    engine.add_filter("groupby", filters::groupby);
+    engine.add_filter("groupby", group_by);
     engine.add_filter("indent", indent);
     engine.add_filter("int", filters::int);
     engine.add_filter("items", filters::items);
@@ -307,21 +315,31 @@ fn used(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     Ok(value)
 }
 
-/// Bounds a value that gets a name, so that names cannot multiply it: `a = [a, a]`.
-fn keep(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
-    match value.kind() {
-        ValueKind::Seq | ValueKind::Iterable | ValueKind::Map if value.downcast_object_ref::<minijinja::value::Tuple>().is_none() => {
-            let parts = value.len().unwrap_or_default();
-            Budget::of(state).work(parts.saturating_mul(64))?;
-            from_dyn(&value, MAX_PARTS).map(|value| to_dyn(&value))
-        }
-        ValueKind::String => {
-            let bytes = value.as_bytes().map_or(0, <[u8]>::len);
-            Budget::of(state).text(bytes)?;
-            Ok(value)
-        }
-        _ => Ok(value),
+/// The same for a value whose parts are compared.
+fn compared(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
+    if is_container(&value) {
+        let parts = weigh(&value, MAX_PARTS)?;
+        Budget::of(state).parts(parts, 16)?;
+        return Ok(value);
     }
+    used(state, value)
+}
+
+/// A value that gets a name becomes plain data, and is bounded so that names cannot multiply it: `a = [a, a]`.
+fn keep(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
+    if is_container(&value) {
+        let parts = if is_shared(&value) { 1 } else { weigh(&value, MAX_PARTS)? };
+        Budget::of(state).parts(parts, 64)?;
+        return from_dyn(&value, MAX_PARTS).map(|value| to_dyn(&value));
+    }
+    if let (ValueKind::String, Some(bytes)) = (value.kind(), value.as_bytes()) {
+        Budget::of(state).text(bytes.len())?;
+    }
+    Ok(value)
+}
+
+fn is_container(value: &Dyn) -> bool {
+    matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable | ValueKind::Map | ValueKind::Plain)
 }
 
 /// The values of a mapping; anything else as it is.
@@ -483,6 +501,21 @@ fn sum(value: &Dyn, kwargs: Kwargs) -> Result<Dyn, Error> {
         };
     }
     Ok(total)
+}
+
+/// Lists of items by their attribute, sorted: plain data, unlike the engine's own.
+fn group_by(value: &Dyn, attribute: &str) -> Result<Dyn, Error> {
+    let mut groups = BTreeMap::<Dyn, Vec<Dyn>>::new();
+    for item in value.try_iter()?.checked() {
+        let item = item?;
+        let key = item.get_attr(attribute)?;
+        if key.is_undefined() {
+            return Err(invalid(format!("an item has no `{attribute}`")));
+        }
+        groups.entry(key).or_default().push(item);
+    }
+    let group = |(key, items)| Dyn::from_pairs([("grouper", key), ("list", Dyn::from(items))]);
+    Ok(groups.into_iter().map(group).collect::<Vec<_>>().into())
 }
 
 fn to_json(state: &mut State, value: &Dyn, indent: Option<&Dyn>, kwargs: Kwargs) -> Result<Dyn, Error> {

@@ -107,6 +107,9 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
+/// Reads an optional value whose key is there: null is a value (language 4.1), only an absent key is none. Goes with `serde(default)`.
+///
+/// # Errors
 impl<'de> Deserialize<'de> for Mapping {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {

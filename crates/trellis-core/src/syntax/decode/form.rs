@@ -88,7 +88,7 @@ impl<'t> Decoder<'t, '_> {
                 continue;
             };
             if let Some(first) = seen.get(key) {
-                self.said_twice(entry, key, first);
+                self.said_twice(entry, first);
                 continue;
             }
             seen.keys.push((key, entry.span));
@@ -101,8 +101,9 @@ impl<'t> Decoder<'t, '_> {
         seen
     }
 
-    fn said_twice(&mut self, entry: &Entry<'t>, key: &str, first: Span) {
-        let found = self.finding(Code::DuplicateKey, entry.span, format!("`{}` says `{key}` a second time", entry.key));
+    fn said_twice(&mut self, entry: &Entry<'t>, first: Span) {
+        let message = format!("`{}` says the same as `{}`", entry.key, &self.text[first.range()]);
+        let found = self.finding(Code::DuplicateKey, entry.span, message);
         let path = self.report.path.clone();
         self.report.push(found.label(&path, first, "first here").help("keep one of them"));
     }

@@ -22,6 +22,10 @@ impl<'t> Decoder<'t, '_> {
     pub(super) fn str<'n>(&mut self, key: &str, node: &'n Node<'t>) -> Option<&'n str> {
         match &node.data {
             Data::Scalar(text, style) => {
+                if text.is_empty() && *style == Style::Plain {
+                    self.find(Code::MissingValue, node.span, format!("a value of `{key}` is missing"));
+                    return None;
+                }
                 if *style == Style::Plain && matches!(Plain::of(text), Plain::Bool(_) | Plain::Null) {
                     let found = self.finding(Code::WrongType, node.span, format!("`{key}` takes a text, not {}", node.kind()));
                     let found = if text.is_empty() {

@@ -81,6 +81,7 @@ impl<'s> Action<'s> {
     }
 
     fn function(&mut self, name: &str, place: Range<usize>, piped: Option<Expr<'s>>) -> Result<Expr<'s>, Mistake> {
+        self.part(&place)?;
         if !FUNCTIONS.contains(&name) {
             let bare = piped.is_none() && matches!(self.lexer.peek()?, None | Some((Token::Pipe | Token::Close, _)));
             let help = match did_you_mean(name, FUNCTIONS).filter(|_| !bare) {
