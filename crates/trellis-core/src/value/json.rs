@@ -30,6 +30,11 @@ impl Value {
     }
 }
 
+/// Reads an optional value that is there, null included: `Option` alone would take a stored null for an absent value.
+pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
 /// Why a text is no JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -102,6 +107,9 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
+/// Reads an optional value whose key is there: null is a value (language 4.1), only an absent key is none. Goes with `serde(default)`.
+///
+/// # Errors
 impl<'de> Deserialize<'de> for Mapping {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {

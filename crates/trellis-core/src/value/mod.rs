@@ -9,6 +9,7 @@ mod json;
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 pub use json::JsonError;
+pub(crate) use json::present;
 
 /// The key of a mapping.
 pub type Key = Arc<str>;
