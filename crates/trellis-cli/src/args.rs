@@ -8,7 +8,7 @@ use crate::commands::{Check, Completions, Explain, Graph, Run};
 ///
 /// A graph is a folder of Markdown files: each file is a node, its frontmatter says where it leads, its body is what it says.
 #[derive(Debug, Parser)]
-#[command(name = "trellis", version, arg_required_else_help = true, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "trellis", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -21,7 +21,8 @@ Examples:
   trellis explain unknown-target      what a code means, and how to mend it
   trellis graph --format dot | dot -Tsvg > graph.svg
 
-Exit codes: 0 fine; 1 the graph or the flow failed; 2 wrong usage, or the host failed; 130 interrupted.";
+Exit codes: 0 fine; 1 the graph or the flow failed; 2 wrong usage, or the host failed;
+130 interrupted.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

@@ -30,12 +30,12 @@ pub(crate) fn unbound_tools(program: &Program, bindings: &Bindings, severity: Se
             calls.entry(Arc::clone(&name)).or_default().extend(place_of_default(program, &name));
         }
     }
-    let mut findings = calls.into_iter().map(|(name, places)| finding(&name, places, severity)).collect::<Vec<_>>();
+    let mut findings = calls.into_iter().map(|(name, places)| finding(program, &name, places, severity)).collect::<Vec<_>>();
     findings.sort_by(|a, b| a.order().cmp(&b.order()));
     findings
 }
 
-fn finding(name: &str, mut places: Vec<Place>, severity: Severity) -> Diagnostic {
+fn finding(program: &Program, name: &str, mut places: Vec<Place>, severity: Severity) -> Diagnostic {
     places.sort();
     places.dedup();
     let message = format!("`{name}` is called, but nothing here carries it out");
@@ -45,7 +45,13 @@ fn finding(name: &str, mut places: Vec<Place>, severity: Severity) -> Diagnostic
         None => Diagnostic::global(Code::UnboundTool, message),
     };
     let all = places.fold(first, |found, place| found.label(&place.path, place.span, "called here too"));
-    Diagnostic { severity, ..all.help(format!("bind it in `trellis.yaml`: `bindings: {{{name}: {{process: [./{name}]}}}}`")) }
+    let is_foreign = program.graphs().iter().any(|graph| graph.bindings.contains_key(name));
+    let help = if is_foreign {
+        format!("the binding of `{name}` is of a kind that this program does not carry out: use `process`, or run it with `--json`")
+    } else {
+        format!("bind it in `trellis.yaml`: `bindings: {{{name}: {{process: [./{name}]}}}}`")
+    };
+    Diagnostic { severity, ..all.help(help) }
 }
 
 /// The names of the unbound tools that a call may call, sorted, each once.

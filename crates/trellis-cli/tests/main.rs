@@ -1,5 +1,7 @@
 //! The real program on real files: what it prints, and how it ends.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 #[path = "main/check.rs"]
 mod check;
 #[path = "main/explain.rs"]

@@ -7,6 +7,7 @@ use trellis_core::{
     diagnostic::{Diagnostic, Fix},
     syntax::document::Bytes,
 };
+use trellis_project::{GraphLoader, Memory};
 
 use super::diagnostics::{self, Texts};
 
@@ -66,8 +67,10 @@ impl Loaded {
     }
 }
 
-/// Parses files, each in the dialect of the graph it belongs to.
+/// Parses the files that a loader would list, each in the dialect of the graph it belongs to.
 pub fn parse(files: &[Source]) -> Vec<Arc<Document>> {
+    let listed = Memory::from_iter(files.iter().map(|file| (Arc::clone(&file.path), []))).list_nodes().unwrap_or_default();
+    let files: Vec<&Source> = files.iter().filter(|file| listed.binary_search(&file.path).is_ok()).collect();
     let projects: Vec<(String, Dialect)> = files
         .iter()
         .filter(|file| file.path.rsplit('/').next() == Some("trellis.yaml"))
@@ -81,7 +84,7 @@ pub fn parse(files: &[Source]) -> Vec<Arc<Document>> {
         let around = projects.iter().filter(|(folder, _)| path.starts_with(&**folder));
         around.max_by_key(|(folder, _)| folder.len()).map_or(Dialect::Jinja, |(_, dialect)| *dialect)
     };
-    files.iter().map(|file| Arc::new(Document::parse(file, dialect(&file.path)))).collect()
+    files.into_iter().map(|file| Arc::new(Document::parse(file, dialect(&file.path)))).collect()
 }
 
 /// A complaint when the fix of a diagnostic leaves it as it was.

@@ -13,6 +13,7 @@ pub mod diff;
 pub mod edges;
 pub mod fuzz;
 pub mod graph;
+pub mod journal;
 pub mod markdown;
 pub mod run;
 pub mod transcript;

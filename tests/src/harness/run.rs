@@ -18,6 +18,7 @@ use super::{
     diff::diff,
     edges,
     graph::Loaded,
+    journal,
     transcript::{self, Played},
 };
 
@@ -168,7 +169,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
     for block in blocks {
         compare(&mut outcome, block, found.clone());
     }
-    let mut records = Vec::new();
+    let mut journal = String::new();
     for block in &case.expected {
         if block.kind == Kind::Diagnostics {
             continue;
@@ -184,15 +185,16 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
             Kind::Edges => compare(&mut outcome, block, edges::print(program, &loaded.texts, &block.words)),
             Kind::Transcript => {
                 let played: Played = transcript::play(program, &block.text);
+                journal = journal::print(&played);
                 outcome.problems.extend(played.problems);
-                records = played.records;
                 compare(&mut outcome, block, played.text);
             }
             Kind::Graph => match drawing(&block.words) {
                 Some(format) => compare(&mut outcome, block, draw(program, format)),
                 None => outcome.problems.push(format!("`{}` is no drawing: mermaid, dot, json", block.words.join(" "))),
             },
-            Kind::Journal | Kind::Diagnostics => {}
+            Kind::Journal => compare(&mut outcome, block, journal.clone()),
+            Kind::Diagnostics => {}
         }
     }
     outcome

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trellis_core::{
     Next, Program, Source,
-    engine::{AnyInput, Request, RequestType},
+    engine::{Request, RequestType},
     syntax::{document::Bytes, node::InputType},
 };
 use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk};
@@ -91,7 +91,7 @@ fn answer(request: &Request, calls: usize, rng: &mut Rng) -> String {
         RequestType::Declared(InputType::Float) => format!("> {}", rng.pick(&["1.5", "7", "1e3", "x"])),
         RequestType::Declared(InputType::Json) => format!("> {}", json(rng)),
         RequestType::Declared(InputType::Text | InputType::Choice | InputType::Secret) => format!("> {}", text(rng)),
-        RequestType::Any(AnyInput::Any) => format!(">= {}", json(rng)),
+        RequestType::Any(_) => format!(">= {}", json(rng)),
     }
 }
 
@@ -120,11 +120,11 @@ fn stray(calls: usize, rng: &mut Rng) -> String {
 }
 
 fn text(rng: &mut Rng) -> &'static str {
-    rng.pick(&["", "yes", "o1", "7", "Option 0", "{{ k0 }}", "two words", "é\u{301}\u{200b}", "\u{7}", "null", "[1", "-0"])
+    *rng.pick::<&'static str>(&["", "yes", "o1", "7", "Option 0", "{{ k0 }}", "two words", "é\u{301}\u{200b}", "\u{7}", "null", "[1", "-0"])
 }
 
 fn json(rng: &mut Rng) -> &'static str {
-    rng.pick(&[
+    *rng.pick::<&'static str>(&[
         "1",
         "true",
         "\"yes\"",

@@ -14,12 +14,14 @@ use crate::{
     Exit,
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
-    report::{self, Checked, Layout, Summary},
+    report::{self, Checked, Summary},
     terminal,
     unbound::unbound_tools,
 };
 
-/// Proves that graphs make sense: every name, target, condition and template, on every way
+/// Proves that graphs make sense, on every way
+///
+/// Every name, target, condition, template and tool is checked; all mistakes are shown at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -88,24 +90,22 @@ impl Check {
 
     fn check(&self, place: &Place) -> anyhow::Result<(Checked, bool)> {
         let opened = place.open()?;
-        let of_host = match &opened.compiled.program {
-            Some(program) if self.host => {
-                let (bindings, mut found) = Bindings::new(program, opened.folder());
-                found.extend(unbound_tools(program, &bindings, Severity::Error));
-                found
-            }
-            _ => Vec::new(),
-        };
+        let program = opened.compiled.program.as_ref().filter(|_| self.host);
+        let of_host = program.map(|program| {
+            let (bindings, mut found) = Bindings::new(program, opened.folder());
+            found.extend(unbound_tools(program, &bindings, Severity::Error));
+            found
+        });
         let whole = opened.is_whole();
         let mut checked = opened.into_checked();
-        checked.diagnostics.extend(of_host);
+        checked.diagnostics.extend(of_host.into_iter().flatten());
         checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
         Ok((checked, whole))
     }
 }
 
 fn human(graphs: &[Checked], took: Duration, whole: bool) -> String {
-    let findings = report::human(graphs, Layout { width: terminal::width() });
+    let findings = report::human(graphs, terminal::width());
     let summary = Summary::of(graphs).line();
     let summary = if whole { summary } else { format!("{summary}; some files could not be read") };
     // The time would make two runs differ, which only a person forgives.

@@ -8,11 +8,12 @@ use trellis_core::draw;
 use crate::{
     Exit,
     open::{self, DEFAULT_PATH},
-    report::{self, Layout},
-    terminal,
+    report, terminal,
 };
 
-/// Draws a graph: all ways, also those of errors, denials, signals, timeouts and rollbacks
+/// Draws a graph, with every way that can be taken
+///
+/// Ways of errors, denials, signals, timeouts, retries and rollbacks are dotted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,7 +44,7 @@ impl Graph {
         let opened = open::only(self.path.as_deref(), "graph")?.open()?;
         let Some(program) = &opened.compiled.program else {
             let exit = if opened.is_whole() { Exit::Failed } else { Exit::Usage };
-            terminal::print_error(&report::human(&[opened.into_checked()], Layout { width: terminal::width() }));
+            terminal::print_error(&report::human(&[opened.into_checked()], terminal::width()));
             return Ok(exit);
         };
         let format = match self.format {

@@ -16,7 +16,7 @@ use tokio::{
 };
 use trellis_core::{Diagnostic, Engine, NodeId, Program, SessionId, Severity, SignalName, Start, program::PredicateSource};
 use trellis_host::{
-    Bindings, JsonLines, Policy, Reason, RunError, Runner, TextConsole, Unbound,
+    Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, TextConsole, Unbound,
     runner::{Console, deferred_predicates},
 };
 
@@ -25,7 +25,7 @@ use crate::{
     offer::offer,
     open::{self, DEFAULT_PATH, Opened, Place},
     progress::Progress,
-    report::{self, Layout, Summary},
+    report::{self, Summary},
     terminal::{self, Closed},
     unbound::unbound_tools,
 };
@@ -33,7 +33,7 @@ use crate::{
 /// The bound for inputs, in bytes (design §9).
 const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 
-/// Walks a graph
+/// Walks a graph, in text or in JSON Lines
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -97,8 +97,8 @@ impl Run {
         let limits = *program.limits();
         let input = max_input.unwrap_or(limits.input);
         let engine = Engine::new(program, predicates)?.with_max_input(input);
-        let walk = Walk { engine, bindings, start, policy: self.policy(), input, result: limits.tool_output };
-        walk.to_the_end(self.json, self.no_input)
+        let session = Beginning { engine, bindings, start, policy: self.policy(), input, result: limits.tool_output };
+        session.walk(self.json, self.no_input)
     }
 
     fn choose<'p>(&self, places: &'p [Place]) -> anyhow::Result<Option<&'p Place>> {
@@ -119,7 +119,7 @@ impl Run {
         }
         let is_sound = !found.iter().any(Diagnostic::is_error);
         opened.compiled.diagnostics.extend(found);
-        is_sound.then_some((program, bindings))
+        is_sound.then(|| (program, bindings.secrets(Secrets::from_env())))
     }
 
     /// Whether a person sits there who can type in what no tool says.
@@ -139,7 +139,7 @@ impl Run {
     fn refuse(&self, opened: Opened) -> anyhow::Result<Exit> {
         let exit = if opened.is_whole() { Exit::Failed } else { Exit::Usage };
         let checked = [opened.into_checked()];
-        let findings = report::human(&checked, Layout { width: terminal::width() });
+        let findings = report::human(&checked, terminal::width());
         terminal::print_error(&format!("{findings}{}\n", Summary::of(&checked).line()));
         if self.json {
             terminal::print("{\"type\":\"END\",\"payload\":{\"reason\":\"invalid_graph\",\"output\":null}}\n")?;
@@ -148,12 +148,12 @@ impl Run {
     }
 
     fn warn(&self, opened: Opened) {
-        terminal::print_error(&report::human(&[opened.into_checked()], Layout { width: terminal::width() }));
+        terminal::print_error(&report::human(&[opened.into_checked()], terminal::width()));
     }
 }
 
 /// A session that is about to begin.
-struct Walk {
+struct Beginning {
     engine: Engine,
     bindings: Bindings,
     start: Start,
@@ -163,8 +163,8 @@ struct Walk {
     result: u64,
 }
 
-impl Walk {
-    fn to_the_end(self, json: bool, no_input: bool) -> anyhow::Result<Exit> {
+impl Beginning {
+    fn walk(self, json: bool, no_input: bool) -> anyhow::Result<Exit> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let exit = runtime.block_on(async {
             if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
@@ -183,7 +183,8 @@ impl Walk {
         }
         let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
         if terminal::is_styled() {
-            self.with(console.format(|text| terminal::adapted(markdown::styled(text, terminal::width())))).await
+            // A blank line tells what a node says from what stands above it.
+            self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
         } else {
             self.with(console).await
         }

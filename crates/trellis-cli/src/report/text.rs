@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn places_outside_the_line_or_inside_a_character_move() {
-        for place in [0..0, 1..2, 3..900, 900..901, 2..1] {
-            let found = excerpt("é\u{1b}[31m€", place, 20);
+        for (start, end) in [(0, 0), (1, 2), (3, 900), (900, 901), (2, 1)] {
+            let found = excerpt("é\u{1b}[31m€", start..end, 20);
             assert!(found.width >= 1 && !found.line.contains('\u{1b}'));
         }
         assert_eq!(excerpt("", 0..5, 20), Excerpt { line: String::new(), before: 0, width: 1 });

@@ -28,7 +28,7 @@ fn sandbox(folders: &[(&str, &[(&str, &str)])]) -> Sandbox {
 #[test]
 fn three_mistakes_in_three_files_are_three_findings_for_people() {
     let ran = sandbox(&[("shop", THREE_MISTAKES)]).trellis(&["check", "shop"]);
-    let expected = r#"error[unknown-key]: unknown key `savto`
+    let expected = r#"error[unknown-key]: `savto` is no key of a node
   shop/help.md:2:1
  2 | savto: topic
    | ^^^^^
@@ -148,5 +148,19 @@ fn unbound_tools_are_a_question_of_the_host() {
     assert_eq!(sandbox.trellis(&["check"]).code, Some(0));
     let ran = sandbox.trellis(&["check", "--host"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.out.contains("error[unbound-tool]: ") && ran.out.contains("`charge`"), "{}", ran.out);
+    let expected = "\
+error[unbound-tool]: `charge` is called, but nothing here carries it out
+  again.md:2:13
+ 2 | do: { name: charge }
+   |             ^^^^^^
+  ·  start.md:2:5  called here too
+help: bind it in `trellis.yaml`: `bindings: {charge: {process: [./charge]}}`
+
+1 error in 2 nodes
+";
+    assert_eq!(ran.out, expected);
+    sandbox.write("trellis.yaml", b"bindings: { charge: { process: [./charge] }, log: { http: x } }\nbefore_each: log\n");
+    let ran = sandbox.trellis(&["check", "--host"]);
+    assert!(ran.out.starts_with("error[unbound-tool]: `log` is called") && ran.out.contains("  trellis.yaml:2:14\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("1 error in 2 nodes\n"), "{}", ran.out);
 }

@@ -44,7 +44,8 @@ pub struct Compiled {
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     let mut documents = documents.to_vec();
     documents.sort_by(|a, b| a.path.cmp(&b.path));
-    let mut found: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
+    let parsed: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
+    let mut found = Vec::new();
     let (mut graphs, owner) = graphs::split(&documents);
     let roots: Vec<Arc<str>> = graphs.iter().map(|graph| graph.root.clone()).collect();
     let names = Names::collect(&documents, &roots, &owner, &mut found);
@@ -55,6 +56,8 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     lowering.unresolved |= broken;
     let (nodes, program) = lower_all(lowering, &documents);
     let (program, mut found) = program;
+    explained(&parsed, &mut found);
+    found.extend(parsed);
     for graph in severities(&documents, &roots) {
         graph.apply(&mut found);
     }
@@ -62,6 +65,15 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     found.dedup();
     let failed = found.iter().any(Diagnostic::is_error);
     Compiled { program: program.filter(|_| !failed).map(Arc::new), diagnostics: found, nodes }
+}
+
+/// Drops what only follows from a mistake that was found in the same place when its file was parsed.
+fn explained(parsed: &[Diagnostic], found: &mut Vec<Diagnostic>) {
+    if !parsed.is_empty() {
+        let places: rustc_hash::FxHashSet<_> =
+            parsed.iter().filter_map(|diagnostic| diagnostic.place.as_ref()).map(|place| (&place.path, place.span)).collect();
+        found.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !places.contains(&(&place.path, place.span))));
+    }
 }
 
 /// Gives every node its index and points before the first is lowered, so that targets can be written down at once.

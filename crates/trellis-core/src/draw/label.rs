@@ -10,10 +10,10 @@ use crate::{
 pub(super) fn condition(program: &Program, guard: &Guard) -> Option<String> {
     Some(match guard {
         Guard::Always => return None,
-        Guard::Is(operand, true, value) => format!("{} == {}", operand.path, value.to_json()),
-        Guard::Is(operand, false, value) => format!("{} != {}", operand.path, value.to_json()),
+        Guard::Is(operand, true, value) => format!("{} == {}", operand.path, literal(value)),
+        Guard::Is(operand, false, value) => format!("{} != {}", operand.path, literal(value)),
         Guard::In(operand, positive, values) => {
-            let values = values.iter().map(Value::to_json).collect::<Vec<_>>().join(", ");
+            let values = values.iter().map(literal).collect::<Vec<_>>().join(", ");
             format!("{}{} in [{values}]", not(*positive), operand.path)
         }
         Guard::Truth(operand, positive) => format!("{}{}", not(*positive), operand.path),
@@ -25,6 +25,14 @@ pub(super) fn condition(program: &Program, guard: &Guard) -> Option<String> {
         }
         Guard::Attempts(most) => format!("attempt < {most}"),
     })
+}
+
+/// A literal as an author writes it: text in single quotes, unless that would need escapes.
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Text(text) if !text.contains(['\'', '\\']) && !text.contains(char::is_control) => format!("'{text}'"),
+        other => other.to_json(),
+    }
 }
 
 fn not(positive: bool) -> &'static str {

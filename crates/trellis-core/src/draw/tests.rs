@@ -103,7 +103,10 @@ fn sample() -> Program {
             Role::Pass,
             vec![(
                 Outcome::Answer,
-                vec![edge(input_is("say \"hi\""), to(1), Why::Transition), edge(Guard::Always, to(2), Why::Option("Buy #1 <now>".into()))],
+                vec![
+                    edge(input_is("don't \"go\""), to(1), Why::Transition),
+                    edge(Guard::Always, to(2), Why::Option("Buy #1 <now>".into())),
+                ],
             )],
         ),
         (
@@ -153,7 +156,7 @@ fn mermaid_nests_modules_and_quotes_what_authors_wrote() {
     n1["orders/start"]
     n3(["orders/deep/done"])
   end
-  n0 -->|"input == #34;say #92;#34;hi#92;#34;#34;"| n1
+  n0 -->|"input == #34;don't #92;#34;go#92;#34;#34;"| n1
   n0 -->|"Buy #35;1 #60;now#62;"| n2
   n1 --> n3
   n1 -.->|"error retry while attempt #60; 3"| n1

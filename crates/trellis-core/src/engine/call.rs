@@ -36,7 +36,7 @@ impl Move<'_> {
         let mut secrets = Vec::new();
         let mut args = self.arguments(node, call.args.as_ref(), &mut secrets)?;
         if let Some(argument) = &call.body {
-            let body = render::content(node, self.state.locale.as_deref());
+            let body = render::content(self.program, &self.state, node);
             let text = body.map(|body| self.text(&node.id, body)).transpose()?;
             args.insert(argument.clone(), text.map_or(Value::Null, Value::Text));
         }

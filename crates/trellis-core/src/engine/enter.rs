@@ -89,12 +89,13 @@ impl<'e> Move<'e> {
         if !missing.is_empty() {
             return Err(Stop::failed(Failure::MissingContext, id, format!("`{id}` needs {}, not set", missing.join(", "))));
         }
-        for (key, schema) in &node.entry.types {
-            let Some(value) = self.state.context.get(key) else { continue };
-            if !schema.fits(value) {
-                let message = format!("`{id}`: `{key}` does not fit `context_schema`: {}", breaches(schema, value));
-                return Err(Stop::failed(Failure::ContextSchema, id, message));
-            }
+        let unfit = node.entry.types.iter().filter_map(|(key, schema)| {
+            let value = self.state.context.get(key).filter(|value| !schema.fits(value))?;
+            Some(format!("`{key}` {}", breaches(schema, value)))
+        });
+        let unfit: Vec<_> = unfit.collect();
+        if !unfit.is_empty() {
+            return Err(Stop::failed(Failure::ContextSchema, id, format!("`{id}`: {}", unfit.join("; "))));
         }
         for (guard, text) in &node.entry.asserts {
             if !self.decide(id, guard)? {

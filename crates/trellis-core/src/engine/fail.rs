@@ -13,6 +13,9 @@ use crate::{
     value::Value,
 };
 
+/// `message` of a denial that came without a reason.
+pub(super) const DENIED: &str = "denied";
+
 /// What keeps a step from going on.
 #[derive(Debug)]
 pub(super) enum Stop {
@@ -96,7 +99,8 @@ impl Move<'_> {
     pub(super) fn denial(&self, node: &Node) -> String {
         let error = self.error.as_ref().and_then(Value::as_map);
         let part = |key| error.and_then(|error| error.get(key)).map(Value::to_string).unwrap_or_default();
-        format!("`{}`: `{}` was denied: {}", node.id, part("tool"), part("message"))
+        let reason = Some(part("message")).filter(|reason| reason != DENIED).map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("`{}`: `{}` was denied{reason}", node.id, part("tool"))
     }
 
     /// Names what the ways of the node look at, since none of them held.

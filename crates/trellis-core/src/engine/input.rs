@@ -12,6 +12,9 @@ use crate::{
     value::Value,
 };
 
+/// A node's words in the session's locale, then in its language.
+pub(super) type Words<'n> = [Option<&'n Localised>; 2];
+
 /// What was handed in.
 pub(super) enum Given {
     Nothing,
@@ -25,8 +28,6 @@ pub(super) enum Taken {
     Answer(Value),
     /// A sleep is over.
     Slept,
-    /// The node sleeps and takes no input.
-    NotASleep(&'static str),
     /// No answer; with what is wrong.
     Invalid(String),
 }
@@ -59,9 +60,9 @@ impl Given {
 }
 
 /// Reads an input as the node declares it.
-pub(super) fn read(listen: &Listen, localised: Option<&Localised>, given: Given) -> Taken {
+pub(super) fn read(listen: &Listen, localised: Words<'_>, given: Given) -> Taken {
     if listen.sleep.is_some() {
-        return if given.is_blank() { Taken::Slept } else { Taken::NotASleep(given.kind()) };
+        return if given.is_blank() { Taken::Slept } else { Taken::Invalid("nothing is asked here, it goes on by itself".to_owned()) };
     }
     if let Some(default) = listen.default.as_ref().filter(|_| given.is_blank()) {
         return Taken::Answer(default.clone());
@@ -74,10 +75,10 @@ pub(super) fn read(listen: &Listen, localised: Option<&Localised>, given: Given)
 
 /// What a listening node makes of a value, or why it is no input of it: for `input_default`, which must itself be valid.
 pub(crate) fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
-    normalised(listen, None, Given::Value(value.clone()))
+    normalised(listen, [None, None], Given::Value(value.clone()))
 }
 
-fn normalised(listen: &Listen, localised: Option<&Localised>, given: Given) -> Result<Value, String> {
+fn normalised(listen: &Listen, localised: Words<'_>, given: Given) -> Result<Value, String> {
     let value = match listen.kind {
         None => undeclared(given),
         Some(InputType::Json) => json(given)?,
@@ -110,7 +111,7 @@ fn json(given: Given) -> Result<Value, String> {
     }
 }
 
-fn typed(kind: InputType, listen: &Listen, localised: Option<&Localised>, text: &str) -> Result<Value, String> {
+fn typed(kind: InputType, listen: &Listen, localised: Words<'_>, text: &str) -> Result<Value, String> {
     match kind {
         InputType::Text | InputType::Secret if text.is_empty() => Err("some text is needed".to_owned()),
         InputType::Text | InputType::Secret | InputType::Json => Ok(Value::text(text)),
@@ -132,7 +133,7 @@ fn typed(kind: InputType, listen: &Listen, localised: Option<&Localised>, text: 
     }
 }
 
-fn from_value(kind: InputType, listen: &Listen, localised: Option<&Localised>, value: Value) -> Result<Value, String> {
+fn from_value(kind: InputType, listen: &Listen, localised: Words<'_>, value: Value) -> Result<Value, String> {
     let is = with_article(value.kind());
     match kind {
         InputType::Json => Ok(value),
@@ -175,16 +176,16 @@ pub(super) fn breaches(schema: &Schema, value: &Value) -> String {
 }
 
 /// What an option shows in the session's locale.
-pub(super) fn option_text<'n>(localised: Option<&'n Localised>, choice: &'n Choice) -> &'n Arc<str> {
-    let options = localised.map_or(&[][..], |localised| &localised.options);
-    if options.is_empty() {
+pub(super) fn option_text<'n>(localised: Words<'n>, choice: &'n Choice) -> &'n Arc<str> {
+    let mut options = localised.into_iter().flatten().flat_map(|words| &words.options).peekable();
+    if options.peek().is_none() {
         return &choice.text;
     }
     let value = choice.value.to_string();
-    options.iter().find(|(key, _)| **key == *value).map_or(&choice.text, |(_, text)| text)
+    options.find(|(key, _)| **key == *value).map_or(&choice.text, |(_, text)| text)
 }
 
-fn choices(listen: &Listen, localised: Option<&Localised>) -> String {
+fn choices(listen: &Listen, localised: Words<'_>) -> String {
     let texts: Vec<_> = listen.options.iter().map(|choice| &**option_text(localised, choice)).collect();
     format!("choose one of: {}", texts.join(", "))
 }
@@ -247,11 +248,10 @@ mod tests {
     }
 
     fn said(listen: &Listen, given: Given) -> Result<String, String> {
-        match read(listen, None, given) {
+        match read(listen, [None, None], given) {
             Taken::Answer(value) => Ok(value.to_json()),
             Taken::Invalid(problem) => Err(problem),
             Taken::Slept => Ok("slept".into()),
-            Taken::NotASleep(got) => Err(got.into()),
         }
     }
 
@@ -312,7 +312,7 @@ mod tests {
     fn a_sleep_takes_nothing_but_its_end() {
         let asleep = Listen { sleep: Some(std::time::Duration::from_secs(30)), ..listen(None) };
         assert_eq!(said(&asleep, Given::Nothing).unwrap(), "slept");
-        assert_eq!(text(&asleep, "hello").unwrap_err(), "an input");
+        assert_eq!(text(&asleep, "hello").unwrap_err(), "nothing is asked here, it goes on by itself");
     }
 
     #[test]

@@ -73,12 +73,12 @@ pub struct ToolError {
     #[serde(default)]
     pub kind: ToolErrorKind,
     /// The tool's own code.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub code: Option<Value>,
     /// For people.
     pub message: String,
     /// For programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 

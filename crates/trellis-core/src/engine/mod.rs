@@ -23,9 +23,9 @@ mod write;
 
 pub(crate) use input::accept;
 pub use io::{
-    Adopted, Answers, Blocker, Call, Divergence, EndView, Event, Expected, Input, MissingPredicate, Moment, Moved, NavigateError, Next,
-    OptionView, Predicates, RenderError, Request, RequestType, Start, StartError, Step, ToolError, ToolErrorKind, ToolOutcome, ToolResult,
-    View,
+    Adopted, Answers, AnyInput, Blocker, Call, Divergence, EndView, Event, Expected, Input, MissingPredicate, Moment, Moved, NavigateError,
+    Next, NoInput, OptionView, Predicates, RenderError, Request, RequestType, Start, StartError, Step, ToolError, ToolErrorKind,
+    ToolOutcome, ToolResult, View,
 };
 
 use std::sync::Arc;

@@ -41,13 +41,10 @@ impl Engine {
     }
 
     fn listen(&self, state: &State, node: &Node, listen: &Listen, given: Given) -> Result<Step, NavigateError> {
-        let localised = render::localised(node, state.locale.as_deref());
+        let localised = render::localised(&self.program, state, node);
         let problem = match input::read(listen, localised, given) {
             Taken::Answer(value) => return self.advance(state, node.body, &Outcome::Answer, Some(value)),
             Taken::Slept => return self.advance(state, node.body, &Outcome::Answer, None),
-            Taken::NotASleep(got) => {
-                return Err(NavigateError::WrongKind { node: node.id.clone(), got, expected: Expected::Pass });
-            }
             Taken::Invalid(problem) => problem,
         };
         let message = self.invalid_text(state, listen).unwrap_or(problem);
@@ -166,10 +163,10 @@ impl Engine {
             Status::WaitingForInput => {
                 let node = find(&self.program, &state.current_node_id).map(|index| self.program.node(index));
                 match node.map(|node| (node, &node.role)) {
-                    Some((node, Role::Listen(listen))) if listen.sleep.is_none() => {
+                    Some((node, Role::Listen(listen))) => {
                         // A metadata template that fails is reported where the node is rendered.
                         let metadata = render::metadata(&self.program, state, node).unwrap_or_default();
-                        Expected::Input(Box::new(Request { metadata, ..render::request(state, node, listen) }))
+                        Expected::Input(Box::new(Request { metadata, ..render::request(&self.program, state, node, listen) }))
                     }
                     _ => Expected::Pass,
                 }

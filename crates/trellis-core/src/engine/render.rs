@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::{
     Engine, Next, OptionView, RenderError, Request, RequestType, View,
-    input::option_text,
+    input::{Words, option_text},
     io::{AnyInput, NoInput},
     step::{limits, scope},
 };
 use crate::{
-    program::{Choice, Failure, Listen, Localised, Node, Program, Role},
+    program::{Choice, Failure, Listen, Node, Program, Role},
     state::{CallRole, Ended, State, Status},
     template::{Shape, Template, TemplateError},
     value::Value,
@@ -35,7 +35,7 @@ impl Engine {
             (Status::WaitingForInput, Role::Listen(listen), _) => {
                 let content = self.content(state, node)?;
                 let metadata = metadata(&self.program, state, node).map_err(|error| failed(node, &error))?;
-                Ok(View { content, next: Next::Ask(Request { metadata, ..request(state, node, listen) }) })
+                Ok(View { content, next: Next::Ask(Request { metadata, ..request(&self.program, state, node, listen) }) })
             }
             (Status::WaitingForTool, Role::Act(call), Some(pending)) => {
                 let content = if call.body.is_some() { None } else { self.content(state, node)? };
@@ -46,7 +46,7 @@ impl Engine {
     }
 
     fn content(&self, state: &State, node: &Node) -> Result<Option<Arc<str>>, RenderError> {
-        let Some(template) = content(node, state.locale.as_deref()) else { return Ok(None) };
+        let Some(template) = content(&self.program, state, node) else { return Ok(None) };
         text(&self.program, state, template).map(Some).map_err(|error| failed(node, &error))
     }
 }
@@ -67,8 +67,8 @@ pub(super) fn text(program: &Program, state: &State, template: &Template) -> Res
 }
 
 /// What a node asks, but for its metadata.
-pub(super) fn request(state: &State, node: &Node, listen: &Listen) -> Request {
-    let localised = localised(node, state.locale.as_deref());
+pub(super) fn request(program: &Program, state: &State, node: &Node, listen: &Listen) -> Request {
+    let localised = localised(program, state, node);
     let view = |choice: &Choice| OptionView { value: choice.value.clone(), text: option_text(localised, choice).clone() };
     Request {
         input_type: match (listen.sleep, listen.kind) {
@@ -94,20 +94,22 @@ pub(super) fn metadata(program: &Program, state: &State, node: &Node) -> Result<
     }
 }
 
-/// What a node says in a locale.
-pub(super) fn content<'n>(node: &'n Node, locale: Option<&str>) -> Option<&'n Template> {
-    localised(node, locale).and_then(|localised| localised.content.as_ref()).or(node.content.as_ref())
+/// What a node says in the session's locale.
+pub(super) fn content<'n>(program: &Program, state: &State, node: &'n Node) -> Option<&'n Template> {
+    localised(program, state, node).into_iter().flatten().find_map(|words| words.content.as_ref()).or(node.content.as_ref())
 }
 
-/// `messages` of exactly this locale, else of its language.
-pub(super) fn localised<'n>(node: &'n Node, locale: Option<&str>) -> Option<&'n Localised> {
+/// `messages` of exactly the session's locale, then of its language: what the first leaves out is taken from the second.
+/// The locale is the one of the start, else the text under the graph's `locale` key as it is now.
+pub(super) fn localised<'n>(program: &Program, state: &State, node: &'n Node) -> Words<'n> {
     if node.localised.is_empty() {
-        return None;
+        return [None, None];
     }
-    let locale = locale?;
+    let chosen = || state.context.get(program.graph_of(node).locale.as_deref()?)?.as_str();
+    let Some(locale) = state.locale.as_deref().or_else(chosen) else { return [None, None] };
     let of = |name: &str| {
         let found = node.localised.binary_search_by(|(locale, _)| (**locale).cmp(name));
         found.ok().map(|at| &node.localised[at].1)
     };
-    of(locale).or_else(|| locale.split_once(['-', '_']).and_then(|(language, _)| of(language)))
+    [of(locale), locale.split_once(['-', '_']).and_then(|(language, _)| of(language))]
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     Event, ToolError, ToolErrorKind, ToolOutcome,
     call::call_of,
-    fail::Stop,
+    fail::{DENIED, Stop},
     input::breaches,
     step::{Move, is_gate},
 };
@@ -13,7 +13,7 @@ use crate::{
     id::IdempotencyKey,
     program::{Call, Failure, Node, Outcome, PointIndex, Reply, Target},
     schema::Schema,
-    state::{Effect, PendingCall},
+    state::{CallRole, Effect, PendingCall},
     value::{Mapping, Value},
 };
 
@@ -111,14 +111,21 @@ impl<'e> Move<'e> {
     /// What a success leaves behind; its undo is interpolated over the scope as it is now.
     pub(super) fn effect(&self, node: &Node, call: &Call, tool: &Arc<str>, key: &IdempotencyKey) -> Result<Option<Effect>, Stop> {
         let undo = match &call.undo {
-            Some(undo) => {
-                let number = u32::try_from(self.state.effects.undoable().len()).unwrap_or(u32::MAX).saturating_add(1);
-                Some(Arc::new(self.interpolate_undo(node, undo, key, number)?))
-            }
+            Some(undo) => Some(Arc::new(self.interpolate_undo(node, undo, key, self.next_number())?)),
             None if call.effect == crate::syntax::node::Effect::Irreversible => None,
             None => return Ok(None),
         };
         Ok(Some(Effect { node: node.id.clone(), tool: tool.clone(), key: key.clone(), undo }))
+    }
+
+    /// The number of the next effect: one above the newest, also above the one that is being undone.
+    fn next_number(&self) -> u32 {
+        let newest = self.state.effects.undoable().next_back().and_then(|effect| effect.undo.as_ref());
+        let numbers = [newest, self.state.pending_tool_call.as_ref()].into_iter().flatten().map(|call| match call.role {
+            CallRole::Undo(number) => number,
+            CallRole::Do | CallRole::BeforeEach => 0,
+        });
+        numbers.max().unwrap_or(0).saturating_add(1)
     }
 
     /// Remembers a success that matters to a rollback.
@@ -152,7 +159,7 @@ pub(super) fn error_value(call: &PendingCall, error: ToolError) -> Value {
 }
 
 fn denial_value(call: &PendingCall, reason: Option<String>) -> Value {
-    let message = reason.unwrap_or_else(|| "denied".to_owned());
+    let message = reason.unwrap_or_else(|| DENIED.to_owned());
     described(call, "denied", message).into_iter().collect::<Mapping>().into()
 }
 

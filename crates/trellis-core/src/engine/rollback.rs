@@ -8,7 +8,7 @@ use super::{
     Event, ToolErrorKind, ToolOutcome,
     call::{call_of, name, next_attempt},
     choose::Onward,
-    fail::Stop,
+    fail::{DENIED, Stop},
     result::Settled,
     step::{Move, find},
 };
@@ -60,7 +60,7 @@ impl<'e> Move<'e> {
         self.state.settled = Some(pending.id.clone());
         let message = match settled {
             Settled::Success(_) => None,
-            Settled::Denied(reason) => Some(reason.unwrap_or_else(|| "denied".to_owned())),
+            Settled::Denied(reason) => Some(reason.unwrap_or_else(|| DENIED.to_owned())),
             Settled::Failed(error) => {
                 if retries(pending, error.kind) {
                     return self.undo_again(pending);

@@ -6,7 +6,6 @@ use rpds::RedBlackTreeMapSync;
 
 use super::{
     Engine, Start, StartError, Step,
-    fail::with_article,
     input::breaches,
     step::{Move, first_point},
 };
@@ -35,7 +34,6 @@ impl Engine {
         if !problems.is_empty() {
             return Err(StartError::Inputs { problems });
         }
-        let locale = start.locale.or_else(|| locale(graph, &start.context));
         let mut step = Move::new(
             self,
             State {
@@ -48,7 +46,7 @@ impl Engine {
                 attempt: 1,
                 context: Context::new(start.context),
                 system_context: System::default(),
-                locale,
+                locale: start.locale,
                 step: 0,
                 entered: 0,
                 visits: RedBlackTreeMapSync::new_sync(),
@@ -66,13 +64,6 @@ impl Engine {
     }
 }
 
-fn locale(graph: &Graph, context: &Mapping) -> Option<Arc<str>> {
-    match context.get(graph.locale.as_deref()?)? {
-        Value::Text(locale) => Some(locale.clone()),
-        _ => None,
-    }
-}
-
 /// Everything that keeps a session from beginning at `node`: its graph's `inputs` at the entry, and what the node itself needs.
 fn problems(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
     let mut problems: Vec<_> =
@@ -83,19 +74,24 @@ fn problems(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
             problems.push(breaches(inputs, &context));
         }
     }
-    let defaulted = |key: &str| node.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(absent) if **absent == *key));
+    // What comes before the requirements may bring their keys: `default_context`, and what `before_each` saves.
+    let saved = graph.before_each.as_ref().filter(|_| node.gate.is_some()).and_then(|call| call.save_to.as_ref());
+    let brought = |key: &str| {
+        let by_default = node.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(absent) if **absent == *key));
+        by_default || saved.is_some_and(|path| **path.root() == *key)
+    };
     for path in &node.entry.required {
         let there = context.get(path.root()).is_some_and(|root| walk(root, path.rest()).is_some());
-        if !there && !defaulted(path.root()) {
+        if !there && !brought(path.root()) {
             problems.push(format!("`{path}` is missing"));
         }
     }
     for (key, schema) in &node.entry.types {
         match context.get(key) {
             Some(value) if !schema.fits(value) => {
-                problems.push(format!("`{key}` does not fit: {} ({})", breaches(schema, value), with_article(value.kind())));
+                problems.push(format!("`{key}` does not fit: {}", breaches(schema, value)));
             }
-            None if !defaulted(key) && !node.entry.required.iter().any(|path| path.root() == key) => {
+            None if !brought(key) && !node.entry.required.iter().any(|path| path.root() == key) => {
                 problems.push(format!("`{key}` is missing"));
             }
             _ => {}

@@ -44,7 +44,7 @@ pub struct PendingCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryRecord>,
     /// Travels with the action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
     /// What stands behind a name that is no tool.
     #[serde(default, skip_serializing_if = "CallKind::is_tool")]

@@ -46,7 +46,7 @@ pub struct State {
     pub context: Context,
     /// What the engine keeps of `sys`.
     pub system_context: System,
-    /// The locale, for `messages`.
+    /// The locale, for `messages`; without one the graph's `locale` key is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<Arc<str>>,
     /// Accepted moves so far.
@@ -93,13 +93,13 @@ pub enum Status {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct System {
     /// `sys.ans`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub ans: Option<Value>,
     /// `sys.error`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub error: Option<Value>,
     /// `sys.rollback`: `{failed: [{tool, node, message}], irreversible: [{tool, node}]}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Value>,
 }
 
@@ -130,10 +130,10 @@ pub struct Ended {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
     /// The terminal's `output`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// What was and was not undone, if anything was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Value>,
 }
 
@@ -226,7 +226,7 @@ mod tests {
             pending_tool_call: Some(Arc::new(call(CallRole::Do))),
             attempt: 2,
             context: Context::new(Mapping::from_iter([("b", Value::Float(0.1)), ("a", Value::Null)])),
-            system_context: System { ans: Some(Value::text("yes")), ..System::default() },
+            system_context: System { ans: Some(Value::Null), ..System::default() },
             locale: Some("pt-BR".into()),
             step: 7,
             entered: 6,

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use super::lexer::{Lexer, Token, TokenKind};
+use super::{
+    lexer::{Lexer, Token, TokenKind},
+    text::shown,
+};
 use crate::{
     diagnostic::{Code, Diagnostic, Report, nearest},
     path::{KeyPath, Segment, is_name},
@@ -78,7 +81,7 @@ impl<'c> Reader<'c> {
         let subject = self.subject()?;
         let (test, negated) = self.test(not.as_ref())?;
         if let Some(rest) = self.peek().cloned() {
-            let message = format!("`{}` is not understood behind `{}`", rest.text, self.text[..rest.start].trim());
+            let message = format!("`{}` is not understood behind `{}`", shown(rest.text), shown(self.text[..rest.start].trim()));
             return Err(self.wrong(Code::ConditionSyntax, rest.range(), message).help(FORMS).into());
         }
         Ok(Condition { text: self.text.trim().into(), subject, test, negated: negated != not.is_some() })
@@ -220,7 +223,7 @@ impl<'c> Reader<'c> {
             let help = "put the transition with `in` first, the first that holds is taken";
             return self.wrong(Code::ConditionTooComplex, operator.range(), "a condition knows no `not` behind the path").help(help).into();
         }
-        let message = format!("`{}` is not understood behind `{}`", operator.text, self.text[..operator.start].trim());
+        let message = format!("`{}` is not understood behind `{}`", shown(operator.text), shown(self.text[..operator.start].trim()));
         let help = match operator.text {
             "equals" | "eq" => "write `==`".to_owned(),
             "contains" | "matches" | "startswith" | "endswith" => SIMPLER.to_owned(),
@@ -243,7 +246,7 @@ impl<'c> Reader<'c> {
             "true" | "false" | "True" | "False" => "the path alone is true when its value is; `not path` is the other way round",
             _ => "write `==` to compare with a value",
         };
-        Err(self.syntax(&word, &format!("`is` is followed by `set` or `empty`, not by `{}`", word.text), help))
+        Err(self.syntax(&word, &format!("`is` is followed by `set` or `empty`, not by `{}`", shown(word.text)), help))
     }
 
     fn list(&mut self, after: &Token<'c>) -> Read<Vec<Value>> {
@@ -264,7 +267,7 @@ impl<'c> Reader<'c> {
             match self.next("the list behind `in` is never closed")? {
                 token if token.text == "]" => return Ok(items),
                 token if token.text == "," => {}
-                token => return Err(self.syntax(&token, &format!("a comma is missing before `{}`", token.text), FORMS)),
+                token => return Err(self.syntax(&token, &format!("a comma is missing before `{}`", shown(token.text)), FORMS)),
             }
         }
     }
@@ -366,3 +369,6 @@ fn unescape(quoted: &str) -> Result<String, (usize, usize)> {
     text.push_str(rest);
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use super::{
     matter::{self, Split},
     node::NodeSyntax,
     project::ProjectSyntax,
-    text,
+    slips, text,
     tree::{self, Data, Entry, Node},
 };
 use crate::{
@@ -24,14 +24,18 @@ use crate::{
 /// Parses one file.
 pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
     let mut report = Report::new(&source.path);
-    let text = text::read(&source.bytes, &mut report);
-    let content = match &text {
-        Some(text) if is_markdown(&source.path) => markdown(text, dialect, &mut report),
-        Some(text) => data(text, &source.path, dialect, &mut report),
-        None => Content::Broken,
+    let (text, content) = match text::read(&source.bytes, &mut report) {
+        Ok(text) => {
+            let content = match is_markdown(&source.path) {
+                true => markdown(&text, dialect, &mut report),
+                false => data(&text, &source.path, dialect, &mut report),
+            };
+            (text, content)
+        }
+        Err(text) => (text, Content::Broken),
     };
     report.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
-    Document { path: Arc::clone(&source.path), text: text.unwrap_or_default(), content, diagnostics: report.diagnostics }
+    Document { path: Arc::clone(&source.path), text, content, diagnostics: report.diagnostics }
 }
 
 fn is_markdown(path: &str) -> bool {
@@ -147,6 +151,10 @@ fn entries<'t>(root: Node<'t>, text: &str, what: &str, report: &mut Report) -> R
         Data::Scalar(..) | Data::List(_) => {
             let line = text[root.span.range()].lines().next().unwrap_or_default().trim_end().len();
             let start = root.span.start as usize;
+            if let Some(slip) = slips::missing_space(&text[start..start + line], start) {
+                slip.report(Code::WrongType, report);
+                return Err(tree::Broken);
+            }
             let found = report.add(Code::WrongType, Span::new(start, start + line), format!("{what} is a mapping of keys, not {kind}"));
             found.help = Some("a key is followed by `: ` and its value".into());
             Err(tree::Broken)

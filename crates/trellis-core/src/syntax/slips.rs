@@ -8,10 +8,12 @@ use granit_parser::ErrorKind;
 
 use super::{
     scalar::Style,
+    text::shown,
     tree::{Data, Entry, Last},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
+    path::is_name,
     span::Span,
 };
 
@@ -22,14 +24,16 @@ pub(super) struct Broken<'t, 'k> {
     pub(super) range: Range<usize>,
     /// Where the parser noticed.
     pub(super) at: usize,
-    /// Where the innermost `{` or `[` that is still open stands.
+    /// Where the outermost `{` or `[` that is still open stands.
+    pub(super) outer: Option<usize>,
+    /// Where the innermost one stands.
     pub(super) open: Option<usize>,
     pub(super) last: Last,
     pub(super) kind: &'k ErrorKind,
 }
 
 /// What the author did.
-struct Slip {
+pub(super) struct Slip {
     span: Span,
     message: String,
     help: Option<String>,
@@ -54,7 +58,8 @@ impl Slip {
         self
     }
 
-    fn report(self, code: Code, report: &mut Report) {
+    /// Reports it.
+    pub(super) fn report(self, code: Code, report: &mut Report) {
         let mut found = Diagnostic::new(code, &report.path, self.span, self.message);
         found.help = self.help;
         if let Some((title, span, text)) = self.fix {
@@ -91,7 +96,7 @@ pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &
             continue;
         }
         let whole = before.value.span.to(entries[at + run - 1].span);
-        let message = format!("the comma ends the text of `{}`: inside `{{ … }}` it separates entries", before.key);
+        let message = format!("the comma ends the text of `{}`: inside `{{ … }}` it separates entries", shown(&before.key));
         Slip::new(whole, message).quote(text, whole).report(Code::WrongType, report);
         entries.drain(at..at + run);
         at += 1;
@@ -105,10 +110,9 @@ fn template(broken: &Broken<'_, '_>) -> Option<Slip> {
     let to = line_end(text, broken.at).min(broken.range.end);
     let lines = text.get(from..to)?;
     let (start, _) = ["{{", "{%", "{#"].iter().flat_map(|mark| lines.match_indices(mark)).find(|(at, _)| begins_a_value(&lines[..*at]))?;
-    let before = lines[..start].lines().last().unwrap_or_default();
     let line = line_end(lines, start);
     let rest = &lines[start..line];
-    let in_flow = broken.open.is_some_and(|open| open < from + start) && before.contains(['{', '[']);
+    let in_flow = broken.outer.is_some_and(|open| open < from + start);
     let length = match rest.find("}}").or_else(|| rest.find("%}")) {
         Some(close) if in_flow => close + 2,
         _ => rest.split(" #").next().unwrap_or(rest).trim_end().len(),
@@ -169,7 +173,7 @@ fn bracket(broken: &Broken<'_, '_>) -> Option<Slip> {
         };
         return Some(Slip::new(Span::new(at, at + 1), message).quote(text, whole));
     }
-    if text[open..at].contains('\n') {
+    if text.get(open..at).is_some_and(|between| between.contains('\n')) {
         let opened = &text[open..=open];
         let slip = Slip::new(Span::new(open, open + 1), format!("`{opened}` is never closed"));
         return Some(slip.help(format!("close it with `{}`", if opened == "{" { '}' } else { ']' })));
@@ -194,7 +198,6 @@ fn closing(text: &str, at: usize) -> usize {
 }
 
 /// Everything else, by what the parser says.
-#[expect(clippy::too_many_lines, reason = "one flat match over what the parser can say")]
 fn other(broken: &Broken<'_, '_>) -> Slip {
     use ErrorKind as Kind;
     let (text, at) = (broken.text, broken.at);
@@ -204,8 +207,12 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
     match broken.kind {
         Kind::MappingValueNotAllowed | Kind::InvalidColonPlacement => match broken.last.plain {
             Some(plain) if text[plain.range()].contains('\n') => {
-                let key = Span::new(text[..plain.end as usize].rfind('\n').map_or(at, |before| before + 1), at);
-                let key = Span::new(key.end as usize - text[key.range()].trim_start().len(), at);
+                let start = plain.start as usize;
+                if text[line_start(text, start)..start].trim().is_empty() {
+                    return no_key(text, start);
+                }
+                let key = line_start(text, plain.end as usize);
+                let key = Span::new(at - text[key..at].trim_start().len(), at);
                 Slip::new(key, "this line is indented deeper than the one above, so it goes on with its text")
                     .help("indent the key like the keys beside it")
             }
@@ -215,13 +222,9 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
             }
             None => Slip::new(one, "there is no key before this `:`"),
         },
-        Kind::SimpleKeyExpected | Kind::InvalidSimpleKey => {
-            let (from, to) = (at.min(broken.last.end), at.max(broken.last.end).min(broken.range.end));
-            let line = broken.last.plain.map_or(text[from..to].trim_start().len(), |plain| to - plain.start as usize);
-            let start = to - line;
-            let written = text[start..line_end(text, start)].trim_end();
-            Slip::new(Span::new(start, start + written.len()), "this line is no `key: value`")
-                .help("a key is followed by `: ` and its value")
+        Kind::SimpleKeyExpected | Kind::InvalidSimpleKey => no_key(text, at),
+        Kind::ExpectedBlockMappingKey if text[line_start(text, at)..at].trim_end().ends_with([']', '}', '"', '\'']) => {
+            Slip::new(rest, "the value ended before this").help("put the whole value in quotes")
         }
         Kind::ExpectedBlockMappingKey if text[at..].starts_with("- ") => {
             Slip::new(rest, "a list item stands where a key belongs").help("indent it below the key that holds the list")
@@ -247,7 +250,11 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
         | Kind::TabInBlockIndentation
         | Kind::TabInIndentation
         | Kind::TabAtBlockScalarStart
-        | Kind::TabInPlainScalar => Slip::new(one, "a tab cannot indent YAML").help("indent with spaces"),
+        | Kind::TabInPlainScalar => {
+            let from = line_start(text, at);
+            let tab = text[from..].find('\t').map_or(at, |tab| from + tab);
+            Slip::new(Span::new(tab, tab + 1), "a tab cannot indent YAML").help("indent with spaces")
+        }
         Kind::MisplacedFlowCollectionEnd => Slip::new(one, format!("`{}` closes nothing", &text[one.range()])),
         Kind::MismatchedFlowCollectionEnd { open, close } => Slip::new(one, format!("`{open}` is closed by `{close}`")),
         Kind::UnknownQuotedScalarEscape | Kind::InvalidQuotedScalarHexEscape | Kind::InvalidUnicodeEscape => {
@@ -260,6 +267,29 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
         Kind::MissingAnchorOrAliasName => Slip::new(one, "unquoted text cannot begin with `*` or `&`").help("put it in quotes"),
         kind => Slip::new(rest, format!("no YAML: {}", kind.to_string().trim_end_matches('.'))),
     }
+}
+
+/// A line that should be `key: value` and is not.
+fn no_key(text: &str, at: usize) -> Slip {
+    let line = text[at..line_end(text, at)].trim_end();
+    let span = Span::new(at, at + line.len());
+    if let Some(slip) = missing_space(line, at) {
+        return slip;
+    }
+    Slip::new(span, "this line is no `key: value`").help("a key is followed by `: ` and its value")
+}
+
+/// `to:start` or `-start`, which YAML takes for a text.
+pub(super) fn missing_space(line: &str, at: usize) -> Option<Slip> {
+    let (mark, offset) = match line.split_once(':') {
+        Some((key, value)) if is_name(key) && !value.is_empty() && !value.starts_with([' ', ':', '/']) => (':', key.len()),
+        _ if line.starts_with('-') && !line.starts_with("--") && !line.starts_with("- ") && line.len() > 1 => ('-', 0),
+        _ => return None,
+    };
+    let span = Span::new(at + offset, at + offset + 1);
+    let mut slip = Slip::new(span, format!("a space is missing behind `{mark}`"));
+    slip.fix = Some(("add the space", span, format!("{mark} ")));
+    Some(slip)
 }
 
 /// `text` as a YAML scalar in quotes.
@@ -280,3 +310,6 @@ fn line_start(text: &str, at: usize) -> usize {
 fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |length| at + length)
 }
+
+#[cfg(test)]
+mod tests;

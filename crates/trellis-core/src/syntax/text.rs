@@ -10,30 +10,39 @@ use crate::{
     span::Span,
 };
 
-/// The text of a file, or nothing when it has none, which was reported then.
-pub(super) fn read(bytes: &Bytes, report: &mut Report) -> Option<Arc<str>> {
+/// The text of a file.
+///
+/// # Errors
+/// It is no text, which was reported; what there is of it, for showing the place, or nothing.
+pub(super) fn read(bytes: &Bytes, report: &mut Report) -> Result<Arc<str>, Arc<str>> {
     let bytes = match bytes {
         Bytes::Read(bytes) => bytes,
         Bytes::TooLarge { size, limit } => {
             let message = format!("the file has {size} bytes, more than the {limit} a file of a graph may have");
             report.add(Code::FileTooLarge, Span::at(0), message).help = Some("split it, or move data into a tool".into());
-            return None;
+            return Err(Arc::default());
         }
     };
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             not_utf8(bytes, error.valid_up_to(), report);
-            return None;
+            return Err(Arc::default());
         }
     };
     if let Some(at) = text.bytes().position(is_control) {
         let message = format!("control character U+{:04X} in byte {at}, line {}: the file is no text", bytes[at], line(bytes, at));
         let found = report.add(Code::NotUtf8, Span::new(at, at + 1), message);
         found.help = Some("remove the character, or keep binary files out of the graph".into());
-        return None;
+        return Err(text.into());
     }
-    Some(text.into())
+    Ok(text.into())
+}
+
+/// The beginning of a text, for messages: at most one line of sixty characters.
+pub(super) fn shown(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.char_indices().nth(60).map_or(line, |(end, _)| &line[..end])
 }
 
 /// Whether a byte of a text file gives away that it is none.
@@ -61,7 +70,7 @@ mod tests {
 
     fn message(bytes: Bytes) -> String {
         let mut report = Report::new(&"a.md".into());
-        assert!(read(&bytes, &mut report).is_none());
+        assert!(read(&bytes, &mut report).is_err());
         assert_eq!(report.diagnostics.len(), 1);
         report.diagnostics[0].message.clone()
     }
@@ -77,6 +86,6 @@ mod tests {
     #[test]
     fn tabs_line_breaks_and_letters_of_all_kinds_are_text() {
         let mut report = Report::new(&"a.md".into());
-        assert!(read(&Bytes::Read("\u{feff}é\t\r\n😀".as_bytes().into()), &mut report).is_some());
+        assert!(read(&Bytes::Read("\u{feff}é\t\r\n😀".as_bytes().into()), &mut report).is_ok());
     }
 }

@@ -11,7 +11,7 @@ use crate::graph::{Walk, engine};
 const TRELLIS: (&str, &str) = ("trellis.yaml", "bindings: { t: { effect: none }, u: { effect: none } }\n");
 const START: (&str, &str) = ("start.md", "---\nwait: true\nto: m/ask\n---\nStart.\n");
 const ASK: &str = "---\nwait: true\nto: act\n---\nAsk.\n";
-const ACT: &str = "---\ndo: { name: t, args: { n: 1 } }\nto: /start\n---\n";
+const ACT: &str = "---\ndo: { name: t, args: { n: 1 } }\n---\n";
 
 fn at_ask() -> Walk {
     let mut walk = Walk::new(&[TRELLIS, START, ("m/ask.md", ASK), ("m/act.md", ACT)]);
@@ -63,9 +63,9 @@ fn what_keeps_a_session_from_going_on_is_named() {
     let with = |act: &str| engine(&[TRELLIS, START, ("m/ask.md", ASK), ("m/act.md", act)]).adopt(walk.state.clone());
     let changed = |now: Option<&str>| Blocker::CallChanged { pending: "t".into(), now: now.map(Into::into) };
     assert!(matches!(with(ACT), Adopted::Kept(_)));
-    assert_eq!(blocked(with("---\ndo: { name: t, args: { n: 2 } }\nto: /start\n---\n"), &walk.state), [changed(Some("t"))]);
-    assert_eq!(blocked(with("---\ndo: { name: u, args: { n: 1 } }\nto: /start\n---\n"), &walk.state), [changed(Some("u"))]);
-    assert_eq!(blocked(with("---\nwait: true\nto: /start\n---\n"), &walk.state), [changed(None)]);
+    assert_eq!(blocked(with("---\ndo: { name: t, args: { n: 2 } }\n---\n"), &walk.state), [changed(Some("t"))]);
+    assert_eq!(blocked(with("---\ndo: { name: u, args: { n: 1 } }\n---\n"), &walk.state), [changed(Some("u"))]);
+    assert_eq!(blocked(with("---\nwait: true\n---\n"), &walk.state), [changed(None)]);
 
     let walk = at_ask();
     let acting = engine(&[TRELLIS, START, ("m/ask.md", "---\ndo: t\nto: act\n---\n"), ("m/act.md", ACT)]);

@@ -12,7 +12,8 @@ pub fn program(files: &[(&str, &str)]) -> Arc<Program> {
     let documents: Vec<_> =
         files.iter().map(|(path, text)| Arc::new(Document::parse(&Source::text(*path, text), Dialect::Jinja))).collect();
     let compiled = compile(&documents);
-    compiled.program.unwrap_or_else(|| panic!("{:#?}", compiled.diagnostics))
+    let found: Vec<_> = compiled.diagnostics.iter().map(|diagnostic| &diagnostic.message).collect();
+    compiled.program.unwrap_or_else(|| panic!("{found:#?}"))
 }
 
 /// An engine without predicates.

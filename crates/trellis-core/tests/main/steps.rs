@@ -65,7 +65,7 @@ fn a_refusal_says_what_is_accepted_and_changes_nothing() {
 
 #[test]
 fn exhausted_nodes_lead_on_to_each_other_for_a_bounded_time() {
-    let node = |other: &str| format!("---\nmax_visits: 1\non_max_visits: {other}\nwait: true\nto: {other}\n---\n");
+    let node = |other: &str| format!("---\nmax_visits: 1\non_max_visits: {other}\nwait: true\non_interrupt: fail\nto: {other}\n---\n");
     let (a, b) = (node("b"), node("a"));
     let mut walk = Walk::new(&[("start.md", "---\nto: a\n---\n"), ("a.md", &a), ("b.md", &b)]);
     walk.pass().say("").say("");
@@ -139,7 +139,19 @@ fn a_sleep_is_over_with_a_pass_and_answers_nothing() {
     let mut walk = Walk::new(&[("start.md", "---\nwait: 30s\nto: end\n---\n"), END]);
     let Next::Ask(request) = walk.view().next else { panic!() };
     assert_eq!(serde_json::to_string(&request).unwrap(), r#"{"input_type":"none","timeout":30000}"#);
-    assert!(matches!(walk.refused(Input::Text("wake".into())), NavigateError::WrongKind { expected: Expected::Pass, .. }));
+    let NavigateError::Invalid { expected: Expected::Input(expected), .. } = walk.refused(Input::Text("wake".into())) else { panic!() };
+    assert_eq!(*expected, request);
     walk.go(Input::Pass);
     assert_eq!((walk.node(), walk.state.system_context.ans.as_ref()), ("end", None));
+}
+
+#[test]
+fn the_locale_follows_its_key_unless_the_start_names_one() {
+    let files = [
+        ("trellis.yaml", "locale: language\n"),
+        ("start.md", "---\ninput_type: text\nsave_to: language\nto: end\n---\nWhich?\n"),
+        ("end.md", "---\nmessages: { pt: Fim., pt-BR: Acabou. }\n---\nThe end.\n"),
+    ];
+    let said = |language: &str| Walk::new(&files).say(language).content();
+    assert_eq!([said("pt-BR"), said("pt-PT"), said("fr")], ["Acabou.", "Fim.", "The end."]);
 }

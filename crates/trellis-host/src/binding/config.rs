@@ -15,7 +15,7 @@ use serde::{
 use serde_path_to_error::Segment;
 use trellis_core::{
     Code, Diagnostic, Program,
-    diagnostic::{FilePath, did_you_mean},
+    diagnostic::FilePath,
     program::Graph,
     span::Span,
     syntax::{document::Content, project::BindingSyntax},
@@ -27,7 +27,7 @@ use super::{absolute, process::Process};
 #[derive(Debug, PartialEq)]
 pub(super) enum Decoded {
     Process(Process),
-    /// The name of a registered function.
+    /// The name of a registered function: the tool's own, unless `function` is a text.
     Function(Arc<str>),
     /// A kind that this host does not carry out, or a bare contract.
     Foreign,
@@ -35,7 +35,6 @@ pub(super) enum Decoded {
 
 /// Kinds of binding that other hosts and builds carry out.
 const FOREIGN: [&str; 3] = ["http", "mcp", "model"];
-const KEYS: [&str; 10] = ["process", "command", "args", "env", "cwd", "grace", "function", "http", "mcp", "model"];
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The project file that a graph's binding stands in.
@@ -59,21 +58,17 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
         return Ok(Decoded::Foreign);
     }
     let mut reader = Reader { syntax, path, found: Vec::new() };
-    reader.unknown_keys();
-    let function = reader.read::<Arc<str>>("function");
+    let function = config.get("function").map(|function| function.as_str().unwrap_or(name).into());
     let process = reader.read::<Vec<String>>("process");
-    let command = reader.read::<String>("command");
-    let args = reader.read::<Vec<String>>("args").unwrap_or_default();
     let env = reader.read::<BTreeMap<String, Plain>>("env").unwrap_or_default();
     let cwd = reader.read::<PathBuf>("cwd");
     let grace = reader.read::<Wait>("grace").map_or(GRACE, |wait| wait.0);
-    // `command` and `args` are the form of Go Trellis.
-    let words = process.or_else(|| command.map(|command| std::iter::once(command).chain(args).collect()));
+    let output = reader.read::<u64>("output_limit");
     if !reader.found.is_empty() {
         return Err(reader.found);
     }
-    let Some(words) = words else { return Ok(function.map_or(Decoded::Foreign, Decoded::Function)) };
-    let Some((command, args)) = words.split_first() else {
+    let Some(process) = process else { return Ok(function.map_or(Decoded::Foreign, Decoded::Function)) };
+    let Some((command, args)) = process.split_first() else {
         reader.report("process", format!("the binding `{name}` names no command"), Some("write `process: [./bin/tool]`".into()));
         return Err(reader.found);
     };
@@ -85,6 +80,7 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
         env: env.into_iter().map(|(name, value)| (name, value.0)).collect(),
         cwd: cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd)),
         grace,
+        output,
     }))
 }
 
@@ -101,15 +97,6 @@ struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    fn unknown_keys(&mut self) {
-        let unknown = self.syntax.config.keys().filter(|key| !KEYS.contains(&&***key) && !key.starts_with("x-"));
-        for key in unknown {
-            let help = did_you_mean(key, KEYS).unwrap_or_else(|| "a binding has `process` or `function`, and `env`, `cwd`, `grace`".into());
-            let message = format!("unknown key `{key}` in a binding");
-            self.found.push(Diagnostic::new(Code::UnknownKey, self.path, self.span(key), message).help(help));
-        }
-    }
-
     /// One key, decoded by itself so that a mistake in it hides no other.
     fn read<T: DeserializeOwned>(&mut self, key: &'static str) -> Option<T> {
         let value = serde_yaml::to_value(self.syntax.config.get(key)?).ok()?;
@@ -235,21 +222,21 @@ mod tests {
         assert_eq!((process.program.as_path(), process.cwd.as_path()), (Path::new("/graph/./bin/x"), Path::new("/graph/data")));
         assert_eq!((process.env["N"].as_str(), process.grace), ("1", Duration::from_mins(2)));
         assert_eq!(read(r#"{"process":["python3"]}"#).program, Path::new("python3"));
-        assert_eq!(read(r#"{"command":"python3","args":["x.py"]}"#).args, ["x.py"]);
+        assert_eq!(read(r#"{"process":["python3","x.py"],"output_limit":9}"#).output, Some(9));
     }
 
     #[test]
     fn every_mistake_has_its_own_place() {
-        let spans = [("process.1", Span::new(5, 6)), ("env", Span::new(7, 8)), ("grase", Span::new(9, 12))];
-        let found = read(r#"{"process":["a",3],"env":{"A":[]},"grase":"1s"}"#, &spans).unwrap_err();
+        let spans = [("process.1", Span::new(5, 6)), ("env", Span::new(7, 8)), ("grace", Span::new(9, 12))];
+        let found = read(r#"{"process":["a",3],"env":{"A":[]},"grace":"soon"}"#, &spans).unwrap_err();
         let found: Vec<_> =
             found.iter().map(|finding| (finding.code, finding.place.as_ref().unwrap().span.start, finding.message.as_str())).collect();
         assert_eq!(
             found,
             [
-                (Code::UnknownKey, 9, "unknown key `grase` in a binding"),
                 (Code::WrongType, 5, "`process.1` has the wrong type: integer `3`, expected a string"),
                 (Code::WrongType, 7, "`env.A` has the wrong type: sequence, expected a text"),
+                (Code::WrongType, 9, "`grace` has the wrong type: `soon`, expected a duration such as `500ms`, `5s` or `2m`"),
             ]
         );
         let found = read(r#"{"process":"./bin/x --fast"}"#, &[]).unwrap_err();
@@ -262,5 +249,6 @@ mod tests {
         assert_eq!(read(r#"{"model":{"role":"worker"}}"#, &[]), Ok(Decoded::Foreign));
         assert_eq!(read("{}", &[]), Ok(Decoded::Foreign));
         assert_eq!(read(r#"{"function":"find"}"#, &[]), Ok(Decoded::Function("find".into())));
+        assert_eq!(read(r#"{"function":{}}"#, &[]), Ok(Decoded::Function("t".into())));
     }
 }

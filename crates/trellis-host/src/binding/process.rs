@@ -44,6 +44,8 @@ pub(super) struct Process {
     pub(super) env: BTreeMap<String, String>,
     pub(super) cwd: PathBuf,
     pub(super) grace: Duration,
+    /// `output_limit`, where the bound is its own.
+    pub(super) output: Option<u64>,
 }
 
 impl Process {
@@ -54,7 +56,8 @@ impl Process {
         let mut command = self.command(&job, &args);
         args.push('\n');
         let child = command.spawn().map_err(|error| self.not_started(tool, &error))?;
-        let mut running = Running::new(child, args.into_bytes(), job.output);
+        let (limit, bound) = self.output.map_or((job.output, "limits.tool_output"), |limit| (limit, "output_limit"));
+        let mut running = Running::new(child, args.into_bytes(), limit, bound);
         let cause = tokio::select! {
             cause = running.pump() => cause,
             timeout = after(job.timeout) => Cause::TimedOut(timeout),
@@ -67,7 +70,7 @@ impl Process {
             }
             Cause::TooMuch => {
                 running.end(self.grace).await;
-                Err(too_much(tool, job.output))
+                Err(running.too_much(tool))
             }
             Cause::TimedOut(timeout) => {
                 running.end(self.grace).await;
@@ -137,10 +140,6 @@ fn interpreter(script: &Path) -> Option<String> {
     std::str::from_utf8(line).ok()?.split_whitespace().next().map(str::to_owned)
 }
 
-fn too_much(tool: &str, limit: u64) -> ToolError {
-    ToolError::new(format!("`{tool}` printed more than {limit} bytes, the bound `limits.tool_output`, and was stopped"))
-}
-
 /// Waits for a timeout and says how long it was; for ever where there is none.
 pub(super) async fn after(timeout: Option<Duration>) -> Duration {
     match timeout {
@@ -172,13 +171,15 @@ struct Running {
     written: usize,
     printed: Vec<u8>,
     limit: usize,
+    /// What the limit is called.
+    bound: &'static str,
     /// Whether it printed too much: the rest is read, so that it can end, and thrown away.
     overflown: bool,
     tail: Tail,
 }
 
 impl Running {
-    fn new(mut child: Child, args: Vec<u8>, limit: u64) -> Self {
+    fn new(mut child: Child, args: Vec<u8>, limit: u64, bound: &'static str) -> Self {
         Self {
             #[cfg(unix)]
             group: super::group::Group::led_by(child.id()),
@@ -190,6 +191,7 @@ impl Running {
             written: 0,
             printed: Vec::new(),
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            bound,
             overflown: false,
             tail: Tail::default(),
         }
@@ -252,6 +254,11 @@ impl Running {
         None
     }
 
+    fn too_much(&self, tool: &str) -> ToolError {
+        let (limit, bound) = (self.limit, self.bound);
+        ToolError::new(format!("`{tool}` printed more than {limit} bytes, the bound `{bound}`, and was stopped"))
+    }
+
     /// What a process that exited comes to.
     fn result(&mut self, tool: &str, status: ExitStatus) -> Result<Value, ToolError> {
         if !status.success() {
@@ -263,7 +270,7 @@ impl Running {
             return Err(ToolError { code: status.code().map(|code| Value::Int(code.into())), ..ToolError::new(message) });
         }
         if self.printed.len() > self.limit {
-            return Err(too_much(tool, self.limit as u64));
+            return Err(self.too_much(tool));
         }
         output::value(tool, std::mem::take(&mut self.printed))
     }
@@ -307,5 +314,5 @@ async fn read<P: AsyncRead + Unpin>(pipe: &mut Option<P>, chunk: &mut [u8]) -> u
     length
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -21,7 +21,7 @@ fn option<'r>(request: &'r Request, typed: &str) -> Option<&'r OptionView> {
     let options = &request.options;
     let exact = options.iter().find(|option| option.value.to_string() == typed || *option.text == *typed);
     let folded = typed.to_lowercase();
-    let alike = || only(options.iter().filter(|option| names(option).iter().any(|name| *name == folded)));
+    let alike = || only(options.iter().filter(|option| names(option).contains(&folded)));
     let numeric = matches!(request.input_type, RequestType::Declared(InputType::Int | InputType::Float | InputType::Json));
     let numbered = || {
         let number = typed.bytes().all(|byte| byte.is_ascii_digit()).then(|| typed.parse::<usize>().ok()).flatten();

@@ -29,15 +29,27 @@ pub struct TextConsole<R, W> {
     limits: (u64, u64),
     format: Format,
     echo: bool,
-    /// Whether a prompt stands at the end of the last line.
-    prompting: bool,
+    behind: Behind,
+    /// Whether something was said: a blank line then stands before the next content.
+    said: bool,
+}
+
+/// What must be written before anything else is.
+#[derive(Default)]
+enum Behind {
+    #[default]
+    Nothing,
+    /// The line break of a prompt that nobody answered.
+    Prompt,
+    /// An answer to repeat. Not written when it is read: a read may be dropped, and a line must not be lost with it.
+    Answer(String),
 }
 
 impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
     /// Lines from `reader`, text to `writer`; an answer is at most `input` bytes, a typed result `result`.
     pub fn new(reader: R, writer: W, input: u64, result: u64) -> Self {
         let format = Box::new(|text: &str| text.to_owned());
-        Self { lines: Lines::new(reader), writer, limits: (input, result), format, echo: false, prompting: false }
+        Self { lines: Lines::new(reader), writer, limits: (input, result), format, echo: false, behind: Behind::Nothing, said: false }
     }
 
     /// Draws contents, which are Markdown, with `format`; without it they are printed as they are.
@@ -55,24 +67,24 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
     }
 
     async fn print(&mut self, text: &str) -> io::Result<()> {
-        if std::mem::take(&mut self.prompting) {
-            self.writer.write_all(b"\n").await?;
-        }
-        self.writer.write_all(text.as_bytes()).await?;
-        if !text.ends_with('\n') {
-            self.writer.write_all(b"\n").await?;
-        }
-        self.writer.flush().await
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        self.write(&format!("{text}{end}")).await
     }
 
     async fn prompt(&mut self, lead: &str, accepted: &str) -> io::Result<()> {
-        if std::mem::take(&mut self.prompting) {
-            self.writer.write_all(b"\n").await?;
-        }
-        self.writer.write_all(format!("{}{accepted} > ", plain(lead)).as_bytes()).await?;
-        self.writer.flush().await?;
-        self.prompting = true;
+        self.write(&format!("{}{accepted} > ", plain(lead))).await?;
+        (self.behind, self.said) = (Behind::Prompt, true);
         Ok(())
+    }
+
+    async fn write(&mut self, text: &str) -> io::Result<()> {
+        let before = match std::mem::take(&mut self.behind) {
+            Behind::Nothing => String::new(),
+            Behind::Prompt => "\n".to_owned(),
+            Behind::Answer(answer) => answer + "\n",
+        };
+        self.writer.write_all((before + text).as_bytes()).await?;
+        self.writer.flush().await
     }
 }
 
@@ -81,13 +93,14 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
         match note {
             Note::Content(text) => {
                 let text = (self.format)(&plain(text));
-                self.print(&text).await
+                let apart = if std::mem::replace(&mut self.said, true) { "\n" } else { "" };
+                self.print(&format!("{apart}{text}")).await
             }
             Note::Call(_) | Note::Result(..) => Ok(()),
             Note::Error { message, .. } => self.print(&plain(message)).await,
             Note::End(farewell) => match farewell_text(farewell) {
                 Some(text) => self.print(&plain(&text)).await,
-                None => Ok(()),
+                None => self.write("").await,
             },
         }
     }
@@ -121,12 +134,12 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
             }
             Line::End => return Ok(Command::End),
         };
-        if self.echo {
+        self.behind = if self.echo {
             let secret = matches!(awaited, Awaited::Input(request) if request.input_type == RequestType::Declared(InputType::Secret));
-            let shown = if secret { "***".into() } else { plain(&line) };
-            self.writer.write_all(format!("{shown}\n").as_bytes()).await?;
-        }
-        self.prompting = false;
+            Behind::Answer(if secret { "***".into() } else { plain(&line) })
+        } else {
+            Behind::Nothing
+        };
         Ok(understand(awaited, &line))
     }
 }
@@ -169,7 +182,8 @@ fn accepted(request: &Request) -> String {
         RequestType::Declared(InputType::Json) => "JSON",
         RequestType::Declared(InputType::Secret) => "secret text",
         RequestType::Declared(InputType::Text) => "text",
-        RequestType::Declared(InputType::Choice) | RequestType::Any(_) | RequestType::None(_) => "any text",
+        RequestType::Any(_) => "Enter, or any text",
+        RequestType::Declared(InputType::Choice) | RequestType::None(_) => "any text",
     };
     let kind = match (request.options.len(), request.open) {
         (0, _) => kind.to_owned(),

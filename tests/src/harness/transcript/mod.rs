@@ -8,7 +8,7 @@ mod walk;
 
 use std::sync::Arc;
 
-use trellis_core::{Program, engine::Moment};
+use trellis_core::{Answers, Engine, Program, Start, engine::Moment};
 pub use walk::{Record, Walk};
 
 /// What became of a transcript.
@@ -17,8 +17,14 @@ pub struct Played {
     pub text: String,
     /// Promises that a step broke.
     pub problems: Vec<String>,
-    /// The accepted moves.
+    /// The accepted moves, the start first; none when it was refused.
     pub records: Vec<Record>,
+    /// What walked.
+    pub engine: Engine,
+    /// How the session began.
+    pub start: Start,
+    /// What predicates answered then.
+    pub begun: Answers,
 }
 
 /// Plays the author lines of a block.

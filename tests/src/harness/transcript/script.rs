@@ -21,7 +21,7 @@ pub(super) enum Line {
     Signal(String),
     /// `.`.
     Pass,
-    /// `= path`: shows a context value; `=state path`: a part of the state.
+    /// `= path`: shows a context value; `= state path`: a part of the state.
     Show(bool, String),
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read(line: &str) -> Result<Line, String> {
         '<' => return result(rest),
         '^' => Some(Line::Signal(bare.into())),
         '.' => Some(Line::Pass),
-        '=' => Some(match rest.strip_prefix("state") {
+        '=' => Some(match bare.strip_prefix("state ") {
             Some(path) => Line::Show(true, path.trim().into()),
             None => Line::Show(false, bare.into()),
         }),

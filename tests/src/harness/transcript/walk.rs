@@ -7,12 +7,13 @@ use std::{fmt::Write as _, sync::Arc};
 use trellis_core::{
     Answers, CallId, Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, Step,
     ToolResult, Value,
-    engine::{Expected, Moment},
+    engine::{Expected, Moment, RequestType},
     path::{KeyPath, walk},
     program::PredicateSource,
 };
 
 use super::{
+    super::journal,
     Played, moments, print,
     script::{Line, read},
 };
@@ -70,7 +71,10 @@ impl Walk {
     pub fn take(&mut self, text: &str) {
         let line = match read(text) {
             Ok(line) => line,
-            Err(error) => return self.problems.push(error),
+            Err(error) => {
+                let _ = writeln!(self.out, "{text}");
+                return self.problems.push(error);
+            }
         };
         let begins = matches!(line, Line::Remark | Line::Begin(..)) || (matches!(line, Line::Predicate(..)) && self.begun.is_none());
         if !begins {
@@ -122,7 +126,16 @@ impl Walk {
                 Err(divergence) => self.problems.push(format!("the replay diverges: {divergence:?}")),
             }
         }
-        Played { text: self.out, problems: self.problems, records: self.records }
+        let mut played = Played {
+            text: self.out,
+            problems: self.problems,
+            records: self.records,
+            engine: self.engine,
+            start: self.start,
+            begun: self.begun.unwrap_or_default(),
+        };
+        played.problems.extend(journal::flaws(&played));
+        played
     }
 
     /// `$ …`: how the session begins.
@@ -181,6 +194,7 @@ impl Walk {
         };
         let fits = match (self.engine.render(state).map(|view| view.next), expected) {
             (Ok(Next::Ask(request)), Expected::Input(expected)) => request == **expected,
+            (Ok(Next::Ask(request)), Expected::Pass) => matches!(request.input_type, RequestType::None(_)),
             (Ok(Next::Call(call)), Expected::Result(id)) => call.id == *id,
             (Ok(Next::Pass), Expected::Pass) | (Ok(Next::End(_)), Expected::Nothing) => true,
             _ => false,
@@ -242,6 +256,7 @@ impl Walk {
         for event in &step.events {
             print::event(&mut self.out, event);
         }
+        let late = step.events.iter().any(|event| matches!(event, Event::Late { .. } | Event::DeadLetter(_)));
         let after = step.state.clone();
         self.records.push(Record { from, to: after.current_node_id.clone(), events: step.events, moment, after });
         let written = json(&step.state);
@@ -255,7 +270,7 @@ impl Walk {
         if json(&state) != written {
             self.problems.push(format!("the state changes when it is stored:\n  was {written}\n  is  {}", json(&state)));
         }
-        let pass = self.view(&state);
+        let pass = !late && self.view(&state);
         self.state = Some(state);
         pass
     }

@@ -18,6 +18,9 @@ const NAMED: usize = 4;
 
 pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
     for node in &program.nodes {
+        if broken(program, node) {
+            continue;
+        }
         let replies = program.replies(&program.point(node.body).replies);
         for reply in replies.iter().filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
             if let Some(gaps) = gaps(program, node, reply) {
@@ -25,6 +28,11 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// Whether the node's file has mistakes of its own: a way that could not be read is no gap.
+fn broken(program: &Program, node: &Node) -> bool {
+    program.documents[node.document as usize].diagnostics.iter().any(Diagnostic::is_error)
 }
 
 /// The combinations that no explicit way takes; nothing where there is none.

@@ -7,8 +7,8 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
     program::{Edge, Guard, Node, Program, Reply, Role},
-    span::Span,
-    syntax::node::InputType,
+    span::Spanned,
+    syntax::{condition::Condition, node::InputType},
     value::Value,
 };
 
@@ -17,9 +17,10 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
         for reply in program.replies(&program.point(node.body).replies) {
             for edge in program.edges_of(reply) {
                 if let Some((why, help)) = never(node, reply, &edge.when)
-                    && let Some(span) = condition(program, node, edge)
+                    && let Some(condition) = condition(program, node, edge)
                 {
-                    found.push(Diagnostic::new(Code::NeverTrue, program.path_of(node), span, why).help_maybe(help));
+                    let message = format!("`{}` can never be true: {why}", condition.value.text);
+                    found.push(Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message).help_maybe(help));
                 }
             }
         }
@@ -43,7 +44,7 @@ fn never(node: &Node, reply: &Reply, guard: &Guard) -> Option<(String, Option<St
         let near = literal(guard).and_then(|literal| did_you_mean(literal, texts.iter().map(String::as_str)));
         let listed = values.iter().take(8).map(|value| format!("`{}`", value.to_json())).collect::<Vec<_>>().join(", ");
         let listed = if listed.is_empty() { "nothing".to_owned() } else { listed };
-        return Some((format!("`{}` is never so: it can be {listed}", operand.path), near));
+        return Some((format!("`{}` is one of {listed}", operand.path), near));
     }
     let below = input_path(reply, operand)?;
     let Role::Listen(listen) = &node.role else { return None };
@@ -61,9 +62,7 @@ fn never(node: &Node, reply: &Reply, guard: &Guard) -> Option<(String, Option<St
         _ => false,
     };
     let name = format!("{kind:?}").to_lowercase();
-    never.then(|| {
-        (format!("`{}` is never so: it is of type `{name}`", operand.path), Some(format!("compare it with a literal of type `{name}`")))
-    })
+    never.then(|| (format!("`{}` is of type `{name}`", operand.path), Some(format!("compare it with a literal of type `{name}`"))))
 }
 
 fn literal(guard: &Guard) -> Option<&str> {
@@ -74,10 +73,10 @@ fn literal(guard: &Guard) -> Option<&str> {
     }
 }
 
-/// Where the condition of an edge is written.
-fn condition(program: &Program, node: &Node, edge: &Edge) -> Option<Span> {
+/// The condition of an edge as it is written.
+fn condition<'p>(program: &'p Program, node: &Node, edge: &Edge) -> Option<&'p Spanned<Condition>> {
     let origin = edge.origin?;
     let transitions = &syntax_of(program, node)?.transitions;
     let written = transitions.iter().find(|transition| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span))?;
-    Some(written.condition.as_ref()?.span)
+    written.condition.as_ref()
 }

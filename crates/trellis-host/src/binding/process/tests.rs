@@ -1,8 +1,10 @@
 //! Real processes of every kind of bad manners.
 
+#![cfg(unix)]
+
 use std::os::unix::fs::PermissionsExt;
 
-use trellis_core::engine::ToolErrorKind;
+use trellis_core::{engine::ToolErrorKind, state::PendingCall};
 
 use super::*;
 use crate::binding::Stop;
@@ -34,6 +36,7 @@ impl Bench {
             env: BTreeMap::new(),
             cwd: folder.path().to_owned(),
             grace: Duration::from_millis(200),
+            output: None,
         };
         Self { folder, process, timeout: None, output: 1 << 20 }
     }
@@ -45,16 +48,30 @@ impl Bench {
     }
 
     fn run_with(&self, args: &str, stop: &Stop) -> Result<Value, ToolError> {
-        let json = format!(r#"{{"id":"c1","name":"tool","role":"do","node":"n","args":{args},"idempotency_key":"k1","attempt":2}}"#);
-        let call = serde_json::from_str(&json).unwrap();
-        let Value::Map(args) = Value::from_json(args).unwrap() else { panic!() };
-        let job = Job { call: &call, args, timeout: self.timeout, output: self.output, stop };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(self.process.run(job))
+        let call = call(args);
+        let job = Job { call: &call, args: call.args.clone(), timeout: self.timeout, output: self.output, stop };
+        block_on(self.process.run(job))
     }
 
     fn run(&self, args: &str) -> Result<Value, ToolError> {
         self.run_with(args, &Stop::new())
+    }
+
+    /// Stops the tool once it says that it is ready.
+    fn run_until_ready(&self) -> Result<Value, ToolError> {
+        let (call, stop) = (call("{}"), Stop::new());
+        let job = Job { call: &call, args: call.args.clone(), timeout: self.timeout, output: self.output, stop: &stop };
+        let ready = async {
+            self.ready().await;
+            stop.now();
+        };
+        block_on(async { tokio::join!(self.process.run(job), ready).0 })
+    }
+
+    async fn ready(&self) {
+        while !self.folder.path().join("ready").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     fn gone(&self, file: &str) -> bool {
@@ -70,6 +87,15 @@ impl Bench {
             self.gone(file)
         })
     }
+}
+
+fn call(args: &str) -> PendingCall {
+    let json = format!(r#"{{"id":"c1","name":"tool","role":"do","node":"n","args":{args},"idempotency_key":"k1","attempt":2}}"#);
+    serde_json::from_str(&json).unwrap()
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 #[test]
@@ -119,16 +145,38 @@ fn ten_mebibytes_stop_at_the_bound() {
     assert!(!bench.folder.path().join("survived").exists());
     let within = Bench { output: 6, ..Bench::script("echo hello") };
     assert_eq!(within.run("{}").unwrap(), Value::text("hello"));
-    let over = Bench { output: 5, ..Bench::script("echo hello") };
-    assert!(over.run("{}").unwrap_err().message.contains("more than 5 bytes"));
+    let mut over = Bench { output: 5, ..Bench::script("echo hello") };
+    assert!(over.run("{}").unwrap_err().message.contains("more than 5 bytes, the bound `limits.tool_output`"));
+    over.process.output = Some(4);
+    assert!(over.run("{}").unwrap_err().message.contains("more than 4 bytes, the bound `output_limit`"));
 }
 
 #[test]
 fn a_tool_that_ignores_sigterm_is_killed_with_all_it_started() {
-    let bench = Bench::script("trap '' TERM; sleep 60 & echo $! > child; echo $$ > self; wait; sleep 60");
-    let bench = Bench { timeout: Some(Duration::from_millis(300)), ..bench };
+    let bench = Bench::script("trap '' TERM; sleep 60 & echo $! > child; echo $$ > self; touch ready; wait; sleep 60");
+    let error = bench.run_until_ready().unwrap_err();
+    assert_eq!(error.message, "`tool` was stopped");
+    assert!(bench.gone_soon("self") && bench.gone_soon("child"));
+}
+
+#[test]
+fn a_tool_that_takes_too_long_is_a_timeout() {
+    let bench = Bench { timeout: Some(Duration::from_millis(50)), ..Bench::script("sleep 60") };
     let error = bench.run("{}").unwrap_err();
-    assert_eq!((error.kind, error.message.as_str()), (ToolErrorKind::Timeout, "`tool` took longer than 300ms"));
+    assert_eq!((error.kind, error.message.as_str()), (ToolErrorKind::Timeout, "`tool` took longer than 50ms"));
+}
+
+#[test]
+fn a_run_that_is_dropped_leaves_nothing_behind() {
+    let bench = Bench::script("trap '' TERM; sleep 60 & echo $! > child; echo $$ > self; touch ready; wait");
+    let (call, stop) = (call("{}"), Stop::new());
+    let job = Job { call: &call, args: call.args.clone(), timeout: None, output: bench.output, stop: &stop };
+    block_on(async {
+        tokio::select! {
+            _ = bench.process.run(job) => panic!("it ended"),
+            () = bench.ready() => {}
+        }
+    });
     assert!(bench.gone_soon("self") && bench.gone_soon("child"));
 }
 
@@ -146,19 +194,7 @@ fn a_stopped_tool_may_still_say_what_it_did() {
     let error = Bench::script("sleep 60").run_with("{}", &stop).unwrap_err();
     assert_eq!(error.message, "`tool` was stopped");
     let kind = Bench::script("trap 'echo charged; exit 0' TERM; touch ready; while :; do sleep 0.01; done");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let call =
-        serde_json::from_str(r#"{"id":"c","name":"tool","role":"do","node":"n","args":{},"idempotency_key":"k","attempt":1}"#).unwrap();
-    let stop = Stop::new();
-    let job = Job { call: &call, args: trellis_core::Mapping::new(), timeout: None, output: 99, stop: &stop };
-    let ready = async {
-        while !kind.folder.path().join("ready").exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        stop.now();
-    };
-    let (value, ()) = runtime.block_on(async { tokio::join!(kind.process.run(job), ready) });
-    assert_eq!(value.unwrap(), Value::text("charged"));
+    assert_eq!(kind.run_until_ready().unwrap(), Value::text("charged"));
 }
 
 #[test]

@@ -1,0 +1,14 @@
+//! The host from end to end: graphs compiled in memory, real processes, consoles over bytes.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+#[path = "main/json.rs"]
+mod json;
+#[path = "main/session.rs"]
+mod session;
+#[path = "main/stage.rs"]
+mod stage;
+#[path = "main/text.rs"]
+mod text;
+#[path = "main/tools.rs"]
+mod tools;

@@ -1,0 +1,146 @@
+//! Sessions and their journal.
+
+use trellis_core::{Engine, Input, Predicates, SessionId, Start, ToolError, ToolOutcome, ToolResult, Value, engine::Answers};
+use trellis_host::{
+    Clock, Entry, Session, SessionError, Turn,
+    journal::{Record, fold},
+};
+
+use crate::stage::{Stage, program};
+
+const ORDER: &[(&str, &str)] = &[
+    ("start.md", "---\nto: ask\n---\nHello.\n"),
+    ("ask.md", "---\ninput_type: int\nsave_to: count\nto: order\n---\nHow many?\n"),
+    (
+        "order.md",
+        "---\ntools: [{name: order}]\ndo: {name: order, args: {count: \"{{ count }}\"}, retry: {max: 2}}\nsave_to: receipt\non_interrupt: bye\nto: bye\n---\nOrdering.\n",
+    ),
+    ("bye.md", "---\ntransitions:\n  - {condition: vip, to: gift}\n  - {to: end}\n---\nBye.\n"),
+    ("gift.md", "A gift.\n"),
+    ("end.md", "---\noutput: \"{{ count }}\"\n---\nThe end.\n"),
+    ("trellis.yaml", "predicates: [vip]\n"),
+];
+
+fn start(files: &[(&str, &str)]) -> Session {
+    let engine = Stage::new(files).engine();
+    let start = Start { session: Some(SessionId::from("s1")), ..Start::default() };
+    Session::start(engine, start, Answers::new(), Clock::fixed(42)).unwrap()
+}
+
+/// Everything said until the next stop, and the stop.
+fn advance(session: &mut Session) -> (Vec<String>, Turn) {
+    let mut said = Vec::new();
+    loop {
+        match session.advance().unwrap() {
+            Turn::Said { content, .. } => said.push(content.trim().to_owned()),
+            turn => return (said, turn),
+        }
+    }
+}
+
+fn send_result(session: &mut Session, turn: &Turn, outcome: ToolOutcome) {
+    let Turn::Call(call) = turn else { panic!("{turn:?}") };
+    session.send(Input::Result(ToolResult { id: call.id.clone(), outcome })).unwrap();
+}
+
+/// A session that met a pass, an input, a retry, a success, a predicate and the end.
+fn walked() -> Session {
+    let mut session = start(ORDER);
+    let (said, turn) = advance(&mut session);
+    assert_eq!((said, matches!(turn, Turn::Ask(_))), (vec!["Hello.".to_owned(), "How many?".into()], true));
+    assert!(session.send(Input::Text("many".into())).is_err());
+    let (said, _) = advance(&mut session);
+    assert!(said.is_empty(), "a refusal says nothing again: {said:?}");
+    session.send(Input::Text("3".into())).unwrap();
+    let (said, call) = advance(&mut session);
+    assert_eq!(said, ["Ordering."]);
+    send_result(&mut session, &call, ToolOutcome::Error(ToolError::new("busy")));
+    let (said, again) = advance(&mut session);
+    assert!(said.is_empty(), "a retry enters nothing: {said:?}");
+    send_result(&mut session, &again, ToolOutcome::Success(Value::text("r1")));
+    let (said, turn) = advance(&mut session);
+    assert_eq!(said, ["Bye."]);
+    assert!(matches!(turn, Turn::Predicate(name) if &*name == "vip"));
+    session.answer("other", true).unwrap();
+    session.answer("vip", false).unwrap();
+    let (said, turn) = advance(&mut session);
+    assert_eq!(said, ["The end."]);
+    assert!(matches!(turn, Turn::Ended(ended) if ended.output == Some(Value::Int(3))));
+    session
+}
+
+#[test]
+fn the_journal_holds_every_step_and_no_refusal() {
+    let session = walked();
+    let kinds: Vec<_> = session.journal().records().iter().map(|record| json_of(record)["kind"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(kinds, ["start", "input", "input", "result", "result", "input", "end"]);
+    let last = session.journal().records().last().unwrap();
+    assert!(matches!(&last.entry, Entry::End { ended } if ended.output == Some(Value::Int(3))));
+    assert!(session.journal().records().iter().all(|record| record.at == 42));
+}
+
+fn json_of(record: &Record) -> serde_json::Value {
+    serde_json::to_value(record).unwrap()
+}
+
+#[test]
+fn folding_and_replaying_the_journal_give_the_state_byte_for_byte() {
+    let session = walked();
+    let state = serde_json::to_string(session.state()).unwrap();
+    // Through JSON, as a store would have it, and without any answer of a host.
+    let records: Vec<Record> =
+        session.journal().records().iter().map(|record| serde_json::from_str(&serde_json::to_string(record).unwrap()).unwrap()).collect();
+    let folded = fold(session.engine(), &records).unwrap();
+    assert_eq!(serde_json::to_string(&folded).unwrap(), state);
+    let Entry::Start { start, .. } = &records[0].entry else { panic!() };
+    let replayed = session.engine().replay((**start).clone(), records.iter().filter_map(Record::moment)).unwrap();
+    assert_eq!(serde_json::to_string(&replayed).unwrap(), state);
+}
+
+#[test]
+fn a_fold_on_another_program_says_where_it_diverges() {
+    let session = walked();
+    let mut other = ORDER.to_vec();
+    other[1].1 = "---\noptions: [one, two]\nto: order\ndefault_context: {count: 1}\n---\nHow many?\n";
+    let engine = Stage::new(&other).engine();
+    let divergence = fold(&engine, session.journal().records()).unwrap_err();
+    assert_eq!((divergence.moment, divergence.node.unwrap().as_str()), (Some(2), "ask"));
+}
+
+#[test]
+fn a_late_result_is_a_record_of_its_own_and_moves_nothing() {
+    let mut session = start(ORDER);
+    advance(&mut session);
+    session.send(Input::Text("3".into())).unwrap();
+    let (_, call) = advance(&mut session);
+    session.signal(&"interrupt".into()).unwrap();
+    let (_, turn) = advance(&mut session);
+    assert!(matches!(turn, Turn::Predicate(_)));
+    send_result(&mut session, &call, ToolOutcome::Success(Value::Null));
+    let (_, turn) = advance(&mut session);
+    assert!(matches!(turn, Turn::Predicate(_)), "{turn:?}");
+    let kinds: Vec<_> = session.journal().records().iter().map(|record| json_of(record)["kind"].clone()).collect();
+    assert_eq!(kinds[3..], ["signal", "late"]);
+    session.answer("vip", true).unwrap();
+    assert_eq!(advance(&mut session).0, ["A gift."]);
+    let folded = fold(session.engine(), session.journal().records()).unwrap();
+    assert_eq!(serde_json::to_string(&folded).unwrap(), serde_json::to_string(session.state()).unwrap());
+}
+
+#[test]
+fn a_loop_of_pass_through_nodes_stops_at_the_ceiling_and_may_go_on() {
+    let files = [
+        ("start.md", "---\nto: b\n---\n"),
+        ("b.md", "---\nset: {n: 1}\ntransitions: [{condition: tired, to: end}]\nto: start\n---\n"),
+        ("end.md", "Over.\n"),
+        ("trellis.yaml", "limits: {pass_through: 100}\npredicates: [tired]\n"),
+    ];
+    let engine = Engine::new(program(&files), Predicates::new().with("tired", |_| false)).unwrap();
+    let mut session = Session::start(engine, Start::default(), Answers::new(), Clock::fixed(0)).unwrap();
+    let error = session.advance().unwrap_err();
+    assert_eq!(error, SessionError::PassThrough { node: "start".into(), limit: 100 });
+    assert_eq!(error.to_string(), "100 steps in a row passed through without a stop, last at `start`");
+    assert_eq!(session.state().step, 100);
+    assert!(session.advance().is_err());
+    assert_eq!(session.state().step, 200);
+}

@@ -1,0 +1,71 @@
+//! Graphs whose tools behave badly: the run goes on, or ends with a reason.
+
+use trellis_core::Value;
+use trellis_host::{Bindings, Reason, Secrets};
+
+use crate::stage::Stage;
+
+fn tool(binding: &str, body: &str) -> Stage {
+    let project = format!("limits: {{tool_output: 1000}}\nbindings: {{tool: {{process: [sh, ./tool]{binding}}}}}\n");
+    Stage::new(&[
+        ("trellis.yaml", &project),
+        ("start.md", "---\ndo: {name: tool, args: {key: \"{{secret:key}}\"}}\non_error: failed\non_timeout: slow\nto: fine\n---\n"),
+        ("fine.md", "---\noutput: \"{{ sys.ans }}\"\n---\n"),
+        ("failed.md", "---\noutput: \"{{ sys.error.message }}\"\n---\n"),
+        ("slow.md", "---\noutput: \"slow: {{ sys.error.kind }}\"\n---\n"),
+    ])
+    .script("tool", body)
+    .function(|bindings| bindings.secrets(Secrets::new(|_| Some("hunter2".into()))))
+}
+
+fn output(binding: &str, body: &str) -> String {
+    let (outcome, text) = tool(binding, body).text("");
+    assert_eq!(outcome.reason, Reason::Finished, "{text}");
+    outcome.output.unwrap().to_string()
+}
+
+#[test]
+fn bad_manners_are_error_results() {
+    assert_eq!(output("", "cat"), r#"{"key":"hunter2"}"#);
+    assert_eq!(output("", "exec <&-; echo closed"), "closed");
+    assert_eq!(
+        output("", "head -c 10485760 /dev/zero"),
+        "`tool` printed more than 1000 bytes, the bound `limits.tool_output`, and was stopped"
+    );
+    assert_eq!(output(", timeout: 100ms, grace: 50ms", "trap '' TERM; while :; do sleep 0.01; done"), "slow: timeout");
+    assert_eq!(output("", "kill -SEGV $$"), "`tool` died by signal 11 (SIGSEGV)");
+    assert_eq!(output("", "sleep 30 & echo started"), "started");
+    assert_eq!(output(", cwd: nowhere", "echo x"), "the binding `tool` cannot start: its `cwd` is no folder; make it, or change `cwd`");
+}
+
+#[test]
+fn a_secret_is_in_no_message_and_no_variable() {
+    assert_eq!(output("", r#"echo "denied for $TRELLIS_ARGS" >&2; exit 1"#), r#"denied for {"key":"***"}"#);
+    let stage = tool("", "cat").function(|bindings| bindings.secrets(Secrets::default()));
+    let (outcome, _) = stage.text("");
+    assert_eq!(outcome.output, Some(Value::text("the secret `key` is not known here; set `TRELLIS_SECRET_KEY`")));
+}
+
+#[test]
+fn functions_carry_tools_out_by_name_and_may_fail_or_panic() {
+    let with = |add: fn(Bindings) -> Bindings| tool("", "exit 1").function(add).text("").0.output.unwrap().to_string();
+    assert_eq!(with(|bindings| bindings.function("tool", |args| Ok(Value::from(args.len() as u64)))), "1");
+    assert_eq!(with(|bindings| bindings.function_async("tool", |_| async { Err(trellis_core::ToolError::new("closed")) })), "closed");
+    assert_eq!(with(|bindings| bindings.function("tool", |_| panic!("oh"))), "the function of `tool` panicked");
+}
+
+#[test]
+fn findings_about_bindings_have_their_place() {
+    let project = "bindings:\n  tool:\n    process: [sh, 3]\n    grace: soon\n";
+    let program = crate::stage::program(&[("trellis.yaml", project), ("start.md", "---\ndo: tool\nto: end\n---\n"), ("end.md", "x\n")]);
+    let (bindings, found) = Bindings::new(&program, std::path::Path::new("."));
+    let found: Vec<_> = found
+        .iter()
+        .map(|finding| {
+            let place = finding.place.as_ref().unwrap();
+            (&*place.path, &project[place.span.range()], finding.code.as_str())
+        })
+        .collect();
+    assert_eq!(found, [("trellis.yaml", "3", "wrong-type"), ("trellis.yaml", "soon", "wrong-type")]);
+    assert!(!bindings.binds("", "tool"));
+}

@@ -1,0 +1,86 @@
+//! A walked session once more, as the host's [`Session`]: its journal must lead where the walk led, by folding too.
+
+use std::fmt::Write as _;
+
+use trellis_core::{State, state::Status};
+use trellis_host::{Entry, Record, Session, Turn, journal::fold};
+
+use super::transcript::Played;
+
+/// The records of a session, a line each: `seq kind from → to`.
+pub fn print(played: &Played) -> String {
+    let mut out = String::new();
+    match journaled(played) {
+        Ok(session) => {
+            for record in session.journal().records() {
+                let from = record.from.as_ref().map(|from| format!(" {from}")).unwrap_or_default();
+                let _ = writeln!(out, "{} {}{from} → {}", record.seq, kind(record), record.to);
+            }
+        }
+        Err(error) => drop(writeln!(out, "- {error}")),
+    }
+    out
+}
+
+/// Where the host's session differs from the walk.
+pub fn flaws(played: &Played) -> Vec<String> {
+    let Some(last) = played.records.last().map(|record| &record.after) else { return Vec::new() };
+    if last.status == Status::Active {
+        return Vec::new(); // the walk stopped on its way
+    }
+    let session = match journaled(played) {
+        Ok(session) => session,
+        Err(error) => return vec![error],
+    };
+    let mut flaws = Vec::new();
+    if json(session.state()) != json(last) {
+        flaws.push(format!("the host's session is elsewhere:\n  walk {}\n  host {}", json(last), json(session.state())));
+    }
+    match fold(&played.engine, session.journal().records()) {
+        Ok(state) if json(&state) == json(last) => {}
+        Ok(state) => flaws.push(format!("the journal folds to another state:\n  walk {}\n  fold {}", json(last), json(&state))),
+        Err(divergence) => flaws.push(format!("the journal does not fold: {divergence:?}")),
+    }
+    flaws
+}
+
+/// The walk's inputs, handed to a session of the host.
+fn journaled(played: &Played) -> Result<Session, String> {
+    let clock = trellis_host::Clock::fixed(0);
+    let start = Session::start(played.engine.clone(), played.start.clone(), played.begun.clone(), clock);
+    let mut session = start.map_err(|error| format!("the host cannot start: {error}"))?;
+    loop {
+        let turn = session.advance();
+        let done = session.journal().records().iter().filter(|record| !matches!(record.entry, Entry::End { .. })).count();
+        let next = played.records.get(done).map(|record| &record.moment);
+        match turn {
+            Ok(Turn::Said { .. } | Turn::Invalid(_)) => {}
+            Ok(Turn::Predicate(name)) => {
+                let answer = next.and_then(|moment| moment.answers.get(&name)).copied();
+                let answer = answer.ok_or_else(|| format!("the host asks for `{name}`, the walk did not"))?;
+                session.answer(&name, answer).map_err(|error| format!("the host's session refuses: {error}"))?;
+            }
+            Ok(Turn::Ask(_) | Turn::Call(_) | Turn::Ended(_)) | Err(_) => match next {
+                None => return Ok(session),
+                Some(moment) => session.send(moment.input.clone()).map_err(|error| format!("the host's session refuses: {error}"))?,
+            },
+        }
+    }
+}
+
+fn kind(record: &Record) -> String {
+    match &record.entry {
+        Entry::Start { .. } => "start".into(),
+        Entry::Input { .. } => "input".into(),
+        Entry::Result { .. } => "result".into(),
+        Entry::Signal { signal } => format!("signal {signal}"),
+        Entry::Context { .. } => "context".into(),
+        Entry::Reload { .. } => "reload".into(),
+        Entry::Late { .. } => "late".into(),
+        Entry::End { ended } => format!("end {}", ended.reason.as_str()),
+    }
+}
+
+fn json(state: &State) -> String {
+    serde_json::to_string(state).expect("a state is JSON")
+}
