@@ -1,2 +1,123 @@
-//! Placeholder until the benchmarks land.
-fn main() {}
+//! What a step costs, through the public API, events included, on the generator's node; what a check costs; how fast a session passes through.
+//!
+//! `cargo bench -p trellis-tests`; `docs/performance.md` says what must come out.
+
+use std::{hint::black_box, sync::Arc};
+
+use divan::{Bencher, counter::ItemsCount};
+use trellis_core::{
+    Compiled, Context, Engine, Input, Mapping, Next, Predicates, Program, SessionId, Start, State, Value,
+    engine::{Answers, RequestType},
+    syntax::node::InputType,
+};
+use trellis_host::{Clock, Session, Turn};
+use trellis_project::{Memory, Project};
+use trellis_tests::generator::{self, File};
+
+fn main() {
+    divan::main();
+}
+
+/// `render` of a node of 1 KB, by keys of the context.
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn render(bencher: Bencher<'_, '_>, keys: usize) {
+    let (engine, state) = standing(keys, 10);
+    bencher.bench_local(|| engine.render(black_box(&state)).expect("it renders"));
+}
+
+/// `navigate` from such a node, by keys of the context.
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn navigate(bencher: Bencher<'_, '_>, keys: usize) {
+    let (engine, state) = standing(keys, 10);
+    bencher.with_inputs(|| Input::Text("forward".to_owned())).bench_local_values(|input| engine.navigate(&state, input).expect("it moves"));
+}
+
+/// `render` after so many steps.
+#[divan::bench(args = [10, 10_000])]
+fn render_after_steps(bencher: Bencher<'_, '_>, steps: u64) {
+    let (engine, state) = standing(10, steps);
+    bencher.bench_local(|| engine.render(black_box(&state)).expect("it renders"));
+}
+
+/// `navigate` after so many steps.
+#[divan::bench(args = [10, 10_000])]
+fn navigate_after_steps(bencher: Bencher<'_, '_>, steps: u64) {
+    let (engine, state) = standing(10, steps);
+    bencher.with_inputs(|| Input::Text("forward".to_owned())).bench_local_values(|input| engine.navigate(&state, input).expect("it moves"));
+}
+
+/// Parsing and compiling a graph in memory, on all threads.
+#[divan::bench(args = [1_000, 10_000], sample_count = 20, sample_size = 1)]
+fn check(bencher: Bencher<'_, '_>, nodes: usize) {
+    let memory = memory(&generator::generate(nodes));
+    bencher.counter(ItemsCount::new(nodes)).with_inputs(|| memory.clone()).bench_local_values(compiled);
+}
+
+/// Compiling alone: what a save costs beside parsing the file that changed.
+#[divan::bench(args = [1_000, 10_000], sample_count = 20, sample_size = 1)]
+fn relink(bencher: Bencher<'_, '_>, nodes: usize) {
+    let project = Project::with_loader(memory(&generator::generate(nodes))).expect("memory is always there");
+    bencher.counter(ItemsCount::new(nodes)).bench_local(|| project.compile());
+}
+
+/// A session in memory that passes through a chain, journal included.
+#[divan::bench(args = [10_000], sample_count = 20, sample_size = 1)]
+fn pass_through(bencher: Bencher<'_, '_>, nodes: usize) {
+    let engine = engine(&[generator::chain(nodes)]);
+    let start = || Session::start(engine.clone(), start(Mapping::new()), Answers::new(), Clock::system()).expect("it starts");
+    bencher.counter(ItemsCount::new(nodes - 1)).with_inputs(start).bench_local_values(|mut session| {
+        while !matches!(session.advance().expect("it advances"), Turn::Ended(_)) {}
+        session
+    });
+}
+
+fn memory(files: &[File]) -> Memory {
+    files.iter().map(|(path, text)| (path.as_str(), text)).collect()
+}
+
+fn compiled(memory: Memory) -> Compiled {
+    Project::with_loader(memory).expect("memory is always there").compile()
+}
+
+fn engine(files: &[File]) -> Engine {
+    let program: Arc<Program> = compiled(memory(files)).program.expect("generated graphs are sound");
+    Engine::new(program, Predicates::new()).expect("generated graphs ask for no predicates")
+}
+
+fn start(context: Mapping) -> Start {
+    Start { session: Some(SessionId::from("bench")), context, ..Start::default() }
+}
+
+/// A session that took `steps` steps and more, and stands at a node that asks for text, with `keys` keys in its context.
+fn standing(keys: usize, steps: u64) -> (Engine, State) {
+    let engine = engine(&generator::generate(1_000));
+    let context: Mapping = (0..keys).map(|key| (format!("key_{key:05}"), Value::text("value"))).collect();
+    let mut state = engine.start(start(context)).expect("it starts").state;
+    // The first steps write every key that nodes save to, so that all sizes are measured in the same place of a session's life.
+    while state.step < steps || state.step < 50 || asks(&engine, &state) != InputType::Text {
+        // Nodes that ask for text lead back to the beginning of their module now and then: the walk never meets the end.
+        let answer = match asks(&engine, &state) {
+            InputType::Int => Input::Value(Value::Int(5)),
+            InputType::Choice => Input::Text("Go on".to_owned()),
+            _ if state.step % 4 == 3 => Input::Text("again".to_owned()),
+            _ => Input::Text("forward".to_owned()),
+        };
+        state = engine.navigate(&state, answer).expect("it moves").state;
+    }
+    (engine, frozen(state))
+}
+
+/// The state as it comes back from a store: everything in `given`, then one write of each kind on top.
+fn frozen(state: State) -> State {
+    State { context: Context::new(state.context.to_mapping()), ..state }
+}
+
+fn asks(engine: &Engine, state: &State) -> InputType {
+    match engine.render(state).expect("it renders").next {
+        Next::Ask(request) => match request.input_type {
+            RequestType::Declared(kind) => kind,
+            _ => InputType::Text,
+        },
+        other => panic!("the walk left the module: {other:?}"),
+    }
+}

@@ -79,3 +79,68 @@ fn has_other_start(directory: &Directory, files: &[FilePath]) -> bool {
 fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// What a folder with these files holds; `None` for one graph.
+    fn found(files: &[(&str, &str)]) -> Option<Vec<String>> {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        match discover(folder.path()).unwrap() {
+            Found::Graph(path) => {
+                assert_eq!(path, folder.path());
+                None
+            }
+            Found::Collection(graphs) => {
+                Some(graphs.iter().map(|path| path.strip_prefix(folder.path()).unwrap().to_str().unwrap().to_owned()).collect())
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_with_a_start_or_a_project_file_is_a_graph_whatever_lies_below() {
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[("start.md", ""), ("orders/start.md", "")]), None);
+        assert_eq!(found(&[("start.json", "{}"), ("orders/start.md", "")]), None);
+        assert_eq!(found(&[("trellis.yaml", ""), ("orders/start.md", "")]), None);
+        assert_eq!(found(&[("Start.md", ""), ("orders/start.md", "")]), None, "the compiler says what is wrong with its case");
+        assert_eq!(found(&[("flow.yaml", "nodes: { start: { to: orders } }"), ("orders/start.md", "")]), None);
+        assert_eq!(found(&[("hello.md", "---\nid: start\n---\n"), ("orders/start.md", "")]), None);
+        assert_eq!(found(&[("other.md", ""), ("_lib/start.md", "")]), None);
+    }
+
+    #[test]
+    fn a_collection_names_the_outermost_graphs() {
+        let files = [
+            ("README.md", "graphs"),
+            ("tour/start.md", ""),
+            ("tour/rest/start.md", ""),
+            ("tour-2/trellis.yaml", ""),
+            ("more/deep/hello/start.yml", ""),
+            ("more/notes.md", ""),
+            ("_drafts/x/start.md", ""),
+            (".hidden/start.md", ""),
+            ("far/a/b/c/d/start.md", ""),
+        ];
+        assert_eq!(found(&files).unwrap(), ["more/deep/hello", "tour", "tour-2"]);
+    }
+
+    #[test]
+    fn a_file_is_a_graph_and_nothing_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("flow.yaml");
+        fs::write(&file, "nodes: {}").unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join("sub/start.md"), "").unwrap();
+        assert_eq!(discover(&file).unwrap(), Found::Graph(file));
+        assert!(matches!(discover(folder.path().join("absent")), Err(LoadError::NotFound { .. })));
+    }
+}

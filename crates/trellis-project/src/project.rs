@@ -146,3 +146,115 @@ impl Dialects {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use trellis_core::{Source, diagnostic::Code};
+
+    use super::*;
+    use crate::Memory;
+
+    /// A graph that is edited while a project holds it.
+    #[derive(Clone)]
+    struct Edited(Arc<Mutex<Memory>>);
+
+    impl GraphLoader for Edited {
+        fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
+            self.0.lock().unwrap().list_nodes()
+        }
+
+        fn get_node(&self, path: &str) -> Result<Source, LoadError> {
+            self.0.lock().unwrap().get_node(path)
+        }
+    }
+
+    fn document(project: &Project, path: &str) -> Arc<Document> {
+        Arc::clone(project.documents().iter().find(|document| *document.path == *path).unwrap())
+    }
+
+    fn codes(project: &Project) -> Vec<Code> {
+        project.compile().diagnostics.iter().map(|found| found.code).collect()
+    }
+
+    #[test]
+    fn a_reload_parses_only_what_changed() {
+        let files = [("start.md", "---\nto: end\n---\n"), ("end.md", "---\n---\nbye\n"), ("bad.yaml", "\0\u{ff}")];
+        let graph = Edited(Arc::new(Mutex::new(files.into_iter().collect())));
+        graph.0.lock().unwrap().insert("junk.md", *b"\xff\xfe");
+        let mut project = Project::with_loader(graph.clone()).unwrap();
+        assert_eq!(project.root(), None);
+        let before: Vec<_> = project.documents().to_vec();
+        assert!(project.reload().unwrap().is_empty());
+        assert!(before.iter().zip(project.documents()).all(|(old, new)| Arc::ptr_eq(old, new)), "nothing was parsed again");
+
+        graph.0.lock().unwrap().insert("end.md", *b"---\n---\nsee you\n");
+        graph.0.lock().unwrap().insert("new.md", *b"a page\n");
+        graph.0.lock().unwrap().remove("bad.yaml");
+        assert_eq!(project.reload().unwrap(), ["bad.yaml", "end.md", "new.md"].map(FilePath::from));
+        assert!(Arc::ptr_eq(&before[3], &document(&project, "start.md")));
+        assert!(project.documents().is_sorted_by(|one, other| one.path < other.path));
+    }
+
+    #[test]
+    fn each_folder_with_a_project_file_has_its_own_dialect() {
+        let node = "---\ninput_type: text\nsave_to: name\nto: greet\n---\nName?\n";
+        let files = [
+            ("trellis.yaml", "templates: go\n"),
+            ("start.md", node),
+            ("greet.md", "---\nto: sub/more\n---\nHello {{ .name }}\n"),
+            ("sub/more.md", "---\ndo: { graph: nested, args: { name: \"{{ .name }}\" } }\n---\n"),
+            ("nested/trellis.yaml", "name: nested\n"),
+            ("nested/start.md", "---\nrequired_context: [name]\n---\nHello {{ name }}\n"),
+        ];
+        let graph = Edited(Arc::new(Mutex::new(files.into_iter().collect())));
+        let mut project = Project::with_loader(graph.clone()).unwrap();
+        assert_eq!(codes(&project), []);
+
+        // Another dialect parses the files below its project file again, and those only.
+        let nested = document(&project, "nested/start.md");
+        graph.0.lock().unwrap().insert("trellis.yaml", *b"name: outer\n");
+        project.reload().unwrap();
+        assert!(Arc::ptr_eq(&nested, &document(&project, "nested/start.md")));
+        assert!(codes(&project).contains(&Code::TemplateSyntax), "`.name` is no jinja");
+    }
+
+    #[test]
+    fn a_file_of_nodes_names_its_own_dialect() {
+        let text = "templates: go\nnodes:\n  start: { input_type: text, save_to: name, to: greet, content: Name? }\n  greet: { content: \"Hello {{ .name }}\" }\n";
+        let project = Project::with_loader([("flow.yaml", text)].into_iter().collect::<Memory>()).unwrap();
+        assert_eq!(codes(&project), []);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_cannot_be_read_takes_the_program_and_hides_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("start.md"), "---\nto: linked\non_error: nowhere\n---\n").unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("linked.md")).unwrap();
+        let mut project = Project::open(folder.path()).unwrap();
+        assert!(matches!(project.problems(), [LoadError::Outside { .. }]), "{:?}", project.problems());
+        let compiled = project.compile();
+        assert!(compiled.program.is_none());
+        assert!(compiled.diagnostics.iter().all(|found| !found.message.contains("linked")), "{:?}", compiled.diagnostics);
+        assert!(project.reload().unwrap().is_empty(), "still unread is no change");
+        std::fs::remove_file(folder.path().join("linked.md")).unwrap();
+        std::fs::write(folder.path().join("linked.md"), "---\n---\nbye\n").unwrap();
+        assert_eq!(project.reload().unwrap(), ["linked.md".into()]);
+        assert!(project.problems().is_empty());
+    }
+
+    #[test]
+    fn a_failed_reload_leaves_the_project_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("graph");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(root.join("start.md"), "---\n---\nbye\n").unwrap();
+        let mut project = Project::open(&root).unwrap();
+        assert_eq!(project.root(), Some(&*std::fs::canonicalize(&root).unwrap()));
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!(project.reload().is_err());
+        assert!(project.compile().program.is_some());
+    }
+}
