@@ -4,7 +4,7 @@
 
 use std::{hint::black_box, sync::Arc};
 
-use divan::{Bencher, counter::ItemsCounter};
+use divan::{Bencher, counter::ItemsCount};
 use trellis_core::{
     Compiled, Context, Engine, Input, Mapping, Next, Predicates, Program, SessionId, Start, State, Value,
     engine::{Answers, RequestType},
@@ -50,14 +50,14 @@ fn navigate_after_steps(bencher: Bencher<'_, '_>, steps: u64) {
 #[divan::bench(args = [1_000, 10_000], sample_count = 20, sample_size = 1)]
 fn check(bencher: Bencher<'_, '_>, nodes: usize) {
     let memory = memory(&generator::generate(nodes));
-    bencher.counter(ItemsCounter::new(nodes)).with_inputs(|| memory.clone()).bench_local_values(compiled);
+    bencher.counter(ItemsCount::new(nodes)).with_inputs(|| memory.clone()).bench_local_values(compiled);
 }
 
 /// Compiling alone: what a save costs beside parsing the file that changed.
 #[divan::bench(args = [1_000, 10_000], sample_count = 20, sample_size = 1)]
 fn relink(bencher: Bencher<'_, '_>, nodes: usize) {
     let project = Project::with_loader(memory(&generator::generate(nodes))).expect("memory is always there");
-    bencher.counter(ItemsCounter::new(nodes)).bench_local(|| project.compile());
+    bencher.counter(ItemsCount::new(nodes)).bench_local(|| project.compile());
 }
 
 /// A session in memory that passes through a chain, journal included.
@@ -65,7 +65,7 @@ fn relink(bencher: Bencher<'_, '_>, nodes: usize) {
 fn pass_through(bencher: Bencher<'_, '_>, nodes: usize) {
     let engine = engine(&[generator::chain(nodes)]);
     let start = || Session::start(engine.clone(), start(Mapping::new()), Answers::new(), Clock::system()).expect("it starts");
-    bencher.counter(ItemsCounter::new(nodes - 1)).with_inputs(start).bench_local_values(|mut session| {
+    bencher.counter(ItemsCount::new(nodes - 1)).with_inputs(start).bench_local_values(|mut session| {
         while !matches!(session.advance().expect("it advances"), Turn::Ended(_)) {}
         session
     });
