@@ -14,7 +14,7 @@ use crate::{
     Exit,
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
-    report::{self, Checked, Layout, Summary},
+    report::{self, Checked, Summary},
     terminal,
     unbound::unbound_tools,
 };
@@ -105,7 +105,7 @@ impl Check {
 }
 
 fn human(graphs: &[Checked], took: Duration, whole: bool) -> String {
-    let findings = report::human(graphs, Layout { width: terminal::width() });
+    let findings = report::human(graphs, terminal::width());
     let summary = Summary::of(graphs).line();
     let summary = if whole { summary } else { format!("{summary}; some files could not be read") };
     // The time would make two runs differ, which only a person forgives.

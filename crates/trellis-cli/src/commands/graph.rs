@@ -8,8 +8,7 @@ use trellis_core::draw;
 use crate::{
     Exit,
     open::{self, DEFAULT_PATH},
-    report::{self, Layout},
-    terminal,
+    report, terminal,
 };
 
 /// Draws a graph, with every way that can be taken
@@ -45,7 +44,7 @@ impl Graph {
         let opened = open::only(self.path.as_deref(), "graph")?.open()?;
         let Some(program) = &opened.compiled.program else {
             let exit = if opened.is_whole() { Exit::Failed } else { Exit::Usage };
-            terminal::print_error(&report::human(&[opened.into_checked()], Layout { width: terminal::width() }));
+            terminal::print_error(&report::human(&[opened.into_checked()], terminal::width()));
             return Ok(exit);
         };
         let format = match self.format {

@@ -16,7 +16,7 @@ use tokio::{
 };
 use trellis_core::{Diagnostic, Engine, NodeId, Program, SessionId, Severity, SignalName, Start, program::PredicateSource};
 use trellis_host::{
-    Bindings, JsonLines, Policy, Reason, RunError, Runner, TextConsole, Unbound,
+    Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, TextConsole, Unbound,
     runner::{Console, deferred_predicates},
 };
 
@@ -25,7 +25,7 @@ use crate::{
     offer::offer,
     open::{self, DEFAULT_PATH, Opened, Place},
     progress::Progress,
-    report::{self, Layout, Summary},
+    report::{self, Summary},
     terminal::{self, Closed},
     unbound::unbound_tools,
 };
@@ -119,7 +119,7 @@ impl Run {
         }
         let is_sound = !found.iter().any(Diagnostic::is_error);
         opened.compiled.diagnostics.extend(found);
-        is_sound.then_some((program, bindings))
+        is_sound.then(|| (program, bindings.secrets(Secrets::from_env())))
     }
 
     /// Whether a person sits there who can type in what no tool says.
@@ -139,7 +139,7 @@ impl Run {
     fn refuse(&self, opened: Opened) -> anyhow::Result<Exit> {
         let exit = if opened.is_whole() { Exit::Failed } else { Exit::Usage };
         let checked = [opened.into_checked()];
-        let findings = report::human(&checked, Layout { width: terminal::width() });
+        let findings = report::human(&checked, terminal::width());
         terminal::print_error(&format!("{findings}{}\n", Summary::of(&checked).line()));
         if self.json {
             terminal::print("{\"type\":\"END\",\"payload\":{\"reason\":\"invalid_graph\",\"output\":null}}\n")?;
@@ -148,7 +148,7 @@ impl Run {
     }
 
     fn warn(&self, opened: Opened) {
-        terminal::print_error(&report::human(&[opened.into_checked()], Layout { width: terminal::width() }));
+        terminal::print_error(&report::human(&[opened.into_checked()], terminal::width()));
     }
 }
 
@@ -183,7 +183,8 @@ impl Beginning {
         }
         let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
         if terminal::is_styled() {
-            self.with(console.format(|text| terminal::adapted(markdown::styled(text, terminal::width())))).await
+            // A blank line tells what a node says from what stands above it.
+            self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
         } else {
             self.with(console).await
         }

@@ -14,32 +14,31 @@ const HOPS: usize = 5;
 const QUIET: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
-/// Draws diagnostics in so many columns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
+/// Draws the diagnostics of one graph.
+#[derive(Debug)]
+struct Layout {
     /// Columns of the terminal.
-    pub(crate) width: usize,
+    width: usize,
+    /// What stands before the graph's paths: the place of what has no other.
+    graph: String,
 }
 
-/// The findings of these graphs, a blank line after each.
-pub(crate) fn human(graphs: &[Checked], layout: Layout) -> String {
+/// The findings of these graphs in so many columns, a blank line after each.
+pub(crate) fn human(graphs: &[Checked], width: usize) -> String {
     let mut out = String::new();
     for graph in graphs {
         let files = Files::new(graph);
+        let layout = Layout { width, graph: graph.shown_below.clone() };
         for diagnostic in &graph.diagnostics {
             let finding = Finding::new(diagnostic, &files, &graph.shown_below);
-            let _ = write!(out, "{}", Drawn(layout, &finding));
-            if diagnostic.place.is_none() && !graph.shown_below.is_empty() {
-                let _ = writeln!(out, "  {QUIET}{}{QUIET:#}", printable(&graph.shown_below));
-            }
-            out.push('\n');
+            let _ = writeln!(out, "{}", Drawn(&layout, &finding));
         }
     }
     out
 }
 
 /// A diagnostic through its layout.
-struct Drawn<'d>(Layout, &'d dyn Diagnostic);
+struct Drawn<'d>(&'d Layout, &'d dyn Diagnostic);
 
 impl fmt::Display for Drawn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,8 +73,10 @@ impl ReportHandler for Layout {
 
 impl Layout {
     /// The place, its line, and a mark below it.
-    fn excerpt(self, error: &dyn Diagnostic, style: Style, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((source, label)) = error.source_code().zip(error.labels().and_then(|mut labels| labels.next())) else { return Ok(()) };
+    fn excerpt(&self, error: &dyn Diagnostic, style: Style, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((source, label)) = error.source_code().zip(error.labels().and_then(|mut labels| labels.next())) else {
+            return if self.graph.is_empty() { Ok(()) } else { writeln!(f, "  {QUIET}{}{QUIET:#}", printable(&self.graph)) };
+        };
         let Ok(contents) = source.read_span(label.inner(), 0, 0) else { return Ok(()) };
         writeln!(f, "  {QUIET}{}:{}:{}{QUIET:#}", name(&*contents), contents.line() + 1, contents.column() + 1)?;
         let line = String::from_utf8_lossy(contents.data());

@@ -13,7 +13,7 @@ use anstyle::AnsiColor;
 use trellis_core::{Diagnostic, Document, Severity, diagnostic::FilePath, span::LineIndex};
 
 pub(crate) use json::json;
-pub(crate) use layout::{Layout, human};
+pub(crate) use layout::human;
 pub(crate) use text::{display_width, printable};
 
 /// One graph that was checked.

@@ -11,7 +11,7 @@ fn path(path: &str) -> FilePath {
 }
 
 fn plain(graphs: &[Checked]) -> String {
-    anstream::adapter::strip_str(&human(graphs, Layout { width: 100 })).to_string()
+    anstream::adapter::strip_str(&human(graphs, 100)).to_string()
 }
 
 fn graph(documents: &[(&str, &str)], diagnostics: Vec<Diagnostic>) -> Checked {
@@ -84,8 +84,8 @@ fn nothing_that_an_author_wrote_reaches_the_terminal_as_a_command() {
 
 #[test]
 fn findings_about_a_whole_graph_name_its_folder() {
-    let text = plain(&[graph(&[], vec![Diagnostic::global(Code::MissingStart, "there is no `start`")])]);
-    assert_eq!(text, "error[missing-start]: there is no `start`\n  graphs/\n\n");
+    let text = plain(&[graph(&[], vec![Diagnostic::global(Code::MissingStart, "there is no `start`").help("add one")])]);
+    assert_eq!(text, "error[missing-start]: there is no `start`\n  graphs/\nhelp: add one\n\n");
 }
 
 #[test]

@@ -118,7 +118,6 @@ pub(super) fn breaches(error: &ValidationError<'_>) -> Vec<Breach> {
 }
 
 /// One error as one line; nothing for those that have no words of ours.
-#[expect(clippy::too_many_lines, reason = "one arm per keyword")]
 fn message(error: &ValidationError<'_>) -> Option<String> {
     let met = error.instance();
     let name = error.instance_path().as_str().rsplit('/').next().unwrap_or_default();

@@ -13,6 +13,9 @@ mod slips;
 mod text;
 mod tree;
 
+#[cfg(test)]
+mod tests;
+
 pub mod condition;
 pub mod document;
 pub mod node;

@@ -8,6 +8,7 @@ use granit_parser::ErrorKind;
 
 use super::{
     scalar::Style,
+    text::shown,
     tree::{Data, Entry, Last},
 };
 use crate::{
@@ -23,7 +24,9 @@ pub(super) struct Broken<'t, 'k> {
     pub(super) range: Range<usize>,
     /// Where the parser noticed.
     pub(super) at: usize,
-    /// Where the innermost `{` or `[` that is still open stands.
+    /// Where the outermost `{` or `[` that is still open stands.
+    pub(super) outer: Option<usize>,
+    /// Where the innermost one stands.
     pub(super) open: Option<usize>,
     pub(super) last: Last,
     pub(super) kind: &'k ErrorKind,
@@ -93,7 +96,7 @@ pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &
             continue;
         }
         let whole = before.value.span.to(entries[at + run - 1].span);
-        let message = format!("the comma ends the text of `{}`: inside `{{ … }}` it separates entries", before.key);
+        let message = format!("the comma ends the text of `{}`: inside `{{ … }}` it separates entries", shown(&before.key));
         Slip::new(whole, message).quote(text, whole).report(Code::WrongType, report);
         entries.drain(at..at + run);
         at += 1;
@@ -107,10 +110,9 @@ fn template(broken: &Broken<'_, '_>) -> Option<Slip> {
     let to = line_end(text, broken.at).min(broken.range.end);
     let lines = text.get(from..to)?;
     let (start, _) = ["{{", "{%", "{#"].iter().flat_map(|mark| lines.match_indices(mark)).find(|(at, _)| begins_a_value(&lines[..*at]))?;
-    let before = lines[..start].lines().last().unwrap_or_default();
     let line = line_end(lines, start);
     let rest = &lines[start..line];
-    let in_flow = broken.open.is_some_and(|open| open < from + start) && before.contains(['{', '[']);
+    let in_flow = broken.outer.is_some_and(|open| open < from + start);
     let length = match rest.find("}}").or_else(|| rest.find("%}")) {
         Some(close) if in_flow => close + 2,
         _ => rest.split(" #").next().unwrap_or(rest).trim_end().len(),
@@ -171,7 +173,7 @@ fn bracket(broken: &Broken<'_, '_>) -> Option<Slip> {
         };
         return Some(Slip::new(Span::new(at, at + 1), message).quote(text, whole));
     }
-    if text[open..at].contains('\n') {
+    if text.get(open..at).is_some_and(|between| between.contains('\n')) {
         let opened = &text[open..=open];
         let slip = Slip::new(Span::new(open, open + 1), format!("`{opened}` is never closed"));
         return Some(slip.help(format!("close it with `{}`", if opened == "{" { '}' } else { ']' })));
@@ -196,7 +198,6 @@ fn closing(text: &str, at: usize) -> usize {
 }
 
 /// Everything else, by what the parser says.
-#[expect(clippy::too_many_lines, reason = "one flat match over what the parser can say")]
 fn other(broken: &Broken<'_, '_>) -> Slip {
     use ErrorKind as Kind;
     let (text, at) = (broken.text, broken.at);
@@ -311,73 +312,4 @@ fn line_end(text: &str, at: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::tree;
-    use super::*;
-
-    /// The one diagnostic of a broken document, as `place: message`, and the text after its fix.
-    fn broken(text: &str) -> (String, Option<String>) {
-        let mut report = Report::new(&"a.yaml".into());
-        assert!(tree::read(text, 0..text.len(), &mut report).is_err(), "{text}");
-        let [found] = &report.diagnostics[..] else { panic!("{text}: {:?}", report.diagnostics) };
-        assert_eq!(found.code, Code::YamlSyntax, "{text}");
-        let fixed = found.fix.as_ref().map(|fix| {
-            let edit = &fix.edits[0];
-            format!("{}{}{}", &text[..edit.place.span.start as usize], edit.text, &text[edit.place.span.end as usize..])
-        });
-        let place = found.place.as_ref().map(|place| &text[place.span.range()]).unwrap_or_default();
-        (format!("{place}: {}", found.message), fixed)
-    }
-
-    #[test]
-    fn each_slip_has_its_own_message_at_its_own_place() {
-        for (text, expected) in [
-            ("to: a: b\n", ":: unquoted text cannot hold `: `"),
-            ("to start\nb: c\n", "to start: this line is no `key: value`"),
-            ("a: b\nto start\n", "to start: this line is no `key: value`"),
-            ("a: b\nto:start\nc: d\n", ":: a space is missing behind `:`"),
-            ("a:\n- b\n-c\nto: x\n", "-: a space is missing behind `-`"),
-            ("a: b\n  c: d\n", "c: this line is indented deeper than the one above, so it goes on with its text"),
-            ("a:\n  b: 1\n c: 2\n", "c: 2: this line does not fit the indentation of those above"),
-            ("a: b\n\tc: d\n", "\t: a tab cannot indent YAML"),
-            ("a: \"b\nc: d\n", "\"b: the quote \" is never closed"),
-            ("a: 'b\n", "'b: the quote ' is never closed"),
-            ("a: 'it's'\n", "s': there is text behind the closing quote"),
-            ("a: [b, c\nd: e\n", "[: `[` is never closed"),
-            ("a: { b: c\n", "{: `{` is never closed"),
-            ("a: [b] c\nd: e\n", "c: the value ended before this"),
-            ("a: b]\nc: {d]}\n", "]: `{` is closed by `]`"),
-            ("a: @b\n", "@: unquoted text cannot begin with `@`"),
-            (
-                "a: {% if x %}b{% endif %}\n",
-                "{% if x %}b{% endif %}: a template needs quotes: YAML takes `{` for the beginning of a mapping",
-            ),
-            ("a: {{ b }} and more # note\n", "{{ b }} and more: a template needs quotes: YAML takes `{` for the beginning of a mapping"),
-            ("a: { b: {{ c[0] }}, d: e }\n", "{{ c[0] }}: a template needs quotes: YAML takes `{` for the beginning of a mapping"),
-            ("a: { condition: b in [1, 2], to: x }\n", "[: a condition with `[` needs quotes inside `{ … }`"),
-            ("a: \"\\ud800\"\n", "\"\\ud800\": half of a surrogate pair is no character"),
-            ("a: 1\n---\nb: 2\n", "---: a second YAML document begins here"),
-            ("a: &b [*b]\n", "*b: this alias stands inside what it refers to"),
-        ] {
-            assert_eq!(broken(text).0, expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn fixes_mend_what_they_promise_to() {
-        for text in [
-            "to: a: b\n",
-            "a: b\nto:start\nc: d\n",
-            "a:\n- b\n-c\nto: x\n",
-            "a: @b # note\n",
-            "a: {{ b }} and \"more\" # note\n",
-            "a: { b: {{ c[0] }}, d: e }\n",
-            "a: { condition: b in [1, \"2\"], to: x }\n",
-        ] {
-            let fixed = broken(text).1.unwrap();
-            let mut report = Report::new(&"a.yaml".into());
-            assert!(tree::read(&fixed, 0..fixed.len(), &mut report).is_ok(), "{fixed}");
-            assert_eq!(report.diagnostics, [], "{fixed}");
-        }
-    }
-}
+mod tests;

@@ -39,6 +39,12 @@ pub(super) fn read(bytes: &Bytes, report: &mut Report) -> Result<Arc<str>, Arc<s
     Ok(text.into())
 }
 
+/// The beginning of a text, for messages: at most one line of sixty characters.
+pub(super) fn shown(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.char_indices().nth(60).map_or(line, |(end, _)| &line[..end])
+}
+
 /// Whether a byte of a text file gives away that it is none.
 fn is_control(byte: u8) -> bool {
     (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0x7f

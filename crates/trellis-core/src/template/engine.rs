@@ -11,7 +11,7 @@ use minijinja::{
 use self_cell::self_cell;
 
 use super::{
-    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, check, go, jinja, lower, machine,
+    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, check, go, jinja, lower,
     machine::Program,
     path_text,
     secret::{self, Found},
@@ -49,13 +49,15 @@ impl Engine {
     pub(super) fn parse(text: &str, dialect: Dialect, secrets: Vec<Found>) -> Result<(Self, bool), Vec<Mistake>> {
         let masked = (!secrets.is_empty()).then(|| secret::mask(text, &secrets));
         let source = masked.as_deref().unwrap_or(text);
-        let tree = parse_tree(source, dialect).map_err(|mistake| vec![mistake])?;
-        let mut mistakes = if dialect == Dialect::Jinja { check::check(&tree) } else { Vec::new() };
+        let tree = match dialect {
+            Dialect::Go => go::parse(source)?,
+            Dialect::Jinja | Dialect::Legacy => jinja::checked(source)?,
+        };
         if !secrets.is_empty() {
-            mistakes.extend(check::secrets(&tree, &secrets));
-        }
-        if !mistakes.is_empty() {
-            return Err(mistakes);
+            let mistakes = check::secrets(&tree, &secrets);
+            if !mistakes.is_empty() {
+                return Err(mistakes);
+            }
         }
         let sole = secrets.is_empty() && sole_expression(&tree, source).is_some();
         Ok((Self { dialect, sole, secrets: secrets.into(), prepared: OnceLock::new() }, sole))
@@ -120,16 +122,16 @@ impl Engine {
             },
             ErrorKind::WriteFailure => return of.too_long(limits),
             ErrorKind::OutOfFuel => format!("the template needs more than {} steps (`limits.template_fuel`)", limits.fuel),
-            kind => error.detail().map_or_else(|| kind.to_string(), machine::in_our_words),
+            kind => error.detail().map_or_else(|| kind.to_string(), |detail| detail.trim_end_matches('.').to_owned()),
         };
         TemplateError { message, span: place.map(|place| of.map.span(place)) }
     }
 }
 
-fn parse_tree(source: &str, dialect: Dialect) -> Result<Stmt<'_>, Mistake> {
+fn parse_tree(source: &str, dialect: Dialect) -> Result<Stmt<'_>, Vec<Mistake>> {
     match dialect {
         Dialect::Go => go::parse(source),
-        Dialect::Jinja | Dialect::Legacy => jinja::parse(source),
+        Dialect::Jinja | Dialect::Legacy => jinja::parse(source).map_err(|mistake| vec![mistake]),
     }
 }
 

@@ -12,16 +12,57 @@ use minijinja::{
     syntax::SyntaxConfig,
 };
 
-use super::{Mistake, nesting, nesting::MAX_NESTING};
-
-/// Statements of other template languages that are known, and why they are not here.
-const REFUSED: &[&str] = &["macro", "include", "import", "from", "extends", "block", "call", "do", "autoescape", "continue", "break"];
+use super::{Mistake, check, explain, nesting, nesting::MAX_NESTING};
 
 /// The syntax: a trailing newline stays, and so does every other byte around a tag unless a `-` takes it away.
 pub(super) fn syntax() -> SyntaxConfig {
     static SYNTAX: LazyLock<SyntaxConfig> =
         LazyLock::new(|| SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default());
     SYNTAX.clone()
+}
+
+/// Mistakes of one template that are reported at once.
+const MANY: usize = 16;
+
+/// Parses and checks a template.
+///
+/// # Errors
+/// Every mistake that can be told from the ones before it.
+pub(super) fn checked(source: &str) -> Result<Stmt<'_>, Vec<Mistake>> {
+    let tree = parse(source).map_err(|first| and_the_rest(source, first))?;
+    let mistakes = check::check(&tree);
+    if mistakes.is_empty() { Ok(tree) } else { Err(mistakes) }
+}
+
+/// The first mistake with those after it: the `{{ … }}` that holds one is left out and the rest is read again.
+fn and_the_rest(source: &str, first: Mistake) -> Vec<Mistake> {
+    let mut text = source.to_owned();
+    let mut mistakes = vec![first];
+    while let Some(hole) = hole_around(&text, &mistakes[mistakes.len() - 1].place)
+        && mistakes.len() < MANY
+    {
+        text.replace_range(hole.clone(), &" ".repeat(hole.len()));
+        match parse(&text) {
+            Ok(tree) => {
+                mistakes.extend(check::check(&tree));
+                break;
+            }
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    mistakes.sort_by_key(|mistake| (mistake.place.start, mistake.place.end));
+    mistakes
+}
+
+/// The `{{ … }}` that holds a place, which can be left out without changing what the blocks around it mean.
+fn hole_around(text: &str, place: &Range<usize>) -> Option<Range<usize>> {
+    let open = text[..place.start.max(2).min(text.len())].rfind("{{")?;
+    let between = text.get(open + 2..place.start).unwrap_or_default();
+    if between.contains("}}") || between.contains("{%") {
+        return None;
+    }
+    let close = place.start.max(open + 2) + text.get(place.start.max(open + 2)..)?.find("}}")?;
+    Some(open..close + 2)
 }
 
 /// Parses a template.
@@ -32,11 +73,7 @@ pub(super) fn parse(source: &str) -> Result<Stmt<'_>, Mistake> {
     if let Some(place) = nesting::too_deep(source) {
         return Err(Mistake::syntax(place, format!("this nests deeper than {MAX_NESTING} levels")).help("split it with `{% set … %}`"));
     }
-    let tree = parse_tree(source, "template", syntax()).map_err(|error| {
-        let place = error.range().map_or(0..source.len(), |range| clamp(source, range));
-        explain(source, place, error.detail().unwrap_or("this is no template"))
-    })?;
-    Ok(tree)
+    parse_tree(source, "template", syntax()).map_err(|error| explain::explain(source, &error))
 }
 
 /// The only expression of a template that is nothing but `{{ expression }}`.
@@ -50,43 +87,6 @@ pub(super) fn sole_expression<'t, 's>(tree: &'t Stmt<'s>, source: &str) -> Optio
             Some(&node.expr)
         }
         _ => None,
-    }
-}
-
-/// Says what is wrong in our words where we know better than the parser.
-fn explain(source: &str, place: Range<usize>, message: &str) -> Mistake {
-    let met = source.get(place.clone()).unwrap_or_default();
-    if let Some(name) = message.strip_prefix("unknown statement ") {
-        let (tag, _) = name.split_at(name.len());
-        let place = find_before(source, place, tag);
-        if REFUSED.contains(&tag) {
-            return Mistake::syntax(place, format!("`{tag}` is not part of the language"));
-        }
-        let known =
-            ["for", "if", "elif", "else", "endif", "endfor", "with", "endwith", "set", "endset", "filter", "endfilter", "raw", "endraw"];
-        return Mistake::syntax(place, format!("there is no statement `{tag}`")).help_maybe(crate::diagnostic::did_you_mean(tag, known));
-    }
-    let mistake = Mistake::syntax(place.clone(), message.to_owned());
-    if met.starts_with('.') && looks_like_go(source, place.start)
-        || ["{{if ", "{{ if ", "{{range ", "{{ range ", "{{end}}", "{{ end }}"].iter().any(|tag| source.contains(tag))
-    {
-        return mistake.help("set `templates: go` in trellis.yaml if this is a Go template");
-    }
-    mistake
-}
-
-/// Whether a dot at `at` begins an expression.
-fn looks_like_go(source: &str, at: usize) -> bool {
-    let before = source[..at].trim_end_matches('-').trim_end();
-    let before = before.strip_suffix('-').unwrap_or(before);
-    before.ends_with("{{") || before.ends_with("{%") || before.ends_with(' ') || before.ends_with('(')
-}
-
-/// The last place of `word` that ends at or before the end of `place`.
-fn find_before(source: &str, place: Range<usize>, word: &str) -> Range<usize> {
-    match source[..place.end].rfind(word) {
-        Some(start) => start..start + word.len(),
-        None => place,
     }
 }
 

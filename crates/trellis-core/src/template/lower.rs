@@ -128,7 +128,6 @@ fn certain(tree: &Expr<'_>) -> bool {
 }
 
 /// A value that may be unset: what it stands on is not asked for.
-#[expect(clippy::too_many_lines, reason = "one arm per kind of node")]
 fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
     let span = extent(tree);
     match tree {

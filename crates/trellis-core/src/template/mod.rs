@@ -14,6 +14,7 @@ mod bridge;
 pub mod builtins;
 mod check;
 mod engine;
+mod explain;
 mod go;
 mod jinja;
 mod lower;
@@ -153,7 +154,7 @@ impl Template {
         if !text.contains('{') {
             return (Self::with(text, map, Body::Literal), false);
         }
-        let found = secret::find(text);
+        let found = secret::find(text, dialect);
         if !secrets && !found.is_empty() {
             for secret in found {
                 let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);

@@ -4,6 +4,10 @@
 
 use std::ops::Range;
 
+use minijinja::machinery::{Token, tokenize};
+
+use super::{Dialect, jinja::syntax};
+
 /// One use of a secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
@@ -13,13 +17,38 @@ pub(super) struct Found {
     pub(super) name: Range<usize>,
 }
 
-/// Every use in `text`, in order.
-pub(super) fn find(text: &str) -> Vec<Found> {
+/// Every use in `text`, in order; what a jinja template says in comments and `raw` blocks is none.
+pub(super) fn find(text: &str, dialect: Dialect) -> Vec<Found> {
     if !text.contains("secret:") {
         return Vec::new();
     }
     let starts = text.match_indices("{{").map(|(start, _)| start);
-    starts.filter_map(|start| at(text, start)).collect()
+    let mut found: Vec<_> = starts.filter_map(|start| at(text, start)).collect();
+    if dialect == Dialect::Jinja && !found.is_empty() {
+        let tags = tags(text);
+        found.retain(|found| tags.iter().any(|tag| tag.contains(&found.place.start)));
+    }
+    found
+}
+
+/// The bytes of every tag; what cannot be read is taken for one, so that no secret slips through.
+fn tags(text: &str) -> Vec<Range<usize>> {
+    let mut tags = Vec::new();
+    let mut open = None;
+    for token in tokenize(text, false, syntax()) {
+        match token {
+            Ok((Token::VariableStart | Token::BlockStart, span)) => open = Some(span.start_offset as usize),
+            Ok((Token::VariableEnd | Token::BlockEnd, span)) => tags.extend(open.take().map(|start| start..span.end_offset as usize)),
+            Ok(_) => {}
+            Err(error) => {
+                let start = open.or(error.range().map(|range| range.start)).unwrap_or_default();
+                tags.push(start..text.len());
+                return tags;
+            }
+        }
+    }
+    tags.extend(open.map(|start| start..text.len()));
+    tags
 }
 
 fn at(text: &str, start: usize) -> Option<Found> {
@@ -62,10 +91,12 @@ mod tests {
     #[test]
     fn names_are_found_where_they_stand() {
         let text = "Bearer {{secret:api/key}} and {{ secret:b }}{{secret:}}{{ secret }}";
-        let names: Vec<_> = find(text).into_iter().map(|found| (&text[found.place], &text[found.name])).collect();
+        let names: Vec<_> = find(text, Dialect::Jinja).into_iter().map(|found| (&text[found.place], &text[found.name])).collect();
         assert_eq!(names, [("{{secret:api/key}}", "api/key"), ("{{ secret:b }}", "b")]);
-        let masked = mask(text, &find(text));
+        let masked = mask(text, &find(text, Dialect::Jinja));
         assert_eq!(masked, "Bearer {{secreǃapi_key}} and {{ secreǃb }}{{secret:}}{{ secret }}");
         assert_eq!(masked.len(), text.len());
+        assert_eq!(find("{% raw %}{{secret:a}}{% endraw %}{# {{secret:a}} #}", Dialect::Jinja), []);
+        assert_eq!(find("{{ ' {{secret:a}}", Dialect::Jinja).len(), 1);
     }
 }

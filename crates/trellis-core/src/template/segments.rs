@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Mistake, secret::Found};
 use crate::{
-    path::{KeyPath, Segment, is_name},
+    path::{KeyPath, Segment},
     scope::Scope,
     value::Value,
 };
@@ -100,11 +100,11 @@ pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, 
             pieces.push(secret);
             continue;
         }
-        match KeyPath::parse(&text[inner.clone()]).filter(|path| is_name(path.root())) {
+        match KeyPath::parse(&text[inner.clone()]).filter(KeyPath::is_key) {
             Some(path) => pieces.push(Piece::Path(path, inner)),
             None => mistakes.push(
                 Mistake::syntax(open..close + 2, format!("`{}` is no key, and `templates: legacy` knows nothing else", &text[inner]))
-                    .help("set `templates: jinja` in trellis.yaml for expressions"),
+                    .help("set `templates: jinja` in trellis.yaml for paths and expressions"),
             ),
         }
     }

@@ -30,6 +30,8 @@ pub struct TextConsole<R, W> {
     format: Format,
     echo: bool,
     behind: Behind,
+    /// Whether something was said: a blank line then stands before the next content.
+    said: bool,
 }
 
 /// What must be written before anything else is.
@@ -47,7 +49,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
     /// Lines from `reader`, text to `writer`; an answer is at most `input` bytes, a typed result `result`.
     pub fn new(reader: R, writer: W, input: u64, result: u64) -> Self {
         let format = Box::new(|text: &str| text.to_owned());
-        Self { lines: Lines::new(reader), writer, limits: (input, result), format, echo: false, behind: Behind::Nothing }
+        Self { lines: Lines::new(reader), writer, limits: (input, result), format, echo: false, behind: Behind::Nothing, said: false }
     }
 
     /// Draws contents, which are Markdown, with `format`; without it they are printed as they are.
@@ -71,7 +73,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
 
     async fn prompt(&mut self, lead: &str, accepted: &str) -> io::Result<()> {
         self.write(&format!("{}{accepted} > ", plain(lead))).await?;
-        self.behind = Behind::Prompt;
+        (self.behind, self.said) = (Behind::Prompt, true);
         Ok(())
     }
 
@@ -91,7 +93,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
         match note {
             Note::Content(text) => {
                 let text = (self.format)(&plain(text));
-                self.print(&text).await
+                let apart = if std::mem::replace(&mut self.said, true) { "\n" } else { "" };
+                self.print(&format!("{apart}{text}")).await
             }
             Note::Call(_) | Note::Result(..) => Ok(()),
             Note::Error { message, .. } => self.print(&plain(message)).await,
@@ -179,7 +182,8 @@ fn accepted(request: &Request) -> String {
         RequestType::Declared(InputType::Json) => "JSON",
         RequestType::Declared(InputType::Secret) => "secret text",
         RequestType::Declared(InputType::Text) => "text",
-        RequestType::Declared(InputType::Choice) | RequestType::Any(_) | RequestType::None(_) => "any text",
+        RequestType::Any(_) => "Enter, or any text",
+        RequestType::Declared(InputType::Choice) | RequestType::None(_) => "any text",
     };
     let kind = match (request.options.len(), request.open) {
         (0, _) => kind.to_owned(),

@@ -29,7 +29,7 @@ fn a_person_is_shown_contents_and_prompts_that_say_what_is_accepted() {
     assert_eq!(outcome.reason, Reason::Finished);
     assert_eq!(outcome.output, Some(Value::text("c")));
     let expected =
-        "Who are you?\n[text] > Ann\nTea or coffee, Ann?\n  1) Tea\n  2) Coffee\n[1-2] > 2\nSure?\n[y/n, default yes] > y\nOne c.\n";
+        "Who are you?\n[text] > Ann\n\nTea or coffee, Ann?\n  1) Tea\n  2) Coffee\n[1-2] > 2\n\nSure?\n[y/n, default yes] > y\n\nOne c.\n";
     assert_eq!(output, expected);
 }
 
@@ -97,7 +97,7 @@ fn an_approval_shows_the_exact_call_and_only_a_clear_yes_is_one() {
     let stage = || Stage::new(CHARGE).function(|bindings| bindings.function("charge", |args| Ok(args.get("total").cloned().unwrap())));
     let (_, output) = stage().text("maybe\ny\n");
     let ask = "Charge 7?\n  charge {\"total\":7}\n[y/N] > ";
-    assert_eq!(output, format!("{ask}maybe\nanswer `y` or `n`\n{ask}y\nPaid: 7.\n"));
+    assert_eq!(output, format!("{ask}maybe\nanswer `y` or `n`\n{ask}y\n\nPaid: 7.\n"));
     assert!(stage().text("\n").1.ends_with("Not paid.\n"));
     let (outcome, output) = stage().policy(Policy { approve_all: true, ..Policy::default() }).text("");
     assert_eq!((outcome.reason, output.as_str()), (Reason::Finished, "Paid: 7.\n"));
@@ -130,7 +130,7 @@ fn a_call_without_a_binding_is_typed_in_or_fails() {
         &[("start.md", "---\ntools: [{name: find}]\ndo: find\nsave_to: found\nto: end\n---\n"), ("end.md", "Found {{ found.id }}.\n")];
     let with = |unbound| Stage::new(files).policy(Policy { unbound, ..Policy::default() });
     let (_, output) = with(Unbound::TypedIn).text("{\"id\": 4}\n");
-    assert_eq!(output, "  find {}\n[its result, JSON or text] > {\"id\": 4}\nFound 4.\n");
+    assert_eq!(output, "  find {}\n[its result, JSON or text] > {\"id\": 4}\n\nFound 4.\n");
     let (outcome, output) = with(Unbound::Fail).text("");
     assert_eq!(outcome.reason, Reason::Failed);
     assert!(output.contains("nothing here carries out `find`"), "{output}");
@@ -147,7 +147,7 @@ fn a_predicate_is_asked_once_a_step_and_the_journal_keeps_the_answer() {
     let (outcome, output) = stage.text("n\nwhat\nyes\n");
     assert_eq!(
         output,
-        "does `urgent` hold? [y/n] > n\nHello.\ndoes `urgent` hold? [y/n] > what\nanswer `y` or `n`\ndoes `urgent` hold? [y/n] > yes\nNow.\n"
+        "does `urgent` hold? [y/n] > n\n\nHello.\ndoes `urgent` hold? [y/n] > what\nanswer `y` or `n`\ndoes `urgent` hold? [y/n] > yes\n\nNow.\n"
     );
     let session = outcome.session.unwrap();
     let folded = trellis_host::journal::fold(session.engine(), session.journal().records()).unwrap();
@@ -161,7 +161,7 @@ fn a_counted_invalid_input_says_so_without_repeating_the_content() {
         ("bye.md", "Bye.\n"),
     ]);
     let (_, output) = stage.text("a\nb\n");
-    assert_eq!(output, "How many?\n[integer] > a\nA number please.\n[integer] > b\nA number please.\nBye.\n");
+    assert_eq!(output, "How many?\n[integer] > a\nA number please.\n[integer] > b\nA number please.\n\nBye.\n");
 }
 
 const LISTEN: &[(&str, &str)] = &[
@@ -182,7 +182,7 @@ fn sleeps_are_slept_and_a_timeout_is_a_signal() {
         (outcome, began.elapsed())
     });
     assert_eq!((outcome.reason, took.as_secs()), (Reason::Finished, 90));
-    assert_eq!(String::from_utf8(output).unwrap(), "A nap.\nQuick!\n[text] > \nToo slow.\n");
+    assert_eq!(String::from_utf8(output).unwrap(), "A nap.\n\nQuick!\n[text] > \n\nToo slow.\n");
 }
 
 #[test]

@@ -8,9 +8,10 @@ use trellis_core::{
     state::{Approval, CallKind, CallRole},
 };
 
-/// `| text`, a line each.
+/// `| text`, a line each; a carriage return is shown as `␍`.
 pub(super) fn content(out: &mut String, text: &str) {
     for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+        let line = line.replace('\r', "␍");
         let _ = writeln!(out, "{}", format!("| {line}").trim_end_matches(' '));
     }
 }

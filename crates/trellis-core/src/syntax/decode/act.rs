@@ -9,6 +9,7 @@ use crate::{
     syntax::{
         node::{ApproveSyntax, CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, Retry},
         scalar::Plain,
+        text::shown,
         tree::{Data, Entry, Node},
     },
     value::Key,
@@ -88,7 +89,7 @@ impl<'t> Decoder<'t, '_> {
             self.find_with(
                 Code::MissingValue,
                 self.head(value),
-                format!("`{held_by}` names nothing to call"),
+                format!("`{}` names nothing to call", shown(held_by)),
                 "add `name:`, `graph:`, `parallel:` or `each:`",
             );
         }
@@ -141,7 +142,7 @@ impl<'t> Decoder<'t, '_> {
                 }
                 let branches = branches.iter().filter_map(|branch| {
                     if branch.value.is_null() {
-                        self.find(Code::MissingValue, branch.span, format!("the branch `{}` has no call", branch.key));
+                        self.find(Code::MissingValue, branch.span, format!("the branch `{}` has no call", shown(&branch.key)));
                         return None;
                     }
                     let call = self.call(&branch.key, branch.span, &branch.value)?;

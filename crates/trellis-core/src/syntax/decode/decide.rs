@@ -7,6 +7,7 @@ use crate::{
     span::{Span, Spanned},
     syntax::{
         node::{DefaultsSyntax, EndSyntax, NodeSyntax, TargetSyntax, TransitionSyntax},
+        text::shown,
         tree::{Data, Entry, Node},
     },
 };
@@ -57,7 +58,7 @@ impl<'t> Decoder<'t, '_> {
 
     fn target_under(&mut self, key: &'static str, span: Span, written: &str, value: &Node<'t>) -> Option<TargetSyntax> {
         if value.is_null() {
-            self.find(Code::MissingValue, span, format!("`{written}` names no target"));
+            self.find(Code::MissingValue, span, format!("`{}` names no target", shown(written)));
             return None;
         }
         let name = self.name(written, value)?;
@@ -88,7 +89,7 @@ impl<'t> Decoder<'t, '_> {
             node.on_signal.push((Spanned::new(signal.into(), span), target));
             return;
         };
-        let found = self.finding(Code::DuplicateKey, span, format!("the signal `{signal}` is handled a second time"));
+        let found = self.finding(Code::DuplicateKey, span, format!("the signal `{}` is handled a second time", shown(signal)));
         let (path, first) = (self.report.path.clone(), first.span);
         self.report.push(
             found.label(&path, first, "first here").help("keep one: `on_timeout` and `on_interrupt` are short for entries of `on_signal`"),

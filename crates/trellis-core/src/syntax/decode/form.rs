@@ -4,7 +4,10 @@ use super::Decoder;
 use crate::{
     diagnostic::{Code, nearest},
     span::Span,
-    syntax::tree::{Data, Entry},
+    syntax::{
+        text::shown,
+        tree::{Data, Entry},
+    },
 };
 
 /// What a mapping may hold.
@@ -93,7 +96,12 @@ impl<'t> Decoder<'t, '_> {
             }
             seen.keys.push((key, entry.span));
             if entry.value.is_null() && !form.bare.contains(&key) {
-                self.find_with(Code::MissingValue, entry.span, format!("`{}` has no value", entry.key), "give it one, or remove the key");
+                self.find_with(
+                    Code::MissingValue,
+                    entry.span,
+                    format!("`{}` has no value", shown(&entry.key)),
+                    "give it one, or remove the key",
+                );
             } else if !matches!(entry.value.data, Data::Reported) {
                 take(self, key, entry);
             }
@@ -111,7 +119,7 @@ impl<'t> Decoder<'t, '_> {
     /// Reports an unknown key and returns the one it must mean, if there is one.
     fn unknown_key(&mut self, entry: &Entry<'t>, form: &Form) -> Option<&'static str> {
         let written = &*entry.key;
-        let message = format!("`{written}` is no key of {}", form.name);
+        let message = format!("`{}` is no key of {}", shown(written), form.name);
         let found = self.finding(Code::UnknownKey, entry.span, message);
         if let Some((_, successor, help)) = form.elsewhere.iter().find(|(key, ..)| *key == written) {
             let found = found.help(*help);

@@ -20,7 +20,10 @@ mod values;
 use std::borrow::Cow;
 
 pub(super) use self::{bindings::has_bindings, form::Form, tools::is_library};
-use super::tree::{Data, Entry, Node};
+use super::{
+    text::shown,
+    tree::{Data, Entry, Node},
+};
 use crate::{
     diagnostic::{Code, Diagnostic, Report, did_you_mean},
     span::Span,
@@ -59,7 +62,7 @@ impl<'t> Decoder<'t, '_> {
     /// `wrong-type`: `key` takes `what`.
     fn wrong_type(&mut self, key: &str, what: &str, node: &Node<'t>) {
         if !matches!(node.data, Data::Reported) {
-            let message = format!("`{key}` takes {what}, not {}", node.kind());
+            let message = format!("`{}` takes {what}, not {}", shown(key), node.kind());
             self.find(Code::WrongType, self.head(node), message);
         }
     }
@@ -67,7 +70,7 @@ impl<'t> Decoder<'t, '_> {
     /// `wrong-type` with its remedy.
     fn wrong_type_with(&mut self, key: &str, what: &str, node: &Node<'t>, help: impl Into<String>) {
         if !matches!(node.data, Data::Reported) {
-            let message = format!("`{key}` takes {what}, not {}", node.kind());
+            let message = format!("`{}` takes {what}, not {}", shown(key), node.kind());
             self.find_with(Code::WrongType, self.head(node), message, help);
         }
     }
@@ -96,7 +99,7 @@ impl<'t> Decoder<'t, '_> {
             Data::List(items) => return Some(items),
             Data::Reported => {}
             Data::Scalar(text, style) => {
-                let found = self.finding(Code::WrongType, self.head(node), format!("`{key}` takes {what}, not {}", node.kind()));
+                let found = self.finding(Code::WrongType, self.head(node), format!("`{}` takes {what}, not {}", shown(key), node.kind()));
                 let bracketed = *style == super::scalar::Style::Plain && !text.contains(['\n', ',', '[', ']', '{', '}']);
                 let found = match bracketed {
                     true => found.help("write it as a list").fix("make it a list", node.span, format!("[{text}]")),

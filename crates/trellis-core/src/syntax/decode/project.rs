@@ -7,6 +7,7 @@ use crate::{
     syntax::{
         node::NodeSyntax,
         project::{LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
+        text::shown,
         tree::{Data, Entry, Node},
     },
     template::Dialect,
@@ -98,7 +99,7 @@ impl<'t> Decoder<'t, '_> {
                 self.find_with(
                     Code::MissingValue,
                     entry.span,
-                    format!("the node `{}` is empty", entry.key),
+                    format!("the node `{}` is empty", shown(&entry.key)),
                     "a node that only ends is `{}`",
                 );
                 return None;
@@ -179,7 +180,7 @@ impl<'t> Decoder<'t, '_> {
                 self.find_with(
                     Code::UnknownKey,
                     entry.span,
-                    format!("`{}` is no code of a diagnostic", entry.key),
+                    format!("`{}` is no code of a diagnostic", shown(&entry.key)),
                     help.unwrap_or_else(|| "`trellis explain` lists them".into()),
                 );
                 return None;

@@ -12,6 +12,7 @@ use crate::{
         condition::Condition,
         duration,
         scalar::{Plain, Style},
+        text::shown,
         tree::{Data, Node},
     },
     value::Key,
@@ -23,11 +24,11 @@ impl<'t> Decoder<'t, '_> {
         match &node.data {
             Data::Scalar(text, style) => {
                 if text.is_empty() && *style == Style::Plain {
-                    self.find(Code::MissingValue, node.span, format!("a value of `{key}` is missing"));
+                    self.find(Code::MissingValue, node.span, format!("a value of `{}` is missing", shown(key)));
                     return None;
                 }
                 if *style == Style::Plain && matches!(Plain::of(text), Plain::Bool(_) | Plain::Null) {
-                    let found = self.finding(Code::WrongType, node.span, format!("`{key}` takes a text, not {}", node.kind()));
+                    let found = self.finding(Code::WrongType, node.span, format!("`{}` takes a text, not {}", shown(key), node.kind()));
                     let found = if text.is_empty() {
                         found
                     } else {
@@ -54,7 +55,7 @@ impl<'t> Decoder<'t, '_> {
     pub(super) fn name(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Arc<str>>> {
         let text = self.str(key, node)?;
         if text.trim().is_empty() {
-            self.find(Code::MissingValue, node.span, format!("`{key}` is empty"));
+            self.find(Code::MissingValue, node.span, format!("`{}` is empty", shown(key)));
             return None;
         }
         Some(Spanned::new(text.into(), node.span))
@@ -96,7 +97,7 @@ impl<'t> Decoder<'t, '_> {
                 true => format!("a duration has a unit: `{text}s` or `{text}ms`"),
                 false => duration::FORM.to_owned(),
             };
-            self.find_with(Code::WrongType, self.head(node), format!("`{text}` is no duration"), help);
+            self.find_with(Code::WrongType, self.head(node), format!("`{}` is no duration", shown(text)), help);
             return None;
         };
         if length.is_zero() && !zero {
@@ -115,7 +116,8 @@ impl<'t> Decoder<'t, '_> {
         if let Some((_, value)) = words.iter().find(|(word, _)| word == text) {
             return Some(Spanned::new(*value, node.span));
         }
-        let found = self.finding(Code::WrongType, self.head(node), format!("`{key}` takes {}, not `{}`", among(words), shown(text)));
+        let found =
+            self.finding(Code::WrongType, self.head(node), format!("`{}` takes {}, not `{}`", shown(key), among(words), shown(text)));
         let near = crate::diagnostic::nearest(shown(text), words.iter().map(|(word, _)| *word));
         self.report.push(match near {
             Some(near) => found.help(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), node.span, near),
@@ -212,12 +214,6 @@ impl<'t> Decoder<'t, '_> {
         let condition = Condition::parse(text, &node.map(self.text), quote, self.report)?;
         Some(Spanned::new(condition, node.span))
     }
-}
-
-/// The beginning of a text, for messages.
-pub(super) fn shown(text: &str) -> &str {
-    let line = text.lines().next().unwrap_or_default();
-    line.char_indices().nth(60).map_or(line, |(end, _)| &line[..end])
 }
 
 fn among<T>(words: &[(&'static str, T)]) -> String {

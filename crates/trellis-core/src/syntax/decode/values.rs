@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Decoder, scalars::shown};
+use super::Decoder;
 use crate::{
     diagnostic::Code,
     span::{Span, Spanned},
     syntax::{
         scalar::{Plain, Style},
+        text::shown,
         tree::{Data, Node},
     },
     template::{Shape, Template},
@@ -131,7 +132,7 @@ impl<'t> Decoder<'t, '_> {
         let known = TYPES.iter().find(|(_, long)| *long == name).map(|(short, _)| format!("write `{short}`"));
         let help = known.or_else(|| self.did_you_mean(name, TYPES.iter().map(|(short, _)| *short)));
         let help = help.unwrap_or_else(|| "types are `string`, `int`, `float`, `bool`, `any`, `[T]`, or a JSON Schema".into());
-        self.find_with(Code::WrongType, self.head(node), format!("`{key}` takes a type, and `{}` is none", shown(text)), help);
+        self.find_with(Code::WrongType, self.head(node), format!("`{}` takes a type, and `{}` is none", shown(key), shown(text)), help);
         None
     }
 

@@ -31,15 +31,17 @@ const MAX_PARTS: usize = 200;
 const FUNCTIONS: [&str; 9] = ["default", "coalesce", "toJson", "index", "eq", "ne", "and", "or", "not"];
 
 /// One action that is read.
-pub(super) struct Action<'s> {
+pub(super) struct Action<'s, 'p> {
     lexer: Lexer<'s>,
     dot: Dot,
+    /// What `range` named, and the variables of the tree.
+    names: &'p [(&'s str, &'s str)],
     parts: usize,
 }
 
-impl<'s> Action<'s> {
-    pub(super) fn new(source: &'s str, range: Range<usize>, dot: Dot) -> Self {
-        Self { lexer: Lexer::new(source, range), dot, parts: 0 }
+impl<'s, 'p> Action<'s, 'p> {
+    pub(super) fn new(source: &'s str, range: Range<usize>, dot: Dot, names: &'p [(&'s str, &'s str)]) -> Self {
+        Self { lexer: Lexer::new(source, range), dot, names, parts: 0 }
     }
 
     /// The whole action as one value.
@@ -156,6 +158,13 @@ impl<'s> Action<'s> {
                 }
                 _ => return Err(Mistake::syntax(place, "`$` alone is the whole context: name a key, `$.key`")),
             },
+            Token::Variable(name) => match self.names.iter().rev().find(|(known, _)| *known == name) {
+                Some((_, variable)) => self::variable(variable, place.clone()),
+                None => {
+                    let mistake = Mistake::syntax(place, format!("`{name}` is not declared"));
+                    return Err(mistake.help("`range $index, $item := .list` declares names; `$` is the whole context"));
+                }
+            },
             Token::Open => {
                 let value = self.pipeline()?;
                 match self.lexer.next()? {
@@ -182,6 +191,7 @@ impl<'s> Action<'s> {
             Token::Int(number) => return Ok(constant(Dyn::from(number), place)),
             Token::UInt(number) => return Ok(constant(Dyn::from(number), place)),
             Token::Float(number) => return Ok(constant(Dyn::from(number), place)),
+            Token::Comma | Token::Declare => return Err(Mistake::syntax(place, "names are declared by `range` only").help(SUBSET)),
             Token::Close | Token::Pipe => return Err(Mistake::syntax(place, "a value is missing here").help(SUBSET)),
         };
         self.fields(value, place.start..end)

@@ -15,6 +15,12 @@ pub(super) enum Token<'s> {
     Dot,
     /// `$`
     Root,
+    /// `$name`
+    Variable(&'s str),
+    /// `:=`
+    Declare,
+    /// `,`
+    Comma,
     /// `"…"` or `` `…` ``
     Text(String),
     /// `-1`
@@ -81,7 +87,12 @@ impl<'s> Lexer<'s> {
             ')' => (Token::Close, 1),
             '|' => (Token::Pipe, 1),
             '"' | '`' => self.text(start, first)?,
-            '$' if name(&rest[1..]) == 0 => (Token::Root, 1),
+            ',' => (Token::Comma, 1),
+            ':' if rest.starts_with(":=") => (Token::Declare, 2),
+            '$' => match name(&rest[1..]) {
+                0 => (Token::Root, 1),
+                length => (Token::Variable(&rest[..=length]), length + 1),
+            },
             '.' if rest[1..].starts_with(|next: char| next.is_ascii_digit()) => number(rest, start)?,
             '.' => match name(&rest[1..]) {
                 0 => (Token::Dot, 1),
@@ -89,7 +100,10 @@ impl<'s> Lexer<'s> {
             },
             '-' | '+' | '0'..='9' => number(rest, start)?,
             _ => match name(rest) {
-                0 => return Err(unexpected(first, start, rest)),
+                0 => {
+                    let place = start..start + first.len_utf8();
+                    return Err(Mistake::syntax(place, format!("`{first}` has no meaning here")).help(super::SUBSET));
+                }
                 length => (Token::Word(&rest[..length]), length),
             },
         };
@@ -136,16 +150,6 @@ impl<'s> Lexer<'s> {
         }
         Ok((Token::Text(text), length))
     }
-}
-
-fn unexpected(char: char, start: usize, rest: &str) -> Mistake {
-    let place = start..start + char.len_utf8();
-    if char == '$' {
-        let place = start..start + 1 + name(&rest[1..]);
-        return Mistake::syntax(place, format!("variables such as `{}` are not in the Go subset", &rest[..1 + name(&rest[1..])]))
-            .help("`.` is the item inside of `range`, and `$` is the whole context");
-    }
-    Mistake::syntax(place, format!("`{char}` has no meaning here")).help(super::SUBSET)
 }
 
 /// Bytes of the name that `text` begins with.

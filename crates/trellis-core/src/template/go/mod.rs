@@ -37,12 +37,23 @@ pub(super) const SUBSET: &str =
 /// Parses a template.
 ///
 /// # Errors
-/// The first mistake.
-pub(super) fn parse(source: &str) -> Result<Stmt<'_>, Mistake> {
-    let mut parser = Parser { source, at: 0, blocks: 0, dots: 0, trim: false };
-    let (children, end) = parser.statements(Dot::Root)?;
-    if let Some(end) = end {
-        return Err(Mistake::syntax(end.place, format!("`{}` belongs to no `if`, `range` or `with`", end.word)));
+/// The mistakes inside of actions, and the first one in how they stand together.
+pub(super) fn parse(source: &str) -> Result<Stmt<'_>, Vec<Mistake>> {
+    let mut parser = Parser { source, at: 0, blocks: 0, dots: 0, trim: false, names: Vec::new(), mistakes: Vec::new() };
+    let children = match parser.statements(Dot::Root) {
+        Ok((children, None)) => children,
+        Ok((_, Some(end))) => {
+            parser.mistakes.push(Mistake::syntax(end.place, format!("`{}` belongs to no `if`, `range` or `with`", end.word)));
+            Vec::new()
+        }
+        Err(mistake) => {
+            parser.mistakes.push(mistake);
+            Vec::new()
+        }
+    };
+    if !parser.mistakes.is_empty() {
+        parser.mistakes.sort_by_key(|mistake| (mistake.place.start, mistake.place.end));
+        return Err(parser.mistakes);
     }
     Ok(Stmt::Template(Spanned::new(ast::Template { children }, span(0..source.len()))))
 }
@@ -62,6 +73,10 @@ struct Parser<'s> {
     dots: usize,
     /// Whether the last action took away the white space after it.
     trim: bool,
+    /// What `range` named, and the variables of the tree: `$item` is another name for the `.` of its loop.
+    names: Vec<(&'s str, &'s str)>,
+    /// Mistakes inside of actions, which do not hide what follows.
+    mistakes: Vec<Mistake>,
 }
 
 /// `end` or `else`, which ends the statements before it.
@@ -80,6 +95,9 @@ struct Tag {
     inner: Range<usize>,
 }
 
+/// A name that `range` declares, with its bytes.
+type Named<'s> = (&'s str, Range<usize>);
+
 type Statements<'s> = (Vec<Stmt<'s>>, Option<End<'s>>);
 
 impl<'s> Parser<'s> {
@@ -96,8 +114,9 @@ impl<'s> Parser<'s> {
                 continue;
             }
             let mut lexer = Lexer::new(self.source, tag.inner.clone());
-            let (word, place) = match lexer.peek()? {
-                Some((Token::Word(word), place)) => (*word, place.clone()),
+            let (word, place) = match lexer.peek() {
+                Ok(Some((Token::Word(word), place))) => (*word, place.clone()),
+                // A mistake is met again, and remembered, when the expression is read.
                 _ => ("", tag.inner.clone()),
             };
             match word {
@@ -115,24 +134,35 @@ impl<'s> Parser<'s> {
                 "range" => statements.push(self.range(place.end..tag.inner.end, &place, dot)?),
                 "with" => statements.push(self.with(place.end..tag.inner.end, &place, dot)?),
                 "define" | "template" | "block" | "break" | "continue" => {
-                    return Err(Mistake::syntax(place, format!("`{word}` is not in the Go subset")).help(SUBSET));
+                    self.mistakes.push(Mistake::syntax(place, format!("`{word}` is not in the Go subset")).help(SUBSET));
+                    if matches!(word, "define" | "block") {
+                        // Its `end` belongs to it and to nothing else.
+                        self.blocks += 1;
+                        self.last_branch(word, &tag.place, dot)?;
+                        self.blocks -= 1;
+                    }
                 }
                 _ => {
-                    let expr = self.expression(tag.inner.clone(), dot)?;
+                    let expr = self.expression(tag.inner.clone(), dot);
                     statements.push(Stmt::EmitExpr(Spanned::new(ast::EmitExpr { expr }, span(tag.place))));
                 }
             }
         }
     }
 
-    fn expression(&self, range: Range<usize>, dot: Dot) -> Result<Expr<'s>, Mistake> {
-        Action::new(self.source, range, dot).whole()
+    /// What an action says; a mistake in it is remembered and stands for null.
+    fn expression(&mut self, range: Range<usize>, dot: Dot) -> Expr<'s> {
+        let place = range.clone();
+        Action::new(self.source, range, dot, &self.names).whole().unwrap_or_else(|mistake| {
+            self.mistakes.push(mistake);
+            constant(Dyn::from(()), place)
+        })
     }
 
     /// `if …`, and what follows up to its `end`.
     fn branch(&mut self, condition: Range<usize>, opened: &Range<usize>, dot: Dot) -> Result<Stmt<'s>, Mistake> {
         self.open(opened)?;
-        let expr = self.expression(condition, dot)?;
+        let expr = self.expression(condition, dot);
         let (true_body, end) = self.statements(dot)?;
         let false_body = match end.ok_or_else(|| unclosed("if", opened))? {
             End { word: "end", .. } => Vec::new(),
@@ -149,23 +179,56 @@ impl<'s> Parser<'s> {
         Ok(Stmt::IfCond(Spanned::new(ast::IfCond { expr, true_body, false_body }, span(opened.clone()))))
     }
 
+    /// `range …`, also with names: `range $item := …`, `range $index, $item := …`.
     fn range(&mut self, over: Range<usize>, opened: &Range<usize>, dot: Dot) -> Result<Stmt<'s>, Mistake> {
         self.open(opened)?;
+        let (declared, over) = self.declared(over);
         let place = over.clone();
-        let items = self.expression(over, dot)?;
-        let iter = expression::filter(hook::ITEMS, items, Vec::new(), place);
+        let items = self.expression(over, dot);
+        let outside = self.names.len();
         let (name, inside) = self.new_dot(opened)?;
+        let (item, index) = match declared.as_slice() {
+            [(index, place), (item, _)] => (Some(*item), Some((*index, place.clone()))),
+            [(item, _)] => (Some(*item), None),
+            _ => (None, None),
+        };
+        self.names.extend(index.iter().map(|(index, _)| (*index, *index)));
+        self.names.extend(item.map(|item| (item, name)));
         let (body, end) = self.statements(inside)?;
+        self.names.truncate(outside);
         self.dots -= 1;
         let else_body = self.otherwise("range", opened, end, dot)?;
-        let target = expression::variable(name, opened.clone());
+        let value = expression::variable(name, opened.clone());
+        let (hook, target) = match index {
+            None => (hook::ITEMS, value),
+            Some((index, place)) => {
+                let items = vec![expression::variable(index, place), value];
+                (hook::PAIRS, Expr::List(Spanned::new(ast::List { items }, span(opened.clone()))))
+            }
+        };
+        let iter = expression::filter(hook, items, Vec::new(), place);
         let lowered = ast::ForLoop { target, iter, filter_expr: None, recursive: false, body, else_body };
         Ok(Stmt::ForLoop(Spanned::new(lowered, span(opened.clone()))))
     }
 
+    /// The names before `:=`, and what follows it.
+    fn declared(&self, over: Range<usize>) -> (Vec<Named<'s>>, Range<usize>) {
+        let mut lexer = Lexer::new(self.source, over.clone());
+        let mut names = Vec::new();
+        while let Ok(Some((Token::Variable(name), place))) = lexer.next() {
+            names.push((name, place));
+            match lexer.next() {
+                Ok(Some((Token::Comma, _))) => {}
+                Ok(Some((Token::Declare, place))) if names.len() <= 2 => return (names, place.end..over.end),
+                _ => break,
+            }
+        }
+        (Vec::new(), over)
+    }
+
     fn with(&mut self, value: Range<usize>, opened: &Range<usize>, dot: Dot) -> Result<Stmt<'s>, Mistake> {
         self.open(opened)?;
-        let value = self.expression(value, dot)?;
+        let value = self.expression(value, dot);
         let (name, inside) = self.new_dot(opened)?;
         let (true_body, end) = self.statements(inside)?;
         self.dots -= 1;

@@ -4,9 +4,12 @@
 //!
 //! **Invariant:** nothing in the source reaches the terminal as a command: control characters are replaced before a style is added.
 
+mod wrap;
+
 use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 
+use self::wrap::{Piece, wrapped};
 use crate::report::{display_width, printable};
 
 /// Before each line of a quote.
@@ -39,12 +42,6 @@ struct Page {
     gap: bool,
     /// Where open links lead.
     links: Vec<String>,
-}
-
-/// A run of text in one style; `\n` ends the line, spaces may be broken.
-struct Piece {
-    text: String,
-    style: Style,
 }
 
 struct Margin {
@@ -248,57 +245,6 @@ fn code_lines(words: &[Piece]) -> Vec<String> {
     text.trim_end_matches('\n').split('\n').map(styled).collect()
 }
 
-/// Pieces as lines of at most `room` columns; a word that is longer stands on a line of its own.
-fn wrapped(words: &[Piece], room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut width = 0;
-    let mut space = false;
-    for (token, style, glued) in tokens(words) {
-        if token == "\n" {
-            lines.push(String::new());
-            (width, space) = (0, false);
-            continue;
-        }
-        if token == " " {
-            space = width > 0;
-            continue;
-        }
-        let length = display_width(token);
-        if width > 0 && !glued && space && width + 1 + length > room {
-            lines.push(String::new());
-            (width, space) = (0, false);
-        }
-        if let Some(line) = lines.last_mut() {
-            if space {
-                line.push(' ');
-                width += 1;
-            }
-            line.push_str(&format!("{style}{token}{style:#}"));
-        }
-        width += length;
-        space = false;
-    }
-    lines
-}
-
-/// Words, spaces and line ends; a word is glued when no space stands before it.
-fn tokens(words: &[Piece]) -> impl Iterator<Item = (&str, Style, bool)> {
-    let split = words.iter().flat_map(|piece| {
-        let parts = piece.text.split_inclusive([' ', '\n']);
-        let parts = parts.flat_map(|part| match part.strip_suffix([' ', '\n']) {
-            Some(word) => [word, &part[word.len()..]],
-            None => [part, ""],
-        });
-        parts.filter(|part| !part.is_empty()).map(|part| (part, piece.style))
-    });
-    let mut after_space = true;
-    split.map(move |(token, style)| {
-        let glued = !after_space;
-        after_space = matches!(token, " " | "\n");
-        (token, style, glued)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,8 +268,8 @@ mod tests {
 
     #[test]
     fn headings_and_emphasis_are_styled() {
-        let text = styled("## Head\n\nan *odd* `key`", 80);
-        assert!(text.contains("\u{1b}[1mHead\u{1b}[0m"), "{text:?}");
+        let text = styled("## Head up\n\nan *odd* `key`", 80);
+        assert!(text.contains("\u{1b}[1mHead up\u{1b}[0m"), "{text:?}");
         assert!(text.contains("\u{1b}[3modd") && text.contains("\u{1b}[36mkey"), "{text:?}");
     }
 

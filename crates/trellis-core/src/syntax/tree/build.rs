@@ -1,0 +1,328 @@
+//! Building a tree from the events of the YAML parser.
+//!
+//! **Invariant:** the first break ends it; everything before that is reported and goes on.
+
+use std::{borrow::Cow, ops::Range};
+
+use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
+use rustc_hash::FxHashMap;
+
+use super::{
+    super::{
+        scalar::{Plain, Style},
+        slips,
+        text::shown,
+    },
+    Broken, DEPTH, Data, Entry, Last, Node,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, Report},
+    span::Span,
+};
+
+/// How many values anchors may hold and aliases unfold to, in all.
+const UNFOLDED: usize = 10_000;
+
+/// Up to this width a mapping looks for repeated keys by comparing them all.
+const NARROW: usize = 16;
+
+/// Builds the tree of the document at `range`.
+///
+/// # Errors
+/// It is no YAML, or breaks a bound; the last finding says why.
+pub(super) fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<Node<'t>>, Broken> {
+    let options = options! { emit_comments: false, emit_unresolved_aliases: true };
+    let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options);
+    let mut builder = Builder {
+        text,
+        base: range.start,
+        report,
+        open: Vec::new(),
+        root: None,
+        anchors: FxHashMap::default(),
+        unfolded: 0,
+        last: Last::default(),
+    };
+    while let Some(event) = parser.next_event() {
+        match event {
+            Ok((event, span)) => builder.take(event, span)?,
+            Err(error) => {
+                let at = range.start + error.marker().byte_offset().unwrap_or(0);
+                let at = text.floor_char_boundary(at.min(range.end));
+                let mut flows = builder.open.iter().filter(|open| open.flow).map(|open| open.start);
+                let outer = flows.next();
+                let open = flows.next_back().or(outer);
+                slips::explain(&slips::Broken { text, range, at, outer, open, last: builder.last, kind: error.kind() }, builder.report);
+                return Err(Broken);
+            }
+        }
+    }
+    Ok(builder.root)
+}
+
+/// A list or mapping whose end was not reached yet.
+struct Open<'t> {
+    start: usize,
+    flow: bool,
+    anchor: usize,
+    data: Collected<'t>,
+}
+
+enum Collected<'t> {
+    List(Vec<Node<'t>>),
+    Map { entries: Vec<Entry<'t>>, key: Option<ReadKey<'t>>, index: Index<'t> },
+}
+
+enum ReadKey<'t> {
+    Text(Cow<'t, str>, Span),
+    /// Not text; `true` when it was reported already.
+    Other(Span, bool),
+}
+
+/// Where the keys of a wide mapping stand.
+#[derive(Default)]
+struct Index<'t> {
+    places: FxHashMap<Cow<'t, str>, usize>,
+    /// How many entries are in it.
+    known: usize,
+}
+
+struct Builder<'t, 'r> {
+    text: &'t str,
+    base: usize,
+    report: &'r mut Report,
+    open: Vec<Open<'t>>,
+    root: Option<Node<'t>>,
+    anchors: FxHashMap<usize, Node<'t>>,
+    unfolded: usize,
+    last: Last,
+}
+
+impl<'t> Builder<'t, '_> {
+    fn take(&mut self, event: Event<'t>, at: granit_parser::Span) -> Result<(), Broken> {
+        let range = at.byte_range().unwrap_or_default();
+        let (start, end) = (self.base + range.start, self.base + range.end);
+        let plain = matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) && end > start;
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let node = self.scalar(text, style, start, end);
+                self.tagged(tag.is_some(), &at, &node);
+                self.anchor(anchor, &node)?;
+                self.put(node);
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                self.tagged(tag.is_some(), &at, &Node { data: Data::Reported, span: Span::new(start, end) });
+                self.begin(start, style, anchor, Collected::List(Vec::new()))?;
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.tagged(tag.is_some(), &at, &Node { data: Data::Reported, span: Span::new(start, end) });
+                let map = Collected::Map { entries: Vec::new(), key: None, index: Index::default() };
+                self.begin(start, style, anchor, map)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(end)?,
+            Event::Alias(id) => self.alias(id, Span::new(start, end))?,
+            Event::UnresolvedAlias(name) => {
+                let written = Span::new(start, end);
+                let found = self.report.add(Code::YamlSyntax, written, format!("`*{name}` refers to an anchor that is not there"));
+                found.help = Some("text that begins with `*` needs quotes".into());
+                self.put(Node { data: Data::Reported, span: written });
+            }
+            Event::DocumentStart(..) if self.root.is_some() => {
+                self.report.add(Code::YamlSyntax, Span::new(start, end.max(start)), "a second YAML document begins here").help =
+                    Some("one file holds one node; several nodes go under `nodes:`".into());
+                return Err(Broken);
+            }
+            _ => return Ok(()),
+        }
+        self.last = Last { end, plain: plain.then(|| Span::new(start, end)) };
+        Ok(())
+    }
+
+    fn scalar(&self, text: Cow<'t, str>, style: ScalarStyle, start: usize, end: usize) -> Node<'t> {
+        let (style, span) = match style {
+            ScalarStyle::SingleQuoted => (Style::Single, Span::new(start + 1, end - 1)),
+            ScalarStyle::DoubleQuoted => (Style::Double, Span::new(start + 1, end - 1)),
+            ScalarStyle::Literal | ScalarStyle::Folded => {
+                let style = if style == ScalarStyle::Literal { Style::Literal } else { Style::Folded };
+                (style, Span::new(start, start + self.text[start..end].trim_end().len()))
+            }
+            _ => (Style::Plain, Span::new(start, end)),
+        };
+        // An absent value comes as `~` without a place.
+        let text = if style == Style::Plain && start == end { Cow::Borrowed("") } else { text };
+        Node { data: Data::Scalar(text, style), span }
+    }
+
+    fn tagged(&mut self, tagged: bool, at: &granit_parser::Span, node: &Node<'t>) {
+        if !tagged {
+            return;
+        }
+        let range = at.tag_span().and_then(|span| span.byte_range());
+        let span = range.map_or(node.span, |range| Span::new(self.base + range.start, self.base + range.end));
+        let tag = &self.text[span.range()];
+        let found = self.report.add(Code::YamlSyntax, span, format!("`{tag}` is a YAML tag, which graphs do not use"));
+        found.help = Some(match &node.data {
+            Data::Scalar(text, Style::Plain) if text.is_empty() && tag.len() > 1 => {
+                format!("text that begins with `!` needs quotes; a condition is turned round with `not {}`", &tag[1..])
+            }
+            _ => "remove it; quotes make a value text".into(),
+        });
+    }
+
+    fn begin(&mut self, start: usize, style: StructureStyle, anchor: usize, data: Collected<'t>) -> Result<(), Broken> {
+        if self.open.len() == DEPTH {
+            self.report.add(Code::YamlSyntax, Span::at(start), format!("lists and mappings nest deeper than {DEPTH} levels"));
+            return Err(Broken);
+        }
+        self.open.push(Open { start, flow: style == StructureStyle::Flow, anchor, data });
+        Ok(())
+    }
+
+    fn end(&mut self, end: usize) -> Result<(), Broken> {
+        let Some(open) = self.open.pop() else { return Ok(()) };
+        let node = match open.data {
+            Collected::List(items) => {
+                let end = if open.flow { end } else { items.last().map_or(open.start, |item| item.span.end as usize) };
+                let start = if open.flow { open.start } else { first_dash(self.text, open.start) };
+                Node { span: Span::new(start, end), data: Data::List(items) }
+            }
+            Collected::Map { mut entries, .. } => {
+                let end = if open.flow {
+                    end
+                } else {
+                    entries.last().map_or(open.start, |entry| (entry.value.span.end.max(entry.span.end)) as usize)
+                };
+                let span = Span::new(open.start, end);
+                if open.flow && self.text[span.range()].starts_with("{{") {
+                    slips::unquoted_template(self.text, span, self.report);
+                    Node { span, data: Data::Reported }
+                } else {
+                    if open.flow && !self.text[..open.start].ends_with('{') {
+                        slips::split_by_comma(self.text, &mut entries, self.report);
+                    }
+                    Node { span, data: Data::Map(entries) }
+                }
+            }
+        };
+        self.anchor(open.anchor, &node)?;
+        self.put(node);
+        Ok(())
+    }
+
+    /// Adds a finished value to what encloses it.
+    fn put(&mut self, node: Node<'t>) {
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return;
+        };
+        let in_template = open.flow && self.text[open.start..].starts_with("{{");
+        let (entries, key, index) = match &mut open.data {
+            Collected::List(items) => {
+                items.push(node);
+                return;
+            }
+            Collected::Map { entries, key, index } => (entries, key, index),
+        };
+        match key.take() {
+            None => *key = Some(read_key(node)),
+            Some(ReadKey::Other(span, reported)) => {
+                if !reported && !in_template {
+                    not_text(self.text, span, self.report);
+                }
+            }
+            Some(ReadKey::Text(key, span)) => {
+                let bare = open.flow && node.span.start == node.span.end && is_bare(self.text, span);
+                match position(entries, index, &key) {
+                    Some(first) if !bare => repeated(&key, span, entries[first].span, self.report),
+                    _ => entries.push(Entry { key, span, value: node, bare }),
+                }
+            }
+        }
+    }
+
+    fn anchor(&mut self, anchor: usize, node: &Node<'t>) -> Result<(), Broken> {
+        if anchor == 0 {
+            return Ok(());
+        }
+        self.unfold(node)?;
+        self.anchors.insert(anchor, node.clone());
+        Ok(())
+    }
+
+    fn alias(&mut self, id: usize, span: Span) -> Result<(), Broken> {
+        let Some(node) = self.anchors.get(&id).cloned() else {
+            self.report.add(Code::YamlSyntax, span, "this alias stands inside what it refers to");
+            return Err(Broken);
+        };
+        self.unfold(&node)?;
+        if self.open.len() + node.size().1 > DEPTH {
+            self.report.add(Code::YamlSyntax, span, format!("lists and mappings nest deeper than {DEPTH} levels"));
+            return Err(Broken);
+        }
+        self.put(node);
+        Ok(())
+    }
+
+    /// Counts a value that an anchor holds, or an alias repeats.
+    fn unfold(&mut self, node: &Node<'t>) -> Result<(), Broken> {
+        self.unfolded += node.size().0;
+        if self.unfolded > UNFOLDED {
+            self.report.add(Code::YamlSyntax, node.span, format!("anchors and aliases unfold to more than {UNFOLDED} values"));
+            return Err(Broken);
+        }
+        Ok(())
+    }
+}
+
+fn read_key(node: Node<'_>) -> ReadKey<'_> {
+    match node.data {
+        Data::Scalar(text, style) if style != Style::Plain || Plain::of(&text) == Plain::Text => ReadKey::Text(text, node.span),
+        data => ReadKey::Other(node.span, matches!(data, Data::Reported)),
+    }
+}
+
+/// Reports a key such as `1:` or `[a]:`.
+fn not_text(text: &str, span: Span, report: &mut Report) {
+    let written = &text[span.range()];
+    if written.is_empty() {
+        report.add(Code::WrongType, span, "a key is missing before this `:`");
+        return;
+    }
+    let mut found = Diagnostic::new(Code::WrongType, &report.path, span, format!("a key must be text, `{}` is not", shown(written)));
+    if !written.contains(['\n', '{', '[', '"']) {
+        found = found.help("put it in quotes").fix("quote the key", span, format!("\"{written}\""));
+    }
+    report.push(found);
+}
+
+/// Where a block list begins: one that is not indented is said to begin behind its first dash.
+fn first_dash(text: &str, start: usize) -> usize {
+    if text[start..].starts_with('-') {
+        return start;
+    }
+    let before = text[..start].trim_end_matches(' ');
+    if before.ends_with('-') { before.len() - 1 } else { start }
+}
+
+/// Whether no `:` follows a key.
+fn is_bare(text: &str, key: Span) -> bool {
+    let rest = text[key.end as usize..].trim_start_matches(['"', '\'']);
+    !rest.trim_start().starts_with(':')
+}
+
+fn repeated(key: &str, span: Span, first: Span, report: &mut Report) {
+    let found = Diagnostic::new(Code::DuplicateKey, &report.path, span, format!("`{}` stands here twice", shown(key)));
+    report.push(found.label(&report.path, first, "first here").help("keep one of them"));
+}
+
+/// Where `name` already stands among `entries`; wide mappings keep an index.
+fn position<'t>(entries: &[Entry<'t>], index: &mut Index<'t>, name: &str) -> Option<usize> {
+    if entries.len() < NARROW {
+        return entries.iter().position(|entry| entry.key == name);
+    }
+    for (at, entry) in entries.iter().enumerate().skip(index.known) {
+        index.places.entry(entry.key.clone()).or_insert(at);
+    }
+    index.known = entries.len();
+    index.places.get(name).copied()
+}

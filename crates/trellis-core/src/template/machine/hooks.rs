@@ -1,0 +1,190 @@
+//! What a lowered tree calls, under names that no author can write: using, comparing and naming values, and the operators that could explode.
+
+use minijinja::{
+    Environment, Error, ErrorKind, State,
+    value::{Value as Dyn, ValueKind},
+};
+
+use super::{
+    super::bridge::{from_dyn, invalid, is_shared, print, to_dyn, weigh},
+    Budget, hook,
+};
+
+/// Items that `range`, `batch` and `slice` may make at once.
+const MAX_ITEMS: usize = 10_000;
+
+/// Parts of a value that gets a name or is compared.
+const MAX_PARTS: u64 = 1_000_000;
+
+/// Adds the hooks.
+pub(super) fn add(engine: &mut Environment<'static>) {
+    engine.add_filter(hook::USE, used);
+    engine.add_filter(hook::COMPARE, compared);
+    engine.add_filter(hook::MAYBE, |value: Dyn| if value.is_undefined() { Dyn::from(()) } else { value });
+    engine.add_filter(hook::KEEP, keep);
+    engine.add_filter(hook::ITEMS, values);
+    engine.add_filter(hook::PAIRS, pairs);
+    engine.add_filter(hook::CONCAT, concat);
+    engine.add_filter(hook::ADD, plus);
+    engine.add_filter(hook::MULTIPLY, multiply);
+    engine.add_function(hook::RANGE, range);
+}
+
+/// Fails where a value is not set, and pays for using it.
+fn used(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
+    match value.kind() {
+        ValueKind::Undefined => return Err(Error::from(ErrorKind::UndefinedError)),
+        ValueKind::String => {
+            let bytes = value.as_bytes().map_or(0, <[u8]>::len);
+            if bytes > 64 {
+                Budget::of(state).work(bytes)?;
+            }
+        }
+        ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => {
+            let items = value.len().unwrap_or_default();
+            Budget::of(state).work(items.saturating_mul(16))?;
+        }
+        _ => {}
+    }
+    Ok(value)
+}
+
+/// The same for a value whose parts are compared.
+fn compared(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
+    if is_container(&value) {
+        let parts = weigh(&value, MAX_PARTS)?;
+        Budget::of(state).parts(parts, 16)?;
+        return Ok(value);
+    }
+    used(state, value)
+}
+
+/// A value that gets a name becomes plain data, and is bounded so that names cannot multiply it: `a = [a, a]`.
+fn keep(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
+    if is_container(&value) {
+        let parts = if is_shared(&value) { 1 } else { weigh(&value, MAX_PARTS)? };
+        Budget::of(state).parts(parts, 64)?;
+        return from_dyn(&value, MAX_PARTS).map(|value| to_dyn(&value));
+    }
+    if let (ValueKind::String, Some(bytes)) = (value.kind(), value.as_bytes()) {
+        Budget::of(state).text(bytes.len())?;
+    }
+    Ok(value)
+}
+
+fn is_container(value: &Dyn) -> bool {
+    matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable | ValueKind::Map | ValueKind::Plain)
+}
+
+/// The values of a mapping; anything else as it is.
+fn values(value: Dyn) -> Result<Dyn, Error> {
+    if value.kind() != ValueKind::Map {
+        return Ok(value);
+    }
+    let keys = value.try_iter()?.checked();
+    keys.map(|key| value.get_item(&key?)).collect::<Result<Vec<_>, _>>().map(Dyn::from)
+}
+
+/// Index and item of a list, key and value of a mapping.
+fn pairs(value: Dyn) -> Result<Dyn, Error> {
+    let map = value.kind() == ValueKind::Map;
+    let pair = |(at, item): (usize, Result<Dyn, Error>)| {
+        let item = item?;
+        Ok(Dyn::from(if map { vec![item.clone(), value.get_item(&item)?] } else { vec![Dyn::from(at), item] }))
+    };
+    value.try_iter()?.checked().enumerate().map(pair).collect::<Result<Vec<_>, _>>().map(Dyn::from)
+}
+
+/// The text of a value, paid for.
+pub(super) fn text_of(state: &mut State, value: &Dyn) -> Result<String, Error> {
+    let longest = Budget::of(state).longest();
+    let mut text = String::new();
+    print(value, &mut text, longest)?;
+    Ok(text)
+}
+
+fn concat(state: &mut State, left: &Dyn, right: &Dyn) -> Result<Dyn, Error> {
+    let mut text = text_of(state, left)?;
+    text.push_str(&text_of(state, right)?);
+    Budget::of(state).text(text.len())?;
+    Ok(Dyn::from(text))
+}
+
+fn plus(state: &mut State, left: &Dyn, right: &Dyn) -> Result<Dyn, Error> {
+    let list = |value: &Dyn| matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable);
+    if let (ValueKind::String, ValueKind::String) = (left.kind(), right.kind()) {
+        return concat(state, left, right);
+    }
+    if list(left) && list(right) {
+        let items = left.len().unwrap_or_default().saturating_add(right.len().unwrap_or_default());
+        Budget::of(state).work(items.saturating_mul(64))?;
+        return left.try_iter()?.checked().chain(right.try_iter()?.checked()).collect::<Result<Vec<_>, _>>().map(Dyn::from);
+    }
+    match numbers(left, right) {
+        Some(Numbers::Int(left, right)) => left.checked_add(right).map(Dyn::from).ok_or_else(overflow),
+        Some(Numbers::Float(left, right)) => Ok(Dyn::from(left + right)),
+        None => Err(cannot("add", left, "and", right)),
+    }
+}
+
+fn multiply(state: &mut State, left: &Dyn, right: &Dyn) -> Result<Dyn, Error> {
+    let (text, times) = if left.kind() == ValueKind::String { (left, right) } else { (right, left) };
+    if text.kind() == ValueKind::String && times.is_integer() {
+        let times = times.as_usize().ok_or_else(|| cannot("multiply", left, "by", right))?;
+        let text = text.as_str().unwrap_or_default();
+        Budget::of(state).text(text.len().saturating_mul(times))?;
+        return Ok(Dyn::from(text.repeat(times)));
+    }
+    match numbers(left, right) {
+        Some(Numbers::Int(left, right)) => left.checked_mul(right).map(Dyn::from).ok_or_else(overflow),
+        Some(Numbers::Float(left, right)) => Ok(Dyn::from(left * right)),
+        None => Err(cannot("multiply", left, "by", right)),
+    }
+}
+
+/// Two numbers of one kind.
+pub(super) enum Numbers {
+    /// Integers.
+    Int(i128, i128),
+    /// Decimals, or one of each.
+    Float(f64, f64),
+}
+
+/// Both operands as numbers; truth values are none.
+pub(super) fn numbers(left: &Dyn, right: &Dyn) -> Option<Numbers> {
+    if left.kind() != ValueKind::Number || right.kind() != ValueKind::Number {
+        return None;
+    }
+    if left.is_integer() && right.is_integer() {
+        return Some(Numbers::Int(i128::try_from(left.clone()).ok()?, i128::try_from(right.clone()).ok()?));
+    }
+    Some(Numbers::Float(f64::try_from(left.clone()).ok()?, f64::try_from(right.clone()).ok()?))
+}
+
+/// A result that does not fit.
+pub(super) fn overflow() -> Error {
+    invalid("the result does not fit 64 bits")
+}
+
+fn cannot(verb: &str, left: &Dyn, with: &str, right: &Dyn) -> Error {
+    invalid(format!("cannot {verb} {} {with} {}", left.kind(), right.kind()))
+}
+
+/// Refuses to make more than [`MAX_ITEMS`] items.
+pub(super) fn bounded(filter: &str, count: usize) -> Result<usize, Error> {
+    if count > MAX_ITEMS { Err(invalid(format!("`{filter}` makes at most {MAX_ITEMS} items, not {count}"))) } else { Ok(count) }
+}
+
+fn range(state: &mut State, first: i64, last: Option<i64>, step: Option<i64>) -> Result<Dyn, Error> {
+    let (start, end) = last.map_or((0, first), |last| (first, last));
+    let step = step.unwrap_or(1);
+    if step == 0 {
+        return Err(invalid("the step of a `range` cannot be 0"));
+    }
+    let width = if step > 0 { i128::from(end) - i128::from(start) } else { i128::from(start) - i128::from(end) };
+    let stride = i128::from(step).abs();
+    let count = bounded("range", usize::try_from((width.max(0) + stride - 1) / stride).unwrap_or(usize::MAX))?;
+    Budget::of(state).work(count.saturating_mul(64))?;
+    let numbers = (0..count as i64).map(|at| start.wrapping_add(at.wrapping_mul(step)));
+    Ok(numbers.map(Dyn::from).collect::<Vec<_>>().into())
+}

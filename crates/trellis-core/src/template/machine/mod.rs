@@ -1,0 +1,167 @@
+//! The template engine as we set it up: minijinja with our printing, our bounds and our own versions of whatever could explode.
+//!
+//! A tree that was lowered (see [`super::lower`]) enters, text or a value leaves.
+//!
+//! **Invariant:** work and memory of one rendering are bounded by its limits, whatever the template and the data are.
+
+mod budget;
+mod filters;
+mod hooks;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
+
+use minijinja::{
+    AutoEscape, Environment, Error, ErrorKind, Output, State, UndefinedBehavior,
+    machinery::{CodeGenerator, Instructions, ast, eval, make_string_output},
+    value::{Object, ObjectRepr, Value as Dyn},
+};
+
+use self::budget::Budget;
+use super::{
+    RenderLimits,
+    bridge::{ScopeView, from_dyn, print, too_long},
+};
+use crate::{scope::Scope, value::Value};
+
+/// The hidden name under which filters find the scope and its limits.
+pub(super) const VIEW: &str = "\u{1}";
+
+/// Names of filters that only a lowered tree uses.
+pub(super) mod hook {
+    /// Fails where its input is not set.
+    pub(in crate::template) const USE: &str = "!";
+    /// The same for a value that is compared part by part.
+    pub(in crate::template) const COMPARE: &str = "==";
+    /// Nothing where its input is not set.
+    pub(in crate::template) const MAYBE: &str = "?";
+    /// A value that gets a name.
+    pub(in crate::template) const KEEP: &str = "=";
+    /// What Go's `range` loops over: the values of a mapping, not its keys.
+    pub(in crate::template) const ITEMS: &str = "[]";
+    /// The same with the index or key before each one.
+    pub(in crate::template) const PAIRS: &str = "[,]";
+    /// Joins texts.
+    pub(in crate::template) const CONCAT: &str = "~";
+    /// Adds numbers, texts, lists.
+    pub(in crate::template) const ADD: &str = "+";
+    /// The function `range`, under a name that hides no key of that name.
+    pub(in crate::template) const RANGE: &str = "range()";
+    /// Multiplies numbers, repeats texts.
+    pub(in crate::template) const MULTIPLY: &str = "*";
+}
+
+/// A secret in a lowered tree, by the place of its variable.
+#[derive(Debug)]
+pub(super) struct Secret {
+    /// Byte in the text.
+    pub(super) place: usize,
+}
+
+impl Object for Secret {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+}
+
+/// A secret that was met: the byte of its variable in the template, and its offset in the result.
+pub(super) type Met = (usize, usize);
+
+/// The engine, without fuel: each rendering brings its own.
+static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut engine = Environment::empty();
+    engine.set_debug(false);
+    engine.set_undefined_behavior(UndefinedBehavior::Chainable);
+    engine.set_formatter(emit);
+    engine.set_fuel(Some(crate::program::Limits::default().template_fuel));
+    hooks::add(&mut engine);
+    filters::add(&mut engine);
+    filters::add_tests(&mut engine);
+    engine
+});
+
+/// A prepared template or expression.
+pub(super) struct Program<'s> {
+    instructions: Instructions<'s>,
+}
+
+impl<'s> Program<'s> {
+    /// A lowered template.
+    pub(super) fn template(source: &'s str, tree: &ast::Stmt<'s>) -> Self {
+        let mut generator = CodeGenerator::new("template", source);
+        generator.compile_stmt(tree);
+        Self { instructions: generator.finish().0 }
+    }
+
+    /// A lowered expression.
+    pub(super) fn expression(source: &'s str, tree: &ast::Expr<'s>) -> Self {
+        let mut generator = CodeGenerator::new("expression", source);
+        generator.compile_expr(tree);
+        Self { instructions: generator.finish().0 }
+    }
+
+    /// Renders to text, with the secrets that were met.
+    pub(super) fn render(&self, scope: &Scope, limits: RenderLimits) -> Result<(String, Vec<Met>), Error> {
+        let mut out = String::new();
+        let (_, secrets) = self.run(scope, limits, &mut out)?;
+        if out.len() as u64 > limits.output { Err(too_long()) } else { Ok((out, secrets)) }
+    }
+
+    /// Evaluates to a value; nothing where it is not set.
+    pub(super) fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, Error> {
+        let value = self.run(scope, limits, &mut String::new())?.0.unwrap_or(Dyn::UNDEFINED);
+        if value.is_undefined() { Ok(None) } else { from_dyn(&value, limits.output.max(1)).map(Some) }
+    }
+
+    fn run(&self, scope: &Scope, limits: RenderLimits, out: &mut String) -> Result<(Option<Dyn>, Vec<Met>), Error> {
+        let view = Dyn::from_object(ScopeView { scope: scope.clone(), limits });
+        if ENGINE.fuel() == Some(limits.fuel) {
+            return self.run_on(&ENGINE, view, out);
+        }
+        let mut engine = ENGINE.clone();
+        engine.set_fuel(Some(limits.fuel));
+        self.run_on(&engine, view, out)
+    }
+
+    fn run_on(&self, engine: &Environment<'_>, view: Dyn, out: &mut String) -> Result<(Option<Dyn>, Vec<Met>), Error> {
+        let blocks = BTreeMap::new();
+        let mut out = make_string_output(out);
+        let (value, mut state) = eval(engine, &self.instructions, view, &blocks, &mut out, AutoEscape::None)?;
+        Ok((value, state.get_extension_mut::<Budget>().map(|budget| std::mem::take(&mut budget.secrets)).unwrap_or_default()))
+    }
+}
+
+/// Prints a value.
+fn emit(out: &mut Output, state: &mut State, value: &Dyn) -> Result<(), Error> {
+    let budget = Budget::of(state);
+    if value.is_undefined() {
+        return Err(Error::from(ErrorKind::UndefinedError));
+    }
+    if let Some(secret) = value.downcast_object_ref::<Secret>() {
+        budget.secrets.push((secret.place, usize::try_from(budget.printed).unwrap_or(usize::MAX)));
+        return Ok(());
+    }
+    let written = print(value, out, budget.output)?;
+    budget.output -= written;
+    budget.printed += written;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::builtins, *};
+
+    #[test]
+    fn the_list_is_what_the_engine_has() {
+        let unknown = |error: Error| matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest);
+        for builtin in builtins::FILTERS {
+            assert!(!ENGINE.empty_state().apply_filter(builtin.name, &[]).is_err_and(unknown), "{}", builtin.name);
+        }
+        for builtin in builtins::TESTS {
+            assert!(!ENGINE.empty_state().perform_test(builtin.name, &[]).is_err_and(unknown), "{}", builtin.name);
+        }
+        assert!(ENGINE.globals().all(|(name, _)| name == hook::RANGE) && builtins::FUNCTIONS.len() == 1);
+    }
+}
