@@ -16,7 +16,7 @@ use tokio::{
 };
 use trellis_core::{Diagnostic, Engine, NodeId, Program, SessionId, Severity, SignalName, Start, program::PredicateSource};
 use trellis_host::{
-    Bindings, JsonLines, Policy, Reason, RunError, Runner, TextConsole, Unbound,
+    Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, TextConsole, Unbound,
     runner::{Console, deferred_predicates},
 };
 
@@ -119,7 +119,7 @@ impl Run {
         }
         let is_sound = !found.iter().any(Diagnostic::is_error);
         opened.compiled.diagnostics.extend(found);
-        is_sound.then_some((program, bindings))
+        is_sound.then(|| (program, bindings.secrets(Secrets::from_env())))
     }
 
     /// Whether a person sits there who can type in what no tool says.
