@@ -106,6 +106,14 @@ impl<'d> GraphSyntax<'d> {
 }
 
 impl<'d> Defaults<'d> {
+    /// Every node that a default names, called graphs included.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &'d TargetSyntax> {
+        let single = [self.on_error, self.on_rolled_back].into_iter().flatten().map(|said| said.value);
+        let signals = self.signals.iter().map(|said| said.value.1);
+        let called = self.before_each.into_iter().flat_map(|said| super::check::called(said.value));
+        single.chain(signals).chain(called)
+    }
+
     fn take(&mut self, document: u32, path: &'d FilePath, syntax: &'d DefaultsSyntax, found: &mut Vec<Diagnostic>) {
         let mut twice = |key: &str, first: (&FilePath, Span), second: Span| {
             found.push(

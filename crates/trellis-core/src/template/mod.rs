@@ -130,6 +130,19 @@ pub struct SecretUse {
     pub name: Arc<str>,
 }
 
+/// Reports secrets in a text that is no template either, such as an option or a condition (language 3.6).
+pub(crate) fn forbid_secrets(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) {
+    expose(text, secret::find(text, dialect), map, report);
+}
+
+fn expose(text: &str, found: Vec<secret::Found>, map: &SourceMap, report: &mut Report) {
+    for secret in found {
+        let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);
+        report.add(Code::SecretExposed, map.span(secret.place), message).help =
+            Some("a tool gets it: `args: {key: \"{{secret:…}}\"}`".into());
+    }
+}
+
 impl Template {
     /// A text without holes, whatever it contains.
     pub fn literal(text: &str) -> Self {
@@ -194,11 +207,7 @@ impl Template {
         }
         let found = secret::find(text, dialect);
         if !secrets && !found.is_empty() {
-            for secret in found {
-                let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);
-                report.add(Code::SecretExposed, map.span(secret.place), message).help =
-                    Some("a tool gets it: `args: {key: \"{{secret:…}}\"}`".into());
-            }
+            expose(text, found, map, report);
             return (Self::with(whole, map, Body::Broken), false);
         }
         let pieces = match dialect {
