@@ -196,6 +196,20 @@ fn number(value: &Dyn) -> Result<Value, Error> {
     Value::float(number).ok_or_else(|| invalid("the result is no finite number"))
 }
 
+/// What a value is called in messages, as [`Value::kind`] has it.
+pub(super) fn kind(value: &Dyn) -> &'static str {
+    match value.kind() {
+        ValueKind::Undefined => "nothing",
+        ValueKind::None => "null",
+        ValueKind::Bool => "boolean",
+        ValueKind::Number if value.is_integer() => "integer",
+        ValueKind::Number => "decimal",
+        ValueKind::String | ValueKind::Bytes => "text",
+        ValueKind::Seq | ValueKind::Iterable => "list",
+        _ => "mapping",
+    }
+}
+
 /// The text of a value as templates print it (language 3.2), bounded to `bytes`.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use minijinja::{
 use self_cell::self_cell;
 
 use super::{
-    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, check, go, jinja, lower,
+    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, check, explain, go, jinja, lower,
     machine::Program,
     path_text,
     secret::{self, Found},
@@ -122,7 +122,7 @@ impl Engine {
             },
             ErrorKind::WriteFailure => return of.too_long(limits),
             ErrorKind::OutOfFuel => format!("the template needs more than {} steps (`limits.template_fuel`)", limits.fuel),
-            kind => error.detail().map_or_else(|| kind.to_string(), |detail| detail.trim_end_matches('.').to_owned()),
+            kind => error.detail().map_or_else(|| kind.to_string(), explain::in_our_words),
         };
         TemplateError { message, span: place.map(|place| of.map.span(place)) }
     }

@@ -8,7 +8,7 @@ use minijinja::{
 };
 
 use super::{
-    super::bridge::{from_dyn, invalid},
+    super::bridge::{from_dyn, invalid, kind},
     Budget,
     hooks::{Numbers, bounded, numbers, overflow, text_of},
 };
@@ -157,7 +157,7 @@ fn sum(value: &Dyn, kwargs: Kwargs) -> Result<Dyn, Error> {
         total = match numbers(&total, &item) {
             Some(Numbers::Int(total, item)) => total.checked_add(item).map(Dyn::from).ok_or_else(overflow)?,
             Some(Numbers::Float(total, item)) => Dyn::from(total + item),
-            None => return Err(invalid(format!("cannot add {} to a sum", item.kind()))),
+            None => return Err(invalid(format!("cannot add {} to a sum", kind(&item)))),
         };
     }
     Ok(total)

@@ -6,7 +6,7 @@ use minijinja::{
 };
 
 use super::{
-    super::bridge::{from_dyn, invalid, is_shared, print, to_dyn, weigh},
+    super::bridge::{from_dyn, invalid, is_shared, kind, print, to_dyn, weigh},
     Budget, hook,
 };
 
@@ -167,7 +167,7 @@ pub(super) fn overflow() -> Error {
 }
 
 fn cannot(verb: &str, left: &Dyn, with: &str, right: &Dyn) -> Error {
-    invalid(format!("cannot {verb} {} {with} {}", left.kind(), right.kind()))
+    invalid(format!("cannot {verb} {} {with} {}", kind(left), kind(right)))
 }
 
 /// Refuses to make more than [`MAX_ITEMS`] items.

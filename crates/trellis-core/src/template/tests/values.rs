@@ -47,6 +47,14 @@ fn what_is_not_set_fails_where_it_is_used() {
         ("{{ -x }}", "`x` is not set"),
         ("{{ empty | first }}", "`empty | first` is not set"),
         ("{% set y = x.z %}{{ y }}", "`y` is not set"),
+        ("{{ name - 1 }}", "`-` does not work on text and number"),
+        ("{{ name + 1 }}", "cannot add text and integer"),
+        ("{{ user * 2 }}", "cannot multiply mapping by integer"),
+        ("{{ n | length }}", "number has no length"),
+        ("{% for i in n %}{% endfor %}", "number cannot be looped over"),
+        ("{{ 1 / 0 }}", "unable to calculate 1 / 0"),
+        ("{{ range }}", "`range` is not set"),
+        ("{{ user.name.x.y }}", "`user.name.x.y` is not set"),
     ] {
         assert_eq!(render(text).unwrap_err(), message, "{text}");
     }
