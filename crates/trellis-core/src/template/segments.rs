@@ -103,7 +103,7 @@ pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, 
         match KeyPath::parse(&text[inner.clone()]).filter(KeyPath::is_key) {
             Some(path) => pieces.push(Piece::Path(path, inner)),
             None => mistakes.push(
-                Mistake::syntax(open..close + 2, format!("`{}` is no key, and `templates: legacy` knows nothing else", &text[inner]))
+                Mistake::syntax(open..close + 2, format!("`{}` is no key, and `templates: legacy` knows nothing else", one_line(&text[inner])))
                     .help("set `templates: jinja` in trellis.yaml for paths and expressions"),
             ),
         }
@@ -146,4 +146,9 @@ pub(super) fn render(
         }
     }
     Ok(out)
+}
+
+/// What an author wrote, fit for a message of one line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect()
 }
