@@ -154,7 +154,7 @@ pub(super) fn known_keys<'d>(graph: &GraphSyntax<'d>, nodes: impl Iterator<Item 
     for (_, _, project) in &graph.projects {
         keys.extend(project.context.iter().map(|(key, _)| &*key.value));
         keys.extend(project.locale.iter().map(|key| &*key.value));
-        keys.extend(project.defaults.before_each.iter().flat_map(saved));
+        keys.extend(project.defaults.before_each.iter().flat_map(|call| saved(call)));
         let properties = project.inputs.as_ref().and_then(|inputs| inputs.value.as_map()?.get("properties")?.as_map());
         keys.extend(properties.into_iter().flat_map(|properties| properties.keys().map(|key| &**key)));
     }

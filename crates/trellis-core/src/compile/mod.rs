@@ -113,7 +113,7 @@ fn prepare<'d>(
         points_of: Vec::with_capacity(names.candidates.len()),
         gated: Vec::with_capacity(names.candidates.len()),
         nodes: Vec::with_capacity(names.candidates.len()),
-        points: Vec::new(),
+        points: Vec::with_capacity(names.candidates.len()),
         replies: Vec::new(),
         edges: Vec::new(),
         predicates,

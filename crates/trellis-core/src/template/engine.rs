@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** the parsed tree is not kept; between checking and first use there is only the text.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use minijinja::{
     ErrorKind,
@@ -11,7 +11,7 @@ use minijinja::{
 use self_cell::self_cell;
 
 use super::{
-    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, check, explain, go, jinja, lower,
+    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Text, check, explain, go, jinja, lower,
     machine::Program,
     path_text,
     secret::{self, Found},
@@ -35,7 +35,7 @@ struct Ready<'s> {
 
 self_cell! {
     struct Prepared {
-        owner: Arc<str>,
+        owner: Text,
         #[covariant]
         dependent: Ready,
     }
@@ -95,9 +95,9 @@ impl Engine {
         Ok(value)
     }
 
-    fn prepared(&self, text: &Arc<str>) -> &Prepared {
+    fn prepared(&self, text: &Text) -> &Prepared {
         self.prepared.get_or_init(|| {
-            let source = if self.secrets.is_empty() { Arc::clone(text) } else { secret::mask(text, &self.secrets).into() };
+            let source = if self.secrets.is_empty() { text.clone() } else { Text::Own(secret::mask(text, &self.secrets).into()) };
             Prepared::new(source, |source| self.prepare(source))
         })
     }

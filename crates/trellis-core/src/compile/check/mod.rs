@@ -38,7 +38,7 @@ pub(super) fn targets(node: &NodeSyntax) -> impl Iterator<Item = &TargetSyntax> 
     let invalid = node.on_invalid.as_ref().and_then(|invalid| invalid.value.to.as_ref());
     let signals = node.on_signal.iter().map(|(_, target)| target);
     let defaults = node.defaults.on_signal_default.iter().map(|(_, target)| target);
-    let calls = node.call.iter().chain(&node.undo).chain(&node.defaults.before_each).flat_map(called);
+    let calls = node.call.iter().chain(&node.undo).chain(&node.defaults.before_each).flat_map(|call| called(call));
     options.chain(transitions).chain(recovery.into_iter().flatten()).chain(invalid).chain(signals).chain(defaults).chain(calls)
 }
 

@@ -50,7 +50,7 @@ impl<'t> Decoder<'t, '_> {
             "options" => node.options = self.options(entry),
             "input_default" => node.input_default = Some(self.spanned_value(value)),
             "input_schema" => node.input_schema = self.schema(key, value),
-            "on_invalid" => node.on_invalid = self.on_invalid(value),
+            "on_invalid" => node.on_invalid = self.on_invalid(value).map(Box::new),
             "wait" => node.wait = self.wait(value),
             _ => node.timeout = self.duration(key, false, value),
         }
@@ -89,7 +89,8 @@ impl<'t> Decoder<'t, '_> {
             self.find_with(Code::MissingValue, entry.span, format!("`{key}` is empty"), "list what can be chosen, or remove the key");
             return None;
         }
-        let options: Vec<_> = items.iter().filter_map(|item| self.option(key, item)).collect();
+        let mut options = Vec::with_capacity(items.len());
+        options.extend(items.iter().filter_map(|item| self.option(key, item)));
         if key == "input_options"
             && let Some(target) = options.iter().find_map(|option| option.target.as_ref())
         {
