@@ -75,7 +75,9 @@ fn templates_and_conditions_may_be_nested_as_deep_as_they_like() {
                 codes(vec![project, ("start.md".into(), body.replace("% ", " ").replace(" %", " "))]);
             }
         }
-        for condition in [format!("{}x", "not ".repeat(depth)), format!("x{}", ".a".repeat(depth)), format!("x in [{}1]", "1, ".repeat(depth))] {
+        for condition in
+            [format!("{}x", "not ".repeat(depth)), format!("x{}", ".a".repeat(depth)), format!("x in [{}1]", "1, ".repeat(depth))]
+        {
             of_start(&format!("transitions: [{{ condition: '{condition}', to: start }}, {{ to: fail }}]"), "");
         }
     }
@@ -152,7 +154,8 @@ fn a_chain_of_many_nodes_is_checked_and_walked() {
 
 #[test]
 fn a_ring_of_many_nodes_is_one_finding() {
-    let mut files: Vec<_> = (0..20_000).map(|at| (format!("n{at}.md"), format!("---\nwait: true\nto: n{}\n---\n", (at + 1) % 20_000))).collect();
+    let mut files: Vec<_> =
+        (0..20_000).map(|at| (format!("n{at}.md"), format!("---\nwait: true\nto: n{}\n---\n", (at + 1) % 20_000))).collect();
     files.push(("start.md".into(), "---\nto: n0\n---\n".into()));
     assert_eq!(codes(files), ["no-way-out"]);
 }

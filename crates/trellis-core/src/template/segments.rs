@@ -103,8 +103,11 @@ pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, 
         match KeyPath::parse(&text[inner.clone()]).filter(KeyPath::is_key) {
             Some(path) => pieces.push(Piece::Path(path, inner)),
             None => mistakes.push(
-                Mistake::syntax(open..close + 2, format!("`{}` is no key, and `templates: legacy` knows nothing else", one_line(&text[inner])))
-                    .help("set `templates: jinja` in trellis.yaml for paths and expressions"),
+                Mistake::syntax(
+                    open..close + 2,
+                    format!("`{}` is no key, and `templates: legacy` knows nothing else", one_line(&text[inner])),
+                )
+                .help("set `templates: jinja` in trellis.yaml for paths and expressions"),
             ),
         }
     }
