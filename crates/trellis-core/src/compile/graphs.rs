@@ -97,10 +97,8 @@ impl<'d> GraphSyntax<'d> {
         }
         if let Some(entry) = self.entry {
             let candidate = &candidates[entry as usize];
-            if let Some(syntax) = candidate.syntax {
-                if let Some(own) = &syntax.defaults {
-                    defaults.take(candidate.document, candidate.path, own, found);
-                }
+            if let Some(own) = candidate.syntax.and_then(|syntax| syntax.defaults.as_ref()) {
+                defaults.take(candidate.document, candidate.path, own, found);
             }
         }
         defaults
