@@ -130,9 +130,15 @@ impl<'d> Names<'d> {
             .help("rename one of the files, or give one another `id`")
     }
 
-    /// The candidate of an id, or of the module of that name.
-    pub(super) fn get(&self, id: &str) -> Option<u32> {
-        self.by_id.get(id).copied().or_else(|| self.by_id.get(join(id, "start").as_str()).copied())
+    /// The candidate of this name in a folder, or of the module of that name. `id` is room to write ids in.
+    fn find(&self, id: &mut String, folder: &str, name: &str) -> Option<u32> {
+        id.clear();
+        id.extend([folder, if folder.is_empty() { "" } else { "/" }, name]);
+        if let Some(index) = self.by_id.get(id.as_str()) {
+            return Some(*index);
+        }
+        id.push_str(if id.is_empty() { "start" } else { "/start" });
+        self.by_id.get(id.as_str()).copied()
     }
 
     /// Resolves a target that stands in `folder` of graph `graph`.
@@ -160,18 +166,19 @@ impl<'d> Names<'d> {
 
     fn look_up(&self, name: &str, jump: bool, folder: &str, graph: u32) -> Option<u32> {
         let root = &*self.roots[graph as usize];
+        let mut id = String::with_capacity(folder.len() + name.len() + "//start".len());
         if let Some(below) = name.strip_prefix("./") {
-            return self.get(&join(folder, below));
+            return self.find(&mut id, folder, below);
         }
         if let Some(below) = name.strip_prefix('/') {
-            return self.get(&join(root, below));
+            return self.find(&mut id, root, below);
         }
-        if jump && let Some(index) = self.get(&join(root, name)) {
+        if jump && let Some(index) = self.find(&mut id, root, name) {
             return Some(index);
         }
         let mut here = folder;
         loop {
-            if let Some(index) = self.get(&join(here, name)) {
+            if let Some(index) = self.find(&mut id, here, name) {
                 return Some(index);
             }
             if here.len() <= root.len() {

@@ -30,7 +30,7 @@ pub(super) fn read(bytes: &Bytes, report: &mut Report) -> Result<Arc<str>, Arc<s
             return Err(Arc::default());
         }
     };
-    if let Some(at) = text.bytes().position(is_control) {
+    if let Some(at) = first_control(bytes) {
         let message = format!("control character U+{:04X} in byte {at}, line {}: the file is no text", bytes[at], line(bytes, at));
         let found = report.add(Code::NotUtf8, Span::new(at, at + 1), message);
         found.help = Some("remove the character, or keep binary files out of the graph".into());
@@ -43,6 +43,13 @@ pub(super) fn read(bytes: &Bytes, report: &mut Report) -> Result<Arc<str>, Arc<s
 pub(super) fn shown(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.char_indices().nth(60).map_or(line, |(end, _)| &line[..end])
+}
+
+/// The first control character. Block by block without a way out in between, which compilers turn into vector instructions: every byte of a graph
+/// comes by here.
+fn first_control(bytes: &[u8]) -> Option<usize> {
+    let suspect = bytes.chunks(256).any(|block| block.iter().fold(false, |found, &byte| found | is_control(byte)));
+    if suspect { bytes.iter().position(|&byte| is_control(byte)) } else { None }
 }
 
 /// Whether a byte of a text file gives away that it is none.
