@@ -77,7 +77,7 @@ fn unbound(call: &Call, bindings: &Bindings, graph: &Graph) -> Vec<Arc<str>> {
 fn place_at(program: &Program, node: &Node, name: &str) -> Place {
     let document = &program.documents()[node.document as usize];
     let syntax = nodes(document).iter().find(|syntax| syntax.span == node.span);
-    let calls = syntax.into_iter().flat_map(|syntax| syntax.call.iter().chain(&syntax.undo));
+    let calls = syntax.into_iter().flat_map(|syntax| syntax.call.iter().chain(&syntax.undo)).map(|call| &**call);
     Place::new(&document.path, span_of(calls, name).unwrap_or(node.span))
 }
 
@@ -85,10 +85,10 @@ fn place_at(program: &Program, node: &Node, name: &str) -> Place {
 fn place_of_default(program: &Program, name: &str) -> Option<Place> {
     program.documents().iter().find_map(|document| {
         let project = match &document.content {
-            Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.as_ref(),
+            Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.as_deref(),
             _ => None,
         };
-        let entries = nodes(document).iter().filter_map(|node| node.defaults.before_each.as_ref());
+        let entries = nodes(document).iter().filter_map(|node| node.defaults.before_each.as_deref());
         span_of(entries.chain(project), name).map(|span| Place::new(&document.path, span))
     })
 }

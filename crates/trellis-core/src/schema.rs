@@ -99,7 +99,7 @@ impl fmt::Debug for Schema {
 }
 
 fn build(schema: &Json) -> Result<Validator, jsonschema::ValidationError<'static>> {
-    draft202012::options().offline().build(schema)
+    draft202012::options().offline().should_validate_formats(true).build(schema)
 }
 
 /// The same value in the validator's own form.
@@ -190,6 +190,14 @@ mod tests {
         assert_eq!(
             breaches(order, r#"{"id": 1, "email": "a@b", "count": 1.5}"#),
             ["/count: must be an integer, is a decimal", "/id: must be a text, is an integer"]
+        );
+        assert_eq!(
+            breaches(r#"{"properties": {"at": {"format": "date"}, "to": {"format": "email"}}}"#, r#"{"at": "2026-02-30", "to": "x@y.z"}"#),
+            ["/at: `at` is no `date`"]
+        );
+        assert_eq!(
+            breaches(r#"{"anyOf": [{"type": "string"}, {"minimum": 3}]}"#, "1"),
+            [": fits no alternative: must be a text, is an integer; must be at least 3, is 1"]
         );
         assert_eq!(breaches(order, "[]"), [": must be a mapping, is a list"]);
     }

@@ -5,8 +5,8 @@ use trellis_core::Source;
 
 use super::rng::Rng;
 
-/// Keys that nodes write and conditions read.
-const KEYS: [&str; 4] = ["k0", "k1", "k2", "k3"];
+/// Keys that nodes write with anything; conditions only ask whether they are there.
+const KEYS: [&str; 3] = ["k1", "k2", "k3"];
 
 /// A random graph.
 pub(super) fn graph(rng: &mut Rng) -> Vec<Source> {
@@ -53,11 +53,11 @@ struct Graph<'r> {
 impl Graph<'_> {
     fn project(&mut self) -> Json {
         let mut project = json!({
-            "context": { "k0": "any", "k1": "any", "k2": "any", "k3": "any" },
+            "context": { "flag": "bool", "k0": "any", "k1": "any", "k2": "any", "k3": "any" },
             "predicates": { "p0": {}, "p1": { "schema": { "properties": { "k1": { "type": "integer" } } } } },
             "bindings": { "t0": { "effect": "none" }, "t1": { "effect": "undoable" }, "t2": { "effect": "irreversible" }, "t3": {
                 "effect": "none", "returns": { "type": "object" }, "retry": { "max": 2, "base": "1ms" } } },
-            "limits": { "pass_through": 40 },
+            "limits": { "pass_through": 12 },
             "on_rolled_back": "unwound",
         });
         let project_keys = project.as_object_mut().expect("an object");
@@ -70,7 +70,7 @@ impl Graph<'_> {
         if self.rng.chance(25) {
             project_keys.insert("retry".into(), json!({ "max": 2, "base": "1s" }));
         }
-        match self.rng.below(4) {
+        match self.rng.below(3) {
             0 => drop(project_keys.insert("on_signal_default".into(), self.target().into())),
             1 => drop(project_keys.insert("on_signal_default".into(), json!({ "interrupt": self.target(), "timeout": self.target() }))),
             _ => {}
@@ -181,13 +181,13 @@ impl Graph<'_> {
             node.insert("save_to".into(), (*self.rng.pick(&["k0", "k1", "k2", "deep.er"])).into());
         }
         if self.rng.chance(30) {
-            node.insert("set".into(), json!({ *self.rng.pick(&KEYS): self.literal(), "copy": "{{ sys.step }}" }));
+            node.insert("set".into(), json!({ *self.rng.pick(&KEYS): self.literal(), "flag": self.rng.chance(50) }));
         }
         if self.rng.chance(20) {
             node.insert("append".into(), json!({ "log": "{{ sys.node }}" }));
         }
         if at == 0 || self.rng.chance(15) {
-            node.insert("default_context".into(), json!({ "k0": true, "k1": 1 }));
+            node.insert("default_context".into(), json!({ "flag": true, "k0": 1 }));
         }
         if self.rng.chance(4) {
             node.insert("required_context".into(), json!([self.rng.pick(&KEYS)]));
@@ -220,13 +220,13 @@ impl Graph<'_> {
 
     fn condition(&mut self, acts: bool, listens: bool) -> String {
         let key = *self.rng.pick(&KEYS[..]);
-        let safe = *self.rng.pick(&["k0", "k1"]);
+        let safe = *self.rng.pick(&["k0", "flag"]);
         match self.rng.below(12) {
             0 => format!("{safe} == {}", self.literal()),
             1 => format!("{safe} != {}", self.literal()),
             2 => format!("{safe} in [{}, {}]", self.literal(), self.literal()),
-            3 => format!("not {safe}"),
-            4 => safe.to_owned(),
+            3 => "not flag".into(),
+            4 => "flag".into(),
             5 => format!("{key} is set"),
             6 => format!("{key} is not set"),
             7 => format!("{key} is {}empty", self.rng.pick(&["", "not "])),
@@ -247,10 +247,10 @@ impl Graph<'_> {
     }
 
     fn target(&mut self) -> String {
-        match self.rng.below(12) {
-            0 => "rollback".into(),
-            1 => "fail".into(),
-            2 => "/stop".into(),
+        match self.rng.below(16) {
+            0..=2 => "rollback".into(),
+            3 => "fail".into(),
+            4 => "/stop".into(),
             _ => {
                 let id = &self.ids[self.rng.below(self.ids.len())];
                 format!("/{}", if self.rng.chance(50) { id.strip_suffix("/start").unwrap_or(id) } else { id })

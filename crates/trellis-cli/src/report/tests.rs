@@ -1,3 +1,5 @@
+//! Findings made by hand, as people and programs get them.
+
 use trellis_core::{Code, span::Span, syntax::document::Content};
 
 use super::*;

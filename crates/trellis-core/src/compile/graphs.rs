@@ -106,6 +106,14 @@ impl<'d> GraphSyntax<'d> {
 }
 
 impl<'d> Defaults<'d> {
+    /// Every node that a default names, called graphs included.
+    pub(super) fn targets(&self) -> impl Iterator<Item = &'d TargetSyntax> {
+        let single = [self.on_error, self.on_rolled_back].into_iter().flatten().map(|said| said.value);
+        let signals = self.signals.iter().map(|said| said.value.1);
+        let called = self.before_each.into_iter().flat_map(|said| super::check::called(said.value));
+        single.chain(signals).chain(called)
+    }
+
     fn take(&mut self, document: u32, path: &'d FilePath, syntax: &'d DefaultsSyntax, found: &mut Vec<Diagnostic>) {
         let mut twice = |key: &str, first: (&FilePath, Span), second: Span| {
             found.push(
@@ -146,7 +154,7 @@ pub(super) fn known_keys<'d>(graph: &GraphSyntax<'d>, nodes: impl Iterator<Item 
     for (_, _, project) in &graph.projects {
         keys.extend(project.context.iter().map(|(key, _)| &*key.value));
         keys.extend(project.locale.iter().map(|key| &*key.value));
-        keys.extend(project.defaults.before_each.iter().flat_map(saved));
+        keys.extend(project.defaults.before_each.iter().flat_map(|call| saved(call)));
         let properties = project.inputs.as_ref().and_then(|inputs| inputs.value.as_map()?.get("properties")?.as_map());
         keys.extend(properties.into_iter().flat_map(|properties| properties.keys().map(|key| &**key)));
     }

@@ -25,6 +25,7 @@ use crate::{
     schema::Schema,
     syntax::{
         document::Document,
+        node::TargetSyntax,
         project::{LimitsSyntax, PredicateAnswer},
     },
 };
@@ -44,16 +45,19 @@ pub struct Compiled {
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     let mut documents = documents.to_vec();
     documents.sort_by(|a, b| a.path.cmp(&b.path));
-    let parsed: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
+    let mut parsed: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
     let mut found = Vec::new();
     let (mut graphs, owner) = graphs::split(&documents);
     let roots: Vec<Arc<str>> = graphs.iter().map(|graph| graph.root.clone()).collect();
     let names = Names::collect(&documents, &roots, &owner, &mut found);
+    // What could not be read, or has no name, may lead anywhere.
+    let unread = !found.is_empty() || parsed.iter().any(Diagnostic::is_error);
     graphs::entries(&mut graphs, &names.candidates, &mut found);
-    let broken = documents.iter().any(|document| matches!(document.content, crate::syntax::document::Content::Broken));
 
     let mut lowering = prepare(&documents, graphs, &owner, &names, found);
-    lowering.unresolved |= broken;
+    lowering.unresolved |= unread;
+    let pages = lowering.pages();
+    parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
     let (nodes, program) = lower_all(lowering, &documents);
     let (program, mut found) = program;
     explained(&parsed, &mut found);
@@ -99,7 +103,7 @@ fn prepare<'d>(
         })
         .collect();
 
-    let targeted = targeted_pages(names);
+    let targeted = targeted_pages(names, &graphs);
     let mut lowering = Lowering {
         names,
         graphs,
@@ -109,7 +113,7 @@ fn prepare<'d>(
         points_of: Vec::with_capacity(names.candidates.len()),
         gated: Vec::with_capacity(names.candidates.len()),
         nodes: Vec::with_capacity(names.candidates.len()),
-        points: Vec::new(),
+        points: Vec::with_capacity(names.candidates.len()),
         replies: Vec::new(),
         edges: Vec::new(),
         predicates,
@@ -133,18 +137,22 @@ fn prepare<'d>(
 }
 
 /// Pages that some target names are nodes after all (language 1.2).
-fn targeted_pages(names: &Names<'_>) -> rustc_hash::FxHashSet<usize> {
+fn targeted_pages(names: &Names<'_>, graphs: &[GraphInfo<'_>]) -> rustc_hash::FxHashSet<usize> {
     let mut targeted = rustc_hash::FxHashSet::default();
     if !names.candidates.iter().any(|candidate| candidate.page) {
         return targeted;
     }
-    for candidate in &names.candidates {
-        for target in candidate.syntax.into_iter().flat_map(check::targets) {
-            let folder = candidate.id.folder();
-            if let Ok(Resolved::Node(index)) = names.resolve(&target.name.value, target.jump, folder, candidate.graph, true) {
-                targeted.insert(index as usize);
-            }
+    let mut named = |target: &TargetSyntax, folder: &str, graph: u32| {
+        if let Ok(Resolved::Node(index)) = names.resolve(&target.name.value, target.jump, folder, graph, true) {
+            targeted.insert(index as usize);
         }
+    };
+    for candidate in &names.candidates {
+        let targets = candidate.syntax.into_iter().flat_map(check::targets);
+        targets.for_each(|target| named(target, candidate.id.folder(), candidate.graph));
+    }
+    for (index, graph) in (0..).zip(graphs) {
+        graph.defaults.targets().for_each(|target| named(target, &graph.syntax.root, index));
     }
     targeted
 }
@@ -185,6 +193,7 @@ fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> 
     let names = lowering.names;
     lowering.modules();
     lowering.gates();
+    lowering.defaults();
     for (at, candidate) in names.candidates.iter().enumerate() {
         if let (Some(index), Some(syntax)) = (lowering.nodes_of[at], candidate.syntax) {
             lowering.node(candidate, syntax, index);

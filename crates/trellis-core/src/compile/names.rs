@@ -179,11 +179,16 @@ impl<'d> Names<'d> {
     fn missing(&self, name: &str, folder: &str, graph: u32) -> Missing {
         let root = &*self.roots[graph as usize];
         let bare = name.trim_start_matches("./").trim_start_matches('/');
-        if self.folders.contains(&*join(folder, bare)) || self.folders.contains(&*join(root, bare)) {
+        let scopes = match name.as_bytes() {
+            [b'.', b'/', ..] => vec![folder],
+            [b'/', ..] => vec![root],
+            _ => vec![folder, root],
+        };
+        if scopes.iter().any(|scope| self.folders.contains(&*join(scope, bare))) {
             let help = Some(format!("a module needs a node `start`: add `{bare}/start.md`, or name one of its nodes"));
             return Missing { code: Code::UnknownModule, message: format!("the folder `{bare}` has no `start`"), help, fix: None };
         }
-        let visible: Vec<String> = self.visible(folder, graph).collect();
+        let visible: Vec<&str> = self.visible(&scopes, graph).collect();
         if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
             let fix = Some(name.replace(bare, right));
             return Missing {
@@ -195,11 +200,11 @@ impl<'d> Names<'d> {
         }
         let stem = bare.rsplit_once('.').filter(|(_, extension)| is_node_extension(extension)).map(|(stem, _)| stem);
         let near = stem.filter(|stem| self.look_up(stem, false, folder, graph).is_some());
-        let near = near.or_else(|| nearest(bare, visible.iter().map(String::as_str)));
+        let near = near.or_else(|| nearest(bare, visible.iter().copied()));
         let help = match near {
             Some(near) if Some(near) == stem => format!("targets have no extension: `{near}`"),
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("add `{}.md`, or name a node that exists", join(folder, bare)),
+            None => format!("add `{}.md`, or name a node that exists", join(scopes[0], bare)),
         };
         Missing {
             code: Code::UnknownTarget,
@@ -209,14 +214,12 @@ impl<'d> Names<'d> {
         }
     }
 
-    /// Names by which nodes of the graph can be reached from a folder: below it, and below the root.
-    fn visible(&self, folder: &str, graph: u32) -> impl Iterator<Item = String> {
-        let root = self.roots[graph as usize].clone();
-        let folder = folder.to_owned();
+    /// Names by which nodes of the graph can be reached from the folders in `scopes`.
+    fn visible(&self, scopes: &[&str], graph: u32) -> impl Iterator<Item = &str> {
         self.candidates.iter().filter(move |candidate| candidate.graph == graph).flat_map(move |candidate| {
             let id = candidate.id.as_str();
             let module = id.strip_suffix("/start").unwrap_or(id);
-            [below(module, &folder), below(module, &root)].into_iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+            scopes.iter().filter_map(move |scope| below(module, scope))
         })
     }
 }

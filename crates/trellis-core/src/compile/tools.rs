@@ -1,6 +1,6 @@
 //! Tools: libraries, shadowing, and which names a node may call (language §5.1, 5.2).
 
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,6 +25,8 @@ const DEPTH: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     tools: Vec<Arc<Tool>>,
+    /// Whether some library is missing: nobody knows what it would have held.
+    incomplete: bool,
 }
 
 impl Scope {
@@ -40,6 +42,12 @@ impl Scope {
         }
     }
 
+    /// Takes over what a library holds.
+    fn import(&mut self, library: &Self) {
+        self.incomplete |= library.incomplete;
+        library.tools.iter().for_each(|tool| self.put(Arc::clone(tool)));
+    }
+
     pub(super) fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
     }
@@ -52,6 +60,8 @@ pub(super) struct Tools<'d> {
     roots: Vec<Arc<str>>,
     bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
     modules: FxHashMap<(u32, String), Arc<Scope>>,
+    /// Libraries that were resolved, by document and graph: each once, however many ways lead to it.
+    libraries: RefCell<FxHashMap<(u32, u32), Arc<Scope>>>,
 }
 
 /// A reference that is being followed: the file that names it, and where libraries are looked up.
@@ -72,7 +82,8 @@ impl<'d> Tools<'d> {
     ) -> Self {
         let by_path = documents.iter().enumerate().map(|(at, document)| (&*document.path, u32::try_from(at).unwrap_or(u32::MAX))).collect();
         let roots = graphs.iter().map(|graph| graph.root.clone()).collect();
-        let mut tools = Self { documents, by_path, roots, bindings: Vec::new(), modules: FxHashMap::default() };
+        let mut tools =
+            Self { documents, by_path, roots, bindings: Vec::new(), modules: FxHashMap::default(), libraries: RefCell::default() };
         for graph in graphs {
             let mut bound = FxHashMap::default();
             for (_, path, project) in &graph.projects {
@@ -203,14 +214,10 @@ impl<'d> Tools<'d> {
         let bindings = &self.bindings[from.graph as usize];
         for reference in references {
             match reference {
-                ToolRef::Library(written) => {
-                    let Some(index) = self.library(&written.value, from.folder, &self.roots[from.graph as usize]) else { continue };
-                    let document: &'d Document = &self.documents[index as usize];
-                    let inner = From { folder: folder(&document.path), ..from };
-                    let mut imported = Scope::default();
-                    self.resolve(references_of(document), inner, schemas, &mut imported, depth + 1);
-                    imported.tools.into_iter().for_each(|tool| scope.put(tool));
-                }
+                ToolRef::Library(written) => match self.library(&written.value, from.folder, &self.roots[from.graph as usize]) {
+                    Some(index) => scope.import(&self.imported(index, from.graph, schemas, depth + 1)),
+                    None => scope.incomplete = true,
+                },
                 ToolRef::Name(name) => bindings.get(&name.value).into_iter().for_each(|tool| scope.put(Arc::clone(tool))),
                 ToolRef::Inline(_) => {}
             }
@@ -232,6 +239,22 @@ impl<'d> Tools<'d> {
         }
     }
 
+    /// What a library holds.
+    fn imported(&self, index: u32, graph: u32, schemas: &mut Schemas, depth: usize) -> Arc<Scope> {
+        if let Some(known) = self.libraries.borrow().get(&(index, graph)) {
+            return Arc::clone(known);
+        }
+        // A library that is met while it is being resolved is a cycle, and reported: it adds nothing to itself.
+        self.libraries.borrow_mut().insert((index, graph), Arc::default());
+        let document: &'d Document = &self.documents[index as usize];
+        let mut imported = Scope::default();
+        let from = From { folder: folder(&document.path), graph };
+        self.resolve(references_of(document), from, schemas, &mut imported, depth);
+        let imported = Arc::new(imported);
+        self.libraries.borrow_mut().insert((index, graph), Arc::clone(&imported));
+        imported
+    }
+
     /// The tool of a name outside the node's own list: its module's `start`, those above it up to the entry, the bindings.
     fn inherited(&self, candidate: &Candidate<'d>, name: &str) -> Option<&Arc<Tool>> {
         let scopes = self.modules_of(candidate).filter_map(|key| self.modules.get(&key));
@@ -240,7 +263,7 @@ impl<'d> Tools<'d> {
 
     /// Remembers the tools of a `start`: its module may call them.
     pub(super) fn add_module(&mut self, candidate: &Candidate<'d>, scope: Scope) {
-        if !scope.tools.is_empty() {
+        if !scope.tools.is_empty() || scope.incomplete {
             self.modules.insert((candidate.graph, candidate.id.folder().to_owned()), Arc::new(scope));
         }
     }
@@ -259,11 +282,15 @@ impl<'d> Tools<'d> {
     /// The tool that a call of `candidate` names.
     ///
     /// # Errors
-    /// The remedy for `unknown-tool`.
-    pub(super) fn find(&self, candidate: &Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, String> {
+    /// The remedy for `unknown-tool`; nothing where a missing library may hold the tool, which was reported already.
+    pub(super) fn find(&self, candidate: &Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<String>> {
         let bindings = &self.bindings[candidate.graph as usize];
         if let Some(tool) = own.get(name).or_else(|| self.inherited(candidate, name)) {
             return Ok(Arc::clone(tool));
+        }
+        let mut modules = self.modules_of(candidate).filter_map(|key| self.modules.get(&key));
+        if own.incomplete || modules.any(|scope| scope.incomplete) {
+            return Err(None);
         }
         let mut names: Vec<&str> = bindings.keys().map(|name| &**name).collect();
         names.extend(own.tools.iter().map(|tool| &*tool.name));
@@ -273,14 +300,14 @@ impl<'d> Tools<'d> {
                 .flat_map(|scope| scope.tools.iter().map(|tool| &*tool.name)),
         );
         names.sort_unstable();
-        Err(nearest(name, names).map_or_else(
+        Err(Some(nearest(name, names).map_or_else(
             || {
                 format!(
                     "declare it under `tools` here, in a library, or bind it in `trellis.yaml`: `bindings: {{{name}: {{process: […]}}}}`"
                 )
             },
             |near| format!("did you mean `{near}`?"),
-        ))
+        )))
     }
 }
 

@@ -1,3 +1,5 @@
+//! A program made by hand, drawn in each format.
+
 use std::sync::Arc;
 
 use super::*;

@@ -2,8 +2,10 @@
 //!
 //! **Invariant:** a blocked state comes back unchanged; frozen undo calls survive the deletion of their node.
 
+use std::sync::Arc;
+
 use super::{
-    Adopted, Blocker, Engine, Moved,
+    Engine,
     call::{call_of, name},
     fail::Stop,
     step::{Move, first_point},
@@ -13,6 +15,56 @@ use crate::{
     program::{Call, Failure, Node, Role, Target},
     state::{CallRole, PendingCall, State, Status, VERSION},
 };
+
+/// A stored state, fitted to a program.
+#[derive(Clone, Debug)]
+pub enum Adopted {
+    /// It goes on where it is.
+    Kept(State),
+    /// It goes on elsewhere.
+    Moved {
+        /// The state there.
+        state: State,
+        /// Where it was.
+        from: NodeId,
+        /// Why it moved.
+        why: Moved,
+    },
+    /// It cannot go on as it is.
+    Blocked {
+        /// The state, unchanged.
+        state: State,
+        /// Everything that is in the way.
+        blockers: Vec<Blocker>,
+    },
+}
+
+/// Why a session moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// Its node has another id now (`was:`).
+    Renamed,
+    /// Its node is gone: it goes on at the nearest surviving module's `start`.
+    Vanished,
+}
+
+/// What keeps a session from going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blocker {
+    /// Its node needs these keys now.
+    MissingKeys(Vec<String>),
+    /// Its pending call is no longer what the node calls: another tool, or other arguments.
+    CallChanged {
+        /// The call that is pending.
+        pending: Arc<str>,
+        /// What the node would call now, if it still calls.
+        now: Option<Arc<str>>,
+    },
+    /// Its node waits for something else now.
+    RoleChanged(NodeId),
+    /// The state was written by a newer version.
+    Version(u32),
+}
 
 impl Engine {
     pub(super) fn fit(&self, state: State) -> Adopted {

@@ -122,9 +122,10 @@ fn typed(kind: InputType, listen: &Listen, localised: Words<'_>, text: &str) -> 
             .ok_or_else(|| format!("{} is not a whole number", quoted(text))),
         InputType::Float => number(text).ok_or_else(|| format!("{} is not a number", quoted(text))),
         InputType::Choice => {
-            let by_value = listen.options.iter().find(|choice| choice.value.to_string() == text);
+            let by_identity = listen.options.iter().find(|choice| choice.value.as_str() == Some(text));
+            let by_value = || listen.options.iter().find(|choice| choice.value.to_string() == text);
             let by_text = || listen.options.iter().find(|choice| &*choice.text == text || **option_text(localised, choice) == *text);
-            match by_value.or_else(by_text) {
+            match by_identity.or_else(by_value).or_else(by_text) {
                 Some(choice) => Ok(choice.value.clone()),
                 None if listen.closed => Err(choices(listen, localised)),
                 None => Ok(Value::text(text)),

@@ -13,6 +13,8 @@ mod input;
 mod io;
 mod late;
 mod navigate;
+mod predicates;
+mod refusal;
 mod render;
 mod replay;
 mod result;
@@ -21,12 +23,15 @@ mod start;
 mod step;
 mod write;
 
+pub use adopt::{Adopted, Blocker, Moved};
 pub(crate) use input::accept;
 pub use io::{
-    Adopted, Answers, AnyInput, Blocker, Call, Divergence, EndView, Event, Expected, Input, MissingPredicate, Moment, Moved, NavigateError,
-    Next, NoInput, OptionView, Predicates, RenderError, Request, RequestType, Start, StartError, Step, ToolError, ToolErrorKind,
+    AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,
     ToolOutcome, ToolResult, View,
 };
+pub use predicates::{Answers, MissingPredicate, Predicates};
+pub use refusal::{Expected, NavigateError, RenderError, StartError};
+pub use replay::{Divergence, Moment};
 
 use std::sync::Arc;
 

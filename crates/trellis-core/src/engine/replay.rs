@@ -1,7 +1,38 @@
 //! `replay`: recorded moments walked again, up to the first that goes another way.
 
-use super::{Divergence, Engine, Moment, NavigateError, Start, StartError};
-use crate::{id::NodeId, program::Node, span::LineIndex, state::State};
+use std::sync::Arc;
+
+use super::{Answers, Engine, Input, NavigateError, Start, StartError};
+use crate::{
+    id::NodeId,
+    program::Node,
+    span::{LineColumn, LineIndex},
+    state::State,
+};
+
+/// One recorded moment.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// What was handed in.
+    pub input: Input,
+    /// What predicates answered.
+    pub answers: Answers,
+    /// The node where it led, if that is known.
+    pub to: Option<NodeId>,
+}
+
+/// Where a replay left the record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Divergence {
+    /// Which moment, from 0; nothing for the start.
+    pub moment: Option<usize>,
+    /// The node where it happened.
+    pub node: Option<NodeId>,
+    /// Its place in the graph.
+    pub at: Option<(Arc<str>, LineColumn)>,
+    /// What happened instead.
+    pub message: String,
+}
 
 impl Engine {
     pub(super) fn walk(&self, start: Start, moments: impl IntoIterator<Item = Moment>) -> Result<State, Divergence> {
@@ -34,7 +65,7 @@ impl Engine {
         Divergence { moment, node: Some(node), at, message }
     }
 
-    fn place(&self, node: &Node) -> (std::sync::Arc<str>, crate::span::LineColumn) {
+    fn place(&self, node: &Node) -> (Arc<str>, LineColumn) {
         let document = &self.program.documents()[node.document as usize];
         (document.path.clone(), LineIndex::new(&document.text).locate(node.span.start))
     }

@@ -117,6 +117,9 @@ pub(super) fn breaches(error: &ValidationError<'_>) -> Vec<Breach> {
     }
 }
 
+/// Values of an `enum` that a message shows.
+const MANY: usize = 12;
+
 /// One error as one line; nothing for those that have no words of ours.
 fn message(error: &ValidationError<'_>) -> Option<String> {
     let met = error.instance();
@@ -130,8 +133,10 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
         }
         Kind::Required { property } => format!("{} is missing", shown(property)),
         Kind::Enum { options } => {
-            let options: Vec<_> = options.as_array().map(|options| options.iter().map(shown).collect()).unwrap_or_default();
-            format!("must be one of {}, is {}", options.join(", "), shown(met))
+            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+            let first: Vec<_> = options.iter().take(MANY).map(shown).collect();
+            let more = if options.len() > MANY { " …" } else { "" };
+            format!("must be one of {}{more}, is {}", first.join(", "), shown(met))
         }
         Kind::Constant { expected_value } => format!("must be {}, is {}", shown(expected_value), shown(met)),
         Kind::Pattern { pattern } => format!("{name} does not match `{pattern}`"),

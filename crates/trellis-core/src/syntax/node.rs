@@ -1,4 +1,6 @@
 //! A node as written: every key of language §2 and §5 decoded, each value with its place. Nothing is resolved yet.
+//!
+//! What is large and rare is boxed: a graph keeps all its nodes in this form.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,7 +39,7 @@ pub struct NodeSyntax {
     /// `input_schema:`, a JSON Schema as written.
     pub input_schema: Option<Spanned<Value>>,
     /// `on_invalid:`.
-    pub on_invalid: Option<Spanned<OnInvalidSyntax>>,
+    pub on_invalid: Option<Box<Spanned<OnInvalidSyntax>>>,
     /// `wait:`; `wait: false` is absent.
     pub wait: Option<Spanned<Wait>>,
     /// `timeout:`, of listening, or of the node's call.
@@ -45,9 +47,9 @@ pub struct NodeSyntax {
     /// `metadata:`, a mapping.
     pub metadata: Option<Spanned<Shape>>,
     /// `do:` (or `tool_call:`).
-    pub call: Option<CallSyntax>,
+    pub call: Option<Box<CallSyntax>>,
     /// `undo:`.
-    pub undo: Option<CallSyntax>,
+    pub undo: Option<Box<CallSyntax>>,
     /// `retry:` of the node's call.
     pub retry: Option<Spanned<Retry>>,
     /// `tools:`.
@@ -232,7 +234,7 @@ pub struct DefaultsSyntax {
     /// `on_signal_default:`: by signal, `None` for a bare target that takes any signal.
     pub on_signal_default: Vec<(Option<Spanned<SignalName>>, TargetSyntax)>,
     /// `before_each:`.
-    pub before_each: Option<CallSyntax>,
+    pub before_each: Option<Box<CallSyntax>>,
     /// `on_rolled_back:`.
     pub on_rolled_back: Option<TargetSyntax>,
 }

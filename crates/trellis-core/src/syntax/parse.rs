@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
-    span::{SourceMap, Span, Spanned},
+    span::{Span, Spanned},
     template::{Dialect, Template},
 };
 
@@ -48,7 +48,7 @@ fn is_named(path: &str, name: &str) -> bool {
 }
 
 /// A Markdown file: a node, a page, or a library.
-fn markdown(text: &str, dialect: Dialect, report: &mut Report) -> Content {
+fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
     let (header, yaml, body) = match matter::split(text) {
         Split::Matter { header, yaml, body } => (Span::new(header.start, header.end), yaml, body),
         Split::Body(body) => {
@@ -77,7 +77,7 @@ fn markdown(text: &str, dialect: Dialect, report: &mut Report) -> Content {
 }
 
 /// Takes the body of a Markdown file as what its node says; a blank one counts as none.
-fn say_body(node: &mut NodeSyntax, text: &str, body: Range<usize>, dialect: Dialect, report: &mut Report) {
+fn say_body(node: &mut NodeSyntax, text: &Arc<str>, body: Range<usize>, dialect: Dialect, report: &mut Report) {
     let markdown = &text[body.clone()];
     if markdown.trim().is_empty() {
         return;
@@ -90,11 +90,7 @@ fn say_body(node: &mut NodeSyntax, text: &str, body: Range<usize>, dialect: Dial
         report.push(found.label(&report.path, key, "first here").help("keep one of them"));
         return;
     }
-    let template = match markdown.contains('{') {
-        true => Template::parse(markdown, &SourceMap::Slice(span.start), dialect, report),
-        false => Template::literal(markdown),
-    };
-    node.content = Some(Spanned::new(template, span));
+    node.content = Some(Spanned::new(Template::body(text, span, dialect, report), span));
     node.links = links::links(text, body);
 }
 

@@ -1,4 +1,4 @@
-//! What the parser of the jinja dialect met, in our words and at the place to mend.
+//! What the parser of the jinja dialect and the engine met, in our words and at the place to mend.
 
 use std::ops::Range;
 
@@ -44,6 +44,32 @@ pub(super) fn explain(source: &str, error: &Error) -> Mistake {
             Some(unexpected) => not_expected(source, unexpected, place),
             None => Mistake::syntax(place, message.to_owned()),
         },
+    }
+}
+
+/// A failure of the engine in our words, kinds of values by our names.
+pub(super) fn in_our_words(detail: &str) -> String {
+    let kind = |name: &str| match name {
+        "undefined" => "nothing",
+        "none" => "null",
+        "bool" => "boolean",
+        "string" => "text",
+        "sequence" | "iterable" | "tuple" => "list",
+        "map" | "plain object" => "mapping",
+        _ => "number",
+    };
+    if let Some((operator, kinds)) =
+        detail.strip_prefix("tried to use ").and_then(|rest| rest.split_once(" operator on unsupported types "))
+        && let Some((left, right)) = kinds.split_once(" and ")
+    {
+        return format!("`{operator}` does not work on {} and {}", kind(left), kind(right));
+    }
+    if let Some(name) = detail.strip_prefix("cannot calculate length of value of type ") {
+        return format!("{} has no length", kind(name));
+    }
+    match detail.strip_suffix(" is not iterable") {
+        Some(name) => format!("{} cannot be looped over", kind(name)),
+        None => detail.trim_end_matches('.').to_owned(),
     }
 }
 

@@ -27,7 +27,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use engine::Engine;
 use mistake::Mistake;
@@ -59,9 +59,37 @@ pub struct Template {
 }
 
 struct TemplateInner {
-    text: Arc<str>,
+    text: Text,
     map: SourceMap,
     body: Body,
+}
+
+/// What the author wrote.
+#[derive(Clone)]
+enum Text {
+    Own(Arc<str>),
+    /// A part of a file, which is kept anyway.
+    Part(Arc<str>, Span),
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Own(text) => text,
+            Self::Part(file, span) => &file[span.range()],
+        }
+    }
+}
+
+impl Text {
+    fn shared(&self) -> Arc<str> {
+        match self {
+            Self::Own(text) => Arc::clone(text),
+            Self::Part(..) => Arc::from(&**self),
+        }
+    }
 }
 
 enum Body {
@@ -70,6 +98,17 @@ enum Body {
     Engine(Box<Engine>),
     /// Reported; there is no program that could render it.
     Broken,
+}
+
+/// What a text is parsed for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// A body or message.
+    Text,
+    /// A value, which may keep its type.
+    Value,
+    /// A value of arguments, which may also hold secrets.
+    Argument,
 }
 
 /// Bounds of rendering (design §9).
@@ -102,20 +141,42 @@ pub struct SecretUse {
     pub name: Arc<str>,
 }
 
+/// Reports secrets in a text that is no template either, such as an option or a condition (language 3.6).
+pub(crate) fn forbid_secrets(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) {
+    expose(text, secret::find(text, dialect), map, report);
+}
+
+fn expose(text: &str, found: Vec<secret::Found>, map: &SourceMap, report: &mut Report) {
+    for secret in found {
+        let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);
+        report.add(Code::SecretExposed, map.span(secret.place), message).help =
+            Some("a tool gets it: `args: {key: \"{{secret:…}}\"}`".into());
+    }
+}
+
 impl Template {
     /// A text without holes, whatever it contains.
     pub fn literal(text: &str) -> Self {
-        Self::with(text, &SourceMap::Slice(0), Body::Literal)
+        Self::with(Text::Own(text.into()), &SourceMap::Slice(0), Body::Literal)
+    }
+
+    /// Parses the body of a Markdown file, as [`Template::parse`] does.
+    pub(crate) fn body(file: &Arc<str>, span: Span, dialect: Dialect, report: &mut Report) -> Self {
+        if !file[span.range()].contains('{') {
+            // It is shown as it is, so it is kept ready to be shown.
+            return Self::literal(&file[span.range()]);
+        }
+        Self::parse_with(Text::Part(Arc::clone(file), span), &SourceMap::Slice(span.start), dialect, Use::Text, report).0
     }
 
     /// Parses a body or message and reports `template-syntax`, `unknown-filter`, `secret-exposed`; what is broken renders as nothing.
     /// `map` says where the bytes of `text` stand in the file.
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) -> Self {
-        Self::parse_with(text, map, dialect, false, report).0
+        Self::parse_with(Text::Own(text.into()), map, dialect, Use::Text, report).0
     }
 
     /// The text as the author wrote it.
-    pub fn text(&self) -> &Arc<str> {
+    pub fn text(&self) -> &str {
         &self.inner.text
     }
 
@@ -125,7 +186,7 @@ impl Template {
     /// An undefined value that is printed, looped over or calculated with; a bound.
     pub fn render(&self, scope: &Scope, limits: RenderLimits) -> Result<Arc<str>, TemplateError> {
         if let Body::Literal = self.inner.body {
-            return Ok(Arc::clone(&self.inner.text));
+            return Ok(self.inner.text.shared());
         }
         self.render_with(scope, limits, |_, _| {}).map(Arc::from)
     }
@@ -150,25 +211,22 @@ impl Template {
     }
 
     /// Parses a text, and says whether it is exactly one `{{ expression }}`.
-    fn parse_with(text: &str, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> (Self, bool) {
+    fn parse_with(whole: Text, map: &SourceMap, dialect: Dialect, used: Use, report: &mut Report) -> (Self, bool) {
+        let text = &*whole;
         if !text.contains('{') {
-            return (Self::with(text, map, Body::Literal), false);
+            return (Self::with(whole, map, Body::Literal), false);
         }
         let found = secret::find(text, dialect);
-        if !secrets && !found.is_empty() {
-            for secret in found {
-                let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);
-                report.add(Code::SecretExposed, map.span(secret.place), message).help =
-                    Some("a tool gets it: `args: {key: \"{{secret:…}}\"}`".into());
-            }
-            return (Self::with(text, map, Body::Broken), false);
+        if used != Use::Argument && !found.is_empty() {
+            expose(text, found, map, report);
+            return (Self::with(whole, map, Body::Broken), false);
         }
         let pieces = match dialect {
             Dialect::Legacy => match segments::split_legacy(text, &found) {
                 Ok(pieces) => Some(pieces),
                 Err(mistakes) => {
                     mistake::report(mistakes, map, report);
-                    return (Self::with(text, map, Body::Broken), false);
+                    return (Self::with(whole, map, Body::Broken), false);
                 }
             },
             Dialect::Jinja => segments::split(text, false, &found),
@@ -178,19 +236,19 @@ impl Template {
             let sole = matches!(pieces.as_slice(), [Piece::Path(..)]);
             let literal = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
-            return (Self::with(text, map, body), sole);
+            return (Self::with(whole, map, body), sole);
         }
-        match Engine::parse(text, dialect, found) {
-            Ok((engine, sole)) => (Self::with(text, map, Body::Engine(Box::new(engine))), sole),
+        match Engine::parse(text, dialect, used != Use::Text, found) {
+            Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
                 mistake::report(mistakes, map, report);
-                (Self::with(text, map, Body::Broken), false)
+                (Self::with(whole, map, Body::Broken), false)
             }
         }
     }
 
-    fn with(text: &str, map: &SourceMap, body: Body) -> Self {
-        Self { inner: Arc::new(TemplateInner { text: text.into(), map: map.clone(), body }) }
+    fn with(text: Text, map: &SourceMap, body: Body) -> Self {
+        Self { inner: Arc::new(TemplateInner { text, map: map.clone(), body }) }
     }
 }
 
@@ -202,7 +260,7 @@ impl TemplateInner {
 
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Template").field(&self.inner.text).finish()
+        f.debug_tuple("Template").field(&self.text()).finish()
     }
 }
 

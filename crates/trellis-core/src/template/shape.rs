@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Body, Dialect, Piece, RenderLimits, SecretUse, Template, TemplateError};
+use super::{Body, Dialect, Piece, RenderLimits, SecretUse, Template, TemplateError, Text, Use};
 use crate::{
     diagnostic::Report,
     scope::Scope,
@@ -35,10 +35,11 @@ impl Shape {
     /// Parses one string of `args`, `set`, `output` …: exactly one `{{ expression }}` keeps its type (language 3.3).
     /// `secrets` says whether `{{secret:name}}` is allowed here: in arguments only (language 3.6).
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> Self {
-        let (template, sole) = Template::parse_with(text, map, dialect, secrets, report);
+        let (template, sole) =
+            Template::parse_with(Text::Own(text.into()), map, dialect, if secrets { Use::Argument } else { Use::Value }, report);
         match (&template.inner.body, sole) {
             (_, true) => Self::Expression(Expression { template }),
-            (Body::Literal, _) => Self::Literal(Value::Text(Arc::clone(template.text()))),
+            (Body::Literal, _) => Self::Literal(Value::Text(template.inner.text.shared())),
             _ => Self::Text(template),
         }
     }
@@ -100,7 +101,7 @@ fn below<T>(pointer: &mut String, step: &str, f: impl FnOnce(&mut String) -> T) 
 
 impl Expression {
     /// The text as the author wrote it, braces included.
-    pub fn text(&self) -> &Arc<str> {
+    pub fn text(&self) -> &str {
         self.template.text()
     }
 
@@ -122,6 +123,6 @@ impl Expression {
 
 impl fmt::Debug for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Expression").field(self.text()).finish()
+        f.debug_tuple("Expression").field(&self.text()).finish()
     }
 }

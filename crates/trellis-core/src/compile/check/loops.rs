@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// Reports each closed part of the graph from which no end can be reached.
-pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
+/// Where some way is `unresolved`, an end may stand behind it.
+pub(super) fn check(flow: &Flow<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
     let ending = can_end(flow);
     let stuck = |point: u32| reached[point as usize] && !ending[point as usize];
     if !(0..u32::try_from(ending.len()).unwrap_or(u32::MAX)).any(stuck) {
@@ -26,7 +27,10 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnosti
             part.iter().all(|&point| petgraph::visit::IntoNeighbors::neighbors(flow, point).all(|next| part.binary_search(&next).is_ok()));
         let leads = part.iter().any(|&point| petgraph::visit::IntoNeighbors::neighbors(flow, point).next().is_some());
         if closed && leads {
-            found.push(report(flow, part));
+            let diagnostic = report(flow, part);
+            if !unresolved || diagnostic.code == Code::EndlessLoop {
+                found.push(diagnostic);
+            }
         }
     }
 }

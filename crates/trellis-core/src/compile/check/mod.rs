@@ -17,14 +17,14 @@ use crate::{
     },
 };
 
-/// Runs every check. Where some target leads nowhere, what stands behind it is unknown, and reachability says nothing.
+/// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: nothing is unreachable, or without a way out.
 pub(super) fn program(program: &Program, unresolved: bool, found: &mut Vec<Diagnostic>) {
     let flow = flow::Flow::new(program);
     let reached = reach::from_entries(&flow);
     if !unresolved {
         reach::check(&flow, &reached, found);
     }
-    loops::check(&flow, &reached, found);
+    loops::check(&flow, &reached, unresolved, found);
     never::check(program, found);
     exhaustive::check(program, found);
     links::check(program.documents(), found);
@@ -38,11 +38,11 @@ pub(super) fn targets(node: &NodeSyntax) -> impl Iterator<Item = &TargetSyntax> 
     let invalid = node.on_invalid.as_ref().and_then(|invalid| invalid.value.to.as_ref());
     let signals = node.on_signal.iter().map(|(_, target)| target);
     let defaults = node.defaults.on_signal_default.iter().map(|(_, target)| target);
-    let calls = node.call.iter().chain(&node.undo).chain(&node.defaults.before_each).flat_map(called);
+    let calls = node.call.iter().chain(&node.undo).chain(&node.defaults.before_each).flat_map(|call| called(call));
     options.chain(transitions).chain(recovery.into_iter().flatten()).chain(invalid).chain(signals).chain(defaults).chain(calls)
 }
 
-fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {
+pub(super) fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {
     match &call.callee {
         CalleeSyntax::Graph(target) => vec![target],
         CalleeSyntax::Parallel(branches, _) => branches.iter().flat_map(|(_, branch)| called(branch)).collect(),

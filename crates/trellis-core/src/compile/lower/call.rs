@@ -91,7 +91,9 @@ impl<'d> Lowering<'d> {
         match self.tools.find(around.candidate, around.own, &name.value) {
             Ok(tool) => tool,
             Err(help) => {
-                self.report(around.here, Code::UnknownTool, name.span, format!("there is no tool `{}`", name.value)).help = Some(help);
+                if help.is_some() {
+                    self.report(around.here, Code::UnknownTool, name.span, format!("there is no tool `{}`", name.value)).help = help;
+                }
                 Arc::new(Tool { name: name.value.clone(), ..Tool::default() })
             }
         }

@@ -35,7 +35,7 @@ impl Lowering<'_> {
             match crate::engine::accept(&listen, &default.value) {
                 Ok(value) => listen.default = Some(value),
                 Err(why) => {
-                    self.report(here, Code::WrongType, default.span, format!("the default is not a valid input: {why}"));
+                    self.report(here, Code::TypeMismatch, default.span, format!("the default is not a valid input: {why}"));
                 }
             }
         }

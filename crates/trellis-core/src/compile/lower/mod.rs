@@ -168,6 +168,25 @@ impl<'d> Lowering<'d> {
         }
     }
 
+    /// Files that are no nodes: Markdown without frontmatter that nothing names (language 1.2).
+    pub(super) fn pages(&self) -> rustc_hash::FxHashSet<&'d FilePath> {
+        let candidates = self.names.candidates.iter().zip(&self.nodes_of);
+        candidates.filter(|(candidate, node)| candidate.page && node.is_none()).map(|(candidate, _)| candidate.path).collect()
+    }
+
+    /// Reports defaults that lead nowhere, whether or not a node falls back on them.
+    pub(super) fn defaults(&mut self) {
+        for at in 0..self.graphs.len() {
+            let defaults = &self.graphs[at].defaults;
+            let signals = defaults.signals.iter().map(|said| (said.document, said.path, said.value.1));
+            let named: Vec<_> = defaults.on_error.iter().map(|said| (said.document, said.path, said.value)).chain(signals).collect();
+            for (document, path, target) in named {
+                let root = self.root_of(document, path, u32::try_from(at).unwrap_or(0));
+                self.target(root.as_here(), target, false);
+            }
+        }
+    }
+
     /// Lowers each graph's `before_each` once; all gates share it.
     pub(super) fn gates(&mut self) {
         let names = self.names;

@@ -62,8 +62,8 @@ impl<'t> Decoder<'t, '_> {
     /// Decodes `do`, `undo`, `retry` or `tools`.
     pub(super) fn act(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
         match key {
-            "do" => node.call = self.call(&entry.key, entry.span, &entry.value),
-            "undo" => node.undo = self.call(key, entry.span, &entry.value),
+            "do" => node.call = self.call(&entry.key, entry.span, &entry.value).map(Box::new),
+            "undo" => node.undo = self.call(key, entry.span, &entry.value).map(Box::new),
             "retry" => node.retry = self.retry(&entry.value),
             _ => node.tools = self.tools(&entry.value),
         }

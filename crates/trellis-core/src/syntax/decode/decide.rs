@@ -101,7 +101,10 @@ impl<'t> Decoder<'t, '_> {
 
     fn transitions(&mut self, value: &Node<'t>) -> Vec<TransitionSyntax> {
         let items = self.list("transitions", "a list of transitions", value).unwrap_or_default();
-        items.iter().filter_map(|item| self.transition(item)).collect()
+        // As many as there are items: a graph keeps these lists, and growing ones would be half empty.
+        let mut transitions = Vec::with_capacity(items.len());
+        transitions.extend(items.iter().filter_map(|item| self.transition(item)));
+        transitions
     }
 
     fn transition(&mut self, item: &Node<'t>) -> Option<TransitionSyntax> {
@@ -136,7 +139,7 @@ impl<'t> Decoder<'t, '_> {
     /// The graph-wide keys that the entry node and `trellis.yaml` share.
     pub(super) fn default(&mut self, defaults: &mut DefaultsSyntax, key: &'static str, entry: &Entry<'t>) {
         match key {
-            "before_each" => defaults.before_each = self.call(key, entry.span, &entry.value),
+            "before_each" => defaults.before_each = self.call(key, entry.span, &entry.value).map(Box::new),
             "on_rolled_back" => defaults.on_rolled_back = self.target(key, entry),
             _ => match &entry.value.data {
                 Data::Map(signals) => {

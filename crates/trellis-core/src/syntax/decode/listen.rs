@@ -1,5 +1,7 @@
 //! What a node listens for: `input_type`, `options`, `wait` and their like.
 
+use std::sync::Arc;
+
 use super::{Decoder, Form};
 use crate::{
     diagnostic::Code,
@@ -10,6 +12,7 @@ use crate::{
         scalar::Plain,
         tree::{Data, Entry, Node},
     },
+    template::forbid_secrets,
     value::Value,
 };
 
@@ -47,7 +50,7 @@ impl<'t> Decoder<'t, '_> {
             "options" => node.options = self.options(entry),
             "input_default" => node.input_default = Some(self.spanned_value(value)),
             "input_schema" => node.input_schema = self.schema(key, value),
-            "on_invalid" => node.on_invalid = self.on_invalid(value),
+            "on_invalid" => node.on_invalid = self.on_invalid(value).map(Box::new),
             "wait" => node.wait = self.wait(value),
             _ => node.timeout = self.duration(key, false, value),
         }
@@ -86,7 +89,8 @@ impl<'t> Decoder<'t, '_> {
             self.find_with(Code::MissingValue, entry.span, format!("`{key}` is empty"), "list what can be chosen, or remove the key");
             return None;
         }
-        let options: Vec<_> = items.iter().filter_map(|item| self.option(key, item)).collect();
+        let mut options = Vec::with_capacity(items.len());
+        options.extend(items.iter().filter_map(|item| self.option(key, item)));
         if key == "input_options"
             && let Some(target) = options.iter().find_map(|option| option.target.as_ref())
         {
@@ -98,14 +102,14 @@ impl<'t> Decoder<'t, '_> {
 
     fn option(&mut self, key: &str, item: &Node<'t>) -> Option<OptionSyntax> {
         let Data::Map(entries) = &item.data else {
-            let text = self.name(key, item)?;
+            let text = self.option_text(key, item)?;
             let value = text.clone().map(Value::Text);
             return Some(OptionSyntax { span: item.span, value, text, target: None });
         };
         let (mut value, mut text, mut target) = (None, None, None);
         let seen = self.each(entries, &OPTION, |decoder, key, entry| match key {
             "value" => value = decoder.identity(&entry.value),
-            "text" => text = decoder.name(key, &entry.value),
+            "text" => text = decoder.option_text(key, &entry.value),
             _ => decoder.put_target(&mut target, key, entry),
         });
         if seen.lacks(&["text"]) {
@@ -114,6 +118,13 @@ impl<'t> Decoder<'t, '_> {
         let text = text.or_else(|| value.clone().map(|value: Spanned<Value>| value.map(|value| value.to_string().into())))?;
         let value = value.unwrap_or_else(|| text.clone().map(Value::Text));
         Some(OptionSyntax { span: item.span, value, text, target })
+    }
+
+    /// What an option shows: literal, so a secret in it is a mistake (language 3.6, 6.4).
+    fn option_text(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Arc<str>>> {
+        let text = self.name(key, node)?;
+        forbid_secrets(&text.value, &node.map(self.text), self.dialect, self.report);
+        Some(text)
     }
 
     /// The value that an option stands for.

@@ -15,6 +15,7 @@ use crate::{
         text::shown,
         tree::{Data, Node},
     },
+    template::forbid_secrets,
     value::Key,
 };
 
@@ -211,6 +212,7 @@ impl<'t> Decoder<'t, '_> {
             return None;
         };
         let quote = if *style == Style::Double { '\'' } else { '"' };
+        forbid_secrets(text, &node.map(self.text), self.dialect, self.report);
         let condition = Condition::parse(text, &node.map(self.text), quote, self.report)?;
         Some(Spanned::new(condition, node.span))
     }

@@ -40,7 +40,8 @@ impl<'t> Decoder<'t, '_> {
         if let Data::Map(entries) = &item.data {
             let mut tool = empty(item.span);
             self.each(entries, &TOOL, |decoder, key, entry| match key {
-                "name" => tool.name = decoder.name(key, &entry.value),
+                // One that is empty is `nameless-tool`, which the compiler reports.
+                "name" => tool.name = decoder.text(key, &entry.value).filter(|name| !name.value.trim().is_empty()),
                 _ => decoder.contract(&mut tool, key, entry),
             });
             return Some(ToolRef::Inline(tool));

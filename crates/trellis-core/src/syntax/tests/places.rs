@@ -125,8 +125,8 @@ impl Places<'_> {
         self.maybe("wait", node.wait.as_ref());
         self.maybe("timeout", node.timeout.as_ref());
         self.shape("metadata", node.metadata.as_ref());
-        self.call("do", node.call.as_ref());
-        self.call("undo", node.undo.as_ref());
+        self.call("do", node.call.as_deref());
+        self.call("undo", node.undo.as_deref());
         self.maybe("retry", node.retry.as_ref());
         for tool in &node.tools {
             match tool {
@@ -177,7 +177,7 @@ impl Places<'_> {
             self.maybe("signal", signal.as_ref());
             self.target(Some(target));
         }
-        self.call("before_each", defaults.before_each.as_ref());
+        self.call("before_each", defaults.before_each.as_deref());
         self.target(defaults.on_rolled_back.as_ref());
     }
 

@@ -1,0 +1,51 @@
+//! The host's answers to named predicates (language 6.2).
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use crate::context::Context;
+
+/// A program asks for a predicate that the host does not know.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the predicates {} are not answered by the host", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))]
+pub struct MissingPredicate {
+    /// Their names.
+    pub names: Vec<Arc<str>>,
+}
+
+type Answer = dyn Fn(&Context) -> bool + Send + Sync;
+
+/// The host's answers to named predicates (language 6.2).
+#[derive(Clone, Default)]
+pub struct Predicates {
+    pub(super) known: Arc<BTreeMap<Arc<str>, Option<Arc<Answer>>>>,
+}
+
+impl Predicates {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers `name` with a function of the context. It must be pure: the same context, the same answer.
+    #[must_use]
+    pub fn with(mut self, name: &str, answer: impl Fn(&Context) -> bool + Send + Sync + 'static) -> Self {
+        Arc::make_mut(&mut self.known).insert(name.into(), Some(Arc::new(answer)));
+        self
+    }
+
+    /// Leaves `name` to be answered step by step: `navigate` then refuses with [`NavigateError::Unanswered`] until the host asks [`super::Engine::answering`].
+    #[must_use]
+    pub fn deferred(mut self, name: &str) -> Self {
+        Arc::make_mut(&mut self.known).insert(name.into(), None);
+        self
+    }
+}
+
+impl fmt::Debug for Predicates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.known.keys()).finish()
+    }
+}
+
+/// Answers of deferred predicates for one step.
+pub type Answers = BTreeMap<Arc<str>, bool>;

@@ -1,0 +1,131 @@
+//! What the engine answers when nothing happened: refusals, sessions that cannot begin, views that cannot be made.
+
+use std::{fmt, sync::Arc};
+
+use super::Request;
+use crate::{
+    id::{CallId, NodeId, SignalName},
+    state::EndReason,
+};
+
+/// A refusal: nothing happened (language 7.3).
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NavigateError {
+    /// The input is not valid here.
+    #[error("{message}")]
+    Invalid {
+        /// The node.
+        node: NodeId,
+        /// What to say to a person: `on_invalid.text`, or what is wrong.
+        message: String,
+        /// What would be accepted.
+        expected: Expected,
+    },
+    /// The input is larger than the bound; never truncated (design §9).
+    #[error("the input is {size} bytes, the limit is {limit}")]
+    TooLarge {
+        /// Its size.
+        size: u64,
+        /// The bound.
+        limit: u64,
+    },
+    /// This kind of input is not taken now.
+    #[error("`{node}` takes {expected}, not {got}")]
+    WrongKind {
+        /// The node.
+        node: NodeId,
+        /// What was handed in: `an input`, `a tool result`, `a pass`.
+        got: &'static str,
+        /// What would be accepted.
+        expected: Expected,
+    },
+    /// The result belongs to no call of this session that is pending or abandoned.
+    #[error("the result is for call `{id}`, {}; {expected} is awaited", if *settled { "which is settled" } else { "which is not a call of this session" })]
+    ForeignCall {
+        /// The call it names.
+        id: CallId,
+        /// Whether a result of it was accepted already.
+        settled: bool,
+        /// What would be accepted.
+        expected: Expected,
+    },
+    /// Nothing handles this signal here.
+    #[error("`{node}` does not handle the signal `{signal}`")]
+    UnhandledSignal {
+        /// The node.
+        node: NodeId,
+        /// The signal.
+        signal: SignalName,
+        /// What would be accepted.
+        expected: Expected,
+    },
+    /// The session has ended.
+    #[error("the session has ended ({})", reason.as_str())]
+    Ended {
+        /// How.
+        reason: EndReason,
+    },
+    /// A deferred predicate must be answered first: [`super::Engine::answering`].
+    #[error("the predicate `{0}` must be answered first")]
+    Unanswered(Arc<str>),
+    /// The state stands at a node or call that this program does not have: [`super::Engine::adopt`].
+    #[error("the graph has no node `{0}` as the session left it")]
+    Unadopted(NodeId),
+}
+
+/// What would be accepted, for people and programs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expected {
+    /// An input that fits the request.
+    Input(Box<Request>),
+    /// The result of this call.
+    Result(CallId),
+    /// A pass.
+    Pass,
+    /// Nothing any more.
+    Nothing,
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(_) => f.write_str("an input"),
+            Self::Result(id) => write!(f, "the result of call `{id}`"),
+            Self::Pass => f.write_str("a pass"),
+            Self::Nothing => f.write_str("nothing"),
+        }
+    }
+}
+
+/// A session that could not begin.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StartError {
+    /// The context does not fit `inputs`, `required_context` or `context_schema` of the entry.
+    #[error("the session cannot start: {}", problems.join("; "))]
+    Inputs {
+        /// One line each, naming the key.
+        problems: Vec<String>,
+    },
+    /// There is no such node to begin at.
+    #[error("there is no node `{0}` to begin at")]
+    UnknownNode(NodeId),
+    /// A deferred predicate must be answered first.
+    #[error("the predicate `{0}` must be answered first")]
+    Unanswered(Arc<str>),
+}
+
+/// A view that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// The state stands at a node that this program does not have.
+    #[error("the graph has no node `{0}`")]
+    Unadopted(NodeId),
+    /// A template failed.
+    #[error("`{node}` cannot be rendered: {message}")]
+    Template {
+        /// The node.
+        node: NodeId,
+        /// What is missing or wrong.
+        message: String,
+    },
+}
