@@ -1,5 +1,7 @@
 //! The one integration-test binary: suite, pages, graphs, properties, bounds and house rules.
 
+mod bounds;
+mod graphs;
 mod properties;
 mod suite;
 mod tidy;

@@ -62,3 +62,14 @@ fn every_code_has_a_failing_and_a_passing_case() {
     }
     assert!(missing.is_empty(), "\n{}\n", missing.join("\n"));
 }
+
+#[test]
+fn what_the_readme_embeds_is_an_example_that_compiles() {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let (readme, example) = (read("README.md"), read("examples/twenty_lines/src/main.rs"));
+    let blocks: Vec<&str> = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(!blocks.is_empty(), "the README shows how to embed it");
+    for block in blocks {
+        assert!(example.contains(block), "not in the example:\n{block}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Compiling never panics on any bytes: random ones, and the suite's own graphs with damage done to them.
 
+use std::collections::BTreeMap;
+
 use trellis_core::{Code, Source, syntax::document::Bytes};
 use trellis_tests::harness::{
     Loaded, Sheet, fuzz,
@@ -10,7 +12,7 @@ use super::{coverage::Coverage, rng::Rng};
 use crate::repository;
 
 /// Damaged graphs in all.
-const MUTANTS: usize = 25_000;
+const MUTANTS: usize = 50_000;
 /// Random texts in all.
 const TEXTS: u64 = 20_000;
 
@@ -84,9 +86,20 @@ fn damaged_graphs_compile_or_say_why() {
     assert!(corpus.len() > 100, "the corpus has only {} graphs", corpus.len());
     let mut coverage = Coverage::default();
     let mut rng = Rng::new(7);
-    for turn in 0..MUTANTS.max(corpus.len() * 101) {
-        let files = if turn < corpus.len() { corpus[turn].clone() } else { damaged(&corpus[turn % corpus.len()], &mut rng) };
+    // The graphs that show each code: every other turn picks a code first, so that rare ones are damaged as often as common ones.
+    let mut by_code: BTreeMap<Code, Vec<usize>> = BTreeMap::new();
+    for turn in 0..MUTANTS.max(corpus.len() * 2) {
+        let of_a_code = by_code.values().nth(rng.below(by_code.len())).filter(|_| turn % 2 == 0);
+        let files = match corpus.get(turn) {
+            Some(files) => files.clone(),
+            None => damaged(&corpus[of_a_code.map_or(turn % corpus.len(), |graphs| *rng.pick(graphs))], &mut rng),
+        };
         let loaded = guarded(|| Loaded::new(&files)).unwrap_or_else(|panic| panic!("{panic}\n{}", shown(&files)));
+        if turn < corpus.len() {
+            for diagnostic in &loaded.compiled.diagnostics {
+                by_code.entry(diagnostic.code).or_default().push(turn);
+            }
+        }
         for diagnostic in &loaded.compiled.diagnostics {
             coverage.hit("code", diagnostic.code.as_str());
         }
@@ -136,7 +149,7 @@ fn damaged(files: &[Source], rng: &mut Rng) -> Vec<Source> {
     }
     let Bytes::Read(bytes) = &files[at].bytes else { return files };
     let mut bytes = bytes.to_vec();
-    for _ in 0..1 + rng.below(2) {
+    for _ in 0..1 + usize::from(rng.chance(25)) {
         let from = rng.below(bytes.len() + 1);
         let to = (from + rng.below(12)).min(bytes.len());
         match rng.below(5) {

@@ -19,8 +19,10 @@ use crate::{
     value::{Mapping, Value},
 };
 
-/// The session of a host that has only one. Keys of calls derive from the session, so every other host gives its own.
-const LOCAL: &str = "local";
+/// The session of a host that names none. Keys of calls derive from it, so it differs from graph to graph; a host with several sessions names them.
+fn unnamed(fingerprint: &str) -> SessionId {
+    SessionId::new(format!("local-{fingerprint}"))
+}
 
 impl Engine {
     pub(super) fn begin_session(&self, start: Start) -> Result<Step, StartError> {
@@ -38,7 +40,7 @@ impl Engine {
             self,
             State {
                 version: VERSION,
-                session_id: start.session.unwrap_or_else(|| SessionId::from(LOCAL)),
+                session_id: start.session.unwrap_or_else(|| unnamed(self.program.fingerprint())),
                 program: self.program.fingerprint().clone(),
                 current_node_id: node.id.clone(),
                 status: Status::Active,

@@ -104,7 +104,7 @@ pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, 
             Some(path) => pieces.push(Piece::Path(path, inner)),
             None if inner.is_empty() => mistakes.push(Mistake::syntax(open..close + 2, "a key is missing here")),
             None => {
-                let message = format!("`{}` is no key, and `templates: legacy` knows nothing else", &text[inner]);
+                let message = format!("`{}` is no key, and `templates: legacy` knows nothing else", one_line(&text[inner]));
                 let help = "set `templates: jinja` in trellis.yaml for paths and expressions";
                 mistakes.push(Mistake::syntax(open..close + 2, message).help(help));
             }
@@ -148,4 +148,9 @@ pub(super) fn render(
         }
     }
     Ok(out)
+}
+
+/// What an author wrote, fit for a message of one line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect()
 }

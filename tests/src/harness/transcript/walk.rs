@@ -5,9 +5,9 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use trellis_core::{
-    Answers, CallId, Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, Step,
-    ToolResult, Value,
-    engine::{Expected, Moment, RequestType},
+    Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, ToolResult, Value,
+    engine::{Answers, Expected, Moment, RequestType, Step},
+    id::CallId,
     path::{KeyPath, walk},
     program::PredicateSource,
 };
@@ -147,7 +147,7 @@ impl Walk {
             },
             "locale" => self.start.locale = Some(value.into()),
             "at" => self.start.at = Some(NodeId::from(value)),
-            "session" => self.start.session = Some(SessionId::from(value)),
+            "session" => self.start.session = Some(SessionId::from(value)).filter(|_| value != "-"),
             "limit" => self.engine = self.engine.clone().with_max_input(value.parse().unwrap_or_default()),
             other => self.problems.push(format!("`$ {other}` is no way to begin: context, locale, at, session, limit")),
         }
