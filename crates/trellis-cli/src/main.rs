@@ -19,6 +19,10 @@ use clap::Parser;
 
 use crate::{args::Args, terminal::Closed};
 
+/// Documents are made on several threads and kept to the end: with the system's allocator a check takes half as long again.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How the program ends (design §8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

@@ -38,6 +38,10 @@ pub fn discover(path: impl AsRef<Path>) -> Result<Found, LoadError> {
     if directory.is_file() {
         return Ok(Found::Graph(path.to_owned()));
     }
+    // Most paths are graphs: what lies deeper is not looked at for nothing.
+    if directory.list_to(0)?.iter().any(|file| marks_graph(file)) {
+        return Ok(Found::Graph(path.to_owned()));
+    }
     let files = directory.list_to(DEPTH)?;
     let mut roots: Vec<&str> = files.iter().filter(|file| marks_graph(file)).map(|file| folder(file)).collect();
     // Name by name, so that a folder comes right before the folders in it, and these can be left out.
@@ -49,7 +53,7 @@ pub fn discover(path: impl AsRef<Path>) -> Result<Found, LoadError> {
             outermost.push(root);
         }
     }
-    if outermost.is_empty() || outermost == [""] || has_other_start(&directory, &files) {
+    if outermost.is_empty() || has_other_start(&directory, &files) {
         return Ok(Found::Graph(path.to_owned()));
     }
     Ok(Found::Collection(outermost.into_iter().map(|root| path.join(root)).collect()))

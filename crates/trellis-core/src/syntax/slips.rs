@@ -86,6 +86,10 @@ fn template_at(text: &str, span: Span) -> Slip {
 
 /// Reports the parts of a text that an unquoted comma cut off, and drops them: `{ text: Yes, please }`.
 pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &mut Report) {
+    if !entries.iter().any(|entry| entry.bare) {
+        return;
+    }
+    let mut parts = vec![false; entries.len()];
     let mut at = 1;
     while at < entries.len() {
         let run = entries[at..].iter().take_while(|entry| entry.bare).count();
@@ -98,9 +102,11 @@ pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &
         let whole = before.value.span.to(entries[at + run - 1].span);
         let message = format!("the comma ends the text of `{}`: inside `{{ … }}` it separates entries", shown(&before.key));
         Slip::new(whole, message).quote(text, whole).report(Code::WrongType, report);
-        entries.drain(at..at + run);
-        at += 1;
+        parts[at..at + run].fill(true);
+        at += run;
     }
+    let mut part = parts.into_iter();
+    entries.retain(|_| !part.next().unwrap_or_default());
 }
 
 /// A template without quotes on the line where the parser gave up, or on the one it came from.

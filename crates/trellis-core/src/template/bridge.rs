@@ -93,13 +93,40 @@ pub(super) fn to_dyn(value: &Value) -> Dyn {
     }
 }
 
-/// The value that a template made.
+/// How large a value may be.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    /// Values, keys not counted.
+    pub(super) parts: u64,
+    /// Bytes of its texts.
+    pub(super) bytes: u64,
+}
+
+impl Size {
+    /// So large that it can be printed in `bytes`.
+    pub(super) fn printed(bytes: u64) -> Self {
+        Self { parts: bytes.max(1), bytes }
+    }
+
+    /// So many parts, whatever their texts.
+    pub(super) fn parts(parts: u64) -> Self {
+        Self { parts, bytes: u64::MAX }
+    }
+
+    fn pay(&mut self, bytes: usize) -> Result<(), Error> {
+        self.parts = self.parts.checked_sub(1).ok_or_else(too_many)?;
+        self.bytes = self.bytes.checked_sub(bytes as u64).ok_or_else(too_long)?;
+        Ok(())
+    }
+}
+
+/// The value that a template made; one that came from the scope is passed on whatever its size.
 ///
 /// # Errors
-/// A number that is not finite or does not fit 64 bits, a key that is no text, something that is not set inside a list or mapping, more than `parts` parts or
+/// A number that is not finite or does not fit 64 bits, a key that is no text, something that is not set inside a list or mapping, more than `size` or
 /// [`MAX_DEPTH`] levels.
-pub(super) fn from_dyn(value: &Dyn, parts: u64) -> Result<Value, Error> {
-    shared(value).map_or_else(|| convert(value, MAX_DEPTH, &mut { parts }), Ok)
+pub(super) fn from_dyn(value: &Dyn, mut size: Size) -> Result<Value, Error> {
+    shared(value).map_or_else(|| convert(value, MAX_DEPTH, &mut size), Ok)
 }
 
 /// How many parts a value has, itself included.
@@ -107,12 +134,12 @@ pub(super) fn from_dyn(value: &Dyn, parts: u64) -> Result<Value, Error> {
 /// # Errors
 /// As [`from_dyn`].
 pub(super) fn weigh(value: &Dyn, parts: u64) -> Result<u64, Error> {
-    let mut left = parts;
+    let mut size = Size::parts(parts);
     match shared(value) {
-        Some(value) => measured(value, MAX_DEPTH * 2, &mut left)?,
-        None => convert(value, MAX_DEPTH, &mut left)?,
+        Some(value) => measured(value, MAX_DEPTH * 2, &mut size)?,
+        None => convert(value, MAX_DEPTH, &mut size)?,
     };
-    Ok(parts - left)
+    Ok(parts - size.parts)
 }
 
 /// Whether a value is a list or mapping that came from the scope.
@@ -128,12 +155,12 @@ fn shared(value: &Dyn) -> Option<Value> {
     value.downcast_object_ref::<MapView>().map(|map| Value::Map(map.0.clone()))
 }
 
-fn convert(value: &Dyn, depth: usize, left: &mut u64) -> Result<Value, Error> {
+fn convert(value: &Dyn, depth: usize, left: &mut Size) -> Result<Value, Error> {
     let deeper = || depth.checked_sub(1).ok_or_else(too_deep);
     if let Some(shared) = shared(value) {
         return measured(shared, depth, left);
     }
-    *left = left.checked_sub(1).ok_or_else(too_many)?;
+    left.pay(value.as_str().map_or(0, str::len))?;
     match value.kind() {
         ValueKind::None => Ok(Value::Null),
         ValueKind::Bool => Ok(Value::Bool(value.is_true())),
@@ -164,10 +191,10 @@ fn convert(value: &Dyn, depth: usize, left: &mut u64) -> Result<Value, Error> {
 }
 
 /// Counts the parts of a shared value, and refuses one that would make the whole too deep: a value could grow by a level with each step otherwise.
-fn measured(value: Value, depth: usize, left: &mut u64) -> Result<Value, Error> {
-    fn measure(value: &Value, depth: usize, left: &mut u64) -> Result<(), Error> {
+fn measured(value: Value, depth: usize, left: &mut Size) -> Result<Value, Error> {
+    fn measure(value: &Value, depth: usize, left: &mut Size) -> Result<(), Error> {
         let deeper = || depth.checked_sub(1).ok_or_else(too_deep);
-        *left = left.checked_sub(1).ok_or_else(too_many)?;
+        left.pay(value.as_str().map_or(0, str::len))?;
         match value {
             Value::List(items) => deeper().and_then(|depth| items.iter().try_for_each(|item| measure(item, depth, left))),
             Value::Map(entries) => deeper().and_then(|depth| entries.iter().try_for_each(|(_, item)| measure(item, depth, left))),
@@ -220,7 +247,7 @@ pub(super) fn print(value: &Dyn, out: &mut dyn Write, bytes: u64) -> Result<u64,
         ValueKind::None => Ok(()),
         ValueKind::String => out.write_str(value.as_str().unwrap_or_default()),
         ValueKind::Bool => out.write_str(if value.is_true() { "true" } else { "false" }),
-        _ => match from_dyn(value, bytes.max(1))? {
+        _ => match from_dyn(value, Size::printed(bytes))? {
             Value::Int(number) => write!(out, "{number}"),
             Value::UInt(number) => write!(out, "{number}"),
             other => serde_json::to_writer(Bytes(&mut out), &other).map_err(|_| std::fmt::Error),

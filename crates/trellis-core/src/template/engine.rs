@@ -21,7 +21,7 @@ use crate::{scope::Scope, value::Value};
 /// A checked template.
 pub(super) struct Engine {
     dialect: Dialect,
-    /// Whether it is exactly one `{{ expression }}`.
+    /// Whether it is exactly one `{{ expression }}` that keeps its type: then it is evaluated, else it is rendered.
     sole: bool,
     secrets: Box<[Found]>,
     prepared: OnceLock<Prepared>,
@@ -42,11 +42,11 @@ self_cell! {
 }
 
 impl Engine {
-    /// Checks a text, and says whether it is exactly one expression.
+    /// Checks a text, and says whether it is exactly one expression whose type is to be kept (`typed`).
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn parse(text: &str, dialect: Dialect, secrets: Vec<Found>) -> Result<(Self, bool), Vec<Mistake>> {
+    pub(super) fn parse(text: &str, dialect: Dialect, typed: bool, secrets: Vec<Found>) -> Result<(Self, bool), Vec<Mistake>> {
         let masked = (!secrets.is_empty()).then(|| secret::mask(text, &secrets));
         let source = masked.as_deref().unwrap_or(text);
         let tree = match dialect {
@@ -59,7 +59,7 @@ impl Engine {
                 return Err(mistakes);
             }
         }
-        let sole = secrets.is_empty() && sole_expression(&tree, source).is_some();
+        let sole = typed && secrets.is_empty() && sole_expression(&tree, source).is_some();
         Ok((Self { dialect, sole, secrets: secrets.into(), prepared: OnceLock::new() }, sole))
     }
 
@@ -71,12 +71,8 @@ impl Engine {
         limits: RenderLimits,
         mut secret: impl FnMut(usize, &str),
     ) -> Result<String, TemplateError> {
-        let prepared = self.prepared(&of.text);
-        if self.sole {
-            // A sole expression that is used as text all the same.
-            return Ok(self.evaluate(of, scope, limits)?.map(|value| value.to_string()).unwrap_or_default());
-        }
-        let (text, met) = prepared.borrow_dependent().program.render(scope, limits).map_err(|error| self.failure(of, limits, &error))?;
+        let (text, met) =
+            self.prepared(&of.text).borrow_dependent().program.render(scope, limits).map_err(|error| self.failure(of, limits, &error))?;
         for (place, offset) in met {
             if let Some(found) = self.secrets.iter().find(|found| found.place.contains(&place)) {
                 secret(offset, &of.text[found.name.clone()]);

@@ -139,10 +139,8 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
             Expr::GetItem(Spanned::new(lowered, span))
         }
         Expr::Slice(node) => {
-            let bound = |bound: &Option<Expr<'s>>| bound.as_ref().map(needed);
-            let lowered =
-                ast::Slice { expr: needed(&node.expr), start: bound(&node.start), stop: bound(&node.stop), step: bound(&node.step) };
-            Expr::Slice(Spanned::new(lowered, span))
+            let bound = |bound: &Option<Expr<'s>>| bound.as_ref().map_or_else(|| constant(Dyn::from(()), span), needed);
+            filter(hook::SLICE, needed(&node.expr), vec![bound(&node.start), bound(&node.stop), bound(&node.step)], span)
         }
         Expr::UnaryOp(node) => match node.op {
             ast::UnaryOpKind::Not => {

@@ -100,6 +100,17 @@ enum Body {
     Broken,
 }
 
+/// What a text is parsed for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// A body or message.
+    Text,
+    /// A value, which may keep its type.
+    Value,
+    /// A value of arguments, which may also hold secrets.
+    Argument,
+}
+
 /// Bounds of rendering (design §9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
@@ -155,13 +166,13 @@ impl Template {
             // It is shown as it is, so it is kept ready to be shown.
             return Self::literal(&file[span.range()]);
         }
-        Self::parse_with(Text::Part(Arc::clone(file), span), &SourceMap::Slice(span.start), dialect, false, report).0
+        Self::parse_with(Text::Part(Arc::clone(file), span), &SourceMap::Slice(span.start), dialect, Use::Text, report).0
     }
 
     /// Parses a body or message and reports `template-syntax`, `unknown-filter`, `secret-exposed`; what is broken renders as nothing.
     /// `map` says where the bytes of `text` stand in the file.
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) -> Self {
-        Self::parse_with(Text::Own(text.into()), map, dialect, false, report).0
+        Self::parse_with(Text::Own(text.into()), map, dialect, Use::Text, report).0
     }
 
     /// The text as the author wrote it.
@@ -200,13 +211,13 @@ impl Template {
     }
 
     /// Parses a text, and says whether it is exactly one `{{ expression }}`.
-    fn parse_with(whole: Text, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> (Self, bool) {
+    fn parse_with(whole: Text, map: &SourceMap, dialect: Dialect, used: Use, report: &mut Report) -> (Self, bool) {
         let text = &*whole;
         if !text.contains('{') {
             return (Self::with(whole, map, Body::Literal), false);
         }
         let found = secret::find(text, dialect);
-        if !secrets && !found.is_empty() {
+        if used != Use::Argument && !found.is_empty() {
             expose(text, found, map, report);
             return (Self::with(whole, map, Body::Broken), false);
         }
@@ -227,7 +238,7 @@ impl Template {
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
             return (Self::with(whole, map, body), sole);
         }
-        match Engine::parse(text, dialect, found) {
+        match Engine::parse(text, dialect, used != Use::Text, found) {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
                 mistake::report(mistakes, map, report);

@@ -102,13 +102,12 @@ pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, 
         }
         match KeyPath::parse(&text[inner.clone()]).filter(KeyPath::is_key) {
             Some(path) => pieces.push(Piece::Path(path, inner)),
-            None => mistakes.push(
-                Mistake::syntax(
-                    open..close + 2,
-                    format!("`{}` is no key, and `templates: legacy` knows nothing else", one_line(&text[inner])),
-                )
-                .help("set `templates: jinja` in trellis.yaml for paths and expressions"),
-            ),
+            None if inner.is_empty() => mistakes.push(Mistake::syntax(open..close + 2, "a key is missing here")),
+            None => {
+                let message = format!("`{}` is no key, and `templates: legacy` knows nothing else", one_line(&text[inner]));
+                let help = "set `templates: jinja` in trellis.yaml for paths and expressions";
+                mistakes.push(Mistake::syntax(open..close + 2, message).help(help));
+            }
         }
     }
     if from < text.len() {

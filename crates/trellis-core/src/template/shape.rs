@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Body, Dialect, Piece, RenderLimits, SecretUse, Template, TemplateError, Text};
+use super::{Body, Dialect, Piece, RenderLimits, SecretUse, Template, TemplateError, Text, Use};
 use crate::{
     diagnostic::Report,
     scope::Scope,
@@ -35,7 +35,8 @@ impl Shape {
     /// Parses one string of `args`, `set`, `output` …: exactly one `{{ expression }}` keeps its type (language 3.3).
     /// `secrets` says whether `{{secret:name}}` is allowed here: in arguments only (language 3.6).
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> Self {
-        let (template, sole) = Template::parse_with(Text::Own(text.into()), map, dialect, secrets, report);
+        let (template, sole) =
+            Template::parse_with(Text::Own(text.into()), map, dialect, if secrets { Use::Argument } else { Use::Value }, report);
         match (&template.inner.body, sole) {
             (_, true) => Self::Expression(Expression { template }),
             (Body::Literal, _) => Self::Literal(Value::Text(template.inner.text.shared())),

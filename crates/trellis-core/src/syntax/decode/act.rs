@@ -162,7 +162,7 @@ impl<'t> Decoder<'t, '_> {
             let path = self.report.path.clone();
             self.report.push(found.label(&path, *at, "first here").help("keep one of them"));
         }
-        if seen.has("parallel") || seen.has("each") || seen.lacks(&[]) && seen.lacks(&CALLEES) {
+        if !seen.has("name") && !seen.has("graph") {
             return;
         }
         for key in ["join", "on_error", "limit"] {
@@ -184,7 +184,7 @@ impl<'t> Decoder<'t, '_> {
             }
             _ if value.plain() == Plain::Bool(true) => {}
             _ if value.plain() == Plain::Bool(false) => return None,
-            Data::Scalar(..) => approve.ask = Some(self.template("approve", value)?),
+            Data::Scalar(..) if value.plain() == Plain::Text => approve.ask = Some(self.template("approve", value)?),
             _ => {
                 self.wrong_type_with("approve", "`true`, a question, or a mapping", value, "write `approve: { ask: …, expires: 15m }`");
                 return None;

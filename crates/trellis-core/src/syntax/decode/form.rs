@@ -16,8 +16,6 @@ pub(in crate::syntax) struct Form {
     pub(super) name: &'static str,
     /// Its keys.
     pub(super) keys: &'static [&'static str],
-    /// Keys that may stand without a value.
-    pub(super) bare: &'static [&'static str],
     /// Other spellings that are accepted, and the key each means.
     pub(super) aliases: &'static [(&'static str, &'static str)],
     /// Keys that authors know from elsewhere: the key that took their place, if there is one, and what to do.
@@ -27,7 +25,7 @@ pub(in crate::syntax) struct Form {
 impl Form {
     /// A form of these keys.
     pub(super) const fn new(name: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { name, keys, bare: &[], aliases: &[], elsewhere: &[] }
+        Self { name, keys, aliases: &[], elsewhere: &[] }
     }
 
     /// The key that `written` means.
@@ -95,7 +93,7 @@ impl<'t> Decoder<'t, '_> {
                 continue;
             }
             seen.keys.push((key, entry.span));
-            if entry.value.is_null() && !form.bare.contains(&key) {
+            if entry.value.is_null() {
                 self.find_with(
                     Code::MissingValue,
                     entry.span,

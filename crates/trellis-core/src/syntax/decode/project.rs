@@ -43,7 +43,7 @@ const PROJECT: Form = Form {
     )
 };
 
-const PREDICATE: Form = Form { bare: &[], ..Form::new("a predicate", &["needs", "schema", "binding"]) };
+const PREDICATE: Form = Form::new("a predicate", &["needs", "schema", "binding"]);
 
 const LIMITS: Form = Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "effects"]);
 

@@ -50,7 +50,7 @@ impl<'t> Decoder<'t, '_> {
             self.wrong_type("tools", "definitions, names and libraries", item);
         }
         let name = matches!(item.data, Data::Scalar(..)).then(|| self.name("tools", item))??;
-        Some(if name.value.contains(['/', '.']) { ToolRef::Library(name) } else { ToolRef::Name(name) })
+        Some(if is_path(&name.value) { ToolRef::Library(name) } else { ToolRef::Name(name) })
     }
 
     /// Decodes one key of a tool's contract.
@@ -65,6 +65,12 @@ impl<'t> Decoder<'t, '_> {
             _ => tool.retry = self.retry(value),
         }
     }
+}
+
+/// Whether a reference names a file: anything with `/` or the extension of a file that can hold tools.
+fn is_path(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    name.contains('/') || extension.is_some_and(|extension| matches!(&*extension, "md" | "yaml" | "yml" | "json"))
 }
 
 /// A tool that says nothing yet.

@@ -86,7 +86,7 @@ impl<'s, 'p> Action<'s, 'p> {
         self.part(&place)?;
         if !FUNCTIONS.contains(&name) {
             let bare = piped.is_none() && matches!(self.lexer.peek()?, None | Some((Token::Pipe | Token::Close, _)));
-            let help = match did_you_mean(name, FUNCTIONS).filter(|_| !bare) {
+            let help = match did_you_mean(name, FUNCTIONS).filter(|_| !bare && name.len() > 3) {
                 Some(help) => help,
                 None if bare => format!("write `.{name}` for the value of a key"),
                 None => SUBSET.to_owned(),

@@ -8,7 +8,7 @@ use minijinja::{
 };
 
 use super::{
-    super::bridge::{from_dyn, invalid, kind},
+    super::bridge::{Size, from_dyn, invalid, kind},
     Budget,
     hooks::{Numbers, bounded, numbers, overflow, text_of},
 };
@@ -69,7 +69,7 @@ pub(super) fn add(engine: &mut Environment<'static>) {
 pub(super) fn add_tests(engine: &mut Environment<'static>) {
     engine.add_test("boolean", tests::is_boolean);
     engine.add_test("defined", tests::is_defined);
-    engine.add_test("divisibleby", tests::is_divisibleby);
+    engine.add_test("divisibleby", |value: &Dyn, by: &Dyn| by.as_i64() != Some(0) && tests::is_divisibleby(value, by));
     engine.add_test("endingwith", tests::is_endingwith);
     engine.add_test("eq", tests::is_eq);
     engine.add_test("equalto", tests::is_eq);
@@ -182,7 +182,7 @@ fn to_json(state: &mut State, value: &Dyn, indent: Option<&Dyn>, kwargs: Kwargs)
     let indent = indent.cloned().or(kwargs.get::<Option<Dyn>>("indent")?);
     kwargs.assert_all_used()?;
     let longest = Budget::of(state).longest();
-    let value = from_dyn(value, longest)?;
+    let value = from_dyn(value, Size::printed(longest))?;
     let spaces = match indent {
         None => None,
         Some(indent) if indent.kind() == ValueKind::Bool => indent.is_true().then_some(2),

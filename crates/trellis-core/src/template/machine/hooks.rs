@@ -6,7 +6,7 @@ use minijinja::{
 };
 
 use super::{
-    super::bridge::{from_dyn, invalid, is_shared, kind, print, to_dyn, weigh},
+    super::bridge::{Size, from_dyn, invalid, is_shared, kind, print, to_dyn, weigh},
     Budget, hook,
 };
 
@@ -24,6 +24,7 @@ pub(super) fn add(engine: &mut Environment<'static>) {
     engine.add_filter(hook::KEEP, keep);
     engine.add_filter(hook::ITEMS, values);
     engine.add_filter(hook::PAIRS, pairs);
+    engine.add_filter(hook::SLICE, slice);
     engine.add_filter(hook::CONCAT, concat);
     engine.add_filter(hook::ADD, plus);
     engine.add_filter(hook::MULTIPLY, multiply);
@@ -64,7 +65,7 @@ fn keep(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     if is_container(&value) {
         let parts = if is_shared(&value) { 1 } else { weigh(&value, MAX_PARTS)? };
         Budget::of(state).parts(parts, 64)?;
-        return from_dyn(&value, MAX_PARTS).map(|value| to_dyn(&value));
+        return from_dyn(&value, Size::parts(MAX_PARTS)).map(|value| to_dyn(&value));
     }
     if let (ValueKind::String, Some(bytes)) = (value.kind(), value.as_bytes()) {
         Budget::of(state).text(bytes.len())?;
@@ -101,6 +102,39 @@ pub(super) fn text_of(state: &mut State, value: &Dyn) -> Result<String, Error> {
     let mut text = String::new();
     print(value, &mut text, longest)?;
     Ok(text)
+}
+
+/// `value[start:stop:step]`, with all the corners of Python's; the engine's own panics in some of them.
+fn slice(value: &Dyn, start: Option<i64>, stop: Option<i64>, step: Option<i64>) -> Result<Dyn, Error> {
+    if let Some(text) = value.as_str() {
+        let chars: Vec<char> = text.chars().collect();
+        return Ok(Dyn::from(places(chars.len(), start, stop, step)?.map(|at| chars[at]).collect::<String>()));
+    }
+    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return Err(invalid(format!("{} has no parts to take", kind(value))));
+    }
+    let items = value.try_iter()?.checked().collect::<Result<Vec<_>, _>>()?;
+    Ok(places(items.len(), start, stop, step)?.map(|at| items[at].clone()).collect::<Vec<_>>().into())
+}
+
+/// The indexes of a slice of `length` items, each below `length`.
+fn places(length: usize, start: Option<i64>, stop: Option<i64>, step: Option<i64>) -> Result<impl Iterator<Item = usize>, Error> {
+    let step = i128::from(step.unwrap_or(1));
+    if step == 0 {
+        return Err(invalid("the step of a slice cannot be 0"));
+    }
+    let length = length as i128;
+    let (first, last) = if step > 0 { (0, length) } else { (-1, length - 1) };
+    let clamp = |bound: i64| (if bound < 0 { i128::from(bound) + length } else { i128::from(bound) }).clamp(first, last);
+    let start = start.map_or(if step > 0 { first } else { last }, clamp);
+    let stop = stop.map_or(if step > 0 { last } else { first }, clamp);
+    let mut at = start;
+    Ok(std::iter::from_fn(move || {
+        let inside = if step > 0 { at < stop } else { at > stop };
+        let place = usize::try_from(at).ok().filter(|_| inside)?;
+        at += step;
+        Some(place)
+    }))
 }
 
 fn concat(state: &mut State, left: &Dyn, right: &Dyn) -> Result<Dyn, Error> {

@@ -22,7 +22,7 @@ use minijinja::{
 use self::budget::Budget;
 use super::{
     RenderLimits,
-    bridge::{ScopeView, from_dyn, print, too_long},
+    bridge::{ScopeView, Size, from_dyn, print, too_long},
 };
 use crate::{scope::Scope, value::Value};
 
@@ -43,6 +43,8 @@ pub(super) mod hook {
     pub(in crate::template) const ITEMS: &str = "[]";
     /// The same with the index or key before each one.
     pub(in crate::template) const PAIRS: &str = "[,]";
+    /// Part of a text or list: `a[1:3]`.
+    pub(in crate::template) const SLICE: &str = "[:]";
     /// Joins texts.
     pub(in crate::template) const CONCAT: &str = "~";
     /// Adds numbers, texts, lists.
@@ -112,7 +114,7 @@ impl<'s> Program<'s> {
     /// Evaluates to a value; nothing where it is not set.
     pub(super) fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, Error> {
         let value = self.run(scope, limits, &mut String::new())?.0.unwrap_or(Dyn::UNDEFINED);
-        if value.is_undefined() { Ok(None) } else { from_dyn(&value, limits.output.max(1)).map(Some) }
+        if value.is_undefined() { Ok(None) } else { from_dyn(&value, Size::printed(limits.output)).map(Some) }
     }
 
     fn run(&self, scope: &Scope, limits: RenderLimits, out: &mut String) -> Result<(Option<Dyn>, Vec<Met>), Error> {

@@ -56,6 +56,13 @@ fn bounds_hold() {
         let error = render(text).unwrap_err();
         assert!(error.contains(message), "{}: {error}", &text[..text.len().min(60)]);
     }
+    let mut report = Report::new(&"a.md".into());
+    let lists = "{{ [d, d, d, d, d, d, d, d, d, d, d] | map('default') | list }}";
+    let shape = Shape::parse(lists, &SourceMap::Slice(0), Dialect::Jinja, false, &mut report);
+    let mut large = scope();
+    large.context.insert("d".into(), Value::text("x".repeat(100_000)));
+    assert!(shape.evaluate(&large, LIMITS, &mut Vec::new()).unwrap_err().message.contains(longer));
+    assert!(parse(lists, Dialect::Jinja).0.render(&large, LIMITS).unwrap_err().message.contains(longer));
     let (template, _) = parse("{% for i in items %}{{ i.t }}{% endfor %}", Dialect::Jinja);
     let small = RenderLimits { output: 1, fuel: 1_000 };
     assert!(template.render(&scope(), small).unwrap_err().message.contains("longer than 1 bytes"));
@@ -157,4 +164,80 @@ fn junk_never_panics() {
         }
     }
     assert!(rendered.iter().all(|&count| count > 1_000), "{rendered:?}");
+}
+
+/// Every filter and test with inputs and arguments that nobody means.
+#[test]
+fn odd_arguments_never_panic() {
+    let values = [
+        "none",
+        "true",
+        "-1",
+        "0",
+        "3",
+        "99",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "18446744073709551615",
+        "1.5",
+        "1e308",
+        "-0.0",
+        "''",
+        "'é'",
+        "'a b'",
+        "'12'",
+        "[]",
+        "[1, 'a', none]",
+        "[[1, 2], [3]]",
+        "{}",
+        "{'a': 1}",
+        "items",
+        "user",
+        "x",
+    ];
+    let named = ["attribute", "default", "base", "precision", "method", "reverse", "by", "case_sensitive", "indent", "start", "fill_with"];
+    let limits = RenderLimits { output: 100_000, fuel: 10_000 };
+    let scope = scope();
+    let mut failures = Vec::new();
+    let mut run = |text: String| {
+        let (template, _) = parse(&text, Dialect::Jinja);
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(template.render(&scope, limits))));
+        if caught.is_err() {
+            failures.push(text);
+        }
+    };
+    for value in values {
+        for filter in builtins::FILTERS {
+            run(format!("{{{{ {value} | {} }}}}!", filter.name));
+            for arg in values {
+                run(format!("{{{{ {value} | {}({arg}) }}}}!", filter.name));
+                run(format!("{{{{ {value} | {}('a', {arg}) }}}}!", filter.name));
+                run(format!("{{{{ {value} | {}(3, {arg}) }}}}!", filter.name));
+            }
+            for name in named {
+                run(format!("{{{{ {value} | {}({name}=99) }}}}!", filter.name));
+                run(format!("{{{{ {value} | {}({name}=-2147483648) }}}}!", filter.name));
+                run(format!("{{{{ {value} | {}({name}='id') }}}}!", filter.name));
+            }
+        }
+        for test in builtins::TESTS {
+            run(format!("{{{{ {value} is {} }}}}!", test.name));
+            for arg in values {
+                run(format!("{{{{ {value} is {}({arg}) }}}}!", test.name));
+            }
+        }
+        for arg in values {
+            for operator in ["+", "-", "*", "/", "//", "%", "**", "~", "==", "<", "in", "and", "or"] {
+                run(format!("{{{{ {value} {operator} {arg} }}}}!"));
+            }
+            for other in values {
+                run(format!("{{{{ {value}[{arg}:{other}] }}}}!"));
+                run(format!("{{{{ 'abc'[{value}:{arg}:{other}] }}}}{{{{ [1, 2, 3][{value}:{arg}:{other}] }}}}"));
+                run(format!("{{{{ range({value}, {arg}, {other}) }}}}!"));
+            }
+            run(format!("{{{{ {value}[{arg}] }}}}!"));
+        }
+        run(format!("{{{{ -{value} }}}}{{{{ not {value} }}}}{{% for a in {value} %}}{{{{ a }}}}{{% endfor %}}"));
+    }
+    assert!(failures.is_empty(), "{} panics: {:#?}", failures.len(), &failures[..failures.len().min(80)]);
 }

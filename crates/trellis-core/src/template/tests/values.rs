@@ -20,6 +20,10 @@ fn values_print_as_json_and_texts_bare() {
         ("{{ items[0].id }}{{ items.1.id }}{{ items[-1].t }}{{ user.tags[1:] }}{{ 'abc'[:2] }}", r#"12y["b"]ab"#),
         ("{% set a, b = 1, [2] %}{{ a }}{{ b }}{% with c = b %}{{ c }}{% endwith %}{% set d %}x{{ n }}{% endset %}{{ d }}", "1[2][2]x3"),
         ("{% raw %}{{ x }}{% endraw %}{# {{ y }} #} { { }", "{{ x }} { { }"),
+        (
+            "{{ 'abcd'[::-1] }} {{ 'abcd'[3:0:-2] }} {{ 'abcd'[-2:] }} {{ 'abcd'[:-1:2] }} {{ 'abcd'[0:9:-1] }}|{{ [1, 2, 3][-9:9] }}",
+            "dcba db cd ac |[1,2,3]",
+        ),
         ("{{ 1 < 2 < 3 }} {{ n in [1, 3] }} {{ 'x' not in name }} {{ 1 == 1.0 }}", "true true true true"),
         ("{% set g = items | groupby('t') %}{% for a in g %}{{ a.grouper }}{{ a.list | length }}{% endfor %}", "x1y1"),
         ("{% filter upper %}a{{ name }}{% endfilter %}", "AANN"),
