@@ -5,8 +5,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use trellis_core::{
-    Code, Diagnostic, Document, Program, Severity,
-    diagnostic::Place,
+    Code, Diagnostic, Document, Program,
+    diagnostic::{Place, Severity},
     program::{Call, Callee, Graph, Node, Role, Tool},
     syntax::{
         document::Content,

@@ -1,4 +1,4 @@
-//! The pure half of Trellis: markdown documents become a [`Program`], a session's [`State`] becomes a [`View`] and, with an [`Input`], the next [`Step`].
+//! The pure half of Trellis: markdown documents become a [`Program`], a session's [`State`] becomes a [`View`](engine::View) and, with an [`Input`], the next [`Step`](engine::Step).
 //!
 //! ```text
 //! Source ──parse──▶ Document ──compile──▶ Program ──┐
@@ -26,9 +26,9 @@ pub mod value;
 
 pub use compile::{Compiled, compile};
 pub use context::Context;
-pub use diagnostic::{Code, Diagnostic, Severity};
-pub use engine::{Answers, Engine, Event, Input, NavigateError, Next, Predicates, Start, Step, ToolError, ToolOutcome, ToolResult, View};
-pub use id::{CallId, NodeId, SessionId, SignalName};
+pub use diagnostic::{Code, Diagnostic};
+pub use engine::{Engine, Event, Input, NavigateError, Next, Predicates, Start, ToolError, ToolOutcome, ToolResult};
+pub use id::{NodeId, SessionId, SignalName};
 pub use program::Program;
 pub use state::State;
 pub use syntax::document::{Document, Source};

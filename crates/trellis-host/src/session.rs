@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Engine, Event, Input, NavigateError, Next, NodeId, SignalName, Start, State, Step, View,
-    engine::{Answers, Call, EndView, RenderError, Request, StartError},
+    Engine, Event, Input, NavigateError, Next, NodeId, SignalName, Start, State,
+    engine::{Answers, Call, EndView, RenderError, Request, StartError, Step, View},
 };
 
 use crate::journal::{Clock, Entry, MemoryJournal, Record};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::ValueEnum;
-use trellis_core::Severity;
+use trellis_core::diagnostic::Severity;
 use trellis_host::Bindings;
 
 use crate::{

@@ -14,7 +14,7 @@ use tokio::{
     io::{AsyncBufRead, BufReader},
     sync::mpsc,
 };
-use trellis_core::{Diagnostic, Engine, NodeId, Program, SessionId, Severity, SignalName, Start, program::PredicateSource};
+use trellis_core::{Diagnostic, Engine, NodeId, Program, SessionId, SignalName, Start, diagnostic::Severity, program::PredicateSource};
 use trellis_host::{
     Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, TextConsole, Unbound,
     runner::{Console, deferred_predicates},

@@ -4,8 +4,8 @@ use std::fmt;
 
 use miette::{LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use trellis_core::{
-    Diagnostic, Severity,
-    diagnostic::{Label, Place},
+    Diagnostic,
+    diagnostic::{Label, Place, Severity},
     span::{LineIndex, Span},
 };
 

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use trellis_core::{
-    Code, Diagnostic, Severity,
-    diagnostic::{Place, TextEdit},
+    Code, Diagnostic,
+    diagnostic::{Place, Severity, TextEdit},
     span::{LineColumn, Span},
 };
 

@@ -10,7 +10,11 @@ mod text;
 use std::{collections::BTreeMap, sync::Arc};
 
 use anstyle::AnsiColor;
-use trellis_core::{Diagnostic, Document, Severity, diagnostic::FilePath, span::LineIndex};
+use trellis_core::{
+    Diagnostic, Document,
+    diagnostic::{FilePath, Severity},
+    span::LineIndex,
+};
 
 pub(crate) use json::json;
 pub(crate) use layout::human;

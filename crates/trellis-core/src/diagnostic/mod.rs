@@ -108,7 +108,7 @@ impl Diagnostic {
 
     /// A finding about the whole graph.
     pub fn global(code: Code, message: impl Into<String>) -> Self {
-        Self { code, severity: code.severity(), message: message.into(), place: None, labels: Vec::new(), help: None, fix: None }
+        Self { code, severity: code.severity(), message: one_line(message.into()), place: None, labels: Vec::new(), help: None, fix: None }
     }
 
     /// Adds the remedy.
@@ -152,6 +152,21 @@ impl Diagnostic {
         let place = self.place.as_ref();
         (place.map(|place| &*place.path), place.map(|place| place.span), self.code, &self.message)
     }
+}
+
+/// Characters of a message; what an author wrote may be much longer.
+const LONGEST: usize = 240;
+
+/// A message in one line that can be shown anywhere, whatever the author's bytes in it are.
+fn one_line(message: String) -> String {
+    if message.len() <= LONGEST && !message.chars().any(char::is_control) {
+        return message;
+    }
+    let mut line: String = message.chars().map(|char| if char.is_control() { ' ' } else { char }).take(LONGEST).collect();
+    if line.chars().count() < message.chars().count() {
+        line.push('…');
+    }
+    line
 }
 
 /// The candidate nearest to `name`, if one is near enough to be meant.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    CallId, Dialect, Document, Engine, Event, Input, Mapping, NavigateError, Next, Predicates, Program, Source, Start, State, Step,
-    ToolError, ToolOutcome, ToolResult, Value, View, compile, engine::Call,
+    Dialect, Document, Engine, Event, Input, Mapping, NavigateError, Next, Predicates, Program, Source, Start, State, ToolError,
+    ToolOutcome, ToolResult, Value, compile,
+    engine::{Call, Step, View},
+    id::CallId,
 };
 
 /// Compiles a graph that must be accepted.

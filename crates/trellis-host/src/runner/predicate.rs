@@ -3,8 +3,8 @@
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use trellis_core::{
-    CallId, Engine, Mapping, NodeId, Program, Start, ToolOutcome,
-    id::IdempotencyKey,
+    Engine, Mapping, NodeId, Program, Start, ToolOutcome,
+    id::{CallId, IdempotencyKey},
     program::PredicateSource,
     state::{CallKind, CallRole, PendingCall},
 };

@@ -8,7 +8,10 @@ mod walk;
 
 use std::sync::Arc;
 
-use trellis_core::{Answers, Engine, Program, Start, engine::Moment};
+use trellis_core::{
+    Engine, Program, Start,
+    engine::{Answers, Moment},
+};
 pub use walk::{Record, Walk};
 
 /// What became of a transcript.

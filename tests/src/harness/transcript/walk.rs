@@ -5,9 +5,9 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use trellis_core::{
-    Answers, CallId, Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, Step,
-    ToolResult, Value,
-    engine::{Expected, Moment, RequestType},
+    Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, ToolResult, Value,
+    engine::{Answers, Expected, Moment, RequestType, Step},
+    id::CallId,
     path::{KeyPath, walk},
     program::PredicateSource,
 };

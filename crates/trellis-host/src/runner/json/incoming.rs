@@ -1,7 +1,9 @@
 //! One line from the other end becomes a command.
 
 use serde::Deserialize;
-use trellis_core::{CallId, Input, SignalName, ToolError, ToolOutcome, ToolResult, Value, diagnostic::did_you_mean, engine::ToolErrorKind};
+use trellis_core::{
+    Input, SignalName, ToolError, ToolOutcome, ToolResult, Value, diagnostic::did_you_mean, engine::ToolErrorKind, id::CallId,
+};
 
 use crate::runner::console::Command;
 

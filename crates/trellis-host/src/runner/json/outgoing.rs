@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use trellis_core::{
-    CallId, Mapping, ToolError, ToolOutcome, Value,
-    id::{IdempotencyKey, NodeId},
+    Mapping, ToolError, ToolOutcome, Value,
+    id::{CallId, IdempotencyKey, NodeId},
     state::{Approval, CallKind, CallRole, PendingCall},
     template::SecretUse,
 };
