@@ -11,7 +11,7 @@ use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk};
 
 use super::{coverage::Coverage, random, rng::Rng};
 
-const GRAPHS: u64 = 1000;
+const GRAPHS: u64 = 2000;
 const WALKS: usize = 3;
 const STEPS: usize = 40;
 
