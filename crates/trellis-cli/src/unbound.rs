@@ -88,7 +88,7 @@ fn place_of_default(program: &Program, name: &str) -> Option<Place> {
             Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.as_deref(),
             _ => None,
         };
-        let entries = nodes(document).iter().filter_map(|node| node.defaults.before_each.as_deref());
+        let entries = nodes(document).iter().filter_map(|node| node.defaults.as_ref()?.before_each.as_deref());
         span_of(entries.chain(project), name).map(|span| Place::new(&document.path, span))
     })
 }

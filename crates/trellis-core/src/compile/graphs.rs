@@ -97,8 +97,8 @@ impl<'d> GraphSyntax<'d> {
         }
         if let Some(entry) = self.entry {
             let candidate = &candidates[entry as usize];
-            if let Some(syntax) = candidate.syntax {
-                defaults.take(candidate.document, candidate.path, &syntax.defaults, found);
+            if let Some(own) = candidate.syntax.and_then(|syntax| syntax.defaults.as_ref()) {
+                defaults.take(candidate.document, candidate.path, own, found);
             }
         }
         defaults
@@ -164,7 +164,7 @@ pub(super) fn known_keys<'d>(graph: &GraphSyntax<'d>, nodes: impl Iterator<Item 
         keys.extend(node.context_schema.iter().map(|(key, _)| &*key.value));
         let assigned = node.set.iter().chain(&node.append).chain(&node.default_context);
         keys.extend(assigned.map(|assign| &**assign.key.value.root()));
-        for call in node.call.iter().chain(&node.defaults.before_each) {
+        for call in node.call.iter().chain(node.defaults.iter().filter_map(|defaults| defaults.before_each.as_ref())) {
             keys.extend(saved(call));
             if let (CalleeSyntax::Graph(_), Some(args)) = (&call.callee, &call.args)
                 && let Shape::Map(entries) = &args.value

@@ -25,7 +25,7 @@ use crate::{
     schema::Schema,
     syntax::{
         document::Document,
-        node::TargetSyntax,
+        node::{NodeSyntax, TargetSyntax},
         project::{LimitsSyntax, PredicateAnswer},
     },
 };
@@ -114,8 +114,8 @@ fn prepare<'d>(
         gated: Vec::with_capacity(names.candidates.len()),
         nodes: Vec::with_capacity(names.candidates.len()),
         points: Vec::with_capacity(names.candidates.len()),
-        replies: Vec::new(),
-        edges: Vec::new(),
+        replies: Vec::with_capacity(2 * names.candidates.len()),
+        edges: Vec::with_capacity(names.candidates.iter().filter_map(|candidate| candidate.syntax).map(likely_edges).sum()),
         predicates,
         found,
         unresolved: false,
@@ -134,6 +134,11 @@ fn prepare<'d>(
         point += 1 + u32::from(gated);
     }
     lowering
+}
+
+/// About how many edges a node will have: most of a large graph's list is then written without moving it.
+fn likely_edges(node: &NodeSyntax) -> usize {
+    node.transitions.len() + node.options.as_ref().map_or(0, |options| options.value.len()) + node.on_signal.len() + 2
 }
 
 /// Pages that some target names are nodes after all (language 1.2).

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a name is looked up by hashing, never by scanning; only a name that was not found costs a scan.
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -56,7 +56,12 @@ pub(super) struct Names<'d> {
     by_id: FxHashMap<NodeId, u32>,
     folders: FxHashSet<&'d str>,
     roots: Vec<Arc<str>>,
+    /// Names that will still be compared with ones that were not found.
+    patience: Cell<usize>,
 }
+
+/// A graph in which everything is misspelled gets this many comparisons, and its last mistakes no suggestion.
+const PATIENCE: usize = 20_000_000;
 
 impl<'d> Names<'d> {
     /// Collects the nodes of `documents`, which belong to the graphs with these roots (`owner` says which).
@@ -66,6 +71,7 @@ impl<'d> Names<'d> {
             by_id: FxHashMap::default(),
             folders: FxHashSet::default(),
             roots: roots.to_vec(),
+            patience: Cell::new(PATIENCE),
         };
         let alone = documents.len() == 1;
         for (index, document) in documents.iter().enumerate() {
@@ -188,7 +194,9 @@ impl<'d> Names<'d> {
             let help = Some(format!("a module needs a node `start`: add `{bare}/start.md`, or name one of its nodes"));
             return Missing { code: Code::UnknownModule, message: format!("the folder `{bare}` has no `start`"), help, fix: None };
         }
-        let visible: Vec<&str> = self.visible(&scopes, graph).collect();
+        let patience = self.patience.get();
+        let visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
+        self.patience.set(patience - visible.len());
         if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
             let fix = Some(name.replace(bare, right));
             return Missing {

@@ -45,13 +45,13 @@ pub struct NodeSyntax {
     /// `timeout:`, of listening, or of the node's call.
     pub timeout: Option<Spanned<Duration>>,
     /// `metadata:`, a mapping.
-    pub metadata: Option<Spanned<Shape>>,
+    pub metadata: Option<Box<Spanned<Shape>>>,
     /// `do:` (or `tool_call:`).
     pub call: Option<Box<CallSyntax>>,
     /// `undo:`.
     pub undo: Option<Box<CallSyntax>>,
     /// `retry:` of the node's call.
-    pub retry: Option<Spanned<Retry>>,
+    pub retry: Option<Box<Spanned<Retry>>>,
     /// `tools:`.
     pub tools: Vec<ToolRef>,
     /// `save_to:`.
@@ -83,11 +83,11 @@ pub struct NodeSyntax {
     /// `on_max_visits:`.
     pub on_max_visits: Option<TargetSyntax>,
     /// `output:`.
-    pub output: Option<Spanned<Shape>>,
+    pub output: Option<Box<Spanned<Shape>>>,
     /// `end:`.
     pub end: Option<Spanned<EndSyntax>>,
     /// Graph-wide keys standing here; legal in the entry node only (language §1, `misplaced-key` elsewhere).
-    pub defaults: DefaultsSyntax,
+    pub defaults: Option<Box<DefaultsSyntax>>,
     /// Relative links to `.md` files in a Markdown body: the destination as written (without fragment) and its place.
     pub links: Vec<Spanned<Arc<str>>>,
     /// Where each top-level key stands, in file order, under its canonical name: for findings about a key's presence.

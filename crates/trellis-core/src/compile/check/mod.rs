@@ -34,12 +34,22 @@ pub(super) fn program(program: &Program, unresolved: bool, found: &mut Vec<Diagn
 pub(super) fn targets(node: &NodeSyntax) -> impl Iterator<Item = &TargetSyntax> {
     let options = node.options.iter().flat_map(|options| &options.value).filter_map(|option| option.target.as_ref());
     let transitions = node.transitions.iter().filter_map(|transition| transition.target.as_ref());
-    let recovery = [&node.to, &node.on_error, &node.on_denied, &node.on_max_visits, &node.defaults.on_rolled_back];
+    let recovery = [&node.to, &node.on_error, &node.on_denied, &node.on_max_visits];
+    let graph_wide = node.defaults.iter();
     let invalid = node.on_invalid.as_ref().and_then(|invalid| invalid.value.to.as_ref());
     let signals = node.on_signal.iter().map(|(_, target)| target);
-    let defaults = node.defaults.on_signal_default.iter().map(|(_, target)| target);
-    let calls = node.call.iter().chain(&node.undo).chain(&node.defaults.before_each).flat_map(|call| called(call));
-    options.chain(transitions).chain(recovery.into_iter().flatten()).chain(invalid).chain(signals).chain(defaults).chain(calls)
+    let rolled_back = graph_wide.clone().filter_map(|defaults| defaults.on_rolled_back.as_ref());
+    let defaults = graph_wide.clone().flat_map(|defaults| &defaults.on_signal_default).map(|(_, target)| target);
+    let before_each = graph_wide.filter_map(|defaults| defaults.before_each.as_ref());
+    let calls = node.call.iter().chain(&node.undo).chain(before_each).flat_map(|call| called(call));
+    options
+        .chain(transitions)
+        .chain(recovery.into_iter().flatten())
+        .chain(rolled_back)
+        .chain(invalid)
+        .chain(signals)
+        .chain(defaults)
+        .chain(calls)
 }
 
 pub(super) fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {

@@ -22,7 +22,7 @@ impl<'d> Lowering<'d> {
     pub(super) fn node_call(&mut self, around: &Around<'_, 'd>, node: &'d NodeSyntax, syntax: &'d CallSyntax, writes: &[Write]) -> Call {
         let mut call = self.call(around, syntax);
         call.timeout = syntax.timeout.as_ref().or(node.timeout.as_ref()).map(|timeout| timeout.value).or(call.timeout);
-        call.retry = syntax.retry.as_ref().or(node.retry.as_ref()).map(|retry| retry.value.clone()).or(call.retry);
+        call.retry = syntax.retry.as_ref().or(node.retry.as_deref()).map(|retry| retry.value.clone()).or(call.retry);
         call.metadata = call.metadata.or_else(|| node.metadata.as_ref().map(|metadata| metadata.value.clone()));
         call.writes = writes.into();
         if let Some(undo) = &node.undo {

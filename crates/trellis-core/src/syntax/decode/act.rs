@@ -64,7 +64,7 @@ impl<'t> Decoder<'t, '_> {
         match key {
             "do" => node.call = self.call(&entry.key, entry.span, &entry.value).map(Box::new),
             "undo" => node.undo = self.call(key, entry.span, &entry.value).map(Box::new),
-            "retry" => node.retry = self.retry(&entry.value),
+            "retry" => node.retry = self.retry(&entry.value).map(Box::new),
             _ => node.tools = self.tools(&entry.value),
         }
     }

@@ -46,7 +46,7 @@ impl<'t> Decoder<'t, '_> {
             }
             "max_visits" => node.max_visits = self.count(key, value),
             "on_max_visits" => node.on_max_visits = self.target(key, entry),
-            "output" => node.output = Some(self.shape(false, value)),
+            "output" => node.output = Some(Box::new(self.shape(false, value))),
             _ => node.end = self.one_of(key, &[("finished", EndSyntax::Finished), ("failed", EndSyntax::Failed)], value),
         }
     }

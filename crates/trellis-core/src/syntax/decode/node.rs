@@ -106,7 +106,7 @@ impl<'t> Decoder<'t, '_> {
             "save_to" | "set" | "append" | "required_context" | "default_context" | "context_schema" | "assert" => {
                 decoder.remember(&mut node, key, entry)
             }
-            "on_signal_default" | "before_each" | "on_rolled_back" => decoder.default(&mut node.defaults, key, entry),
+            "on_signal_default" | "before_each" | "on_rolled_back" => decoder.default(node.defaults.get_or_insert_default(), key, entry),
             _ => decoder.decide(&mut node, key, entry),
         });
         // Only now it is known whether there is a call that `confirm_msg` speaks of.
@@ -141,11 +141,11 @@ impl<'t> Decoder<'t, '_> {
             }
             let rest: Vec<_> = entries.iter().filter(|entry| entry.key != "confirm_msg").cloned().collect();
             let rest = Node { data: Data::Map(rest), span: entry.value.span };
-            node.metadata = Some(self.shape(false, &rest));
+            node.metadata = Some(Box::new(self.shape(false, &rest)));
             return;
         }
         let shape: Spanned<Shape> = self.shape(false, &entry.value);
-        node.metadata = Some(shape);
+        node.metadata = Some(Box::new(shape));
     }
 
     /// Reports keys that say the same thing in two ways.

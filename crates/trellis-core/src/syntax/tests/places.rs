@@ -124,10 +124,10 @@ impl Places<'_> {
         }
         self.maybe("wait", node.wait.as_ref());
         self.maybe("timeout", node.timeout.as_ref());
-        self.shape("metadata", node.metadata.as_ref());
+        self.shape("metadata", node.metadata.as_deref());
         self.call("do", node.call.as_deref());
         self.call("undo", node.undo.as_deref());
-        self.maybe("retry", node.retry.as_ref());
+        self.maybe("retry", node.retry.as_deref());
         for tool in &node.tools {
             match tool {
                 ToolRef::Inline(tool) => self.tool(tool),
@@ -163,9 +163,11 @@ impl Places<'_> {
         }
         self.maybe("max_visits", node.max_visits.as_ref());
         self.target(node.on_max_visits.as_ref());
-        self.shape("output", node.output.as_ref());
+        self.shape("output", node.output.as_deref());
         self.maybe("end", node.end.as_ref());
-        self.defaults(&node.defaults);
+        if let Some(defaults) = &node.defaults {
+            self.defaults(defaults);
+        }
         node.links.iter().for_each(|link| self.at("link", link.span));
         node.keys.iter().for_each(|(key, span)| self.at(&format!("key {key}"), *span));
     }
