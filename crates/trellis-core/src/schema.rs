@@ -239,6 +239,29 @@ mod tests {
     }
 
     #[test]
+    fn circles_of_references_end() {
+        let circles = [
+            r##"{"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}"##,
+            r##"{"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}"##,
+            r##"{"allOf": [{"$ref": "#"}, {"$ref": "#"}], "type": "string"}"##,
+            r##"{"oneOf": [{"$ref": "#"}, {"type": "null"}]}"##,
+            r##"{"not": {"$ref": "#"}}"##,
+            r##"{"if": {"$ref": "#"}, "then": {"$ref": "#"}, "else": false}"##,
+            r##"{"properties": {"a": {"$ref": "#"}}, "additionalProperties": {"$ref": "#"}, "items": {"$ref": "#"}, "minProperties": 1}"##,
+        ];
+        let mut deep = Value::from_json(r#"{"a": 1, "b": [[], {}]}"#).unwrap();
+        for _ in 0..100 {
+            deep = Value::list([Value::map([("a", deep)])]);
+        }
+        for text in circles {
+            let schema = schema(text);
+            for value in [Value::Null, Value::text("a"), Value::from_json(r#"{"a": {"b": {}}}"#).unwrap(), deep.clone()] {
+                assert_eq!(schema.fits(&value), schema.breaches(&value).is_empty(), "{text} {value}");
+            }
+        }
+    }
+
+    #[test]
     fn numbers_are_compared_exactly() {
         assert!(schema(r#"{"const": 9007199254740993}"#).fits(&Value::Int(9_007_199_254_740_993)));
         assert!(!schema(r#"{"const": 9007199254740993}"#).fits(&Value::Int(9_007_199_254_740_992)));

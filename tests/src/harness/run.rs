@@ -90,14 +90,18 @@ pub fn markdown_files(folder: &Path) -> Vec<PathBuf> {
 
 /// Runs one sheet; `UPDATE=1` rewrites it, `CASE=words` runs only cases whose title holds them.
 pub fn run_file(path: &Path, mode: Mode, findings: &mut Findings) {
+    let update = std::env::var_os("UPDATE").is_some_and(|value| !value.is_empty() && value != "0");
+    run_cases(path, mode, update, &std::env::var("CASE").unwrap_or_default(), findings);
+}
+
+/// Runs the cases whose title holds `only`.
+fn run_cases(path: &Path, mode: Mode, update: bool, only: &str, findings: &mut Findings) {
     let sheet = match Sheet::read(path) {
         Ok(sheet) => sheet,
         Err(error) => return findings.failures.push(error),
     };
-    let update = std::env::var_os("UPDATE").is_some_and(|value| !value.is_empty() && value != "0");
-    let only = std::env::var("CASE").unwrap_or_default();
     let mut edits = Vec::new();
-    for case in sheet.cases.iter().filter(|case| case.title.contains(&only)) {
+    for case in sheet.cases.iter().filter(|case| case.title.contains(only)) {
         findings.cases += 1;
         match guarded(|| run_case(case, mode, findings)) {
             Ok(outcome) => report(&sheet, case, outcome, update, &mut edits, findings),
@@ -264,4 +268,34 @@ pub fn guarded<T>(body: impl FnOnce() -> T) -> Result<T, String> {
 
 thread_local! {
     static GUARDED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One case too few, one line too much, a wrong line, a finding without a block, a code that is not shown.
+    const WRONG: &str = "# Wrong transcript\n\n```markdown start.md\n---\nwait: true\n---\nHello.\n```\n\n```transcript\n| Goodbye.\n? any\n> x\n```\n\n\
+        # Unexpected finding\n\n```markdown start.md\n---\nto: nowhere\n---\n```\n\n\
+        # `wrong-case`: another code\n\n```markdown start.md\n---\nto: nowhere\n---\n```\n\n```diagnostics\n```\n";
+
+    #[test]
+    fn what_is_wrong_fails_and_an_update_keeps_what_authors_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sheet.md");
+        std::fs::write(&path, WRONG).unwrap();
+        let mut findings = Findings::default();
+        run_cases(&path, Mode::Suite, false, "", &mut findings);
+        assert_eq!((findings.cases, findings.failures.len()), (3, 4), "{:#?}", findings.failures);
+        assert!(findings.failures[0].contains("- | Goodbye.\n    + | Hello."), "{}", findings.failures[0]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), WRONG, "nothing is written without UPDATE");
+
+        run_cases(&path, Mode::Suite, true, "", &mut Findings::default());
+        let updated = std::fs::read_to_string(&path).unwrap();
+        assert!(updated.contains("```transcript\n| Hello.\n? any\n> x\n* end finished\n```"), "{updated}");
+        let mut findings = Findings::default();
+        run_cases(&path, Mode::Suite, false, "", &mut findings);
+        assert_eq!(findings.failures.len(), 1, "an update cannot make a heading true: {:#?}", findings.failures);
+        assert!(findings.failures[0].contains("the heading names `wrong-case`"));
+    }
 }

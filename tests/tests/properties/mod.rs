@@ -1,5 +1,7 @@
 //! Properties over random graphs, inputs and bytes. Seeds are fixed, so that a failure comes again.
 
+#![allow(clippy::print_stdout, reason = "coverage is printed beside the test")]
+
 mod bytes;
 mod coverage;
 mod random;

@@ -24,8 +24,10 @@ pub(super) fn graph(rng: &mut Rng) -> Vec<Source> {
         })
         .collect();
     let mut files = vec![Source::text("trellis.yaml", &graph.project().to_string())];
+    let mut spent = false;
     for at in 0..count {
         let node = graph.node(at);
+        spent |= node.get("on_max_visits").is_some();
         let id = &graph.ids[at];
         files.push(if graph.rng.chance(50) {
             Source::text(format!("{id}.yaml"), &with_content(node, graph.words()).to_string())
@@ -34,7 +36,9 @@ pub(super) fn graph(rng: &mut Rng) -> Vec<Source> {
         });
     }
     files.push(Source::text("stop.md", "---\n{\"output\": {\"stopped\": true}}\n---\nStopped.\n"));
-    files.push(Source::text("spent.md", "---\nend: failed\n---\nSpent.\n"));
+    if spent {
+        files.push(Source::text("spent.md", "---\nend: failed\n---\nSpent.\n"));
+    }
     files.push(Source::text("unwound.md", "Unwound: {{ sys.rollback | default('nothing') }}\n"));
     files
 }

@@ -11,7 +11,7 @@ use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk};
 
 use super::{coverage::Coverage, random, rng::Rng};
 
-const GRAPHS: u64 = 1000;
+const GRAPHS: u64 = 2000;
 const WALKS: usize = 3;
 const STEPS: usize = 40;
 
@@ -125,11 +125,11 @@ fn stray(calls: usize, rng: &mut Rng) -> String {
 }
 
 fn text(rng: &mut Rng) -> &'static str {
-    *rng.pick::<&'static str>(&["", "yes", "o1", "7", "Option 0", "{{ k0 }}", "two words", "é\u{301}\u{200b}", "\u{7}", "null", "[1", "-0"])
+    rng.pick::<&'static str>(&["", "yes", "o1", "7", "Option 0", "{{ k0 }}", "two words", "é\u{301}\u{200b}", "\u{7}", "null", "[1", "-0"])
 }
 
 fn json(rng: &mut Rng) -> &'static str {
-    *rng.pick::<&'static str>(&[
+    rng.pick::<&'static str>(&[
         "1",
         "true",
         "\"yes\"",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{fail::Stop, step::Move};
 use crate::{
-    program::{Failure, Node, PointIndex, Reason, Reply, Target},
+    program::{Failure, Node, PointIndex, Reason, Reply, Role, Target},
     state::{EndReason, Ended},
     syntax::node::EndSyntax,
 };
@@ -82,6 +82,9 @@ impl<'e> Move<'e> {
             _ => None,
         };
         let code = if let Reason::Failed(failure) = reason { Some(Arc::from(failure.as_str())) } else { None };
+        if of_terminal && matches!(node.role, Role::Pass) {
+            self.speak(node)?;
+        }
         self.end(Ended {
             reason: self.reason(node, reason),
             code,

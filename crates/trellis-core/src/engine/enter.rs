@@ -5,6 +5,7 @@ use super::{
     choose::Onward,
     fail::Stop,
     input::breaches,
+    render,
     step::{Move, is_gate},
 };
 use crate::{
@@ -71,6 +72,9 @@ impl<'e> Move<'e> {
         self.input = None;
         self.tool_result = None;
         self.require(node)?;
+        if !(node.terminal && matches!(node.role, Role::Pass)) {
+            self.speak(node)?;
+        }
         match &node.role {
             Role::Pass if node.terminal => return Ok(self.program.reply(point, &Outcome::Pass).map(|reply| (point, reply))),
             Role::Pass => self.state.status = Status::Active,
@@ -81,6 +85,19 @@ impl<'e> Move<'e> {
             }
         }
         Ok(None)
+    }
+
+    /// Renders once what the node will say and ask: a text that cannot be rendered fails the step that comes to it (language 7.3), not a later look at it.
+    pub(super) fn speak(&self, node: &Node) -> Result<(), Stop> {
+        let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
+        let failed = |error| Stop::template(&node.id, &error);
+        if let Some(content) = render::content(self.program, &self.state, node).filter(|content| shown && !content.is_literal()) {
+            render::text(self.program, &self.state, content).map_err(failed)?;
+        }
+        if matches!(node.role, Role::Listen(_)) {
+            render::metadata(self.program, &self.state, node).map_err(failed)?;
+        }
+        Ok(())
     }
 
     fn require(&mut self, node: &Node) -> Result<(), Stop> {

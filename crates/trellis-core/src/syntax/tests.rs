@@ -124,6 +124,17 @@ fn one_mistake_is_one_finding() {
 }
 
 #[test]
+fn names_are_single_lines() {
+    assert_eq!(in_node("to: a\n\n  b"), ["wrong-type <a>: `to` takes a single line"]);
+    assert_eq!(
+        in_node("options: [\"a\\nb\", { value: \"\", text: c }]"),
+        ["wrong-type <a\\nb>: `options` takes a single line", "missing-value <>: `value` is empty"]
+    );
+    let text = "---\noptions:\n  - >\n    No,\n    thanks\n---\n";
+    assert_eq!(node("a.md", text).options.unwrap().value[0].value.value.as_str(), Some("No, thanks"));
+}
+
+#[test]
 fn keys_of_other_systems_are_accepted_or_name_their_successor() {
     let text = "---\ntool_call: { name: charge, output_schema: { type: object } }\nmetadata: { confirm_msg: \"Sure, {{ name }}?\", icon: x }\n---\n";
     let call = node("a.md", text);

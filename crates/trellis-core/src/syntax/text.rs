@@ -26,8 +26,9 @@ pub(super) fn read(bytes: &Bytes, report: &mut Report) -> Result<Arc<str>, Arc<s
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            not_utf8(bytes, error.valid_up_to(), report);
-            return Err(Arc::default());
+            let at = error.valid_up_to();
+            not_utf8(bytes, at, report);
+            return Err(std::str::from_utf8(&bytes[..at]).unwrap_or_default().into());
         }
     };
     if let Some(at) = first_control(bytes) {
@@ -64,7 +65,7 @@ fn not_utf8(bytes: &[u8], at: usize, report: &mut Report) {
     } else {
         format!("byte 0x{:02X} in byte {at}, line {}, is not UTF-8", bytes[at], line(bytes, at))
     };
-    report.add(Code::NotUtf8, Span::at(0), message).help = Some("save the file as UTF-8".into());
+    report.add(Code::NotUtf8, Span::at(at), message).help = Some("save the file as UTF-8".into());
 }
 
 fn line(bytes: &[u8], at: usize) -> usize {

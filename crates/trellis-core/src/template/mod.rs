@@ -175,6 +175,11 @@ impl Template {
         Self::parse_with(Text::Own(text.into()), map, dialect, Use::Text, report).0
     }
 
+    /// Whether it has no holes.
+    pub fn is_literal(&self) -> bool {
+        matches!(self.inner.body, Body::Literal)
+    }
+
     /// The text as the author wrote it.
     pub fn text(&self) -> &str {
         &self.inner.text

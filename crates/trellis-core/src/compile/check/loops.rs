@@ -73,7 +73,7 @@ fn report(flow: &Flow<'_>, part: &[u32]) -> Diagnostic {
     } else {
         (
             Code::EndlessLoop,
-            format!("{names} lead round for ever without stopping"),
+            format!("{names} {} round for ever without stopping", if nodes.len() == 1 { "leads" } else { "lead" }),
             "let one of them wait for input, end, or lead out of the loop under a condition",
         )
     };

@@ -87,7 +87,8 @@ impl<'t> Decoder<'t, '_> {
     fn put_signal(&mut self, node: &mut NodeSyntax, signal: &str, span: Span, target: TargetSyntax) {
         // Repeated keys were found before: only the two with a short form can come twice.
         let short = matches!(signal, SignalName::TIMEOUT | SignalName::INTERRUPT);
-        let Some((first, _)) = node.on_signal.iter().find(|(known, _)| short && known.value.as_str() == signal) else {
+        let first = short.then(|| node.on_signal.iter().find(|(known, _)| known.value.as_str() == signal)).flatten();
+        let Some((first, _)) = first else {
             node.on_signal.push((Spanned::new(signal.into(), span), target));
             return;
         };

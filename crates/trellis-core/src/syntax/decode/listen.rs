@@ -130,6 +130,7 @@ impl<'t> Decoder<'t, '_> {
     /// The value that an option stands for.
     fn identity(&mut self, value: &Node<'t>) -> Option<Spanned<Value>> {
         match value.data {
+            Data::Scalar(..) if value.plain() == Plain::Text => self.name("value", value).map(|text| text.map(Value::Text)),
             Data::Scalar(..) => Some(self.spanned_value(value)),
             _ => {
                 self.wrong_type("value", "a text, number or boolean", value);

@@ -52,11 +52,15 @@ impl<'t> Decoder<'t, '_> {
         self.str(key, node).map(|text| Spanned::new(text.into(), node.span))
     }
 
-    /// A text that is not blank: names, targets.
+    /// One line that is not blank, without the blanks around it: names, targets, option texts.
     pub(super) fn name(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Arc<str>>> {
-        let text = self.str(key, node)?;
-        if text.trim().is_empty() {
+        let text = self.str(key, node)?.trim();
+        if text.is_empty() {
             self.find(Code::MissingValue, node.span, format!("`{}` is empty", shown(key)));
+            return None;
+        }
+        if text.contains(char::is_control) {
+            self.find(Code::WrongType, self.head(node), format!("`{}` takes a single line", shown(key)));
             return None;
         }
         Some(Spanned::new(text.into(), node.span))

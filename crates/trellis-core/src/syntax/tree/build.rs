@@ -230,6 +230,9 @@ impl<'t> Builder<'t, '_> {
                     not_text(self.text, span, self.report);
                 }
             }
+            Some(ReadKey::Text(key, span)) if key.contains(char::is_control) => {
+                self.report.add(Code::WrongType, span, format!("the key `{}` holds a line break or control character", shown(&key)));
+            }
             Some(ReadKey::Text(key, span)) => {
                 let bare = open.flow && node.span.start == node.span.end && is_bare(self.text, span);
                 match position(entries, index, &key) {

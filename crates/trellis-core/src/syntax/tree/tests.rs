@@ -95,6 +95,11 @@ fn keys_must_be_text() {
 }
 
 #[test]
+fn keys_are_single_lines() {
+    assert_eq!(tree("\"a\\nb\": 1\n\"c\": 2\n"), ("{c<c>=\"2\"<2>}".into(), vec!["wrong-type a\\nb".into()]));
+}
+
+#[test]
 fn what_graphs_do_not_use_of_yaml_is_said() {
     assert_eq!(tree("a: !!str 1\nb: !x\n").1, ["yaml-syntax !!str", "yaml-syntax !x"]);
     assert_eq!(tree("a: *b\n").1, ["yaml-syntax *b"]);
