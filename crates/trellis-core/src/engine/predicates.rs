@@ -33,7 +33,7 @@ impl Predicates {
         self
     }
 
-    /// Leaves `name` to be answered step by step: `navigate` then refuses with [`NavigateError::Unanswered`] until the host asks [`super::Engine::answering`].
+    /// Leaves `name` to be answered step by step: `navigate` then refuses with [`super::NavigateError::Unanswered`] until the host asks [`super::Engine::answering`].
     #[must_use]
     pub fn deferred(mut self, name: &str) -> Self {
         Arc::make_mut(&mut self.known).insert(name.into(), None);
