@@ -2,9 +2,12 @@
 //!
 //! What a start or a snapshot brought is frozen in `given`; what steps wrote lies over it in `written`, a persistent tree.
 //!
-//! **Invariant:** the cost of a write does not grow with the context; a dotted write pays the width of the mappings it crosses.
+//! **Invariant:** the cost of a read or write does not grow with the context; a dotted write pays the width of the mappings it crosses.
+
+use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
@@ -15,8 +18,31 @@ use crate::{
 /// One mapping per session (language 4.1).
 #[derive(Clone, Debug, Default)]
 pub struct Context {
-    given: Mapping,
+    given: Arc<Given>,
     written: RedBlackTreeMapSync<Key, Value>,
+}
+
+/// What a context began with: it never changes, so an index pays for itself.
+#[derive(Debug, Default)]
+struct Given {
+    entries: Mapping,
+    /// The same entries by hash; empty where a search of `entries` is as quick. Never iterated.
+    index: FxHashMap<Key, Value>,
+}
+
+impl Given {
+    /// Entries from which on they are indexed.
+    const INDEXED: usize = 16;
+
+    fn new(entries: Mapping) -> Self {
+        let indexed = entries.iter().filter(|_| entries.len() >= Self::INDEXED);
+        let index = indexed.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Self { entries, index }
+    }
+
+    fn get(&self, key: &str) -> Option<&Value> {
+        if self.index.is_empty() { self.entries.get(key) } else { self.index.get(key) }
+    }
 }
 
 /// A dotted write met something that is no mapping.
@@ -34,7 +60,7 @@ pub struct NotAMapping {
 impl Context {
     /// A context that begins with `given`.
     pub fn new(given: Mapping) -> Self {
-        Self { given, written: RedBlackTreeMapSync::new_sync() }
+        Self { given: Arc::new(Given::new(given)), written: RedBlackTreeMapSync::new_sync() }
     }
 
     /// The value under a key.
@@ -92,7 +118,7 @@ impl Context {
 
     /// Entries in key order.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Value)> {
-        let mut given = self.given.iter().filter(|(key, _)| !self.written.contains_key(*key)).peekable();
+        let mut given = self.given.entries.iter().filter(|(key, _)| !self.written.contains_key(*key)).peekable();
         let mut written = self.written.iter().peekable();
         std::iter::from_fn(move || match (given.peek(), written.peek()) {
             (Some((a, _)), Some((b, _))) if a < b => given.next(),
@@ -103,7 +129,7 @@ impl Context {
 
     /// The whole context as one mapping; costs its width.
     pub fn to_mapping(&self) -> Mapping {
-        if self.written.is_empty() { self.given.clone() } else { self.iter().map(|(k, v)| (k.clone(), v.clone())).collect() }
+        if self.written.is_empty() { self.given.entries.clone() } else { self.iter().map(|(k, v)| (k.clone(), v.clone())).collect() }
     }
 }
 
