@@ -14,7 +14,9 @@ use tokio::{
     io::{AsyncBufRead, BufReader},
     sync::mpsc,
 };
-use trellis_core::{Diagnostic, Engine, NodeId, Program, SessionId, SignalName, Start, diagnostic::Severity, program::PredicateSource};
+use trellis_core::{
+    Diagnostic, Engine, NodeId, Program, SessionId, SignalName, Start, diagnostic::Severity, engine::StartError, program::PredicateSource,
+};
 use trellis_host::{
     Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, TextConsole, Unbound,
     runner::{Console, deferred_predicates},
@@ -195,6 +197,9 @@ impl Beginning {
         match runner.run(self.engine, self.start).await {
             Ok(outcome) => Ok(exit(outcome.reason)),
             Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+            Err(RunError::Start(error @ StartError::Inputs { .. })) => {
+                Err(anyhow::anyhow!("{error}\ngive what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON"))
+            }
             Err(error) => Err(error.into()),
         }
     }

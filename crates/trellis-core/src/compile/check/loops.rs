@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Reports each closed part of the graph from which no end can be reached.
-/// Where some way is `unresolved`, an end may stand behind it.
+/// Where some way is `unresolved`, an end may stand behind it; a loop is certain even then, unless a file on it has mistakes of its own.
 pub(super) fn check(flow: &Flow<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
     let ending = can_end(flow);
     let stuck = |point: u32| reached[point as usize] && !ending[point as usize];
@@ -28,11 +28,17 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], unresolved: bool, found: 
         let leads = part.iter().any(|&point| petgraph::visit::IntoNeighbors::neighbors(flow, point).next().is_some());
         if closed && leads {
             let diagnostic = report(flow, part);
-            if !unresolved || diagnostic.code == Code::EndlessLoop {
+            if !unresolved || (diagnostic.code == Code::EndlessLoop && !part.iter().any(|&point| unread(flow, point))) {
                 found.push(diagnostic);
             }
         }
     }
+}
+
+/// Whether the file of a point's node has mistakes: one of its ways may have been lost to them.
+fn unread(flow: &Flow<'_>, point: u32) -> bool {
+    let node = flow.program.node(flow.program.point(PointIndex(point)).node);
+    flow.program.documents[node.document as usize].diagnostics.iter().any(Diagnostic::is_error)
 }
 
 /// Which points can reach an end: a walk backwards from all of them at once.
