@@ -36,6 +36,16 @@ impl Program {
         }
         needs.paths
     }
+
+    /// The context paths that must be set while a session waits at `node`, which it entered before: for its requirements and its words.
+    pub(crate) fn needs_to_wait(&self, node: &Node) -> Vec<KeyPath> {
+        let mut needs = Needs { paths: node.entry.required.to_vec(), ..Needs::default() };
+        if node.localised.is_empty() {
+            node.content.iter().flat_map(|content| content.reads()).for_each(|path| needs.read(path));
+        }
+        needs.shapes(node.metadata.iter().filter(|_| matches!(node.role, Role::Listen(_))));
+        needs.paths
+    }
 }
 
 #[derive(Default)]
