@@ -10,7 +10,7 @@ use tokio::{
     io::{AsyncBufRead, BufReader},
     sync::mpsc,
 };
-use trellis_core::{Engine, SignalName, Start, engine::StartError};
+use trellis_core::{Engine, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
 use trellis_host::{
     Bindings, JsonLines, Outcome, Policy, Reason, Recorder, Recording, RunError, Runner, Sessions, TextConsole, runner::Console,
 };
@@ -70,15 +70,27 @@ impl Beginning {
     }
 
     async fn with(self, console: impl Console) -> anyhow::Result<Outcome> {
+        let program = self.engine.clone();
         let sessions = self.taped.over(Sessions::new(self.engine, self.bindings).policy(self.policy));
         match Runner::new(console, sessions).signals(interrupts()).run(self.start).await {
             Ok(outcome) => Ok(outcome),
             Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
-            Err(RunError::Start(error @ StartError::Inputs { .. })) => {
-                Err(anyhow::anyhow!("{error}\ngive what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON"))
-            }
+            Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Why a session cannot begin, and what to do about it.
+fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
+    let help = match refused {
+        StartError::Inputs { .. } => Some("give what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON".to_owned()),
+        StartError::UnknownNode(id) => did_you_mean(id.as_str(), engine.inspect().nodes().iter().map(|node| node.id.as_str())),
+        StartError::Unanswered(_) => None,
+    };
+    match help {
+        Some(help) => anyhow::anyhow!("{refused}\n{help}"),
+        None => anyhow::anyhow!("{refused}"),
     }
 }
 

@@ -263,9 +263,23 @@ fn the_output_of_a_session_goes_to_a_file_when_it_finished() {
 #[test]
 fn a_full_disk_is_said_with_the_file() {
     let sandbox = Sandbox::new(TRACED);
-    for (option, what) in [("--record", "the recording `/dev/full` cannot be written"), ("--output", "the output `/dev/full` cannot be written")] {
+    for (option, what) in
+        [("--record", "the recording `/dev/full` cannot be written"), ("--output", "the output `/dev/full` cannot be written")]
+    {
         let ran = sandbox.trellis(&["run", ".", option, "/dev/full"]);
         assert_eq!(ran.code, Some(2), "{}", ran.err);
         assert!(ran.err.contains(what) && ran.err.contains("No space left"), "{}", ran.err);
     }
+}
+
+#[test]
+fn a_session_that_begins_anywhere_is_told_what_its_node_needs() {
+    let sandbox = Sandbox::new(CHARGE);
+    let ran = sandbox.trellis(&["run", ".", "--at", "done", "--json"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("`receipt.id` is missing\n  give what is missing: `--context KEY=VALUE`"), "{}", ran.err);
+    let ran = sandbox.trellis(&["run", ".", "--at", "done", "--json", "--context", "{\"receipt\": {\"id\": \"r1\"}}"]);
+    assert_eq!((ran.code, end(&ran)["output"].as_str()), (Some(0), Some("r1")));
+    let ran = sandbox.trellis(&["run", ".", "--at", "dune", "--json"]);
+    assert!(ran.err.contains("there is no node `dune` to begin at\n  did you mean `done`?"), "{}", ran.err);
 }
