@@ -154,10 +154,8 @@ impl<'s> Reads<'s> {
 
     /// `used`: whether the value fails where nothing is there.
     fn expression(&mut self, tree: &Expr<'s>, used: bool) {
-        if let Some((path, deep)) = path(tree) {
-            if used {
-                self.add(path, deep, tree);
-            }
+        if let Some((path, deep)) = path(tree).filter(|_| used) {
+            self.add(path, deep, tree);
         }
         match tree {
             Expr::Filter(node) => self.filter(node.name, node.expr.as_ref(), &node.args, used),
