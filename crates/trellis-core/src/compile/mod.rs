@@ -39,6 +39,8 @@ pub struct Compiled {
     pub diagnostics: Vec<Diagnostic>,
     /// How many nodes there are.
     pub nodes: usize,
+    /// How many reads go into values of which nothing is known: only there can an accepted program fail on data.
+    pub unchecked: usize,
 }
 
 /// Compiles the documents of a graph; they come in any order.
@@ -58,7 +60,7 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     lowering.unresolved |= unread;
     let pages = lowering.pages();
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
-    let (nodes, program) = lower_all(lowering, &documents);
+    let (nodes, unchecked, program) = lower_all(lowering, &documents);
     let (program, mut found) = program;
     explained(&parsed, &mut found);
     found.extend(parsed);
@@ -68,7 +70,7 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     found.sort_by(|a, b| a.order().cmp(&b.order()));
     found.dedup();
     let failed = found.iter().any(Diagnostic::is_error);
-    Compiled { program: program.filter(|_| !failed).map(Arc::new), diagnostics: found, nodes }
+    Compiled { program: program.filter(|_| !failed), diagnostics: found, nodes, unchecked }
 }
 
 /// Drops what only follows from a mistake that was found in the same place when its file was parsed.
@@ -194,7 +196,7 @@ fn declare(
     declared
 }
 
-fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> (usize, (Option<Program>, Vec<Diagnostic>)) {
+fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> (usize, usize, (Option<Arc<Program>>, Vec<Diagnostic>)) {
     let names = lowering.names;
     lowering.modules();
     lowering.gates();
@@ -208,12 +210,13 @@ fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> 
     let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
-        return (nodes, (None, lowering.found));
+        return (nodes, 0, (None, lowering.found));
     };
     let unresolved = lowering.unresolved;
     let (program, mut found) = assemble(lowering, documents, &entries, &unwound);
-    check::program(&program, unresolved, &mut found);
-    (nodes, (Some(program), found))
+    let program = Arc::new(program);
+    let unchecked = check::program(&program, unresolved, &mut found);
+    (nodes, unchecked, (Some(program), found))
 }
 
 fn assemble<'d>(

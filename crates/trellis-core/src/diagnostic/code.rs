@@ -84,6 +84,10 @@ codes! {
         NeverTrue "never-true" Error,
     }
     "data" {
+        UndefinedVariable "undefined-variable" Error,
+        MaybeUndefined "maybe-undefined" Error,
+        UnsetRequiredContext "unset-required-context" Error,
+        NotDecided "not-decided" Info,
         ReservedNamespace "reserved-namespace" Error,
         TypeMismatch "type-mismatch" Error,
         TemplateSyntax "template-syntax" Error,

@@ -17,7 +17,7 @@ use super::{
     reads::{self, Use},
     secret::{self, Found},
 };
-use crate::{scope::Scope, value::Value};
+use crate::{path::KeyPath, scope::Scope, value::Value};
 
 /// A checked template.
 pub(super) struct Engine {
@@ -26,6 +26,9 @@ pub(super) struct Engine {
     sole: bool,
     secrets: Box<[Found]>,
     uses: Box<[Use]>,
+    /// Whether it is one expression that may leave its key out, and the path that it is, if it is one.
+    optional: bool,
+    path: Option<KeyPath>,
     prepared: OnceLock<Prepared>,
 }
 
@@ -62,15 +65,15 @@ impl Engine {
             }
         }
         let expression = sole_expression(&tree, source).filter(|_| typed && secrets.is_empty());
-        let uses = match expression {
+        let (uses, optional, path) = match expression {
             Some(expression) => {
                 let (lowered, optional) = lower::expression(expression);
-                reads::of_expression(&lowered, optional)
+                (reads::of_expression(&lowered, optional), optional, reads::path_of(&lowered))
             }
-            None => reads::of_template(&lower::template(&tree, !secrets.is_empty())),
+            None => (reads::of_template(&lower::template(&tree, !secrets.is_empty())), false, None),
         };
         let sole = expression.is_some();
-        Ok((Self { dialect, sole, secrets: secrets.into(), uses, prepared: OnceLock::new() }, sole))
+        Ok((Self { dialect, sole, secrets: secrets.into(), uses, optional, path, prepared: OnceLock::new() }, sole))
     }
 
     /// Renders to text; `secret` hears of each secret with its offset in it.
@@ -104,6 +107,11 @@ impl Engine {
     /// What it uses.
     pub(super) fn uses(&self) -> &[Use] {
         &self.uses
+    }
+
+    /// The path that its sole expression is, and whether it may leave its key out.
+    pub(super) fn path(&self) -> (Option<&KeyPath>, bool) {
+        (self.path.as_ref(), self.optional)
     }
 
     fn prepared(&self, text: &Text) -> &Prepared {

@@ -65,6 +65,15 @@ pub(super) fn of_expression(tree: &Expr<'_>, optional: bool) -> Box<[Use]> {
     reads.uses.into()
 }
 
+/// The path that an expression is, with or without `optional` behind it.
+pub(super) fn path_of(tree: &Expr<'_>) -> Option<KeyPath> {
+    let tree = match tree {
+        Expr::Filter(node) if node.name == "optional" => node.expr.as_ref()?,
+        other => other,
+    };
+    path(inner(tree)?).filter(|(_, deep)| !deep).map(|(path, _)| path)
+}
+
 #[derive(Default)]
 struct Reads<'s> {
     uses: Vec<Use>,

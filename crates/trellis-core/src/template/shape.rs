@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use super::{Body, Dialect, Piece, Read, RenderLimits, SecretUse, Template, TemplateError, Text, Use};
 use crate::{
     diagnostic::Report,
+    path::KeyPath,
     scope::Scope,
     span::{SourceMap, Spanned},
     value::{Key, Mapping, Value},
@@ -113,6 +114,26 @@ impl Expression {
     /// The text as the author wrote it, braces included.
     pub fn text(&self) -> &str {
         self.template.text()
+    }
+
+    /// The path that it is, if it is nothing else, and whether it leaves its key out where nothing is there.
+    pub fn path(&self) -> Option<(KeyPath, bool)> {
+        match &self.template.inner.body {
+            Body::Pieces(pieces) => match &**pieces {
+                [Piece::Path(path, _)] => Some((path.clone(), false)),
+                _ => None,
+            },
+            Body::Engine(engine) => {
+                let (path, optional) = engine.path();
+                Some((path?.clone(), optional))
+            }
+            Body::Literal | Body::Broken => None,
+        }
+    }
+
+    /// Whether it may leave its key out.
+    pub fn is_optional(&self) -> bool {
+        matches!(&self.template.inner.body, Body::Engine(engine) if engine.path().1)
     }
 
     fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {

@@ -64,6 +64,21 @@ impl<'p> Flow<'p> {
         node.gate.unwrap_or(node.body).0
     }
 
+    /// The points from which a point can be reached, itself among them.
+    pub(super) fn leading_to(&self, point: u32) -> Vec<bool> {
+        let mut seen = vec![false; self.program.points.len()];
+        let mut open = vec![point];
+        seen[point as usize] = true;
+        while let Some(point) = open.pop() {
+            for before in self.backward.of(point) {
+                if !std::mem::replace(&mut seen[before as usize], true) {
+                    open.push(before);
+                }
+            }
+        }
+        seen
+    }
+
     /// Whether a session can end at a point by what its author wrote: a terminal, `fail`, `rollback`, `max_visits`.
     pub(super) fn ends(&self, point: PointIndex) -> bool {
         self.program.ways(point).any(|way| match &way.edge.to {

@@ -1,12 +1,15 @@
 //! What is proved of a lowered graph. One check per file, each over the one edge list.
 
 mod cases;
+mod data;
 mod exhaustive;
 mod flow;
 mod links;
 mod loops;
 mod never;
 mod reach;
+
+use std::sync::Arc;
 
 use crate::{
     diagnostic::Diagnostic,
@@ -18,7 +21,7 @@ use crate::{
 };
 
 /// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: nothing is unreachable, or without a way out.
-pub(super) fn program(program: &Program, unresolved: bool, found: &mut Vec<Diagnostic>) {
+pub(super) fn program(program: &Arc<Program>, unresolved: bool, found: &mut Vec<Diagnostic>) -> usize {
     let flow = flow::Flow::new(program);
     let reached = reach::from_entries(&flow);
     if !unresolved {
@@ -28,6 +31,8 @@ pub(super) fn program(program: &Program, unresolved: bool, found: &mut Vec<Diagn
     never::check(program, found);
     exhaustive::check(program, found);
     links::check(program.documents(), found);
+    // What is wrong elsewhere would show here once more.
+    if unresolved || found.iter().any(Diagnostic::is_error) { 0 } else { data::check(program, &flow, found) }
 }
 
 /// Every target that a node names.

@@ -74,7 +74,7 @@ fn literal(guard: &Guard) -> Option<&str> {
 }
 
 /// The condition of an edge as it is written.
-fn condition<'p>(program: &'p Program, node: &Node, edge: &Edge) -> Option<&'p Spanned<Condition>> {
+pub(super) fn condition<'p>(program: &'p Program, node: &Node, edge: &Edge) -> Option<&'p Spanned<Condition>> {
     let origin = edge.origin?;
     let transitions = &syntax_of(program, node)?.transitions;
     let written = transitions.iter().find(|transition| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span))?;

@@ -1,0 +1,113 @@
+//! Small values that fit: of an input type, of a JSON Schema.
+
+use crate::{
+    syntax::node::InputType,
+    value::{Mapping, Value},
+};
+
+/// Answers that an input type takes, the plainest first.
+pub(super) fn inputs(kind: InputType) -> Vec<Value> {
+    let texts = || ["a", "b", "some text", "a@b.c", "2026-01-01"].map(Value::text).to_vec();
+    match kind {
+        InputType::Text | InputType::Secret | InputType::Choice => texts(),
+        InputType::Confirm => ["yes", "no"].map(Value::text).to_vec(),
+        InputType::Int => (1..100).map(Value::Int).collect(),
+        InputType::Float => [1.5, 2.5, 0.5].map(Value::Float).to_vec(),
+        InputType::Json => any(false),
+    }
+}
+
+/// Whether an answer of an input type can be `value`.
+pub(super) fn of_input(kind: InputType, value: &Value) -> bool {
+    match kind {
+        InputType::Text | InputType::Secret => value.as_str().is_some_and(|text| !text.trim().is_empty()),
+        InputType::Choice => true,
+        InputType::Confirm => matches!(value.as_str(), Some("yes" | "no")),
+        InputType::Int => matches!(value, Value::Int(_) | Value::UInt(_)),
+        InputType::Float => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
+        InputType::Json => true,
+    }
+}
+
+/// Values of every kind; mappings only, where parts of it are wanted.
+pub(super) fn any(mapping: bool) -> Vec<Value> {
+    let entries = || Value::from(Mapping::new());
+    if mapping {
+        return vec![entries()];
+    }
+    vec![Value::text("a"), Value::Int(1), Value::Bool(true), Value::Bool(false), Value::text("b"), Value::from(vec![Value::text("a")]), entries(), Value::Null]
+}
+
+/// A property of an object's schema, and whether it is required; nothing where the schema says nothing plain.
+pub(super) fn property<'s>(schema: &'s Value, name: &str) -> Option<(Option<&'s Value>, bool)> {
+    let schema = schema.as_map()?;
+    let required = matches!(schema.get("required"), Some(Value::List(names)) if names.iter().any(|known| known.as_str() == Some(name)));
+    let property = schema.get("properties").and_then(Value::as_map).and_then(|properties| properties.get(name));
+    (required || property.is_some()).then_some((property, required))
+}
+
+/// Values that may fit a schema; whoever asks checks them.
+pub(super) fn of_schema(schema: &Value) -> Vec<Value> {
+    instances(schema, 6)
+}
+
+fn instances(schema: &Value, depth: usize) -> Vec<Value> {
+    let Some(map) = schema.as_map().filter(|_| depth > 0) else { return any(false) };
+    if let Some(value) = map.get("const") {
+        return vec![value.clone()];
+    }
+    if let Some(Value::List(values)) = map.get("enum") {
+        return values.to_vec();
+    }
+    for key in ["anyOf", "oneOf", "allOf"] {
+        if let Some(Value::List(schemas)) = map.get(key) {
+            return schemas.iter().flat_map(|schema| instances(schema, depth - 1)).collect();
+        }
+    }
+    let kinds: Vec<&str> = match map.get("type") {
+        Some(Value::Text(kind)) => vec![kind],
+        Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ if map.contains("properties") || map.contains("required") => vec!["object"],
+        _ => return any(false),
+    };
+    kinds.into_iter().flat_map(|kind| of_kind(kind, map, depth)).collect()
+}
+
+fn of_kind(kind: &str, schema: &Mapping, depth: usize) -> Vec<Value> {
+    let number = |key: &str| match schema.get(key) {
+        Some(Value::Int(number)) => Some(*number),
+        Some(Value::UInt(number)) => i64::try_from(*number).ok(),
+        _ => None,
+    };
+    match kind {
+        "null" => vec![Value::Null],
+        "boolean" => vec![Value::Bool(true), Value::Bool(false)],
+        "integer" | "number" => {
+            let least = number("minimum").or(number("exclusiveMinimum").map(|least| least + 1)).or(number("maximum").map(|most| most - 9)).unwrap_or(1);
+            (0..10).map(|more| Value::Int(least.saturating_add(more))).collect()
+        }
+        "string" => {
+            let length = usize::try_from(number("minLength").unwrap_or(1)).unwrap_or(1).clamp(1, 1000);
+            let texts = ["a", "b", "2026-01-01", "2026-01-01T00:00:00Z", "a@b.cd", "https://a.bc/", "00000000-0000-0000-0000-000000000000", "1", "A"];
+            texts.iter().map(|text| Value::text(if text.len() < length { text.repeat(length) } else { (*text).to_owned() })).collect()
+        }
+        "array" => {
+            let count = usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(100);
+            let item = schema.get("items").map_or_else(|| any(false), |items| instances(items, depth - 1));
+            let one = item.first().cloned().unwrap_or(Value::Null);
+            vec![Value::from(vec![one.clone(); count]), Value::from(vec![one; count.max(1)])]
+        }
+        "object" => {
+            let mut entries = Mapping::new();
+            if let Some(Value::List(names)) = schema.get("required") {
+                for name in names.iter().filter_map(Value::as_str) {
+                    let property = schema.get("properties").and_then(Value::as_map).and_then(|properties| properties.get(name));
+                    let value = property.map_or_else(|| any(false), |property| instances(property, depth - 1)).into_iter().next();
+                    entries.insert(name.into(), value.unwrap_or(Value::Null));
+                }
+            }
+            vec![Value::Map(entries)]
+        }
+        _ => any(false),
+    }
+}
