@@ -9,6 +9,7 @@ mod markdown;
 mod offer;
 mod open;
 mod progress;
+mod replace;
 mod report;
 mod terminal;
 mod unbound;

@@ -18,5 +18,6 @@ mod tests;
 
 pub mod condition;
 pub mod document;
+pub mod format;
 pub mod node;
 pub mod project;

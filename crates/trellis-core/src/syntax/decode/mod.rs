@@ -19,7 +19,13 @@ mod values;
 
 use std::borrow::Cow;
 
-pub(super) use self::{bindings::has_bindings, form::Form, tools::is_library};
+pub(super) use self::{
+    bindings::{GO_FILE, has_bindings},
+    form::{Form, Inside},
+    node::NODE,
+    project::PROJECT,
+    tools::{LIBRARY, is_library},
+};
 use super::{
     text::shown,
     tree::{Data, Entry, Node},
