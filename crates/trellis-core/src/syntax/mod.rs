@@ -21,3 +21,4 @@ pub mod document;
 pub mod format;
 pub mod node;
 pub mod project;
+pub mod vocabulary;

@@ -52,7 +52,7 @@ pub(in crate::syntax) static APPROVE: Form = Form {
     ..Form::new("`approve`", &["ask", "expires"])
 };
 
-pub(in crate::syntax) const EFFECTS: [(&str, Effect); 3] =
+pub(super) const EFFECTS: [(&str, Effect); 3] =
     [("none", Effect::None), ("undoable", Effect::Undoable), ("irreversible", Effect::Irreversible)];
 
 /// The parts of a call as they are found.

@@ -15,7 +15,7 @@ use crate::{
 /// What a mapping may hold.
 pub(in crate::syntax) struct Form {
     /// What it is, for messages: "a call".
-    pub(super) name: &'static str,
+    pub(in crate::syntax) name: &'static str,
     /// Its keys, in the order in which a formatted file has them.
     pub(in crate::syntax) keys: &'static [&'static str],
     /// Other spellings that are accepted, and the key each means.
@@ -36,6 +36,14 @@ pub(in crate::syntax) enum Inside {
 }
 
 impl Inside {
+    /// The form.
+    #[cfg(test)]
+    pub(in crate::syntax) fn form(self) -> &'static Form {
+        match self {
+            Self::One(form) | Self::Each(form) => form,
+        }
+    }
+
     /// Where forms stand in an item or a named value.
     pub(in crate::syntax) fn of_item(self) -> Option<Self> {
         match self {

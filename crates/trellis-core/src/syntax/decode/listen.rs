@@ -16,7 +16,7 @@ use crate::{
     value::Value,
 };
 
-pub(in crate::syntax) const TYPES: [(&str, InputType); 7] = [
+pub(super) const TYPES: [(&str, InputType); 7] = [
     ("text", InputType::Text),
     ("confirm", InputType::Confirm),
     ("choice", InputType::Choice),

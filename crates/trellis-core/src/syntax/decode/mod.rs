@@ -16,15 +16,20 @@ mod say;
 mod scalars;
 mod tools;
 mod values;
+pub(super) mod words;
 
 use std::borrow::Cow;
 
 pub(super) use self::{
-    bindings::{GO_FILE, has_bindings},
+    act::{APPROVE, CALL, RETRY},
+    bindings::{BINDING, GO_FILE, GO_TOOL, has_bindings},
+    decide::TRANSITION,
     form::{Form, Inside},
+    listen::{ON_INVALID, OPTION},
     node::NODE,
-    project::PROJECT,
-    tools::{LIBRARY, is_library},
+    project::{LIMITS, PREDICATE, PROJECT},
+    say::MESSAGE,
+    tools::{LIBRARY, TOOL, is_library},
 };
 use super::{
     text::shown,

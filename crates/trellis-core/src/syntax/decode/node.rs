@@ -98,7 +98,7 @@ pub(in crate::syntax) static NODE: Form = Form {
     )
 };
 
-pub(in crate::syntax) const KINDS: [(&str, NodeKind); 6] = [
+pub(super) const KINDS: [(&str, NodeKind); 6] = [
     ("question", NodeKind::Question),
     ("prompt", NodeKind::Prompt),
     ("tool", NodeKind::Tool),

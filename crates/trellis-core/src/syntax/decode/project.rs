@@ -61,7 +61,7 @@ pub(in crate::syntax) static PREDICATE: Form = Form::new("a predicate", &["needs
 
 pub(in crate::syntax) static LIMITS: Form = Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "effects"]);
 
-pub(in crate::syntax) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
+pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes a project; `nodes` are read where `with_nodes` says that they may stand here. The file's own `templates` holds for all of it.
