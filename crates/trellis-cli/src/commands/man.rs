@@ -68,9 +68,10 @@ fn write_all(command: &Command, folder: &Path) -> anyhow::Result<()> {
 
 /// The page of one command, in roff.
 fn page(command: &Command) -> anyhow::Result<String> {
-    let man = Page::new(command.clone()).manual("Trellis").source(concat!("trellis ", env!("CARGO_PKG_VERSION")));
-    let mut out = Vec::new();
-    man.render_title(&mut out)?;
+    let man = Page::new(command.clone());
+    let name = escaped(command.get_display_name().unwrap_or(command.get_name()));
+    // Without a date, so that the same program has the same pages.
+    let mut out = format!(".TH \"{name}\" \"1\" \"\" \"trellis {}\" \"Trellis\"\n", env!("CARGO_PKG_VERSION")).into_bytes();
     man.render_name_section(&mut out)?;
     man.render_synopsis_section(&mut out)?;
     man.render_description_section(&mut out)?;
