@@ -3,7 +3,7 @@
 //! **Invariant:** a file keeps its bytes, or has all of the new ones; its permissions and links stay.
 
 use std::{
-    fs,
+    fs::{self, File, Metadata},
     io::{self, Write},
     path::Path,
 };
@@ -16,23 +16,37 @@ const UNFINISHED: &str = ".trellis-";
 /// # Errors
 /// What the system says; the file is as it was then.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let target = fs::canonicalize(path)?;
+    let is_link = fs::symlink_metadata(path)?.is_symlink();
+    let target = if is_link { fs::canonicalize(path)? } else { path.to_owned() };
     let about = fs::metadata(&target)?;
     if about.permissions().readonly() {
         // A rename would not ask.
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     let folder = target.parent().ok_or(io::ErrorKind::IsADirectory)?;
-    let mut unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+    let mut unfinished = tempfile::Builder::new().prefix(UNFINISHED).permissions(about.permissions()).tempfile_in(folder)?;
     unfinished.write_all(bytes)?;
-    let file = unfinished.as_file();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, fchown};
-        // Only for those who may give files away; for everyone else it is theirs already, or becomes theirs.
-        let _ = fchown(file, Some(about.uid()), Some(about.gid()));
-    }
-    file.set_permissions(about.permissions())?;
+    take_after(unfinished.as_file(), &about)?;
     unfinished.persist(&target)?;
     Ok(())
+}
+
+/// Gives a new file the owner and the permissions of the one whose place it takes.
+#[cfg(unix)]
+fn take_after(file: &File, about: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (about.uid(), about.gid()) {
+        // Only some may give files away; for everyone else it becomes theirs.
+        let _ = fchown(file, Some(about.uid()), Some(about.gid()));
+    }
+    if new.mode() != about.mode() {
+        file.set_permissions(about.permissions())?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn take_after(file: &File, about: &Metadata) -> io::Result<()> {
+    file.set_permissions(about.permissions())
 }

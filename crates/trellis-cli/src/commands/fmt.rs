@@ -74,7 +74,8 @@ struct Count {
     files: usize,
     changed: usize,
     broken: usize,
-    failed: bool,
+    unread: usize,
+    unwritten: usize,
     untried: usize,
 }
 
@@ -100,7 +101,7 @@ impl Fmt {
         }
         terminal::print(&format!("{}\n", count.line(self.check)))?;
         Ok(match count {
-            _ if count.failed => Exit::Usage,
+            _ if count.unread + count.unwritten > 0 => Exit::Usage,
             Count { broken, changed, .. } if broken > 0 || self.check && changed > 0 => Exit::Failed,
             _ => Exit::Fine,
         })
@@ -133,7 +134,7 @@ impl Count {
         let outcome = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
-                self.failed = true;
+                self.unread += 1;
                 terminal::print_error(&report::failure(&error.into()));
                 return Ok(());
             }
@@ -153,7 +154,7 @@ impl Count {
                 terminal::print_error(&findings(&shown, path, text, diagnostics));
             }
             Outcome::Unwritten(error) => {
-                self.failed = true;
+                self.unwritten += 1;
                 let unwritten = format!("`{shown}` cannot be written, it is as it was");
                 terminal::print_error(&report::failure(&anyhow::Error::new(error).context(unwritten)));
             }
@@ -165,17 +166,15 @@ impl Count {
     /// One line, as `12 files, 3 formatted, 1 left alone`.
     fn line(&self, check: bool) -> String {
         let mut line = counted(self.files, "file");
-        match (self.changed, check) {
-            (0, _) if self.broken == 0 && !self.failed => line += ", all formatted",
-            (0, _) => {}
-            (changed, true) => line += &format!(", {changed} would change"),
-            (changed, false) => line += &format!(", {changed} formatted"),
-        }
-        for (count, what) in [(self.broken, "left alone"), (self.untried, "not tried after that")] {
-            if count > 0 {
-                line += &format!(", {count} {what}");
-            }
-        }
+        let counts = [
+            (self.changed, if check { "would change" } else { "formatted" }),
+            (self.broken, "left alone"),
+            (self.unread, "not read"),
+            (self.unwritten, "not written"),
+            (self.untried, "not tried after that"),
+        ];
+        let counts: String = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+        line += if counts.is_empty() { ", all formatted" } else { &counts };
         line
     }
 }
@@ -200,12 +199,15 @@ fn stdin(file: &str) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Why a file is left alone, as people read it.
-fn findings(shown: &str, path: &FilePath, text: Arc<str>, diagnostics: Vec<Diagnostic>) -> String {
+/// Why a file is left alone, as people read it: what was found first; `check` shows the rest.
+fn findings(shown: &str, path: &FilePath, text: Arc<str>, mut diagnostics: Vec<Diagnostic>) -> String {
+    let more = diagnostics.len().saturating_sub(1);
+    diagnostics.truncate(1);
     let document = Document { path: FilePath::clone(path), text, content: Content::Broken, diagnostics: Vec::new() };
     let shown_below = shown.strip_suffix(&**path).unwrap_or_default().to_owned();
     let checked = Checked { shown_below, below: String::new(), documents: vec![Arc::new(document)], diagnostics, nodes: 0 };
-    report::human(&[checked], terminal::width())
+    let more = if more == 0 { String::new() } else { format!("and {more} more in this file\n\n") };
+    report::human(&[checked], terminal::width()) + &more
 }
 
 /// What would change in a file, line by line, with three lines around it.
