@@ -103,11 +103,21 @@ fn each_type_of_node_joins_a_sound_graph() {
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), expected, ""), "{kind}");
         sandbox.write("start.md", b"---\ninput_type: text\nsave_to: name\ntransitions:\n  - { condition: name == \"x\", to: bye }\nto: more/thing\n---\nWho?\n");
         let ran = sandbox.trellis(&["check"]);
-        let nodes = if leads { "3 nodes, no problems\n" } else { "3 nodes, no problems\n" };
-        assert_eq!((ran.code, ran.out.as_str()), (Some(0), nodes), "{kind}: {}", fs::read_to_string(sandbox.path().join("more/thing.md")).unwrap());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(0), "3 nodes, no problems\n"), "{kind}: {}", fs::read_to_string(sandbox.path().join("more/thing.md")).unwrap());
         let ran = sandbox.trellis(&["fmt", "--check"]);
         assert_eq!(ran.code, Some(0), "{kind}: {}", ran.out);
     }
+}
+
+#[test]
+fn a_graph_can_be_made_node_by_node() {
+    let sandbox = Sandbox::new(&[]);
+    let ran = sandbox.trellis(&["new", "node", "start", "--type", "question", "--to", "end"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "made start.md\na session begins there\n"));
+    assert_eq!(sandbox.trellis(&["new", "node", "./end.md", "--type", "end"]).code, Some(0));
+    assert_eq!(sandbox.trellis(&["check"]).out, "2 nodes, no problems\n");
+    let ran = sandbox.trellis(&["new", "node", "orders/start"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "made orders/start.md\nlead to it with `to: orders`\n"));
 }
 
 #[test]
@@ -136,7 +146,9 @@ fn nodes_that_cannot_be_are_refused_with_the_rule() {
     let ran = sandbox.trellis(&["new", "node", "x", "--type", "end", "--to", "bye"]);
     assert!(ran.code == Some(2) && ran.err.contains("leads nowhere"), "{ran:?}");
     assert_eq!(fs::read_dir(sandbox.path()).unwrap().count(), 3, "nothing was made");
-    sandbox.write("a.yaml/x", b"");
+    std::os::unix::fs::symlink("/tmp", sandbox.path().join("out")).unwrap();
+    let ran = sandbox.trellis(&["new", "node", "out/deep/x"]);
+    assert!(ran.code == Some(2) && ran.err.ends_with("  `./out` leads out of the graph\n"), "{ran:?}");
     sandbox.write("dir.md/x", b"");
     let ran = sandbox.trellis(&["new", "node", "dir"]);
     assert!(ran.code == Some(2) && ran.err.starts_with("error: `dir.md` cannot be written\n"), "{ran:?}");

@@ -69,6 +69,23 @@ fn permissions_of(parent: &Path) -> io::Result<fs::Permissions> {
     Ok(fs::metadata(&ordinary)?.permissions())
 }
 
+/// Writes one file, with the folders that it needs below `root`; takes these back when it cannot be.
+///
+/// # Errors
+/// There is one of that name, a link leads out of the root, or the system refuses.
+pub(super) fn add(root: &Path, file: &str, text: &str) -> io::Result<()> {
+    let path = root.join(file);
+    let folder = path.parent().unwrap_or(root);
+    let folders = missing(folder);
+    let there = folders.last().and_then(|outermost| outermost.parent()).unwrap_or(folder);
+    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+    if !fs::canonicalize(there)?.starts_with(fs::canonicalize(root)?) {
+        return Err(io::Error::other(format!("`{}` leads out of the graph", there.display())));
+    }
+    let written = fs::create_dir_all(folder).and_then(|()| create(&path, text, false));
+    written.inspect_err(|_| folders.iter().for_each(|folder| drop(fs::remove_dir(folder))))
+}
+
 /// Writes the files into a folder that is there; takes back what was written when one cannot be.
 fn fill(folder: &Path, files: &[File]) -> anyhow::Result<()> {
     let mut made: Vec<PathBuf> = Vec::new();
@@ -94,7 +111,7 @@ fn fill(folder: &Path, files: &[File]) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// There is one of that name, or the system refuses.
-pub(super) fn create(path: &Path, text: &str, is_program: bool) -> io::Result<()> {
+fn create(path: &Path, text: &str, is_program: bool) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -1,9 +1,6 @@
 //! `trellis new node ID`.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use trellis_core::{
@@ -77,7 +74,7 @@ impl Node {
         if to.is_some() && !template.contains("TO\n") {
             bail!("a node of type `{}` leads nowhere\nleave `--to` out, or choose another type", self.kind);
         }
-        write(&root.join(&file), &text(template, &id, to)?).with_context(|| format!("`{}` cannot be written", place.shown(&file)))?;
+        folder::add(&root, &file, &text(template, &id, to)?).with_context(|| format!("`{}` cannot be written", place.shown(&file)))?;
         terminal::print(&format!("made {}\n{}", printable(&place.shown(&file)), reached(&id)))?;
         Ok(Exit::Fine)
     }
@@ -144,11 +141,4 @@ fn reached(id: &NodeId) -> String {
         (false, "") => format!("lead to it with `to: {}`\n", target(id.as_str())),
         (false, folder) => format!("lead to it with `to: {}`, from inside `{folder}` with `to: {}`\n", target(id.as_str()), target(id.name())),
     }
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    folder::create(path, text, false)
 }

@@ -62,11 +62,14 @@ struct Table {
     /// What the definition is called, and what it is.
     name: &'static str,
     about: &'static str,
-    /// Each key, what it takes, what it means; a default stands in brackets behind that.
+    /// Each key, what it takes, what it means; a text that ends in [`DEFAULT`] and a value names its default.
     keys: &'static [(&'static str, Type, &'static str)],
     /// Keys of which at least one must be there.
     needs: &'static [&'static str],
 }
+
+/// What stands before a default.
+const DEFAULT: &str = " Without it: `";
 
 /// Every form that others refer to.
 const TABLES: [&Table; 13] = [
@@ -123,7 +126,11 @@ impl Table {
     fn schema(&self) -> Json {
         let mut keys = Map::new();
         for (key, takes, means) in self.keys {
-            keys.insert((*key).to_owned(), described(takes.schema(), means));
+            let mut schema = described(takes.schema(), means);
+            if let Some((_, default)) = means.strip_suffix("`.").and_then(|means| means.split_once(DEFAULT)) {
+                schema["default"] = default.parse::<u64>().map_or_else(|_| default.into(), Json::from);
+            }
+            keys.insert((*key).to_owned(), schema);
         }
         for (old, key) in self.form.aliases {
             if let Some((_, takes, _)) = self.keys.iter().find(|(name, ..)| name == key) {
@@ -199,6 +206,27 @@ mod tests {
                 assert_eq!(takes.schema()["enum"], json!(words), "`{key}` of {}", table.name);
             }
         }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_program() {
+        let default = |table: &Table, key: &str| table.schema()["properties"][key]["default"].clone();
+        let limits = crate::program::Limits::default();
+        let known = [
+            ("input", limits.input),
+            ("template_output", limits.template_output),
+            ("template_fuel", limits.template_fuel),
+            ("pass_through", limits.pass_through),
+            ("tool_output", limits.tool_output),
+            ("effects", limits.effects),
+        ];
+        for (key, bound) in known {
+            assert_eq!(default(&project::LIMITS, key), json!(bound), "{key}");
+        }
+        assert_eq!(default(&calls::RETRY, "base"), json!("200ms"));
+        assert_eq!(default(&calls::RETRY, "factor"), json!(2));
+        assert_eq!(default(&calls::RETRY, "cap"), json!("10s"));
+        assert_eq!(default(&calls::TOOL, "effect"), json!("undoable"));
     }
 
     #[test]

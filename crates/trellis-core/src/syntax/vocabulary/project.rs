@@ -71,10 +71,10 @@ pub(super) static LIMITS: Table = Table {
     needs: &[],
     keys: &[
         ("input", Count, "Bytes of one input. Without it: `4096`."),
-        ("template_output", Count, "Bytes of one rendered template. Without it: 1 MiB."),
+        ("template_output", Count, "Bytes of one rendered template. Without it: `1048576`."),
         ("template_fuel", Count, "Instructions of one rendered template. Without it: `1000000`."),
         ("pass_through", Count, "Steps in a row through nodes that do not stop. Without it: `10000`."),
-        ("tool_output", Count, "Bytes of one tool's output. Without it: 1 MiB."),
+        ("tool_output", Count, "Bytes of one tool's output. Without it: `1048576`."),
         ("effects", Count, "Calls with `undo` remembered at once. Without it: `10000`."),
     ],
 };

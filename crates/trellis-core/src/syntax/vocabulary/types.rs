@@ -42,11 +42,12 @@ pub(super) enum Type {
 
 impl Type {
     pub(super) fn schema(&self) -> Json {
+        // Language servers drop what marks an old key where it stands beside a reference: what is short stands in its place.
         let shared = |name: &str| json!({ "$ref": format!("#/definitions/{name}") });
         match self {
             Self::Any => json!({}),
             Self::Mapping => json!({ "type": "object" }),
-            Self::Text => shared("text"),
+            Self::Text => json!({ "type": ["string", "number"] }),
             Self::Path => json!({ "type": "string", "minLength": 1 }),
             Self::Condition => shared("condition"),
             Self::Boolean => json!({ "type": "boolean" }),
@@ -73,10 +74,9 @@ impl Type {
 }
 
 /// Definitions that are no forms.
-pub(super) fn shared() -> [(&'static str, Json); 4] {
+pub(super) fn shared() -> [(&'static str, Json); 3] {
     let names = words::short_types().join("|");
     [
-        ("text", json!({ "type": ["string", "number"] })),
         (
             "condition",
             json!({
