@@ -64,7 +64,8 @@ fn what_compiles_meets_its_schema() {
         }
         for document in parse(&case.files) {
             let Some((kind, json)) = keys(&document) else { continue };
-            let errors: Vec<String> = validators[kind.name()].iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();
+            let errors: Vec<String> =
+                validators[kind.name()].iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();
             assert!(errors.is_empty(), "{}: {} as {}\n{}\n{json:#}", case.title, document.path, kind.name(), errors.join("\n"));
             *met.entry(kind.name()).or_default() += 1;
         }

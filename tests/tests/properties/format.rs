@@ -56,7 +56,8 @@ fn text(file: &Source) -> String {
 
 /// What stands on the lines of a text, whatever their order.
 fn lines(text: &str) -> Vec<&str> {
-    let mut lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches('-').trim()).filter(|line| !line.is_empty()).collect();
+    let mut lines: Vec<&str> =
+        text.lines().map(|line| line.trim().trim_start_matches('-').trim()).filter(|line| !line.is_empty()).collect();
     lines.sort_unstable();
     lines
 }

@@ -56,6 +56,9 @@ pub(crate) struct Fmt {
     stdin: Option<PathBuf>,
 }
 
+/// A file, and what came of it.
+type File = (FilePath, Result<Outcome, LoadError>);
+
 /// What came of one file.
 enum Outcome {
     Same,
@@ -108,7 +111,7 @@ impl Fmt {
     }
 
     /// Formats the files of one graph; nothing more is written once `stopped`.
-    fn format(&self, place: &Place, stopped: &AtomicBool) -> Result<Vec<(FilePath, Result<Outcome, LoadError>)>, LoadError> {
+    fn format(&self, place: &Place, stopped: &AtomicBool) -> Result<Vec<File>, LoadError> {
         let directory = Directory::new(&place.path)?;
         trellis_project::format(&directory, |path, formatted| match formatted {
             Formatted::Same => Outcome::Same,

@@ -90,7 +90,8 @@ fn bash_completes_commands_options_and_values() {
 fn every_command_has_a_manual_page_that_says_what_its_help_says() {
     let sandbox = Sandbox::new(&[]);
     assert_eq!(sandbox.trellis(&["man", "--dir", "share/man1"]).code, Some(0));
-    let pages: BTreeSet<String> = fs::read_dir(sandbox.path().join("share/man1")).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
+    let pages: BTreeSet<String> =
+        fs::read_dir(sandbox.path().join("share/man1")).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
     let expected = COMMANDS.map(|command| format!("trellis-{}.1", command.replace(' ', "-")));
     assert_eq!(pages, expected.into_iter().chain(["trellis.1".to_owned()]).collect());
     for command in COMMANDS {
@@ -117,9 +118,18 @@ fn manual_pages_are_roff_that_a_reader_takes() {
         // No request but those that are known: a line of text that begins with a dot would vanish.
         for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
             let request = line.split(' ').next().unwrap();
-            assert!([".ie", ".el", ".TH", ".SH", ".PP", ".IP", ".TP", ".RS", ".RE", ".br", ".nf", ".fi"].contains(&request), "{command}: {line}");
+            assert!(
+                [".ie", ".el", ".TH", ".SH", ".PP", ".IP", ".TP", ".RS", ".RE", ".br", ".nf", ".fi"].contains(&request),
+                "{command}: {line}"
+            );
         }
-        let Ok(mut reader) = Command::new("groff").args(["-man", "-Tutf8", "-ww"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+        let Ok(mut reader) = Command::new("groff")
+            .args(["-man", "-Tutf8", "-ww"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+        else {
             continue;
         };
         reader.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();

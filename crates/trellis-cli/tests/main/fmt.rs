@@ -68,7 +68,15 @@ fn what_is_no_yaml_is_left_alone_and_the_rest_is_formatted() {
     sandbox.write("large.md", &[b'x'; (1 << 20) + 1]);
     let ran = sandbox.trellis(&["fmt", "."]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), "formatted start.md\n7 files, 1 formatted, 4 left alone\n"));
-    for part in ["error[yaml-syntax]", "  bad.md:2:", "error[not-utf8]", "  junk.json:", "error[file-too-large]", "  large.md:", "and 49998 more in this file"] {
+    for part in [
+        "error[yaml-syntax]",
+        "  bad.md:2:",
+        "error[not-utf8]",
+        "  junk.json:",
+        "error[file-too-large]",
+        "  large.md:",
+        "and 49998 more in this file",
+    ] {
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }
     assert!(ran.err.lines().count() < 50, "one finding is enough to say why");
@@ -129,7 +137,11 @@ fn a_full_disk_names_the_file_and_leaves_it() {
     let script = format!("trap '' XFSZ; ulimit -f 0; exec {} fmt", env!("CARGO_BIN_EXE_trellis"));
     let ran = Command::new("sh").args(["-c", &script]).current_dir(sandbox.path()).output().unwrap();
     let err = String::from_utf8(ran.stderr).unwrap();
-    assert_eq!((ran.status.code(), String::from_utf8(ran.stdout).unwrap().as_str()), (Some(2), "3 files, 1 not written, 1 not tried after that\n"), "{err}");
+    assert_eq!(
+        (ran.status.code(), String::from_utf8(ran.stdout).unwrap().as_str()),
+        (Some(2), "3 files, 1 not written, 1 not tried after that\n"),
+        "{err}"
+    );
     assert!(err.starts_with("error: `a.md` cannot be written, it is as it was\n  "), "{err}");
     assert_eq!((read(&sandbox, "a.md").as_str(), read(&sandbox, "start.md").as_str()), (UNTIDY, UNTIDY));
     assert_eq!(names(&sandbox), ["a.md", "bye.md", "start.md"], "nothing unfinished is left");
@@ -161,7 +173,8 @@ fn files_that_must_not_be_written_are_not() {
 #[test]
 fn other_files_of_a_folder_are_not_touched() {
     let compose = "services: {}\ntext: x\nid: y\n";
-    let sandbox = Sandbox::new(&[("start.md", "Hi.\n"), ("compose.yaml", compose), ("notes.txt", "to: x\nid: y\n"), ("README.md", "to: x\nid: y\n")]);
+    let sandbox =
+        Sandbox::new(&[("start.md", "Hi.\n"), ("compose.yaml", compose), ("notes.txt", "to: x\nid: y\n"), ("README.md", "to: x\nid: y\n")]);
     let ran = sandbox.trellis(&["fmt"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(0), "3 files, all formatted\n"));
     assert_eq!(read(&sandbox, "compose.yaml"), compose);

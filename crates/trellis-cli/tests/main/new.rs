@@ -101,9 +101,17 @@ fn each_type_of_node_joins_a_sound_graph() {
         let ran = sandbox.trellis(&args);
         let expected = "made more/thing.md\nlead to it with `to: more/thing`, from inside `more` with `to: thing`\n";
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), expected, ""), "{kind}");
-        sandbox.write("start.md", b"---\ninput_type: text\nsave_to: name\ntransitions:\n  - { condition: name == \"x\", to: bye }\nto: more/thing\n---\nWho?\n");
+        sandbox.write(
+            "start.md",
+            b"---\ninput_type: text\nsave_to: name\ntransitions:\n  - { condition: name == \"x\", to: bye }\nto: more/thing\n---\nWho?\n",
+        );
         let ran = sandbox.trellis(&["check"]);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(0), "3 nodes, no problems\n"), "{kind}: {}", fs::read_to_string(sandbox.path().join("more/thing.md")).unwrap());
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (Some(0), "3 nodes, no problems\n"),
+            "{kind}: {}",
+            fs::read_to_string(sandbox.path().join("more/thing.md")).unwrap()
+        );
         let ran = sandbox.trellis(&["fmt", "--check"]);
         assert_eq!(ran.code, Some(0), "{kind}: {}", ran.out);
     }

@@ -21,7 +21,10 @@ pub(super) fn make(path: &Path, files: &[File]) -> anyhow::Result<()> {
                 let name = entry.with_context(|| unreadable(path))?.file_name();
                 if !name.to_string_lossy().starts_with('.') {
                     let there = name.display();
-                    bail!("`{}` is not empty: it holds `{there}`\nname a new folder, or add a node with `trellis new node`", path.display());
+                    bail!(
+                        "`{}` is not empty: it holds `{there}`\nname a new folder, or add a node with `trellis new node`",
+                        path.display()
+                    );
                 }
             }
             fill(path, files)

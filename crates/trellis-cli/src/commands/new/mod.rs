@@ -19,14 +19,18 @@ use crate::{Exit, report::printable, terminal};
 
 /// Makes a graph to begin with, or a node
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true, after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    after_help = "\
 Examples:
   trellis new hello                        a folder `hello` with a graph that runs
   trellis new booking --template tool      one that calls scripts, asks before, and undoes
   trellis new --list                       the templates
   trellis new node orders/find --type tool --to paid
 
-Exit codes: 0 made; 2 something is in the way, or cannot be written.")]
+Exit codes: 0 made; 2 something is in the way, or cannot be written."
+)]
 pub(crate) struct New {
     #[command(subcommand)]
     what: Option<What>,
@@ -108,7 +112,8 @@ fn files(project: &Project, name: &str) -> Vec<File> {
 
 /// A text as YAML: in quotes, unless it can only be text.
 fn yaml_text(text: &str) -> String {
-    let plain = text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char));
+    let plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char));
     let word = matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "null");
     if plain && !word { text.to_owned() } else { serde_json::Value::from(text).to_string() }
 }

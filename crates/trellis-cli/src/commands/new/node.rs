@@ -116,7 +116,8 @@ fn holds(document: &Document, id: &NodeId) -> bool {
 
 /// The text of a new node.
 fn text(template: &str, id: &NodeId, to: Option<&str>) -> anyhow::Result<String> {
-    let mut key: String = id.name().chars().map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_lowercase() } else { '_' }).collect();
+    let mut key: String =
+        id.name().chars().map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_lowercase() } else { '_' }).collect();
     if !key.starts_with(|first: char| first.is_ascii_alphabetic()) || matches!(&*key, "input" | "tool_result" | "sys") {
         key.insert_str(0, "the_");
     }
@@ -139,6 +140,8 @@ fn reached(id: &NodeId) -> String {
         (true, "") => "a session begins there\n".to_owned(),
         (true, folder) => format!("lead to it with `to: {}`\n", target(folder)),
         (false, "") => format!("lead to it with `to: {}`\n", target(id.as_str())),
-        (false, folder) => format!("lead to it with `to: {}`, from inside `{folder}` with `to: {}`\n", target(id.as_str()), target(id.name())),
+        (false, folder) => {
+            format!("lead to it with `to: {}`, from inside `{folder}` with `to: {}`\n", target(id.as_str()), target(id.name()))
+        }
     }
 }

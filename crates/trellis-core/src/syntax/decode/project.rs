@@ -59,7 +59,8 @@ pub(in crate::syntax) static PROJECT: Form = Form {
 
 pub(in crate::syntax) static PREDICATE: Form = Form::new("a predicate", &["needs", "schema", "binding"]);
 
-pub(in crate::syntax) static LIMITS: Form = Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "effects"]);
+pub(in crate::syntax) static LIMITS: Form =
+    Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "effects"]);
 
 pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
 

@@ -8,7 +8,13 @@ use super::{
 };
 
 /// The inside of a mapping in braces with its pairs in the order of `ranks`; nothing where something else stands between the pairs.
-pub(super) fn reordered(text: &str, piece: &Piece<'_>, entries: &[Entry<'_>], ranks: &[usize], edits: &Edits<'_>) -> Option<(Range<usize>, String)> {
+pub(super) fn reordered(
+    text: &str,
+    piece: &Piece<'_>,
+    entries: &[Entry<'_>],
+    ranks: &[usize],
+    edits: &Edits<'_>,
+) -> Option<(Range<usize>, String)> {
     let whole = &text[piece.range.clone()];
     let inside = piece.range.start + 1..piece.range.end.checked_sub(1)?;
     if !whole.starts_with('{') || !whole.ends_with('}') {

@@ -35,10 +35,7 @@ fn keys_come_in_order_and_under_their_present_names() {
     node("next: b\ninput_options: [x]\n", "options: [x]\nto: b\n");
     node("tool_call: { arguments: { z: 1, a: 2 }, tool: t }\n", "do: { name: t, args: { z: 1, a: 2 } }\n");
     node("\"to_node_id\": 'b'\n", "\"to\": 'b'\n");
-    node(
-        "transitions:\n  - to: b\n    when: x\n  - { to_node_id: c }\n",
-        "transitions:\n  - condition: x\n    to: b\n  - { to: c }\n",
-    );
+    node("transitions:\n  - to: b\n    when: x\n  - { to_node_id: c }\n", "transitions:\n  - condition: x\n    to: b\n  - { to: c }\n");
 }
 
 #[test]
@@ -67,7 +64,10 @@ fn comments_stay_with_what_they_stand_at() {
         "to: b\ndo:\n  args: {}\n  # all of them\n  name: t\n    # deeper\n  # below\n# out\n",
         "do:\n  # all of them\n  name: t\n    # deeper\n  args: {}\n  # below\nto: b\n# out\n",
     );
-    node("# yaml-language-server: $schema=node.json\n# out\nto: b\nid: a\n", "# yaml-language-server: $schema=node.json\nid: a\n# out\nto: b\n");
+    node(
+        "# yaml-language-server: $schema=node.json\n# out\nto: b\nid: a\n",
+        "# yaml-language-server: $schema=node.json\nid: a\n# out\nto: b\n",
+    );
 }
 
 #[test]
@@ -122,7 +122,9 @@ fn every_kind_of_file_is_known() {
     becomes("flow.yaml", "nodes:\n  start: { to: b, wait: true }\nname: x\n", "name: x\nnodes:\n  start: { wait: true, to: b }\n");
     becomes("lib/shop.yaml", "tools:\n  - output_schema: {}\n    name: t\n", "tools:\n  - name: t\n    returns: {}\n");
     becomes("tools.yaml", "tools:\n  - args: [x]\n    command: t\n    name: t\n", "tools:\n  - name: t\n    command: t\n    args: [x]\n");
-    for (path, text) in [("compose.yaml", "version: 3\ntext: x\nid: y\n"), ("page.md", "to: b\nid: a\n"), ("empty.yaml", ""), ("a.yaml", "- a\n")] {
+    for (path, text) in
+        [("compose.yaml", "version: 3\ntext: x\nid: y\n"), ("page.md", "to: b\nid: a\n"), ("empty.yaml", ""), ("a.yaml", "- a\n")]
+    {
         becomes(path, text, text);
     }
 }
@@ -133,7 +135,10 @@ fn anchors_keep_their_place_and_what_they_hold() {
         let renamed = yaml.replace("\ntext:", "\ncontent:");
         node(yaml, &renamed);
     }
-    node("to: b\noptions: [{ to: a, text: &t T }, { to: b, text: *t }]\n", "to: b\noptions: [{ to: a, text: &t T }, { to: b, text: *t }]\n");
+    node(
+        "to: b\noptions: [{ to: a, text: &t T }, { to: b, text: *t }]\n",
+        "to: b\noptions: [{ to: a, text: &t T }, { to: b, text: *t }]\n",
+    );
 }
 
 #[test]

@@ -6,11 +6,8 @@ use super::{
     Type::{Boolean, Count, Duration, Factor, Form, List, Map, Mapping, Named, Or, Path, Schema, Text, Words},
 };
 
-pub(super) const EFFECT: super::Type = Named(&[
-    ("none", "There is nothing to undo."),
-    ("undoable", "It can be undone."),
-    ("irreversible", "It cannot be undone."),
-]);
+pub(super) const EFFECT: super::Type =
+    Named(&[("none", "There is nothing to undo."), ("undoable", "It can be undone."), ("irreversible", "It cannot be undone.")]);
 
 /// A call.
 pub(super) static CALL: Table = Table {
@@ -25,8 +22,16 @@ pub(super) static CALL: Table = Table {
         ("each", Path, "The path of a list: one call per item `{id?, name, args}`."),
         ("args", Mapping, "The arguments, with templates at any depth."),
         ("body", Text, "The argument that takes the node's body, which is not shown then."),
-        ("join", Named(&[("all", "Wait for all branches."), ("any", "The first success is enough.")]), "For `parallel` and `each`: what to wait for."),
-        ("on_error", Named(&[("fail", "A branch's error is the node's."), ("collect", "Errors become entries of the result.")]), "For `parallel` and `each`: what a branch's error does."),
+        (
+            "join",
+            Named(&[("all", "Wait for all branches."), ("any", "The first success is enough.")]),
+            "For `parallel` and `each`: what to wait for.",
+        ),
+        (
+            "on_error",
+            Named(&[("fail", "A branch's error is the node's."), ("collect", "Errors become entries of the result.")]),
+            "For `parallel` and `each`: what a branch's error does.",
+        ),
         ("limit", Count, "For `parallel` and `each`: how many run at once."),
         ("effect", EFFECT, "What the call does to the world. Without it: `undoable`."),
         ("timeout", Duration, "How long the tool may take, from when it starts."),
@@ -59,7 +64,10 @@ pub(super) static APPROVE: Table = Table {
     name: "approve",
     about: "A person is asked before the call is made.",
     needs: &[],
-    keys: &[("ask", Text, "The question, with templates."), ("expires", Duration, "How long the approval may take; then the call counts as denied.")],
+    keys: &[
+        ("ask", Text, "The question, with templates."),
+        ("expires", Duration, "How long the approval may take; then the call counts as denied."),
+    ],
 };
 
 /// A tool's contract.

@@ -40,7 +40,19 @@ pub(super) static PROJECT: Table = Table {
             "Conditions that have a name, and who answers them.",
         ),
         ("limits", Form("limits"), "Bounds; each has a default."),
-        ("severity", MapOf(codes, &Named(&[("error", "There is no program."), ("warning", "The author should look."), ("info", "Worth knowing."), ("off", "Not reported.")])), "Diagnostic code → how grave it is in this graph."),
+        (
+            "severity",
+            MapOf(
+                codes,
+                &Named(&[
+                    ("error", "There is no program."),
+                    ("warning", "The author should look."),
+                    ("info", "Worth knowing."),
+                    ("off", "Not reported."),
+                ]),
+            ),
+            "Diagnostic code → how grave it is in this graph.",
+        ),
         ("bindings", Map(&Or(&[Form("binding"), Type::Null])), "Tool → how it is carried out."),
         ("nodes", Map(&Form("node")), "The nodes of a graph in one file, by their ids."),
     ],
