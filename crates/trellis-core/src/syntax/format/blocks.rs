@@ -1,7 +1,7 @@
 //! The order of keys in a mapping of lines: each key moves with the lines of its value and with the comments that stand at it.
 //!
-//! Lines between two keys belong to the key below them, except for comments that are indented deeper than the keys, which belong to what is
-//! above. What stands above the first key behind a blank line, and what stands below the last, stays there.
+//! Lines between two keys belong to the key below them, except for comments that are indented deeper than the keys, or that a blank line parts
+//! from the key below but not from the one above: these belong to what is above. What stands above the first key behind a blank line, and what stands below the last, stays there.
 //!
 //! **Invariant:** no line is lost or repeated, except for blank ones at the new top.
 
@@ -110,9 +110,10 @@ impl Lines<'_> {
             if !indented || free > line || !self.is_between(free..line) {
                 return None;
             }
-            let next = entries.get(at + 1).map_or(self.yaml.end, |next| self.start(next.start));
+            let next = entries.get(at + 1).map(|next| self.start(next.start));
             let ends_in_block = entry.value.ends_in_block();
-            let end = self.claimed(self.end(entry.end()), next, column, ends_in_block);
+            let end = self.claimed(self.end(entry.end()), next.unwrap_or(self.yaml.end), column, ends_in_block);
+            let end = next.map_or(end, |next| self.below(end, next));
             chunks.push(Chunk { lead: free..line, body: entry.start..end, ends_in_block });
             free = end;
         }
@@ -151,6 +152,22 @@ impl Lines<'_> {
             at = line_end;
         }
         claimed.min(next)
+    }
+
+    /// The end of the comments that stand right at `end`, with the blank lines that part them from the key at `next`; `end` itself where none do.
+    fn below(&self, end: usize, next: usize) -> usize {
+        let (mut at, mut comments, mut blanks) = (end, 0, 0);
+        while at < next {
+            let line_end = self.end(at);
+            match self.text[at..line_end].trim().is_empty() {
+                true if comments == 0 => return end,
+                true => blanks += 1,
+                false if blanks > 0 => break,
+                false => comments += 1,
+            }
+            at = line_end;
+        }
+        if blanks > 0 { at.min(next) } else { end }
     }
 
     /// Whether there is nothing in a range but blank lines and comments.
