@@ -1,7 +1,7 @@
 //! `trellis fmt [PATH…]`: files in their canonical form.
 
 use std::{
-    io::{self, Read},
+    io::{self, Read, Write},
     path::PathBuf,
     sync::{
         Arc,
@@ -28,7 +28,7 @@ use crate::{
     progress::Progress,
     replace::replace,
     report::{self, Checked, counted, printable},
-    terminal,
+    terminal::{self, Closed},
 };
 
 /// Puts the keys of files in order, under their present names
@@ -192,14 +192,23 @@ fn stdin(file: &str) -> anyhow::Result<Exit> {
     let bytes = if size > FILE_LIMIT { Bytes::TooLarge { size, limit: FILE_LIMIT } } else { Bytes::Read(bytes.into()) };
     let source = Source { path, bytes };
     match format::format(&source) {
-        Formatted::Same => terminal::print(&text)?,
-        Formatted::Changed { to, .. } => terminal::print(&to)?,
+        Formatted::Same => print_as_it_is(&text)?,
+        Formatted::Changed { to, .. } => print_as_it_is(&to)?,
         Formatted::Broken { text, diagnostics } => {
             terminal::print_error(&findings(file, &source.path, text, diagnostics));
             return Ok(Exit::Failed);
         }
     }
     Ok(Exit::Fine)
+}
+
+/// Writes a file's text to standard output, byte for byte, whatever looks like a style in it.
+fn print_as_it_is(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+        other => Ok(other?),
+    }
 }
 
 /// Why a file is left alone, as people read it: what was found first; `check` shows the rest.

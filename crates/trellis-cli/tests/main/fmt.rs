@@ -115,6 +115,8 @@ fn standard_input_is_formatted_for_editors() {
     assert_eq!(format("a.md", TIDY).out, TIDY);
     assert_eq!(format("./trellis.yaml", "bindings: {}\nname: x\n").out, "name: x\nbindings: {}\n");
     assert_eq!(format("a.md", "\u{feff}---\r\nto: b\r\nid: a\r\n---\r\n").out, "\u{feff}---\r\nid: a\r\nto: b\r\n---\r\n");
+    let odd = "---\nto: b\n---\n\u{9b}31m\u{200b}\u{202e}x\u{feff}\n";
+    assert_eq!(format("a.md", odd).out, odd, "what a terminal might obey is text too");
     let ran = format("sub/a.md", "---\nto: [\n---\n");
     assert!(ran.code == Some(1) && ran.out.is_empty() && ran.err.contains("  sub/a.md:2:"), "{ran:?}");
     assert_eq!(names(&sandbox), [""; 0]);
