@@ -8,11 +8,13 @@ mod context;
 mod markdown;
 mod offer;
 mod open;
+mod output;
 mod progress;
 mod replace;
 mod report;
 mod terminal;
 mod unbound;
+mod walk;
 
 use std::process::ExitCode;
 
