@@ -52,7 +52,7 @@ fn known(program: Command) -> Command {
         command.mut_args(|argument| match argument.get_id().as_str() {
             "path" | "paths" | "graph" => argument.value_hint(ValueHint::AnyPath),
             "dir" => argument.value_hint(ValueHint::DirPath),
-            "stdin" => argument.value_hint(ValueHint::FilePath),
+            "stdin" | "output" | "record" | "replay_tools" => argument.value_hint(ValueHint::FilePath),
             _ => argument,
         })
     })

@@ -46,9 +46,12 @@ fn from_nothing(path: &Path, files: &[File]) -> anyhow::Result<()> {
     let above = missing(parent);
     fs::create_dir_all(parent).with_context(unwritten)?;
     let made = || -> anyhow::Result<()> {
-        let unfinished = tempfile::Builder::new().prefix(".trellis-").tempdir_in(parent).with_context(unwritten)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".trellis-");
+        // Those of any new folder: a temporary one would be its owner's alone.
         #[cfg(unix)]
-        fs::set_permissions(unfinished.path(), permissions_of(parent).with_context(unwritten)?).with_context(unwritten)?;
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        let unfinished = builder.tempdir_in(parent).with_context(unwritten)?;
         fill(unfinished.path(), files).with_context(unwritten)?;
         fs::rename(unfinished.path(), path).with_context(unwritten)?;
         // It has another name now, so there is nothing to remove.
@@ -61,15 +64,6 @@ fn from_nothing(path: &Path, files: &[File]) -> anyhow::Result<()> {
 /// The folders that have to be made for `path`, the innermost first.
 fn missing(path: &Path) -> Vec<PathBuf> {
     path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).map(Path::to_owned).collect()
-}
-
-/// What a new folder below `parent` would have: a temporary one is its owner's alone.
-#[cfg(unix)]
-fn permissions_of(parent: &Path) -> io::Result<fs::Permissions> {
-    let probe = tempfile::Builder::new().prefix(".trellis-").tempdir_in(parent)?;
-    let ordinary = probe.path().join("folder");
-    fs::create_dir(&ordinary)?;
-    Ok(fs::metadata(&ordinary)?.permissions())
 }
 
 /// Writes one file, with the folders that it needs below `root`; takes these back when it cannot be.
