@@ -1,6 +1,6 @@
-//! Where the parts of a YAML text stand: what [`super::super::tree`] leaves out because no meaning depends on it.
+//! Where the parts of a YAML text stand: what the tree leaves out because no meaning depends on it.
 //!
-//! In goes a text that the tree could be read from, out comes a [`Piece`] for each of its values, in the order of the text.
+//! In goes a text that the tree could be read from, out comes a `Piece` for each of its values, in the order of the text.
 //!
 //! **Invariant:** every range is a range of the text, and the range of an entry or item lies inside that of what holds it.
 

@@ -3,7 +3,7 @@
 //! The schemas are of draft 7, which is what YAML language servers read. They say what can be said of one value by itself; `trellis check` says
 //! the rest.
 //!
-//! **Invariant:** a schema knows exactly the keys that the decoder knows: both come from one [`Form`].
+//! **Invariant:** a schema knows exactly the keys that the decoder knows: both come from one table.
 
 mod calls;
 mod node;
