@@ -60,8 +60,7 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     lowering.unresolved |= unread;
     let pages = lowering.pages();
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
-    let (nodes, unchecked, program) = lower_all(lowering, &documents);
-    let (program, mut found) = program;
+    let Lowered { program, mut found, nodes, unchecked } = lower_all(lowering, &documents);
     explained(&parsed, &mut found);
     found.extend(parsed);
     for graph in severities(&documents, &roots) {
@@ -196,7 +195,15 @@ fn declare(
     declared
 }
 
-fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> (usize, usize, (Option<Arc<Program>>, Vec<Diagnostic>)) {
+/// A graph that was lowered and checked.
+struct Lowered {
+    program: Option<Arc<Program>>,
+    found: Vec<Diagnostic>,
+    nodes: usize,
+    unchecked: usize,
+}
+
+fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> Lowered {
     let names = lowering.names;
     lowering.modules();
     lowering.gates();
@@ -210,13 +217,13 @@ fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> 
     let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
-        return (nodes, 0, (None, lowering.found));
+        return Lowered { program: None, found: lowering.found, nodes, unchecked: 0 };
     };
     let unresolved = lowering.unresolved;
     let (program, mut found) = assemble(lowering, documents, &entries, &unwound);
     let program = Arc::new(program);
     let unchecked = check::program(&program, unresolved, &mut found);
-    (nodes, unchecked, (Some(program), found))
+    Lowered { program: Some(program), found, nodes, unchecked }
 }
 
 fn assemble<'d>(

@@ -35,7 +35,16 @@ pub(super) fn any(mapping: bool) -> Vec<Value> {
     if mapping {
         return vec![entries()];
     }
-    vec![Value::text("a"), Value::Int(1), Value::Bool(true), Value::Bool(false), Value::text("b"), Value::from(vec![Value::text("a")]), entries(), Value::Null]
+    vec![
+        Value::text("a"),
+        Value::Int(1),
+        Value::Bool(true),
+        Value::Bool(false),
+        Value::text("b"),
+        Value::from(vec![Value::text("a")]),
+        entries(),
+        Value::Null,
+    ]
 }
 
 /// A property of an object's schema, and whether it is required; nothing where the schema says nothing plain.
@@ -83,12 +92,25 @@ fn of_kind(kind: &str, schema: &Mapping, depth: usize) -> Vec<Value> {
         "null" => vec![Value::Null],
         "boolean" => vec![Value::Bool(true), Value::Bool(false)],
         "integer" | "number" => {
-            let least = number("minimum").or(number("exclusiveMinimum").map(|least| least + 1)).or(number("maximum").map(|most| most - 9)).unwrap_or(1);
+            let least = number("minimum")
+                .or(number("exclusiveMinimum").map(|least| least + 1))
+                .or(number("maximum").map(|most| most - 9))
+                .unwrap_or(1);
             (0..10).map(|more| Value::Int(least.saturating_add(more))).collect()
         }
         "string" => {
             let length = usize::try_from(number("minLength").unwrap_or(1)).unwrap_or(1).clamp(1, 1000);
-            let texts = ["a", "b", "2026-01-01", "2026-01-01T00:00:00Z", "a@b.cd", "https://a.bc/", "00000000-0000-0000-0000-000000000000", "1", "A"];
+            let texts = [
+                "a",
+                "b",
+                "2026-01-01",
+                "2026-01-01T00:00:00Z",
+                "a@b.cd",
+                "https://a.bc/",
+                "00000000-0000-0000-0000-000000000000",
+                "1",
+                "A",
+            ];
             texts.iter().map(|text| Value::text(if text.len() < length { text.repeat(length) } else { (*text).to_owned() })).collect()
         }
         "array" => {

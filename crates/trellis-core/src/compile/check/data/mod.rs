@@ -53,8 +53,7 @@ pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, found: &mut Vec<Dia
             // What can be forgotten again may be there on the way.
             let forgotten = forgets(program, &candidate.site.path);
             let leads = |point: PointIndex| behind[point.0 as usize] && (forgotten || presence.may_be_absent(point, candidate.id));
-            let search =
-                Search { program, origins: &origins, entering: &entering, candidate: &candidate, leads: &leads, asked: &asked };
+            let search = Search { program, origins: &origins, entering: &entering, candidate: &candidate, leads: &leads, asked: &asked };
             match search.run() {
                 Verdict::Proved(hops) => {
                     reported.insert(key);
@@ -95,7 +94,8 @@ fn tracked(program: &Program, entering: &[Vec<Op<'_>>]) -> (BTreeSet<KeyPath>, B
             site(read, &mut asked);
         }
     }
-    let mut writes: Vec<&Write> = entering.iter().flatten().filter_map(|op| if let Op::Write(write) = op { Some(*write) } else { None }).collect();
+    let mut writes: Vec<&Write> =
+        entering.iter().flatten().filter_map(|op| if let Op::Write(write) = op { Some(*write) } else { None }).collect();
     for (at, point) in program.points.iter().enumerate() {
         let at = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
         for reply in program.replies(&point.replies) {
@@ -151,7 +151,9 @@ fn report(program: &Program, candidate: &Candidate, hops: &[Hop]) -> Diagnostic 
     let node = program.node(program.point(*point).node);
     let path = &program.documents[site.document as usize].path;
     let (code, message) = match (site.kind, never) {
-        (Kind::Required, _) => (Code::UnsetRequiredContext, format!("`{}` needs `{}`, which is not set on every way to it", node.id, site.path)),
+        (Kind::Required, _) => {
+            (Code::UnsetRequiredContext, format!("`{}` needs `{}`, which is not set on every way to it", node.id, site.path))
+        }
         (_, true) => (Code::UndefinedVariable, format!("`{}` is not set on any way to `{}`", site.path, node.id)),
         (_, false) => (Code::MaybeUndefined, format!("`{}` is not set on every way to `{}`", site.path, node.id)),
     };

@@ -209,8 +209,7 @@ impl<'p> Script<'p> {
                     crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
                     _ => call.span,
                 });
-                let site =
-                    Site { path: list.clone(), document: self.document, span, kind: Kind::List, when: Box::default(), deep: false };
+                let site = Site { path: list.clone(), document: self.document, span, kind: Kind::List, when: Box::default(), deep: false };
                 self.ops.push(Op::Read(site));
             }
         }

@@ -107,7 +107,9 @@ fn schema_below<'p>(schema: &'p Value, name: &str) -> (Presence, Option<&'p Valu
     if scalar {
         return (Presence::ABSENT, None);
     }
-    let required = schema.get("required").is_some_and(|list| matches!(list, Value::List(names) if names.iter().any(|known| known.as_str() == Some(name))));
+    let required = schema
+        .get("required")
+        .is_some_and(|list| matches!(list, Value::List(names) if names.iter().any(|known| known.as_str() == Some(name))));
     let property = schema.get("properties").and_then(Value::as_map).and_then(|properties| properties.get(name));
     let closed = schema.get("additionalProperties").is_some_and(|more| more.as_bool() == Some(false));
     match (property, required && is_object) {

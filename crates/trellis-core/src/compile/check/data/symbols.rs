@@ -136,7 +136,9 @@ impl Vars {
             Kind::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| values.into()),
             _ => None,
         };
-        let part = if wanted_absent && may_be_absent { None } else {
+        let part = if wanted_absent && may_be_absent {
+            None
+        } else {
             let Sym::Var(part) = self.add(kind, only) else { return None };
             Some(part)
         };
@@ -225,7 +227,7 @@ impl Vars {
         match of {
             None => !truth,
             Some(Sym::Known(value)) => is_true(value) == truth,
-            Some(Sym::Map(entries)) => !entries.is_empty() == truth,
+            Some(Sym::Map(entries)) => entries.is_empty() != truth,
             Some(Sym::Var(at)) => {
                 let var = &mut Rc::make_mut(&mut self.0)[*at as usize];
                 if let Some(only) = &var.only {
@@ -249,7 +251,9 @@ impl Vars {
             }
             Sym::Var(at) => {
                 let var = &self.0[*at as usize];
-                let fits = |value: &Value| !var.not.contains(value) && var.truthy.is_none_or(|truth| is_true(value) == truth) && self.may_be(var, value);
+                let fits = |value: &Value| {
+                    !var.not.contains(value) && var.truthy.is_none_or(|truth| is_true(value) == truth) && self.may_be(var, value)
+                };
                 if let Some(only) = &var.only {
                     return only.iter().find(|value| fits(value)).cloned();
                 }
@@ -273,7 +277,9 @@ impl Vars {
                 Some(part) => {
                     entries.insert(key.clone(), self.choose(&Sym::Var(*part))?);
                 }
-                None => entries = entries.iter().filter(|(known, _)| *known != key).map(|(key, value)| (key.clone(), value.clone())).collect(),
+                None => {
+                    entries = entries.iter().filter(|(known, _)| *known != key).map(|(key, value)| (key.clone(), value.clone())).collect()
+                }
             }
         }
         Some(Value::Map(entries))

@@ -542,8 +542,8 @@ impl Scene {
             guard => {
                 let Some(operand) = guard.operand() else { return true };
                 // A question about presence may be answered by the other side of what is open.
-                let wanted = matches!(guard, Guard::Set(_, wanted) | Guard::Empty(_, wanted) if *wanted != truth)
-                    && matches!(guard, Guard::Set(..));
+                let wanted =
+                    matches!(guard, Guard::Set(_, wanted) | Guard::Empty(_, wanted) if *wanted != truth) && matches!(guard, Guard::Set(..));
                 let found = match self.look(&operand.path, wanted) {
                     Found::There(sym) => Some(sym),
                     Found::Absent => None,
@@ -551,7 +551,8 @@ impl Scene {
                 if found.is_none() && matches!(guard, Guard::Is(..) | Guard::In(..) | Guard::Truth(..)) {
                     return false;
                 }
-                self.vars.assume(guard, found.as_ref(), truth) && self.vars.decide(guard, found.as_ref()) != if truth { Truth::No } else { Truth::Yes }
+                self.vars.assume(guard, found.as_ref(), truth)
+                    && self.vars.decide(guard, found.as_ref()) != if truth { Truth::No } else { Truth::Yes }
             }
         }
     }
