@@ -37,6 +37,7 @@ pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, found: &mut Vec<Dia
     let paths = Paths::new(tracked.into_iter());
     let origins = presence::origins(program);
     let mut unchecked = 0;
+    let mut budget = witness::BUDGET_OF_ALL;
     let mut reported: BTreeSet<(String, u32)> = BTreeSet::new();
     for word in 0..paths.words() {
         let mut presence = Presence::new(program, &paths, &origins, &entering, word);
@@ -54,7 +55,7 @@ pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, found: &mut Vec<Dia
             let forgotten = forgets(program, &candidate.site.path);
             let leads = |point: PointIndex| behind[point.0 as usize] && (forgotten || presence.may_be_absent(point, candidate.id));
             let search = Search { program, origins: &origins, entering: &entering, candidate: &candidate, leads: &leads, asked: &asked };
-            match search.run() {
+            match search.run(&mut budget) {
                 Verdict::Proved(hops) => {
                     reported.insert(key);
                     found.push(report(program, &candidate, &hops));

@@ -34,6 +34,9 @@ pub(super) struct Paths {
     names: Vec<Vec<String>>,
 }
 
+/// How deep paths are followed; what lies deeper is unknown.
+const DEPTH: usize = 6;
+
 /// The names of a path up to its first index, and whether it went on.
 pub(super) fn names(path: &KeyPath) -> (Vec<String>, bool) {
     let names: Vec<String> = path
@@ -43,6 +46,7 @@ pub(super) fn names(path: &KeyPath) -> (Vec<String>, bool) {
             Segment::Key(key) => Some(key.to_string()),
             Segment::Index(_) => None,
         })
+        .take(DEPTH)
         .collect();
     let cut = names.len() < path.segments().len();
     (names, cut)

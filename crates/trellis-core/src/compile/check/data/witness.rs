@@ -27,8 +27,9 @@ use crate::{
     value::Key,
 };
 
-/// States that one search looks at.
-const BUDGET: usize = 4_000;
+/// States that one search looks at, and all searches of a compilation together.
+const BUDGET: usize = 2_000;
+pub(super) const BUDGET_OF_ALL: usize = 20_000;
 
 /// Ways that are tried on the engine.
 const TRIES: usize = 8;
@@ -120,7 +121,8 @@ pub(super) struct Search<'s, 'p> {
 }
 
 impl Search<'_, '_> {
-    pub(super) fn run(&self) -> Verdict {
+    /// Searches; takes the states that it looks at from `budget`.
+    pub(super) fn run(&self, budget: &mut usize) -> Verdict {
         let mut reached: Vec<Reached> = Vec::new();
         let mut beginnings = Vec::new();
         let mut queue = VecDeque::new();
@@ -154,9 +156,10 @@ impl Search<'_, '_> {
         let mut looked = 0;
         while let Some(at) = queue.pop_front() {
             looked += 1;
-            if looked > BUDGET {
+            if looked > BUDGET || *budget == 0 {
                 return Verdict::Open;
             }
+            *budget -= 1;
             for (mut next, hop, step, done) in self.steps(&reached[at].scene) {
                 // An accident before the edge was taken is none of the edge's.
                 let followed = matches!(done, Done::On);
