@@ -1,10 +1,11 @@
-//! The one integration-test binary: suite, pages, graphs, properties, bounds and house rules.
+//! The one integration-test binary: suite, pages, graphs, properties, bounds, JSON Lines and house rules.
 
 mod bounds;
 mod graphs;
 mod properties;
 mod suite;
 mod tidy;
+mod wire;
 
 use std::path::{Path, PathBuf};
 

@@ -190,6 +190,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
             Kind::Transcript => {
                 let played: Played = transcript::play(program, &block.text);
                 journal = journal::print(&played);
+                outcome.problems.extend(transcript::drive(program, &played, &block.text));
                 outcome.problems.extend(played.problems);
                 compare(&mut outcome, block, played.text);
             }
