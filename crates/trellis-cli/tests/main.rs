@@ -12,5 +12,7 @@ mod graph;
 mod run;
 #[path = "main/sandbox.rs"]
 mod sandbox;
+#[path = "main/terminal.rs"]
+mod terminal;
 #[path = "main/usage.rs"]
 mod usage;

@@ -63,6 +63,8 @@ pub enum Kind {
     Edges,
     /// The drawing.
     Graph,
+    /// A session of the program at a terminal; played where the program is at hand.
+    Terminal,
 }
 
 impl Kind {
@@ -74,6 +76,7 @@ impl Kind {
             "journal" => Self::Journal,
             "edges" => Self::Edges,
             "graph" => Self::Graph,
+            "terminal" => Self::Terminal,
             _ => return None,
         })
     }
