@@ -17,8 +17,8 @@ const FOREGROUND: &str = "#d8dee9";
 const BACKGROUND: &str = "#1f242e";
 /// The sixteen named colours, legible on the background.
 const PALETTE: [&str; 16] = [
-    "#4c566a", "#e06c75", "#98c379", "#e5c07b", "#6ca9ef", "#c678dd", "#56b6c2", "#d8dee9", "#7b8798", "#ff8791", "#b5e39a", "#ffd78f", "#8fc2ff",
-    "#e29bf5", "#7fdbe6", "#ffffff",
+    "#4c566a", "#e06c75", "#98c379", "#e5c07b", "#6ca9ef", "#c678dd", "#56b6c2", "#d8dee9", "#7b8798", "#ff8791", "#b5e39a", "#ffd78f",
+    "#8fc2ff", "#e29bf5", "#7fdbe6", "#ffffff",
 ];
 
 /// Draws a screen below a bar that says what was called.
@@ -108,6 +108,9 @@ mod tests {
         parser.process(b"a\r\n  \x1b[1;32m<b>\x1b[7mc");
         let svg = picture(parser.screen(), "trellis run", "");
         assert!(svg.contains("<text x=\"30.8\" y=\"59\" fill=\"#98c379\" font-weight=\"bold\" textLength=\"25.2\""), "{svg}");
-        assert!(svg.contains(">&lt;b&gt;</text>") && svg.contains("<rect x=\"56.0\" y=\"46\" width=\"8.4\" height=\"18\" fill=\"#98c379\"/>"), "{svg}");
+        assert!(
+            svg.contains(">&lt;b&gt;</text>") && svg.contains("<rect x=\"56.0\" y=\"46\" width=\"8.4\" height=\"18\" fill=\"#98c379\"/>"),
+            "{svg}"
+        );
     }
 }

@@ -33,8 +33,18 @@ pub(super) struct Played {
 /// Plays a block in a folder.
 pub(super) fn play(stage: &Stage, folder: &Path, size: Size, block: &str, update: bool) -> Played {
     let place = folder.to_string_lossy().into_owned();
-    let mut session =
-        Session { stage, folder, place, size, update, terminal: None, command: String::new(), seen: false, out: String::new(), problems: Vec::new() };
+    let mut session = Session {
+        stage,
+        folder,
+        place,
+        size,
+        update,
+        terminal: None,
+        command: String::new(),
+        seen: false,
+        out: String::new(),
+        problems: Vec::new(),
+    };
     let mut steps = steps(block).into_iter().peekable();
     while let Some((author, expected)) = steps.next() {
         let is_last_of_program = steps.peek().is_none_or(|(next, _)| next.starts_with("$ "));

@@ -161,10 +161,7 @@ mod tests {
         assert_eq!(read("> ").unwrap(), Line::Type(b"\r".to_vec()));
         assert_eq!(read(r"type a\e[31m\xff").unwrap(), Line::Type(b"a\x1b[31m\xff".to_vec()));
         assert_eq!(read("paste 1KiB of ab").unwrap(), Line::Paste(b"ab".repeat(512)));
-        assert_eq!(
-            read("key down*2 ctrl-c").unwrap(),
-            Line::Keys(vec![Key::Arrow(b'B'), Key::Arrow(b'B'), Key::Bytes(vec![3])])
-        );
+        assert_eq!(read("key down*2 ctrl-c").unwrap(), Line::Keys(vec![Key::Arrow(b'B'), Key::Arrow(b'B'), Key::Bytes(vec![3])]));
         assert_eq!(Key::Arrow(b'A').bytes(true), b"\x1bOA");
         assert!(read("key sideways").is_err() && read("frobnicate").is_err() && read("resize 4").is_err() && read(r"type \q").is_err());
     }

@@ -70,7 +70,9 @@ pub fn run_sheets(stage: &Stage, paths: &[PathBuf]) -> Findings {
             Err(error) => findings.failures.push(format!("{}\n    {error}", place(case.line))),
             Ok(blocks) => {
                 for block in blocks {
-                    findings.failures.extend(block.problems.iter().map(|problem| format!("{}\n    {}", place(block.line), problem.replace('\n', "\n    "))));
+                    findings.failures.extend(
+                        block.problems.iter().map(|problem| format!("{}\n    {}", place(block.line), problem.replace('\n', "\n    "))),
+                    );
                     if block.expected != block.actual && updates() {
                         edits[sheet].push((block.range, block.actual));
                     } else if block.expected != block.actual {
