@@ -12,7 +12,7 @@ use trellis_tests::wire::{Way, schema};
 use crate::repository;
 
 /// Lines that the program takes, of each form.
-const TAKEN: [&str; 15] = [
+const TAKEN: [&str; 18] = [
     r#"{"input":"x"}"#,
     r#"{"input":null}"#,
     r#"{"input":{"a":[1,2.5,true]}}"#,
@@ -28,10 +28,13 @@ const TAKEN: [&str; 15] = [
     r#"{"deny":"c"}"#,
     r#"{"predicate":{"id":"p","value":true}}"#,
     r#"{"predicate":{"id":"p","value":false}}"#,
+    r#"{"context":{"a":1,"b":{"c":[]}}}"#,
+    r#"{"keep":true}"#,
+    r#"{"keep":false}"#,
 ];
 
 /// Lines that neither the schema nor the program takes.
-const REFUSED: [&str; 17] = [
+const REFUSED: [&str; 19] = [
     "1",
     "[]",
     "{}",
@@ -39,6 +42,8 @@ const REFUSED: [&str; 17] = [
     r#"{"input":1,"signal":"x"}"#,
     r#"{"signal":1}"#,
     r#"{"approve":true}"#,
+    r#"{"context":["a"]}"#,
+    r#"{"keep":"no"}"#,
     r#"{"deny":null}"#,
     r#"{"predicate":{"id":"p","value":"yes"}}"#,
     r#"{"predicate":{"value":true}}"#,

@@ -7,10 +7,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde_json::{Value as Json, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex},
-    time::timeout,
+    time::{Instant, timeout},
 };
 use trellis_core::{Next, Program, ToolOutcome, Value, engine::RequestType, id::CallId, state::Ended};
-use trellis_host::{Bindings, Clock, JsonLines, Runner};
+use trellis_host::{Bindings, Clock, JsonLines, Runner, Sessions};
 
 use super::{
     Played, Walk, print,
@@ -29,8 +29,8 @@ pub fn drive(program: &Arc<Program>, played: &Played, block: &str) -> Vec<String
     runtime.block_on(async {
         let (input, reader) = duplex(PIPE);
         let (writer, output) = duplex(PIPE);
-        let runner = Runner::new(JsonLines::new(BufReader::new(reader), writer, 4 << 20), Bindings::none()).clock(Clock::fixed(0));
-        let host = runner.run(played.engine.clone(), played.start.clone());
+        let sessions = Sessions::new(played.engine.clone(), Bindings::none()).clock(clock());
+        let host = Runner::new(JsonLines::new(BufReader::new(reader), writer, 4 << 20), sessions).run(played.start.clone());
         let mut other_end = OtherEnd {
             input: Some(input),
             output: BufReader::new(output).lines(),
@@ -45,6 +45,12 @@ pub fn drive(program: &Arc<Program>, played: &Played, block: &str) -> Vec<String
         let _ = tokio::join!(host, drive);
         other_end.problems
     })
+}
+
+/// A clock that goes as the timers go.
+fn clock() -> Clock {
+    let began = Instant::now();
+    Clock::new(move || u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))
 }
 
 /// A program that drives the host.
