@@ -1,8 +1,10 @@
 //! Sheets of terminal sessions: the files of a case in a folder of its own, its `terminal` blocks played there one after the other.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -127,12 +129,19 @@ fn run_case(stage: &Stage, case: &Case, update: bool) -> Result<Vec<Block>, Stri
 }
 
 /// Writes a file; a script, which begins with `#!`, may be run.
+///
+/// A script is written by another process: a fork of this one, which tests make all the time, would hold the file open, and a file that is open for
+/// writing cannot be run.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
-    fs::write(path, bytes)?;
-    #[cfg(unix)]
-    if bytes.starts_with(b"#!") {
-        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    if !bytes.starts_with(b"#!") {
+        return fs::write(path, bytes);
     }
-    Ok(())
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "cat > \"$0\" && chmod +x \"$0\""]).arg(path).stdin(Stdio::piped());
+    let mut writer = shell.spawn()?;
+    if let Some(mut input) = writer.stdin.take() {
+        input.write_all(bytes)?;
+    }
+    if writer.wait()?.success() { Ok(()) } else { Err(io::Error::other("the script cannot be written")) }
 }
