@@ -110,8 +110,18 @@ impl Recorder {
 #[derive(Debug)]
 pub struct Recording {
     path: PathBuf,
-    /// By tool and arguments; the index of the next.
-    results: Mutex<BTreeMap<(Arc<str>, String), (Vec<ToolOutcome>, usize)>>,
+    results: Mutex<BTreeMap<Asked, Results>>,
+}
+
+/// A tool and its arguments, as JSON.
+type Asked = (Arc<str>, String);
+
+/// What was recorded for one call.
+#[derive(Debug, Default)]
+struct Results {
+    outcomes: Vec<ToolOutcome>,
+    /// Which one comes next.
+    next: usize,
 }
 
 impl Recording {
@@ -123,7 +133,7 @@ impl Recording {
         let path = path.as_ref().to_owned();
         let fail = |what, error| RecordingError::File { path: path.clone(), what, error };
         let mut lines = BufReader::new(File::open(&path).map_err(|error| fail("opened", error))?);
-        let mut results = BTreeMap::<_, (Vec<ToolOutcome>, usize)>::new();
+        let mut results = BTreeMap::<Asked, Results>::new();
         let mut text = String::new();
         for line in 1.. {
             text.clear();
@@ -139,7 +149,7 @@ impl Recording {
                 let why = why.split_once(" at line").map_or(&*why, |(why, _)| why).to_owned();
                 RecordingError::Line { path: path.clone(), line, why }
             })?;
-            results.entry((tool, Value::Map(args).to_json())).or_default().0.push(outcome);
+            results.entry((tool, Value::Map(args).to_json())).or_default().outcomes.push(outcome);
         }
         Ok(Self { path, results: Mutex::new(results) })
     }
@@ -149,8 +159,9 @@ impl Interceptor for Recording {
     fn intercept(&self, call: &PendingCall) -> Verdict {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (Arc::clone(&call.name), Value::Map(call.args.clone()).to_json());
-        if let Some((outcomes, next)) = results.get_mut(&key) {
-            let outcome = outcomes[(*next).min(outcomes.len() - 1)].clone();
+        if let Some(Results { outcomes, next }) = results.get_mut(&key)
+            && let Some(outcome) = outcomes.get(*next).or(outcomes.last()).cloned()
+        {
             *next += 1;
             return Verdict::Answer(outcome);
         }
