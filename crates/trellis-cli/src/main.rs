@@ -3,6 +3,7 @@
 //! **Invariant:** no rule of the language stands here; the terminal, exit codes and `anyhow` stand nowhere else.
 
 mod args;
+mod columns;
 mod commands;
 mod context;
 mod markdown;

@@ -28,7 +28,7 @@ use crate::{
     open::{self, DEFAULT_PATH, Opened, Place},
     progress::Progress,
     report::{self, Summary},
-    terminal::{self, Closed},
+    terminal::{self, Closed, Look},
     unbound::unbound_tools,
 };
 
@@ -186,7 +186,10 @@ impl Beginning {
         let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
         if terminal::is_styled() {
             // A blank line tells what a node says from what stands above it.
-            self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
+            self.with(
+                console.format(|text| terminal::adapted(format!("\n{}", markdown::drawn(text, terminal::width(), Look::of_stdout())))),
+            )
+            .await
         } else {
             self.with(console).await
         }
