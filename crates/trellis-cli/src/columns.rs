@@ -51,6 +51,34 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     }
 }
 
+/// Plain text as lines of at most `room` columns, broken between words where it can be.
+pub(crate) fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let room = room.max(1);
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let (mut open, mut used) = (String::new(), 0);
+        let before = lines.len();
+        for word in line.split_inclusive(' ') {
+            let mut word = word;
+            if used > 0 && used + width(word.trim_end()) > room {
+                lines.push(std::mem::take(&mut open).trim_end().to_owned());
+                used = 0;
+            }
+            while !word.is_empty() && used + width(word.trim_end()) > room {
+                let (part, rest, _) = split_some(word, room - used);
+                lines.push(std::mem::take(&mut open) + part);
+                (word, used) = (rest, 0);
+            }
+            open.push_str(word);
+            used += width(word);
+        }
+        if !open.is_empty() || lines.len() == before {
+            lines.push(open.trim_end().to_owned());
+        }
+    }
+    lines
+}
+
 /// Whether a text holds letters that are written from right to left.
 pub(crate) fn is_right_to_left(text: &str) -> bool {
     text.chars().any(|char| matches!(char, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}'))
@@ -71,6 +99,14 @@ mod tests {
         {
             assert_eq!(width(text), columns, "{text}");
         }
+    }
+
+    #[test]
+    fn plain_text_is_wrapped_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("  a\n\nlong-long-word b", 6), ["  a", "", "long-l", "ong-wo", "rd b"]);
+        assert_eq!(wrapped("日本", 1), ["日", "本"]);
+        assert_eq!(wrapped("", 0), [""]);
     }
 
     #[test]

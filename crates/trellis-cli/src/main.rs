@@ -5,6 +5,7 @@
 mod args;
 mod columns;
 mod commands;
+mod console;
 mod context;
 mod markdown;
 mod offer;

@@ -80,6 +80,15 @@ pub(crate) fn adapted(text: String) -> String {
     }
 }
 
+/// The local time of day of a moment, in milliseconds since 1970: `14:02:10`.
+pub(crate) fn clock_time(moment: u64) -> String {
+    let moment = i64::try_from(moment).ok().and_then(|moment| jiff::Timestamp::from_millisecond(moment).ok());
+    moment.map_or_else(
+        || "an unknown time".to_owned(),
+        |moment| moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string(),
+    )
+}
+
 /// Columns of the terminal, within reason.
 pub(crate) fn width() -> usize {
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));
@@ -89,6 +98,12 @@ pub(crate) fn width() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_moment_beyond_all_calendars_is_no_panic() {
+        assert_eq!(clock_time(u64::MAX), "an unknown time");
+        assert_eq!(clock_time(0).len(), "14:02:10".len());
+    }
 
     #[test]
     fn the_first_variable_that_says_anything_names_the_locale() {

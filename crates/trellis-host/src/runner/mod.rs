@@ -5,7 +5,7 @@
 //! **Invariant:** a refusal costs nothing: it is said, and asked again.
 
 mod call;
-mod choose;
+pub mod choose;
 mod console;
 mod json;
 mod lines;
