@@ -3,7 +3,9 @@
 //! **Invariant:** no rule of the language stands here; the terminal, exit codes and `anyhow` stand nowhere else.
 
 mod args;
+mod columns;
 mod commands;
+mod console;
 mod context;
 mod markdown;
 mod offer;

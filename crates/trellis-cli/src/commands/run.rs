@@ -23,12 +23,14 @@ use trellis_host::{
 };
 
 use crate::{
-    Exit, context, markdown,
-    offer::offer,
+    Exit,
+    console::{Interactive, Tty},
+    context, markdown,
+    offer::{Offered, offer},
     open::{self, DEFAULT_PATH, Opened, Place},
     progress::Progress,
     report::{self, Summary},
-    terminal::{self, Closed},
+    terminal::{self, Closed, Look},
     unbound::unbound_tools,
 };
 
@@ -79,7 +81,12 @@ impl Run {
         let max_input = max_input()?;
         let context = context::initial(&self.context)?;
         let places = open::places(self.path.as_deref())?;
-        let Some(place) = self.choose(&places)? else { return Ok(Exit::Failed) };
+        let mut tty = if self.json || self.no_input { None } else { Tty::open() };
+        let place = match self.choose(&places, &mut tty)? {
+            Offered::Chosen(place) => place,
+            Offered::Ended => return Ok(Exit::Failed),
+            Offered::Interrupted => return Ok(Exit::Interrupted),
+        };
         let progress = Progress::begin("loading");
         progress.at(&place.path.to_string_lossy());
         let mut opened = place.open()?;
@@ -100,14 +107,14 @@ impl Run {
         let input = max_input.unwrap_or(limits.input);
         let engine = Engine::new(program, predicates)?.with_max_input(input);
         let session = Beginning { engine, bindings, start, policy: self.policy(), input, result: limits.tool_output };
-        session.walk(self.json, self.no_input)
+        session.walk(self.json, self.no_input, tty)
     }
 
-    fn choose<'p>(&self, places: &'p [Place]) -> anyhow::Result<Option<&'p Place>> {
+    fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {
         match places {
-            [place] => Ok(Some(place)),
+            [place] => Ok(Offered::Chosen(place)),
             places if self.json || self.no_input => bail!(open::several(places, "run")),
-            places => offer(places),
+            places => offer(places, tty),
         }
     }
 
@@ -166,9 +173,13 @@ struct Beginning {
 }
 
 impl Beginning {
-    fn walk(self, json: bool, no_input: bool) -> anyhow::Result<Exit> {
+    fn walk(self, json: bool, no_input: bool, tty: Option<Tty>) -> anyhow::Result<Exit> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let exit = runtime.block_on(async {
+            if let Some(tty) = tty {
+                let console = Interactive::new(tty, Look::of_stdout(), self.input, self.result).context("the terminal cannot be used")?;
+                return self.with(console).await;
+            }
             if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
         });
         // A thread may still wait for a line that nobody will type.
@@ -186,7 +197,10 @@ impl Beginning {
         let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
         if terminal::is_styled() {
             // A blank line tells what a node says from what stands above it.
-            self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
+            self.with(
+                console.format(|text| terminal::adapted(format!("\n{}", markdown::drawn(text, terminal::width(), Look::of_stdout())))),
+            )
+            .await
         } else {
             self.with(console).await
         }
