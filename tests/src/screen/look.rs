@@ -1,6 +1,6 @@
 //! A screen as lines of a sheet: `| text`, and below it what is styled and where the cursor stands.
 //!
-//! What no two runs share is written as what it is: `hh:mm:ss` for a clock, `#s` for a time that runs, `run-#` for a session, `⠿` for a spinner.
+//! What no two runs share is written as what it is: `hh:mm:ss` for a clock, `# s` and `# ms` for a time that was taken, `run-#` for a session, `⠿` for a spinner.
 
 use vt100::{Cell, Color, Screen};
 
@@ -105,10 +105,11 @@ pub(super) fn lines(screen: &Screen, detail: Detail, folder: &str) -> String {
     let mut lines = String::new();
     for (at, runs) in rows.iter().enumerate() {
         let text: String = runs.iter().map(|run| &*run.text).collect();
-        lines.push_str(format!("| {}", steady(text.trim_end(), folder)).trim_end());
+        lines.push_str(format!("| {}", steady(text.trim_end(), &text, folder)).trim_end());
         lines.push('\n');
         let styled = runs.iter().filter(|run| !run.style.words().is_empty());
-        let mut notes: Vec<_> = styled.map(|run| format!("{:?} {}", steady(run.text.trim_end(), folder), run.style.words())).collect();
+        let mut notes: Vec<_> =
+            styled.map(|run| format!("{:?} {}", steady(run.text.trim_end(), &text, folder), run.style.words())).collect();
         notes.extend(cursor.filter(|(row, _)| usize::from(*row) == at).map(|(_, column)| format!("cursor {}", column + 1)));
         if !detail.plain && !notes.is_empty() {
             lines.push_str(&format!(": {}\n", notes.join(", ")));
@@ -120,8 +121,8 @@ pub(super) fn lines(screen: &Screen, detail: Detail, folder: &str) -> String {
 /// The frames of spinners that are in use.
 const FRAMES: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏⠈⠐⠠⢀⡀⠄⠂⠁⣾⣽⣻⢿⡿⣟⣯⣷◐◓◑◒";
 
-/// The text with what varies from run to run replaced by what it is.
-pub(super) fn steady(text: &str, folder: &str) -> String {
+/// A part of a line with what varies from run to run replaced by what it is.
+pub(super) fn steady(text: &str, line: &str, folder: &str) -> String {
     let text = if folder.is_empty() { text.to_owned() } else { text.replace(folder, "FOLDER") };
     let mut out = String::new();
     let mut rest = &*text;
@@ -132,7 +133,8 @@ pub(super) fn steady(text: &str, folder: &str) -> String {
             () if FRAMES.contains(first) => (first.len_utf8(), "⠿"),
             () if begins && clock(rest) => (8, "hh:mm:ss"),
             () if begins && session(rest) > 0 => (session(rest), "run-#"),
-            () if begins && running(rest, &text) > 0 => (running(rest, &text), "#s"),
+            () if begins && tells_time(line) && running(rest) > 0 => (running(rest), "# s"),
+            () if begins && line.ends_with(" ms)") && millis(rest) > 0 => (millis(rest), "# ms"),
             () => (first.len_utf8(), &rest[..first.len_utf8()]),
         };
         out.push_str(shown);
@@ -156,12 +158,26 @@ fn session(text: &str) -> usize {
     if length >= 20 { length + 4 } else { 0 }
 }
 
-/// The length of a time that runs: `0.4s` or `3s` on a line with a spinner, or before `left`.
-fn running(text: &str, line: &str) -> usize {
-    let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
-    let is_time = digits > 0 && text[digits..].starts_with('s') && !text[digits + 1..].starts_with(char::is_alphanumeric);
-    let runs = line.contains(|char| FRAMES.contains(char)) || line.contains(" left");
-    if is_time && runs { digits + 1 } else { 0 }
+/// Whether times on a line run: those of tools and sleeps, and what is left of one.
+fn tells_time(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with(|mark| FRAMES.contains(mark) || "✓✗◷".contains(mark)) || line.starts_with("ok ") || line.contains(" left")
+}
+
+/// The length of `2 ms`.
+fn millis(text: &str) -> usize {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    if digits > 0 && &text[digits..] == " ms)" { digits + 3 } else { 0 }
+}
+
+/// The length of a time that runs: `0.4 s`, `2 min 5 s`.
+fn running(text: &str) -> usize {
+    let number = |text: &str| text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let minutes = Some(number(text)).filter(|digits| *digits > 0 && text[*digits..].starts_with(" min ")).map_or(0, |digits| digits + 5);
+    let digits = number(&text[minutes..]);
+    let rest = &text[minutes + digits..];
+    let is_time = digits > 0 && rest.starts_with(" s") && !rest[2..].starts_with(char::is_alphanumeric);
+    if is_time { minutes + digits + 2 } else { 0 }
 }
 
 #[cfg(test)]
@@ -170,13 +186,16 @@ mod tests {
 
     #[test]
     fn what_varies_is_written_as_what_it_is() {
-        assert_eq!(steady("⠙ pay 12.3s", ""), "⠿ pay #s");
-        assert_eq!(steady("still running the version of 14:02:10", ""), "still running the version of hh:mm:ss");
-        assert_eq!(steady("[text, 28s left]", ""), "[text, #s left]");
-        assert_eq!(steady("`pay` took longer than 5s", ""), "`pay` took longer than 5s");
-        assert_eq!(steady("run-19aa7b7b7c1-0123456789abcdef and run-time", ""), "run-# and run-time");
-        assert_eq!(steady("/tmp/x1/start.md", "/tmp/x1"), "FOLDER/start.md");
-        assert_eq!(steady("at 4:12:30:1 and v1.2s", ""), "at 4:12:30:1 and v1.2s");
+        let steady = |text: &str| steady(text, text, "/tmp/x1");
+        assert_eq!(steady("⠙ pay 12.3 s  Ctrl-C stops it"), "⠿ pay # s  Ctrl-C stops it");
+        assert_eq!(steady("✗ pay 0.0 s: took longer than 5s"), "✗ pay # s: took longer than 5s");
+        assert_eq!(steady("still running the version of 14:02:10"), "still running the version of hh:mm:ss");
+        assert_eq!(steady("  2 min 28 s left · a text"), "  # s left · a text");
+        assert_eq!(steady("1 error in 3 nodes (2 ms)"), "1 error in 3 nodes (# ms)");
+        assert_eq!(steady("it took 5 s"), "it took 5 s");
+        assert_eq!(steady("run-19aa7b7b7c1-0123456789abcdef and run-time"), "run-# and run-time");
+        assert_eq!(steady("/tmp/x1/start.md"), "FOLDER/start.md");
+        assert_eq!(steady("✓ at 4:12:30:1 and v1.2 s"), "✓ at 4:12:30:1 and v1.2 s");
     }
 
     #[test]

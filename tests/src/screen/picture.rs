@@ -35,13 +35,14 @@ pub(super) fn picture(screen: &Screen, title: &str, folder: &str) -> String {
     );
     for (at, runs) in rows.iter().enumerate() {
         let top = BAR + at as f64 * CELL.1;
-        runs.iter().for_each(|run| draw(&mut svg, run, top, folder));
+        let line: String = runs.iter().map(|run| &*run.text).collect();
+        runs.iter().for_each(|run| draw(&mut svg, run, top, &steady(run.text.trim_end(), &line, folder)));
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-fn draw(svg: &mut String, run: &Run, top: f64, folder: &str) {
+fn draw(svg: &mut String, run: &Run, top: f64, text: &str) {
     let style = run.style;
     let (mut ink, mut paper) = (color(style.foreground), color(style.background));
     if style.inverse {
@@ -64,7 +65,6 @@ fn draw(svg: &mut String, run: &Run, top: f64, folder: &str) {
     ] {
         attributes.push_str(if on { attribute } else { "" });
     }
-    let text = steady(run.text.trim_end(), folder);
     let lead = text.chars().take_while(|char| *char == ' ').count();
     let left = left + lead as f64 * CELL.0;
     let text = &text[lead..];

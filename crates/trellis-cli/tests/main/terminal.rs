@@ -14,5 +14,5 @@ fn stage() -> Stage {
 
 #[test]
 fn every_session_looks_as_its_sheet_says() {
-    run_sheets(&stage(), &[repository().join("tests/terminal")]).assert_none();
+    run_sheets(&stage(), &[repository().join("tests/terminal"), repository().join("docs/tutorial.md")]).assert_none();
 }
