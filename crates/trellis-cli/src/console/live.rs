@@ -141,13 +141,11 @@ impl Live {
     }
 
     fn resized(&mut self) {
-        let size = Tty::size();
-        if size.0 != self.size.0 {
-            let removed = self.frame.removed(size.0);
-            self.write(&removed);
-            self.frame = Frame::default();
-        }
-        self.size = size;
+        // Also where the size is what it was: in between it may have been another, and what stood there is lost.
+        self.size = Tty::size();
+        let removed = self.frame.removed(self.size.0);
+        self.write(&removed);
+        self.frame = Frame::default();
     }
 
     fn write(&mut self, text: &str) {
