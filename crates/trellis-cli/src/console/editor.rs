@@ -72,13 +72,12 @@ impl Editor {
 
     /// Takes a key; false where it means nothing to a line.
     pub(super) fn press(&mut self, key: &Key) -> bool {
-        if !matches!(key, Key::Text(_) | Key::Paste(_) | Key::Junk(_) | Key::Break | Key::Tab) {
+        if !matches!(key, Key::Text(_) | Key::Paste(_) | Key::Junk(_) | Key::Break) {
             self.over = 0;
         }
         match key {
             Key::Text(text) | Key::Paste(text) => self.insert(text),
             Key::Break => self.insert("\n"),
-            Key::Tab => self.insert("\t"),
             Key::Junk(bytes) => self.left_out += bytes,
             Key::Backspace => self.remove(self.before(), self.cursor, false),
             Key::Delete | Key::Eof => self.remove(self.cursor, self.after(), false),

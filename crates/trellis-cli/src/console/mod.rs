@@ -41,6 +41,8 @@ use crate::{markdown, terminal::Look};
 
 /// How long a tool may take before it is said that it runs.
 const PATIENCE: Duration = Duration::from_millis(150);
+/// Lines of a tool that are remembered, so that they are not said twice.
+const REMEMBERED: usize = 20;
 /// How often what turns turns.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -60,6 +62,8 @@ pub(crate) struct Interactive {
     /// The answer that was given last, until it is known whether it was taken.
     answered: Option<Answered>,
     busy: Busy,
+    /// The lines that the running tool wrote last.
+    written: VecDeque<String>,
     history: History,
     /// Whether the terminal is gone and the run was told.
     told: bool,
@@ -103,6 +107,7 @@ impl Interactive {
             until: None,
             answered: None,
             busy: Busy::Nothing,
+            written: VecDeque::new(),
             history: History::default(),
             told: false,
         })
@@ -141,6 +146,14 @@ impl Interactive {
     fn say(&mut self, text: &str) {
         self.settle();
         self.live.say(text, &Frame::default());
+    }
+
+    /// What ran or slept does so no longer.
+    fn leave(&mut self) {
+        if let Busy::Running { name, since } = std::mem::replace(&mut self.busy, Busy::Nothing) {
+            let text = said::stopped(&name, since.elapsed(), self.live.window());
+            self.live.say(&text, &Frame::default());
+        }
     }
 
     /// The last answer was taken, or at least no longer stands there.
@@ -252,16 +265,23 @@ impl Console for Interactive {
         let window = self.live.window();
         match note {
             Note::Content(text) => {
+                self.leave();
                 self.asking = false;
                 let text = markdown::drawn(text, window.room, self.look);
                 self.say(&format!("\n{text}"));
             }
             Note::Call(call) => {
+                self.leave();
                 self.settle();
                 self.asking = false;
+                self.written.clear();
                 self.busy = Busy::Running { name: call.name.to_string(), since: Instant::now() };
             }
             Note::Progress(_, line) => {
+                self.written.push_back(line.to_owned());
+                if self.written.len() > REMEMBERED {
+                    self.written.pop_front();
+                }
                 let frame = self.frame();
                 self.live.say(&said::progress(line, window), &frame);
             }
@@ -270,9 +290,11 @@ impl Console for Interactive {
                     Busy::Running { since, .. } => Some(since.elapsed()),
                     _ => None,
                 };
-                self.say(&said::result(call, outcome, elapsed, window));
+                let written = std::mem::take(&mut self.written);
+                self.say(&said::result(call, outcome, elapsed, Vec::from(written).as_slice(), window));
             }
             Note::Sleep(time) => {
+                self.leave();
                 self.settle();
                 self.asking = false;
                 self.busy = Busy::Sleeping { until: Instant::now() + time };
@@ -283,8 +305,8 @@ impl Console for Interactive {
                 _ => self.say(&said::refusal(message, window)),
             },
             Note::End(farewell) => {
+                self.leave();
                 self.asking = false;
-                self.busy = Busy::Nothing;
                 self.say(&said::farewell(farewell, window));
             }
         }
@@ -292,7 +314,7 @@ impl Console for Interactive {
     }
 
     async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
-        self.busy = Busy::Nothing;
+        self.leave();
         self.until = asking.left.map(|left| Instant::now() + left);
         if let (true, Some(question)) = (asking.again, &mut self.question) {
             if let Some(refusal) = self.answered.take().and_then(|answered| answered.refusal) {

@@ -26,6 +26,8 @@ pub(super) struct Window {
 
 /// Rows of an explanation.
 const NOTE_ROWS: usize = 3;
+/// Rows that are left to what was said.
+const SAID_ROWS: usize = 5;
 const QUIET: Style = Style::new().dimmed();
 
 impl Question {
@@ -42,9 +44,10 @@ impl Question {
             typed.into_iter().enumerate().map(|(at, row)| if at == 0 && most > 0 { format!("{bright}{lead}{bright:#}{row}") } else { row });
         let typed = typed.collect::<Vec<_>>();
         let spare = height.saturating_sub(typed.len());
-        let (options, place) = self.options(room, spare, look);
+        // Some of what was said stays in sight: mostly it is the question.
+        let (options, place) = self.options(room, spare.saturating_sub((height / 4).min(SAID_ROWS)), look);
         let notes = self.notes(place, left, room, look);
-        let notes = notes.into_iter().take(spare - options.len()).collect::<Vec<_>>();
+        let notes = notes.into_iter().take(spare.saturating_sub(options.len())).collect::<Vec<_>>();
         let above = options.len();
         let column = if row == 0 && width(&lead) >= room { room.saturating_sub(1) } else { column };
         Frame { cursor: Some((above + row, column)), rows: [options, typed, notes].concat() }

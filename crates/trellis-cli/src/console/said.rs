@@ -28,6 +28,9 @@ const QUIET: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
+const NOTED: Style = AnsiColor::Yellow.on_default();
+/// A call that took less time took none.
+const WORTH_SAYING: Duration = Duration::from_millis(100);
 const MARKED: Style = AnsiColor::Cyan.on_default();
 
 /// A call as it would be made: its name, then each argument. Texts of several lines stand as they are, behind a bar.
@@ -77,17 +80,26 @@ fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Windo
     }
 }
 
-/// What became of a call.
-pub(super) fn result(call: &PendingCall, outcome: &ToolOutcome, elapsed: Option<Duration>, window: Window) -> String {
+/// What became of a call; `said` are the lines that it wrote, which a message need not repeat.
+pub(super) fn result(call: &PendingCall, outcome: &ToolOutcome, elapsed: Option<Duration>, said: &[String], window: Window) -> String {
+    let elapsed = elapsed.filter(|elapsed| *elapsed >= WORTH_SAYING);
     let time = elapsed.map_or_else(String::new, |elapsed| format!(" {QUIET}{}{QUIET:#}", spoken(elapsed)));
     let name = printable(&call.name);
     let (mark, style, why) = match outcome {
         ToolOutcome::Success(_) => (window.look.pick("✓", "ok"), GOOD, None),
-        ToolOutcome::Error(error) => (window.look.pick("✗", "x"), BAD, Some(error.message.clone())),
+        ToolOutcome::Error(error) => {
+            let is_said = said.ends_with(&error.message.lines().map(str::to_owned).collect::<Vec<_>>());
+            (window.look.pick("✗", "x"), BAD, Some(error.message.clone()).filter(|_| !is_said))
+        }
         ToolOutcome::Denied(why) => (window.look.pick("✗", "x"), BAD, Some(why.clone().unwrap_or_else(|| "denied".to_owned()))),
     };
     let why = why.map_or_else(String::new, |why| indented(&format!(": {why}"), width(mark) + 1 + width(&name), window));
     format!("{style}{mark}{style:#} {name}{time}{why}\n")
+}
+
+/// A call that ran and was left.
+pub(super) fn stopped(name: &str, elapsed: Duration, window: Window) -> String {
+    format!("{NOTED}{}{NOTED:#} {} {QUIET}stopped after {}{QUIET:#}\n", window.look.pick("■", "x"), printable(name), spoken(elapsed))
 }
 
 /// A line that a tool wrote.
@@ -125,8 +137,7 @@ pub(super) fn reload(reloaded: &Reloaded<'_>, window: Window) -> String {
         Reloaded::Broken { findings, since } => {
             let end = if findings.text.is_empty() || findings.text.ends_with('\n') { "" } else { "\n" };
             let since = clock_time(*since);
-            let yellow = AnsiColor::Yellow.on_default();
-            format!("\n{}{end}{yellow}still running the version of {since}{yellow:#}\n", findings.text)
+            format!("\n{}{end}{NOTED}still running the version of {since}{NOTED:#}\n", findings.text)
         }
     }
 }
@@ -134,15 +145,18 @@ pub(super) fn reload(reloaded: &Reloaded<'_>, window: Window) -> String {
 /// Why it is over, where that was, and what to do.
 pub(super) fn farewell(farewell: &Farewell, window: Window) -> String {
     let ended = farewell.ended.as_deref();
-    let at = ended.map_or_else(String::new, |ended| format!(" at `{}`", ended.node));
     let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());
+    let node = ended.map(|ended| format!("`{}`", ended.node));
+    // Most messages name the node themselves.
+    let node = node.filter(|node| !message.is_some_and(|message| message.starts_with(node)));
+    let at = node.map_or_else(String::new, |node| format!(" at {node}"));
     let (word, mark, style) = match farewell.reason {
         Reason::Finished => return format!("\n{GOOD}{}{GOOD:#} {QUIET}finished{QUIET:#}\n", window.look.pick("✓", "ok")),
         Reason::Failed => ("failed", "✗", BAD),
         Reason::Denied => ("denied", "✗", BAD),
-        Reason::RolledBack => ("rolled back", "↩", AnsiColor::Yellow.on_default()),
-        Reason::Interrupted => ("interrupted", "■", AnsiColor::Yellow.on_default()),
-        Reason::EndOfInput => ("", "■", AnsiColor::Yellow.on_default()),
+        Reason::RolledBack => ("rolled back", "↩", NOTED),
+        Reason::Interrupted => ("interrupted", "■", NOTED),
+        Reason::EndOfInput => ("", "■", NOTED),
     };
     let mark = window.look.pick(mark, "x");
     let text = match (word, message) {
