@@ -129,7 +129,11 @@ pub(super) fn steady(text: &str, line: &str, folder: &str) -> String {
     while let Some(first) = rest.chars().next() {
         let before = out.chars().next_back();
         let begins = !before.is_some_and(|before| before.is_alphanumeric() || matches!(before, '.' | ':' | '-' | '_'));
+        // Whether a result has a time at all depends on how long it took.
+        let is_result = line.starts_with(['✓', '✗']) || line.starts_with("ok ");
         let (taken, shown) = match () {
+            () if is_result && rest.starts_with(' ') && running(&rest[1..]) > 0 => (1 + running(&rest[1..]), ""),
+            () if is_result && begins && running(rest) > 0 => (running(rest), ""),
             () if FRAMES.contains(first) => (first.len_utf8(), "⠿"),
             () if begins && clock(rest) => (8, "hh:mm:ss"),
             () if begins && session(rest) > 0 => (session(rest), "run-#"),
@@ -161,7 +165,7 @@ fn session(text: &str) -> usize {
 /// Whether times on a line run: those of tools and sleeps, and what is left of one.
 fn tells_time(line: &str) -> bool {
     let line = line.trim_start();
-    line.starts_with(|mark| FRAMES.contains(mark) || "✓✗◷".contains(mark)) || line.starts_with("ok ") || line.contains(" left")
+    line.starts_with(|mark| FRAMES.contains(mark) || "◷■".contains(mark)) || line.contains(" left")
 }
 
 /// The length of `2 ms`.
@@ -188,7 +192,9 @@ mod tests {
     fn what_varies_is_written_as_what_it_is() {
         let steady = |text: &str| steady(text, text, "/tmp/x1");
         assert_eq!(steady("⠙ pay 12.3 s  Ctrl-C stops it"), "⠿ pay # s  Ctrl-C stops it");
-        assert_eq!(steady("✗ pay 0.0 s: took longer than 5s"), "✗ pay # s: took longer than 5s");
+        assert_eq!(steady("✗ pay 0.0 s: took longer than 5s"), "✗ pay: took longer than 5s");
+        assert_eq!(steady("✓ pay 1 min 2 s"), "✓ pay");
+        assert_eq!(steady("■ pay stopped after 0.2 s"), "■ pay stopped after # s");
         assert_eq!(steady("still running the version of 14:02:10"), "still running the version of hh:mm:ss");
         assert_eq!(steady("  2 min 28 s left · a text"), "  # s left · a text");
         assert_eq!(steady("1 error in 3 nodes (2 ms)"), "1 error in 3 nodes (# ms)");

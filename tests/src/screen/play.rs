@@ -101,7 +101,9 @@ impl Session<'_> {
     }
 
     fn take(&mut self, line: Line, expected: &str) {
-        self.seen &= matches!(line, Line::Remark | Line::Screen(_) | Line::Picture(_) | Line::Shell(_));
+        let looks = matches!(line, Line::Remark | Line::Screen(_) | Line::Picture(_) | Line::Shell(_));
+        // A terminal that is gone shows nothing.
+        self.seen = (self.seen && looks) || line == Line::HangUp;
         match line {
             Line::Remark => {}
             Line::Start(command) => self.start(command),
