@@ -123,6 +123,7 @@ const FRAMES: &str = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏⠈⠐⠠⢀⡀⠄⠂⠁⣾�
 
 /// A part of a line with what varies from run to run replaced by what it is.
 pub(super) fn steady(text: &str, line: &str, folder: &str) -> String {
+    let line = line.trim();
     let text = if folder.is_empty() { text.to_owned() } else { text.replace(folder, "FOLDER") };
     let mut out = String::new();
     let mut rest = &*text;
