@@ -19,6 +19,9 @@ mod said;
 mod tty;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::VecDeque,
     io,
@@ -113,11 +116,12 @@ impl Interactive {
         })
     }
 
-    /// Asks for one of the request's options. The terminal comes back, with what was typed ahead.
+    /// Asks which of the request's options it should be. The terminal comes back, with what was typed ahead.
     ///
     /// # Errors
     /// The terminal fails.
-    pub(crate) async fn choose(mut self, request: &Request) -> io::Result<(Chosen, Option<Tty>)> {
+    pub(crate) async fn choose(mut self, question: &str, request: &Request) -> io::Result<(Chosen, Option<Tty>)> {
+        self.say(&format!("{question}\n"));
         let mut again = false;
         loop {
             self.ask(Awaited::Input(request), Asking { left: None, again }).await?;
