@@ -48,6 +48,10 @@ impl Editor {
         &self.text
     }
 
+    pub(super) fn is_secret(&self) -> bool {
+        self.secret
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty() && self.over == 0
     }

@@ -127,6 +127,18 @@ fn what_was_refused_stays_to_be_mended() {
 }
 
 #[test]
+fn what_was_half_typed_outlives_an_edit_of_the_question() {
+    let taken = |from: &Request, to: &Request| {
+        let mut desk = Desk::asked(to);
+        desk.question.take_over(Desk::asked(from).typed("12").question);
+        desk.picture()
+    };
+    let small = Request { schema: schema(r#"{"maximum": 5}"#), ..request(InputType::Int) };
+    assert_eq!(taken(&request(InputType::Int), &small), "› 12▏\n  must be at most 5, is 12\n  a whole number, at most 5");
+    assert_eq!(taken(&request(InputType::Secret), &request(InputType::Text)), "› ▏\n  some text", "no secret is shown by an edit");
+}
+
+#[test]
 fn a_confirmation_shows_its_default() {
     let confirm = Request { default: Some("yes".into()), ..request(InputType::Confirm) };
     assert_eq!(Desk::asked(&confirm).picture(), "[Y/n] › ▏");
