@@ -10,10 +10,12 @@ mod context;
 mod markdown;
 mod offer;
 mod open;
+mod output;
 mod progress;
 mod report;
 mod terminal;
 mod unbound;
+mod walk;
 
 use std::process::ExitCode;
 

@@ -9,29 +9,22 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context as _, bail};
-use tokio::{
-    io::{AsyncBufRead, BufReader},
-    sync::mpsc,
-};
-use trellis_core::{
-    Diagnostic, Engine, NodeId, Program, SessionId, SignalName, Start, diagnostic::Severity, engine::StartError, program::PredicateSource,
-};
-use trellis_host::{
-    Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, Sessions, TextConsole, Unbound,
-    runner::{Console, deferred_predicates},
-};
+use anyhow::bail;
+use trellis_core::{Diagnostic, Engine, NodeId, Program, SessionId, Start, diagnostic::Severity, program::PredicateSource};
+use trellis_host::{Bindings, Policy, Secrets, Unbound, runner::deferred_predicates};
 
 use crate::{
     Exit,
-    console::{Interactive, Tty},
-    context, markdown,
+    console::Tty,
+    context,
     offer::{Offered, offer},
     open::{self, DEFAULT_PATH, Opened, Place},
+    output::OutputFile,
     progress::Progress,
     report::{self, Summary},
-    terminal::{self, Closed, Look},
+    terminal,
     unbound::unbound_tools,
+    walk::{Beginning, Taped},
 };
 
 /// The bound for inputs, in bytes (design §9).
@@ -45,7 +38,10 @@ Examples:
   trellis run                         the graph here; of several, the one that you choose
   trellis run orders --context customer=Ana --context '{\"order\": {\"id\": 7}}'
   trellis run orders --at pay --context saved.json
+  trellis run orders --record tools.jsonl
+  trellis run orders --replay-tools tools.jsonl     the same again, without effects
   trellis run orders --json           JSON Lines, for programs
+  trellis run orders --yes --no-input --output result.json
 
 Exit codes: 0 finished; 1 failed, denied, rolled back, not a sound graph, or the input ended;
 2 wrong usage, or the start was refused; 130 interrupted.
@@ -68,6 +64,15 @@ pub(crate) struct Run {
     /// Read nothing: a question ends the run
     #[arg(long, conflicts_with = "json")]
     no_input: bool,
+    /// Write the value that the session ends with to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Record what becomes of calls in this file
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Answer calls from a recording instead of carrying them out
+    #[arg(long, value_name = "FILE")]
+    replay_tools: Option<PathBuf>,
     /// The session's name, which calls derive their keys from [default: a new one]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -106,8 +111,10 @@ impl Run {
         let limits = *program.limits();
         let input = max_input.unwrap_or(limits.input);
         let engine = Engine::new(program, predicates)?.with_max_input(input);
-        let session = Beginning { engine, bindings, start, policy: self.policy(), input, result: limits.tool_output };
-        session.walk(self.json, self.no_input, tty)
+        let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?;
+        let output = self.output.as_deref().map(OutputFile::create).transpose()?;
+        let session = Beginning { engine, bindings, start, policy: self.policy(), taped, tty, input, result: limits.tool_output };
+        session.walk(self.json, self.no_input, output)
     }
 
     fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {
@@ -159,81 +166,6 @@ impl Run {
     fn warn(&self, opened: Opened) {
         terminal::print_error(&report::human(&[opened.into_checked()], terminal::width()));
     }
-}
-
-/// A session that is about to begin.
-struct Beginning {
-    engine: Engine,
-    bindings: Bindings,
-    start: Start,
-    policy: Policy,
-    /// Bytes of an input, and of a result.
-    input: u64,
-    result: u64,
-}
-
-impl Beginning {
-    fn walk(self, json: bool, no_input: bool, tty: Option<Tty>) -> anyhow::Result<Exit> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
-        let exit = runtime.block_on(async {
-            if let Some(tty) = tty {
-                let console = Interactive::new(tty, Look::of_stdout(), self.input, self.result).context("the terminal cannot be used")?;
-                return self.with(console).await;
-            }
-            if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
-        });
-        // A thread may still wait for a line that nobody will type.
-        runtime.shutdown_background();
-        exit
-    }
-
-    async fn over(self, reader: impl AsyncBufRead + Unpin, json: bool) -> anyhow::Result<Exit> {
-        let writer = tokio::io::stdout();
-        if json {
-            // A character may take six bytes in JSON, and something stands around it.
-            let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
-            return self.with(JsonLines::new(reader, writer, line)).await;
-        }
-        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
-        if terminal::is_styled() {
-            // A blank line tells what a node says from what stands above it.
-            self.with(
-                console.format(|text| terminal::adapted(format!("\n{}", markdown::drawn(text, terminal::width(), Look::of_stdout())))),
-            )
-            .await
-        } else {
-            self.with(console).await
-        }
-    }
-
-    async fn with(self, console: impl Console) -> anyhow::Result<Exit> {
-        let sessions = Sessions::new(self.engine, self.bindings).policy(self.policy);
-        match Runner::new(console, sessions).signals(interrupts()).run(self.start).await {
-            Ok(outcome) => Ok(exit(outcome.reason)),
-            Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
-            Err(RunError::Start(error @ StartError::Inputs { .. })) => {
-                Err(anyhow::anyhow!("{error}\ngive what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON"))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-fn exit(reason: Reason) -> Exit {
-    match reason {
-        Reason::Finished => Exit::Fine,
-        Reason::Failed | Reason::Denied | Reason::RolledBack | Reason::EndOfInput => Exit::Failed,
-        Reason::Interrupted => Exit::Interrupted,
-    }
-}
-
-/// Ctrl-C as a signal.
-fn interrupts() -> mpsc::Receiver<SignalName> {
-    let (sender, signals) = mpsc::channel(4);
-    tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {}
-    });
-    signals
 }
 
 /// The bound that the environment sets, if it does.

@@ -27,6 +27,15 @@ pub(super) struct Editor {
     secret: bool,
 }
 
+/// Rows of the text around its cursor.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) rows: Vec<String>,
+    pub(super) cursor: (usize, usize),
+    /// Whether the first of them is the first of the text.
+    pub(super) from_top: bool,
+}
+
 /// How far around the cursor a long text is laid out, in bytes; from a multiple of it, so that lines do not dance.
 const BLOCK: usize = 8192;
 
@@ -37,6 +46,10 @@ impl Editor {
 
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+
+    pub(super) fn is_secret(&self) -> bool {
+        self.secret
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -156,8 +169,8 @@ impl Editor {
     }
 
     /// The text in rows of `room` columns, at most `most` of them around the cursor; and where the cursor stands in them.
-    /// `first` columns of the first row are taken.
-    pub(super) fn rows(&self, room: usize, first: usize, most: usize, look: Look) -> (Vec<String>, (usize, usize)) {
+    /// `first` columns of the first row are taken, if it is shown.
+    pub(super) fn rows(&self, room: usize, first: usize, most: usize, look: Look) -> Shown {
         let room = room.max(1);
         let mut layout = Layout { rows: vec![String::new()], column: first.min(room - 1), room, cursor: None };
         let (start, end) = self.window();
@@ -233,10 +246,10 @@ impl Layout {
         self.cursor = Some((self.rows.len() - 1, self.column));
     }
 
-    fn around_cursor(self, most: usize) -> (Vec<String>, (usize, usize)) {
+    fn around_cursor(self, most: usize) -> Shown {
         let (row, column) = self.cursor.unwrap_or((self.rows.len() - 1, self.column));
         let top = (row + 1).saturating_sub(most.div_ceil(2)).min(self.rows.len().saturating_sub(most));
-        (self.rows.into_iter().skip(top).take(most).collect(), (row - top, column))
+        Shown { rows: self.rows.into_iter().skip(top).take(most).collect(), cursor: (row - top, column), from_top: top == 0 }
     }
 }
 
@@ -312,7 +325,7 @@ mod tests {
         pasted.press(&Key::Paste("a\r\nb\tc\r\u{1b}[31md\u{202e}".into()));
         assert_eq!(pasted.text(), "a\nb\tc\n[31md");
         assert_eq!(pasted.notice().unwrap(), "2 control characters were left out");
-        assert_eq!(pasted.rows(40, 2, 5, LOOK).0, ["a⏎", "b⇥c⏎", "[31md"]);
+        assert_eq!(pasted.rows(40, 2, 5, LOOK).rows, ["a⏎", "b⇥c⏎", "[31md"]);
     }
 
     #[test]
@@ -330,14 +343,13 @@ mod tests {
     fn a_text_is_shown_around_the_cursor() {
         let mut long = Editor::new(1 << 20, false);
         long.press(&Key::Paste("0123456789".repeat(10_000)));
-        let (rows, cursor) = long.rows(20, 2, 3, LOOK);
-        assert_eq!((rows.len(), cursor.0), (3, 2));
+        let Shown { rows, cursor, from_top } = long.rows(20, 2, 3, LOOK);
+        assert_eq!((rows.len(), cursor.0, from_top), (3, 2, false));
         assert!(rows.iter().all(|row| width(row) <= 20), "{rows:?}");
         long.press(&Key::Home);
-        assert_eq!(
-            long.rows(20, 2, 3, LOOK),
-            (vec!["012345678901234567".into(), "89012345678901234567".into(), "89012345678901234567".into()], (0, 2))
-        );
+        let Shown { rows, cursor, from_top } = long.rows(20, 2, 3, LOOK);
+        assert_eq!(rows, ["012345678901234567", "89012345678901234567", "89012345678901234567"]);
+        assert_eq!((cursor, from_top), ((0, 2), true));
     }
 
     #[test]
@@ -345,17 +357,17 @@ mod tests {
         let wide = editor("日本e\u{301}👩‍👩‍👧 x");
         for room in 0..12 {
             for most in 0..4 {
-                let (rows, (row, column)) = wide.rows(room, 2, most, LOOK);
+                let Shown { rows, cursor: (row, column), .. } = wide.rows(room, 2, most, LOOK);
                 assert!(row < rows.len() && column <= room.max(1), "{room} {most}: {rows:?} {row} {column}");
             }
         }
-        assert_eq!(wide.rows(5, 2, 9, LOOK).0, ["日", "本e\u{301}👩‍👩‍👧", " x"]);
+        assert_eq!(wide.rows(5, 2, 9, LOOK).rows, ["日", "本e\u{301}👩‍👩‍👧", " x"]);
     }
 
     #[test]
     fn a_secret_is_as_many_dots() {
         let mut secret = Editor::new(100, true);
         secret.press(&Key::Text("pass\u{301}".into()));
-        assert_eq!(secret.rows(40, 0, 1, LOOK), (vec!["••••".into()], (0, 4)));
+        assert_eq!(secret.rows(40, 0, 1, LOOK), Shown { rows: vec!["••••".into()], cursor: (0, 4), from_top: true });
     }
 }

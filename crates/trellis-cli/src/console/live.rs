@@ -23,6 +23,8 @@ pub(super) struct Live {
     frame: Frame,
     size: (usize, usize),
     gone: bool,
+    /// Whether the terminal wraps what stands there again when its width changes.
+    wraps_again: bool,
     signals: Signals,
 }
 
@@ -51,7 +53,16 @@ impl Live {
             terminated: unix::signal(SignalKind::terminate())?,
         };
         Tty::enter()?;
-        Ok(Self { tty: Some(tty), look, decoder: Decoder::default(), frame: Frame::default(), size: Tty::size(), gone: false, signals })
+        Ok(Self {
+            tty: Some(tty),
+            look,
+            decoder: Decoder::default(),
+            frame: Frame::default(),
+            size: Tty::size(),
+            gone: false,
+            wraps_again: std::env::var_os("XTERM_VERSION").is_none(),
+            signals,
+        })
     }
 
     /// Gives the terminal back.
@@ -143,7 +154,9 @@ impl Live {
     fn resized(&mut self) {
         // Also where the size is what it was: in between it may have been another, and what stood there is lost.
         self.size = Tty::size();
-        let removed = self.frame.removed(self.size.0);
+        // Xterm cuts rows that are too long now; others make more of them.
+        let columns = if self.wraps_again { self.size.0 } else { usize::MAX };
+        let removed = self.frame.removed(columns);
         self.write(&removed);
         self.frame = Frame::default();
     }
@@ -159,7 +172,11 @@ impl Live {
     }
 
     fn adapted_frame(&self, frame: &Frame) -> Frame {
-        Frame { rows: frame.rows.iter().map(|row| self.adapted(row)).collect(), cursor: frame.cursor }
+        let row = |row: &String| match self.look.unicode {
+            true => self.adapted(row),
+            false => self.adapted(row).replace('…', "~"),
+        };
+        Frame { rows: frame.rows.iter().map(row).collect(), cursor: frame.cursor }
     }
 }
 

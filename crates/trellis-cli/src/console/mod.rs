@@ -19,6 +19,9 @@ mod said;
 mod tty;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::VecDeque,
     io,
@@ -26,7 +29,7 @@ use std::{
 };
 
 use trellis_core::{SignalName, engine::Request};
-use trellis_host::runner::{Asking, Awaited, Command, Console, Note};
+use trellis_host::runner::{Asking, Awaited, Command, Console, Note, Reloaded};
 
 pub(crate) use self::tty::Tty;
 use self::{
@@ -41,6 +44,8 @@ use crate::{markdown, terminal::Look};
 
 /// How long a tool may take before it is said that it runs.
 const PATIENCE: Duration = Duration::from_millis(150);
+/// Columns of text that are pleasant to read.
+const READABLE: usize = 100;
 /// Lines of a tool that are remembered, so that they are not said twice.
 const REMEMBERED: usize = 20;
 /// How often what turns turns.
@@ -65,8 +70,8 @@ pub(crate) struct Interactive {
     /// The lines that the running tool wrote last.
     written: VecDeque<String>,
     history: History,
-    /// Whether the terminal is gone and the run was told.
-    told: bool,
+    /// Whether the graph was edited since something was asked, and the session stands where it stood.
+    edited: bool,
 }
 
 /// An answer, not yet said: where it is refused, it goes on standing in its line.
@@ -109,15 +114,16 @@ impl Interactive {
             busy: Busy::Nothing,
             written: VecDeque::new(),
             history: History::default(),
-            told: false,
+            edited: false,
         })
     }
 
-    /// Asks for one of the request's options. The terminal comes back, with what was typed ahead.
+    /// Asks which of the request's options it should be. The terminal comes back, with what was typed ahead.
     ///
     /// # Errors
     /// The terminal fails.
-    pub(crate) async fn choose(mut self, request: &Request) -> io::Result<(Chosen, Option<Tty>)> {
+    pub(crate) async fn choose(mut self, question: &str, request: &Request) -> io::Result<(Chosen, Option<Tty>)> {
+        self.say(&format!("{question}\n"));
         let mut again = false;
         loop {
             self.ask(Awaited::Input(request), Asking { left: None, again }).await?;
@@ -246,18 +252,6 @@ impl Interactive {
         }
         None
     }
-
-    /// What a terminal that is gone says: once that it is interrupted, if nothing is asked; then that there is no more.
-    async fn gone(&mut self, awaited: Awaited<'_>) -> Command {
-        match awaited {
-            Awaited::Nothing if self.told => std::future::pending().await,
-            Awaited::Nothing => {
-                self.told = true;
-                Command::Signal(SignalName::new(SignalName::INTERRUPT))
-            }
-            _ => Command::End,
-        }
-    }
 }
 
 impl Console for Interactive {
@@ -267,7 +261,7 @@ impl Console for Interactive {
             Note::Content(text) => {
                 self.leave();
                 self.asking = false;
-                let text = markdown::drawn(text, window.room, self.look);
+                let text = markdown::drawn(text, window.room.min(READABLE), self.look);
                 self.say(&format!("\n{text}"));
             }
             Note::Call(call) => {
@@ -299,7 +293,10 @@ impl Console for Interactive {
                 self.asking = false;
                 self.busy = Busy::Sleeping { until: Instant::now() + time };
             }
-            Note::Reload(reloaded) => self.say(&said::reload(reloaded, window)),
+            Note::Reload(reloaded) => {
+                self.edited = matches!(reloaded, Reloaded::Sound { moved: None, .. });
+                self.say(&said::reload(reloaded, window));
+            }
             Note::Error { message, .. } => match &mut self.answered {
                 Some(answered) if answered.refusal.is_none() => answered.refusal = Some(message.to_owned()),
                 _ => self.say(&said::refusal(message, window)),
@@ -323,6 +320,8 @@ impl Console for Interactive {
             self.asking = true;
             return Ok(());
         }
+        // What was half typed stays, also where the edit changed what is asked.
+        let is_edited = std::mem::take(&mut self.edited) && self.answered.is_none();
         self.settle();
         self.history.rewind();
         let window = self.live.window();
@@ -349,7 +348,11 @@ impl Console for Interactive {
         if !lead.is_empty() {
             self.say(&lead);
         }
+        let before = self.question.take().filter(|_| is_edited);
         self.question = Question::new(awaited, self.limits.0, self.limits.1);
+        if let (Some(question), Some(before)) = (&mut self.question, before) {
+            question.take_over(before);
+        }
         self.asking = self.question.is_some();
         Ok(())
     }
@@ -362,7 +365,7 @@ impl Console for Interactive {
             let frame = self.frame();
             self.live.draw(&frame);
             if self.live.is_gone() {
-                return Ok(self.gone(awaited).await);
+                return Ok(Command::End);
             }
             match self.live.event(self.next_change()).await {
                 Event::Keys(keys) => self.keys.extend(keys),

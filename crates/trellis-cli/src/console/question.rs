@@ -90,6 +90,16 @@ impl Question {
         self.problem = None;
     }
 
+    /// Takes over what was typed for the same question before it was edited.
+    pub(super) fn take_over(&mut self, before: Self) {
+        if std::mem::discriminant(&self.asked) == std::mem::discriminant(&before.asked)
+            && self.editor.is_secret() == before.editor.is_secret()
+        {
+            self.editor = before.editor;
+            self.check();
+        }
+    }
+
     /// Whether nothing stands there.
     pub(super) fn is_empty(&self) -> bool {
         self.editor.is_empty()

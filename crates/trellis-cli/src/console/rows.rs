@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{frame::Frame, question::Question};
+use super::{editor::Shown, frame::Frame, question::Question};
 use crate::{
     columns::{cut, width, wrapped},
     report::printable,
@@ -37,19 +37,17 @@ impl Question {
         let lead = printable(&self.lead(look)).into_owned();
         let lead = if width(&lead) * 2 > room { cut(&lead, room / 2) } else { lead };
         let most = if self.menu.is_some() { 1 } else { (height / 3).max(1) };
-        let (typed, (row, column)) = self.editor.rows(room, width(&lead), most, look);
-        // The lead belongs to the first row of the text, which may be scrolled away.
+        let Shown { rows: mut typed, cursor: (row, column), from_top } = self.editor.rows(room, width(&lead), most, look);
         let bright = AnsiColor::Cyan.on_default();
-        let typed =
-            typed.into_iter().enumerate().map(|(at, row)| if at == 0 && most > 0 { format!("{bright}{lead}{bright:#}{row}") } else { row });
-        let typed = typed.collect::<Vec<_>>();
+        if let Some(first) = typed.first_mut().filter(|_| from_top) {
+            *first = format!("{bright}{lead}{bright:#}{first}");
+        }
         let spare = height.saturating_sub(typed.len());
         // Some of what was said stays in sight: mostly it is the question.
         let (options, place) = self.options(room, spare.saturating_sub((height / 4).min(SAID_ROWS)), look);
         let notes = self.notes(place, left, room, look);
         let notes = notes.into_iter().take(spare.saturating_sub(options.len())).collect::<Vec<_>>();
         let above = options.len();
-        let column = if row == 0 && width(&lead) >= room { room.saturating_sub(1) } else { column };
         Frame { cursor: Some((above + row, column)), rows: [options, typed, notes].concat() }
     }
 

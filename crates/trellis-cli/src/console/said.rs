@@ -60,7 +60,7 @@ fn arguments(call: &PendingCall, margin: &str, window: Window, out: &mut String)
 fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Window, out: &mut String) {
     let key = printable(key);
     let gap = " ".repeat(column.saturating_sub(width(&key)));
-    let _ = write!(out, "{margin}{QUIET}{key}:{QUIET:#}{gap} ");
+    let _ = write!(out, "{margin}{QUIET}{key}:{QUIET:#}");
     let (text, bar) = match value {
         Value::Text(text) if text.contains('\n') => (text.to_string(), window.look.pick("│ ", "| ")),
         value => (serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_json()), ""),
@@ -69,7 +69,7 @@ fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Windo
     let room = window.room.saturating_sub(inner.len() + width(bar)).max(8);
     let first = window.room.saturating_sub(width(margin) + column.max(width(&key)) + 2);
     if bar.is_empty() && !text.contains('\n') && width(&text) <= first {
-        let _ = writeln!(out, "{}", printable(&text));
+        let _ = writeln!(out, "{gap} {}", printable(&text));
         return;
     }
     out.push('\n');

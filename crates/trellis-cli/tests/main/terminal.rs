@@ -15,6 +15,8 @@ fn stage() -> Stage {
 #[test]
 fn every_session_looks_as_its_sheet_says() {
     let more = std::env::var("SHEET").map(PathBuf::from);
-    if let Ok(sheet) = more { return run_sheets(&stage(), &[sheet]).assert_none(); }
+    if let Ok(sheet) = more {
+        return run_sheets(&stage(), &[sheet]).assert_none();
+    }
     run_sheets(&stage(), &[repository().join("tests/terminal"), repository().join("docs/tutorial.md")]).assert_none();
 }

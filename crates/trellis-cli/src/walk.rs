@@ -1,0 +1,164 @@
+//! A session that is about to begin meets its console, and what comes of it becomes an exit code.
+
+use std::{
+    io::{self, IsTerminal},
+    path::Path,
+};
+
+use anyhow::{Context as _, bail};
+use tokio::{
+    io::{AsyncBufRead, BufReader},
+    signal::unix::{SignalKind, signal},
+    sync::mpsc,
+};
+use trellis_core::{Engine, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
+use trellis_host::{
+    Bindings, JsonLines, Outcome, Policy, Reason, Recorder, Recording, RunError, Runner, Sessions, TextConsole, runner::Console,
+};
+
+use crate::{
+    Exit,
+    console::{Interactive, Tty},
+    markdown,
+    output::OutputFile,
+    terminal::{self, Closed, Look},
+};
+
+/// A session that is about to begin.
+pub(crate) struct Beginning {
+    pub(crate) engine: Engine,
+    pub(crate) bindings: Bindings,
+    pub(crate) start: Start,
+    pub(crate) policy: Policy,
+    pub(crate) taped: Taped,
+    /// The terminal that a person sits at, if one does.
+    pub(crate) tty: Option<Tty>,
+    /// Bytes of an input, and of a result.
+    pub(crate) input: u64,
+    pub(crate) result: u64,
+}
+
+impl Beginning {
+    /// Walks it to its end, over standard input and output.
+    pub(crate) fn walk(mut self, json: bool, no_input: bool, output: Option<OutputFile>) -> anyhow::Result<Exit> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
+        let recorder = self.taped.recorder.clone();
+        let outcome = runtime.block_on(async {
+            if let Some(tty) = self.tty.take() {
+                let console = Interactive::new(tty, Look::of_stdout(), self.input, self.result).context("the terminal cannot be used")?;
+                return self.with(console, &[]).await;
+            }
+            if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
+        });
+        // A thread may still wait for a line that nobody will type.
+        runtime.shutdown_background();
+        if let Some(recorder) = recorder {
+            recorder.finish()?;
+        }
+        let outcome = outcome?;
+        if let (Some(file), Reason::Finished) = (output, outcome.reason) {
+            file.write(outcome.output.as_ref())?;
+        }
+        Ok(exit(outcome.reason))
+    }
+
+    async fn over(self, reader: impl AsyncBufRead + Unpin, json: bool) -> anyhow::Result<Outcome> {
+        let writer = tokio::io::stdout();
+        let told_to_end = [SignalKind::terminate(), SignalKind::hangup()];
+        if json {
+            // A character may take six bytes in JSON, and something stands around it.
+            let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
+            return self.with(JsonLines::new(reader, writer, line), &told_to_end).await;
+        }
+        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
+        if terminal::is_styled() {
+            // A blank line tells what a node says from what stands above it.
+            let console =
+                console.format(|text| terminal::adapted(format!("\n{}", markdown::drawn(text, terminal::width(), Look::of_stdout()))));
+            self.with(console, &told_to_end).await
+        } else {
+            self.with(console, &told_to_end).await
+        }
+    }
+
+    async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
+        let signals = interrupts(ends).context("the host cannot hear signals")?;
+        let program = self.engine.clone();
+        let sessions = self.taped.over(Sessions::new(self.engine, self.bindings).policy(self.policy));
+        match Runner::new(console, sessions).signals(signals).run(self.start).await {
+            Ok(outcome) => Ok(outcome),
+            Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+            Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Why a session cannot begin, and what to do about it.
+fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
+    let help = match refused {
+        StartError::Inputs { .. } => Some("give what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON".to_owned()),
+        StartError::UnknownNode(id) => did_you_mean(id.as_str(), engine.inspect().nodes().iter().map(|node| node.id.as_str())),
+        StartError::Unanswered(_) => None,
+    };
+    match help {
+        Some(help) => anyhow::anyhow!("{refused}\n{help}"),
+        None => anyhow::anyhow!("{refused}"),
+    }
+}
+
+/// Where results of tools are recorded, and where they come from.
+#[derive(Default)]
+pub(crate) struct Taped {
+    recorder: Option<Recorder>,
+    recording: Option<Recording>,
+}
+
+impl Taped {
+    /// Opens what `--record` and `--replay-tools` name.
+    ///
+    /// # Errors
+    /// A file cannot be opened, is no recording, or is named twice.
+    pub(crate) fn open(record: Option<&Path>, replay: Option<&Path>) -> anyhow::Result<Self> {
+        if let (Some(record), Some(replay)) = (record, replay)
+            && (record == replay || matches!((record.canonicalize(), replay.canonicalize()), (Ok(one), Ok(other)) if one == other))
+        {
+            bail!("`{}` cannot be recorded and replayed at once; name another file", record.display());
+        }
+        // First the one that is read: the other one is emptied.
+        let recording = replay.map(Recording::open).transpose()?;
+        Ok(Self { recording, recorder: record.map(Recorder::create).transpose()? })
+    }
+
+    fn over(self, sessions: Sessions) -> Sessions {
+        if let Some(recorder) = self.recorder {
+            sessions.observe(move |_, happening| recorder.take(happening));
+        }
+        match self.recording {
+            Some(recording) => sessions.interceptor(recording),
+            None => sessions,
+        }
+    }
+}
+
+fn exit(reason: Reason) -> Exit {
+    match reason {
+        Reason::Finished => Exit::Fine,
+        Reason::Failed | Reason::Denied | Reason::RolledBack | Reason::EndOfInput => Exit::Failed,
+        Reason::Interrupted => Exit::Interrupted,
+    }
+}
+
+/// Ctrl-C as a signal, and the others of `kinds` likewise.
+///
+/// A console of a terminal looks after being told to end by itself. Elsewhere it must come this way: a tool that runs must not stay behind.
+fn interrupts(kinds: &[SignalKind]) -> io::Result<mpsc::Receiver<SignalName>> {
+    let (sender, signals) = mpsc::channel(4);
+    for kind in [&[SignalKind::interrupt()], kinds].concat() {
+        let (sender, mut raised) = (sender.clone(), signal(kind)?);
+        tokio::spawn(
+            async move { while raised.recv().await.is_some() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {} },
+        );
+    }
+    Ok(signals)
+}
