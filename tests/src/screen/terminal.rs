@@ -160,11 +160,11 @@ impl Terminal {
 
     /// The screen when nothing was printed for a while, for writing down what nobody knows yet. A spinner never rests: then it is the screen of that moment.
     pub(super) fn at_rest<T>(&self, look: impl FnOnce(&Screen) -> T) -> T {
-        const REST: Duration = Duration::from_millis(700);
-        for _ in 0..5 {
+        const REST: Duration = Duration::from_millis(500);
+        let deadline = Instant::now() + 4 * REST;
+        while Instant::now() < deadline {
             let before = lock(&self.shown.0).chunks;
-            let went_on = self.wait(|shown| (shown.chunks != before && !shown.is_over).then_some(()), REST);
-            if went_on.is_none() {
+            if self.wait(|shown| (shown.chunks != before && !shown.is_over).then_some(()), REST).is_none() {
                 break;
             }
         }
