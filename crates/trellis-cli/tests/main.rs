@@ -16,3 +16,5 @@ mod sandbox;
 mod terminal;
 #[path = "main/usage.rs"]
 mod usage;
+#[path = "main/wire.rs"]
+mod wire;
