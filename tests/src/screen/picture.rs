@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use vt100::{Color, Screen};
 
 use super::look::{Run, rows, steady};
@@ -33,13 +34,29 @@ pub(super) fn picture(screen: &Screen, title: &str, folder: &str) -> String {
          <text x=\"{EDGE}\" y=\"19\" fill=\"#7b8798\">$ {0}</text>\n",
         escaped(title)
     );
+    if let (row, column) = screen.cursor_position()
+        && !screen.hide_cursor()
+        && usize::from(row) < rows.len()
+    {
+        let (left, top) = (EDGE + f64::from(column) * CELL.0, BAR + f64::from(row) * CELL.1);
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{left:.1}\" y=\"{top:.0}\" width=\"{}\" height=\"{:.0}\" fill=\"{FOREGROUND}\" opacity=\"0.8\"/>",
+            CELL.0, CELL.1
+        );
+    }
     for (at, runs) in rows.iter().enumerate() {
         let top = BAR + at as f64 * CELL.1;
         let line: String = runs.iter().map(|run| &*run.text).collect();
-        runs.iter().for_each(|run| draw(&mut svg, run, top, &steady(run.text.trim_end(), &line, folder)));
+        runs.iter().for_each(|run| draw(&mut svg, run, top, &timed(&steady(run.text.trim_end(), &line, folder))));
     }
     svg.push_str("</svg>\n");
     svg
+}
+
+/// Times as they might be: a picture is for people.
+fn timed(text: &str) -> String {
+    text.replace("# s", "1.2 s").replace("# ms", "2 ms").replace("hh:mm:ss", "14:02:10").replace('⠿', "⠹")
 }
 
 fn draw(svg: &mut String, run: &Run, top: f64, text: &str) {
@@ -65,17 +82,38 @@ fn draw(svg: &mut String, run: &Run, top: f64, text: &str) {
     ] {
         attributes.push_str(if on { attribute } else { "" });
     }
-    let lead = text.chars().take_while(|char| *char == ' ').count();
-    let left = left + lead as f64 * CELL.0;
-    let text = &text[lead..];
-    // The width is given so that no font can push columns apart.
-    let shown = unicode_width::UnicodeWidthStr::width(text) as f64 * CELL.0;
-    let _ = writeln!(
-        svg,
-        "<text x=\"{left:.1}\" y=\"{:.0}\" {attributes} textLength=\"{shown:.1}\" lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\">{}</text>",
-        top + 13.0,
-        escaped(text)
-    );
+    let mut left = left;
+    for part in parts(text) {
+        let width = part.width() as f64 * CELL.0;
+        if !part.trim().is_empty() {
+            let lead = part.len() - part.trim_start().len();
+            let (left, shown) = (left + lead as f64 * CELL.0, part.trim());
+            // The width is given so that no font can push columns apart.
+            let _ = writeln!(
+                svg,
+                "<text x=\"{left:.1}\" y=\"{:.0}\" {attributes} textLength=\"{:.1}\" lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\">{}</text>",
+                top + 13.0,
+                shown.width() as f64 * CELL.0,
+                escaped(shown)
+            );
+        }
+        left += width;
+    }
+}
+
+/// The text in parts of letters of one width.
+fn parts(text: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = Vec::new();
+    let mut last = None;
+    for (at, char) in text.char_indices() {
+        let width = char.width().filter(|width| *width > 0);
+        if width.is_some() && width != last {
+            starts.push(at);
+            last = width;
+        }
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]).collect::<Vec<_>>();
+    starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect()
 }
 
 fn color(color: Color) -> Option<String> {
