@@ -26,9 +26,17 @@ const WIDTH: usize = 100;
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stream = AutoStream::auto(io::stdout());
     let written = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
-        other => Ok(other?),
+    written.map_err(unwritten)
+}
+
+/// Why standard output could not be written, and what to do; [`Closed`] where nobody reads it any more.
+pub(crate) fn unwritten(error: io::Error) -> anyhow::Error {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Closed.into(),
+        io::ErrorKind::StorageFull => {
+            anyhow::anyhow!("standard output cannot be written: the disk is full\nmake room, or send it elsewhere")
+        }
+        _ => anyhow::Error::new(error).context("standard output cannot be written"),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     console::{Interactive, Tty},
     markdown,
     output::OutputFile,
-    terminal::{self, Closed, Look},
+    terminal::{self, Look},
 };
 
 /// A session that is about to begin.
@@ -87,7 +87,7 @@ impl Beginning {
         let sessions = self.taped.over(Sessions::new(self.engine, self.bindings).policy(self.policy));
         match Runner::new(console, sessions).signals(signals).run(self.start).await {
             Ok(outcome) => Ok(outcome),
-            Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+            Err(RunError::Console(error)) => Err(terminal::unwritten(error)),
             Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
             Err(error) => Err(error.into()),
         }
