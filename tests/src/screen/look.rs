@@ -51,7 +51,7 @@ impl Style {
     fn words(&self) -> String {
         let flags =
             [(self.bold, "bold"), (self.dim, "dim"), (self.italic, "italic"), (self.underline, "underline"), (self.inverse, "inverse")];
-        let flags = flags.into_iter().filter_map(|(on, word)| on.then(|| word.to_owned()));
+        let flags = flags.into_iter().filter(|(on, _)| *on).map(|(_, word)| word.to_owned());
         let colours = color(self.foreground).into_iter().chain(color(self.background).map(|color| format!("on {color}")));
         flags.chain(colours).collect::<Vec<_>>().join(" ")
     }
