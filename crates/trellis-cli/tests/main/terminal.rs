@@ -9,6 +9,9 @@ fn repository() -> PathBuf {
 }
 
 fn stage() -> Stage {
+    if let Ok(p) = std::env::var("PROGRAM") {
+        return Stage { program: p.into(), pictures: "/tmp/px/pics".into() };
+    }
     Stage { program: env!("CARGO_BIN_EXE_trellis").into(), pictures: repository().join("docs/pictures") }
 }
 

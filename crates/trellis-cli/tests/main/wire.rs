@@ -77,9 +77,7 @@ fn trip(denied: bool) -> Vec<String> {
             "APPROVAL" if payload["name"] == "there" && denied => vec![json!({ "deny": id })],
             "APPROVAL" => vec![json!({ "approve": id })],
             "REQUEST_INPUT" => vec![json!({ "input": 0 }), json!({ "signal": "odd" }), json!({ "input": "7" })],
-            "CALL_TOOL" if payload["name"] == "there" => {
-                vec![json!({ "tool_result": { "id": id, "denied": true, "reason": "no" } })]
-            }
+            "CALL_TOOL" if payload["name"] == "there" => vec![json!({ "tool_result": { "id": id, "error": "down" } })],
             "PREDICATE" => vec![json!({ "predicate": { "id": id, "value": true } })],
             _ => Vec::new(),
         }
@@ -106,6 +104,54 @@ fn runs() {
     converse(&recorded, &["--yes", "--replay-tools", "tape"], nothing);
 }
 
+/// A graph that is edited while it runs: broken, mended with a key that the session lacks, with another call, with another name.
+const EDITED: &[(&str, &str)] = &[
+    ("start.md", "---\ninput_type: text\nsave_to: name\nto: weigh\n---\nWho?\n"),
+    ("weigh.md", "---\ntools: [{name: weigh}, {name: measure}]\ndo: {name: weigh, args: {name: \"{{ name }}\"}}\nto: last\n---\n"),
+    ("last.md", "---\ninput_type: text\nto: end\n---\nAnything else?\n"),
+    ("end.md", "Over.\n"),
+];
+
+/// The session of it: one edit for each stop.
+fn watched() -> Vec<String> {
+    let sandbox = Sandbox::new(EDITED);
+    let file = |path: &str| EDITED.iter().find(|(known, _)| *known == path).unwrap().1;
+    let (mut edits, mut questions, mut changes) = (0, 0, 0);
+    converse(&sandbox, &["--watch"], |kind, payload| {
+        let count = |count: &mut usize| {
+            *count += 1;
+            *count
+        };
+        match kind {
+            "REQUEST_INPUT" => match count(&mut questions) {
+                1 => sandbox.write("start.md", file("start.md").replace("to: weigh", "to: wiegh").as_bytes()),
+                2 => return vec![json!({ "input": "Ada" })],
+                3 => {
+                    // Under its new name first, so that a moment in between has two of them, not none.
+                    sandbox.write("late.md", file("last.md").replace("to: end", "was: [last]\nto: end").as_bytes());
+                    sandbox.write("weigh.md", file("weigh.md").replace("last", "late").as_bytes());
+                    std::fs::remove_file(sandbox.path().join("last.md")).unwrap();
+                }
+                _ => {}
+            },
+            "RELOAD" => match count(&mut edits) {
+                1 => sandbox.write("start.md", file("start.md").replace("input_type", "required_context: [shoe]\ninput_type").as_bytes()),
+                _ if payload["moved"].as_str().is_some_and(|moved| moved.contains("late")) => return vec![json!({ "input": "no" })],
+                _ => {}
+            },
+            "NEEDS" => return vec![json!({ "context": { "shoe": 42 } })],
+            "CALL_TOOL" if payload["name"] == "weigh" => {
+                sandbox.write("weigh.md", file("weigh.md").replace("{name: weigh, args", "{name: measure, args").as_bytes());
+            }
+            "CHANGED" => return vec![json!({ "keep": count(&mut changes) > 1 })],
+            "CALL_TOOL" => return vec![json!({ "tool_result": { "id": payload["id"], "result": 1 } })],
+            "END" => return vec![Value::Null],
+            _ => {}
+        }
+        Vec::new()
+    })
+}
+
 /// Branches with everything that a call can have.
 const BRANCHES: &[(&str, &str)] = &[(
     "start.md",
@@ -120,7 +166,10 @@ const TOO_MANY: &[(&str, &str)] = &[
 ];
 
 /// Findings that warn, inform, or are about the whole graph.
-const ODD: &[(&str, &str)] = &[("start.md", "---\nto: b\n---\n[x](y.md)\n"), ("b.md", "---\nto: start\n---\n")];
+const ODD: &[(&str, &str)] =
+    &[("trellis.yaml", "severity: {broken-link: info}\n"), ("start.md", "---\nto: b\n---\n[x](y.md)\n"), ("b.md", "---\nto: start\n---\n")];
+const WARNED: &[(&str, &str)] = &[("start.md", "[x](y.md)\n")];
+const HEADLESS: &[(&str, &str)] = &[("trellis.yaml", "name: x\n"), ("b.md", "---\nto: end\n---\n"), ("end.md", "Over.\n")];
 
 /// What no process can say: a denial with a reason, a failure with data.
 const TAPE: &str = r#"{"tool":"book","args":{},"outcome":{"success":7}}
@@ -133,7 +182,9 @@ fn every_part_of_the_schema_is_shown_by_some_line() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/suite");
     run_tree(&suite, |_| Mode::Suite).assert_none();
     runs();
-    for files in [THREE_MISTAKES, TOO_MANY, ODD] {
+    let kinds = watched();
+    assert_eq!(kinds.last().map(String::as_str), Some("END"), "{kinds:?}");
+    for files in [THREE_MISTAKES, TOO_MANY, ODD, WARNED, HEADLESS] {
         let ran = Sandbox::new(files).trellis(&["check", "--format", "json"]);
         let checked: Value = serde_json::from_str(&ran.out).unwrap();
         for finding in checked["diagnostics"].as_array().unwrap() {
