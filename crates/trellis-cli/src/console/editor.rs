@@ -7,11 +7,11 @@
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-use super::keys::Key;
-use crate::{
-    columns::{self, width},
-    terminal::Look,
+use super::{
+    keys::Key,
+    layout::{Layout, Shown},
 };
+use crate::terminal::Look;
 
 #[derive(Debug)]
 pub(super) struct Editor {
@@ -25,15 +25,6 @@ pub(super) struct Editor {
     /// Control characters and bytes without meaning that came and were left out.
     left_out: usize,
     secret: bool,
-}
-
-/// Rows of the text around its cursor.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
-    pub(super) rows: Vec<String>,
-    pub(super) cursor: (usize, usize),
-    /// Whether the first of them is the first of the text.
-    pub(super) from_top: bool,
 }
 
 /// How far around the cursor a long text is laid out, in bytes; from a multiple of it, so that lines do not dance.
@@ -171,8 +162,7 @@ impl Editor {
     /// The text in rows of `room` columns, at most `most` of them around the cursor; and where the cursor stands in them.
     /// `first` columns of the first row are taken, if it is shown.
     pub(super) fn rows(&self, room: usize, first: usize, most: usize, look: Look) -> Shown {
-        let room = room.max(1);
-        let mut layout = Layout { rows: vec![String::new()], column: first.min(room - 1), room, cursor: None };
+        let mut layout = Layout::new(room, first);
         let (start, end) = self.window();
         if start > 0 {
             layout.put("…");
@@ -214,45 +204,6 @@ impl Editor {
     }
 }
 
-/// Graphemes being put into rows.
-struct Layout {
-    rows: Vec<String>,
-    column: usize,
-    room: usize,
-    cursor: Option<(usize, usize)>,
-}
-
-impl Layout {
-    fn put(&mut self, text: &str) {
-        let columns = width(text);
-        if self.column > 0 && self.column + columns > self.room {
-            self.next_row();
-        }
-        if let Some(row) = self.rows.last_mut() {
-            row.push_str(text);
-        }
-        self.column += columns;
-    }
-
-    fn next_row(&mut self) {
-        self.rows.push(String::new());
-        self.column = 0;
-    }
-
-    fn mark(&mut self) {
-        if self.column >= self.room {
-            self.next_row();
-        }
-        self.cursor = Some((self.rows.len() - 1, self.column));
-    }
-
-    fn around_cursor(self, most: usize) -> Shown {
-        let (row, column) = self.cursor.unwrap_or((self.rows.len() - 1, self.column));
-        let top = (row + 1).saturating_sub(most.div_ceil(2)).min(self.rows.len().saturating_sub(most));
-        Shown { rows: self.rows.into_iter().skip(top).take(most).collect(), cursor: (row - top, column), from_top: top == 0 }
-    }
-}
-
 struct Kept {
     text: String,
     left_out: usize,
@@ -278,16 +229,10 @@ fn kept(text: &str) -> Kept {
     kept
 }
 
-/// A text in one row, for what was answered.
-pub(super) fn in_one_row(text: &str, room: usize, look: Look) -> String {
-    let start = text.char_indices().nth(room).map_or(text, |(at, _)| &text[..(at + 64).min(text.len()).max(at)]);
-    let line = start.replace('\n', look.pick("⏎", "^J")).replace('\t', look.pick("⇥", "^I"));
-    columns::cut(&line, room)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::width;
 
     const LOOK: Look = Look { styled: true, unicode: true };
 

@@ -12,13 +12,7 @@ use trellis_core::{
 };
 use trellis_host::runner::{Awaited, Command, choose};
 
-use super::{
-    editor::{Editor, in_one_row},
-    history::History,
-    keys::Key,
-    menu::Menu,
-    words::words,
-};
+use super::{editor::Editor, hint::hint, history::History, keys::Key, menu::Menu};
 use crate::terminal::Look;
 
 pub(super) struct Question {
@@ -48,6 +42,9 @@ enum Asked {
     },
     Keep,
 }
+
+/// How the result of a call is typed in.
+const RESULT: &str = "its result: JSON or text, nothing for null; `!message` says that it failed, `!denied` that it may not";
 
 /// What a key came to.
 pub(super) enum Pressed {
@@ -80,7 +77,12 @@ impl Question {
             Awaited::Changed { .. } => Asked::Keep,
             Awaited::Nothing => return None,
         };
-        let hint = hint(&asked);
+        let hint = match &asked {
+            Asked::Input { request, .. } => hint(request),
+            Asked::Result(_) => Some(RESULT.to_owned()),
+            Asked::Keys { .. } => Some("JSON or text".to_owned()),
+            Asked::Approval | Asked::Predicate(_) | Asked::Keep => None,
+        };
         Some(Self { asked, editor: Editor::new(bound, secret), menu, refused: None, problem: None, hint })
     }
 
@@ -280,49 +282,4 @@ fn outcome(line: &str) -> ToolOutcome {
             None => ToolOutcome::Error(ToolError::new(message)),
         },
     }
-}
-
-fn hint(asked: &Asked) -> Option<String> {
-    let request = match asked {
-        Asked::Input { request, .. } => request,
-        Asked::Result(_) => {
-            return Some(
-                "its result: JSON or text, nothing for null; `!message` says that it failed, `!denied` that it may not".to_owned(),
-            );
-        }
-        Asked::Keys { .. } => return Some("JSON or text".to_owned()),
-        Asked::Approval | Asked::Predicate(_) | Asked::Keep => return None,
-    };
-    let kind = match request.input_type {
-        RequestType::Declared(InputType::Confirm) => return None,
-        RequestType::Declared(InputType::Int) => "a whole number",
-        RequestType::Declared(InputType::Float) => "a number",
-        RequestType::Declared(InputType::Json) => "a JSON value",
-        RequestType::Declared(InputType::Secret) => "a secret, which is not shown",
-        _ if !request.options.is_empty() => "",
-        RequestType::Declared(InputType::Text) => "some text",
-        _ => "any text, or just Enter",
-    };
-    let names_kind = |schema: &Value| {
-        let keys = ["type", "enum", "const", "description", "title", "anyOf", "oneOf", "format"];
-        keys.iter().any(|key| schema.as_map().is_some_and(|schema| schema.contains(key)))
-    };
-    let said = request.schema.as_ref().and_then(|schema| Some((words(schema)?, names_kind(schema))));
-    let is_secret = request.input_type == RequestType::Declared(InputType::Secret);
-    let accepted = match said {
-        Some((words, true)) if !is_secret => words,
-        Some((words, _)) if kind.is_empty() => words,
-        Some((words, _)) => format!("{kind}, {words}"),
-        None => kind.to_owned(),
-    };
-    let options = (!request.options.is_empty()).then(|| {
-        let other = if request.open { "; or any other text" } else { "" };
-        format!("arrow keys, a number or a beginning, then Enter{other}")
-    });
-    let default = request.default.as_ref().filter(|_| request.options.is_empty()).map(|default| match is_secret {
-        true => "Enter for the default".to_owned(),
-        false => format!("Enter for {}", in_one_row(&default.to_string(), 40, Look { styled: false, unicode: true })),
-    });
-    let parts = [options, (!accepted.is_empty()).then_some(accepted), default];
-    Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }
