@@ -71,6 +71,8 @@ pub(crate) struct Interactive {
     history: History,
     /// Whether the graph was edited since something was asked, and the session stands where it stood.
     edited: bool,
+    /// Whether the program was told to end: the graph may clean up, but nothing is asked any more.
+    terminated: bool,
 }
 
 /// An answer, not yet said: where it is refused, it goes on standing in its line.
@@ -114,6 +116,7 @@ impl Interactive {
             written: VecDeque::new(),
             history: History::default(),
             edited: false,
+            terminated: false,
         })
     }
 

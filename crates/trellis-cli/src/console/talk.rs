@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** an answer stands in its line until it is known whether it was taken; a line that was half typed outlives what is said above it.
 
-use std::{io, time::Instant};
+use std::{collections::VecDeque, io, time::Instant};
 
 use trellis_core::SignalName;
 use trellis_host::runner::{Asking, Awaited, Command, Console, Note, Reloaded};
@@ -23,7 +23,9 @@ impl Console for Interactive {
                 self.leave();
                 self.pass_on();
                 let text = markdown::drawn(text, window.room.min(READABLE), self.look);
-                self.say(&format!("\n{text}"));
+                if !text.is_empty() {
+                    self.say(&format!("\n{text}"));
+                }
             }
             Note::Call(call) => {
                 self.leave();
@@ -85,11 +87,8 @@ impl Console for Interactive {
         let is_edited = std::mem::take(&mut self.edited) && self.answered.is_none();
         self.settle();
         self.history.rewind();
-        if matches!(awaited, Awaited::Approval(_)) {
-            // Nobody approves what they have not seen.
-            self.keys.extend(self.live.typed());
-            self.keys.retain(|key| matches!(key, Key::Interrupt | Key::Suspend | Key::Eof));
-        }
+        self.keys.extend(self.live.typed());
+        forget_unseen(awaited, &mut self.keys);
         let lead = lead(awaited, self.live.window());
         if !lead.is_empty() {
             self.say(&lead);
@@ -110,13 +109,17 @@ impl Console for Interactive {
             }
             let frame = self.frame();
             self.live.draw(&frame);
-            if self.live.is_gone() {
+            let is_busy = matches!(awaited, Awaited::Nothing);
+            if self.live.is_gone() || (self.terminated && !is_busy) {
                 return Ok(Command::End);
             }
             match self.live.event(self.next_change()).await {
                 Event::Keys(keys) => self.keys.extend(keys),
                 Event::Changed => {}
-                Event::Terminated => return Ok(Command::Signal(SignalName::new(SignalName::INTERRUPT))),
+                Event::Terminated => {
+                    self.terminated = true;
+                    return Ok(Command::Signal(SignalName::new(SignalName::INTERRUPT)));
+                }
             }
         }
     }
@@ -129,6 +132,19 @@ impl Interactive {
         if !self.edited && self.answered.is_none() {
             self.question = None;
         }
+    }
+}
+
+/// Forgets keys that were typed before the question was seen, where they would decide it.
+pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
+    match awaited {
+        Awaited::Approval(_) => keys.retain(|key| matches!(key, Key::Interrupt | Key::Suspend | Key::Eof)),
+        Awaited::Input(request) if !request.options.is_empty() => {
+            while keys.front() == Some(&Key::Enter) {
+                keys.pop_front();
+            }
+        }
+        _ => {}
     }
 }
 

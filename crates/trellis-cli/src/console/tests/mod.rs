@@ -18,6 +18,7 @@ use super::{
     keys::{Decoder, Key},
     question::{Pressed, Question},
     rows::Window,
+    talk::forget_unseen,
 };
 use crate::{
     columns::{split, width},
@@ -243,6 +244,18 @@ fn keys_are_asked_for_one_by_one() {
     let desk = desk.typed("EUR\r");
     let Some((Command::Context(keys), _)) = desk.given.last() else { panic!("{:?}", desk.given) };
     assert_eq!(Value::Map(keys.clone()).to_json(), r#"{"amount":12.5,"currency":"EUR"}"#);
+}
+
+#[test]
+fn keys_that_would_decide_an_unseen_question_are_forgotten() {
+    let kept = |awaited: Awaited<'_>, typed: &str| {
+        let mut keys = Decoder::default().take(typed.as_bytes()).into();
+        forget_unseen(awaited, &mut keys);
+        Vec::from(keys)
+    };
+    assert_eq!(kept(Awaited::Approval(&pending("{}")), "y\r\x03"), [Key::Interrupt]);
+    assert_eq!(kept(Awaited::Input(&choice(2)), "\r\r2\r"), [Key::Text("2".into()), Key::Enter]);
+    assert_eq!(kept(Awaited::Input(&request(InputType::Text)), "\r"), [Key::Enter]);
 }
 
 #[test]
