@@ -258,6 +258,8 @@ fn keys_that_would_decide_an_unseen_question_are_forgotten() {
     assert_eq!(kept(Awaited::Input(&request(InputType::Text)), "\r"), [Key::Enter]);
 }
 
+const SIZES: [usize; 10] = [1, 2, 3, 4, 5, 8, 13, 24, 40, 80];
+
 #[test]
 fn every_window_holds_its_picture() {
     let call = pending("{}");
@@ -268,7 +270,7 @@ fn every_window_holds_its_picture() {
         desk.question.refuse("a refusal that is long enough for three lines of a window as narrow as those that stand below this one");
         for typed in ["", "日本 👩‍👩‍👧 e\u{301} שלום ", "\x1b[200~a\nb\nc\nd\ne\nf\ng\x1b[201~\x1b[H"] {
             desk = desk.typed(typed);
-            for (columns, height) in (1..50).flat_map(|columns| (1..30).map(move |height| (columns, height))) {
+            for (columns, height) in SIZES.iter().flat_map(|&columns| SIZES.iter().map(move |&height| (columns, height))) {
                 let window = Window { room: columns, height, look: LOOK };
                 let frame = desk.question.frame(window, Some(Duration::from_secs(5)));
                 let (row, column) = frame.cursor.unwrap();
@@ -283,6 +285,7 @@ fn every_window_holds_its_picture() {
 
 /// `cargo test -p trellis-cli --bin trellis redraw -- --nocapture` says how long it takes.
 #[test]
+#[expect(clippy::print_stdout, reason = "a figure for who asks for it")]
 fn a_key_in_a_choice_of_500_redraws_two_rows() {
     let mut desk = Desk::asked(&choice(500));
     let mut before = desk.question.frame(WINDOW, None);
