@@ -12,7 +12,9 @@ use tokio::{
 };
 use trellis_core::{Engine, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
 use trellis_host::{
-    Bindings, JsonLines, Outcome, Policy, Reason, Recorder, Recording, RunError, Runner, Sessions, TextConsole, runner::Console,
+    Bindings, JsonLines, Outcome, Policy, Reason, RunError, Runner, Sessions, TextConsole,
+    recording::{Recorder, Recording},
+    runner::Console,
 };
 
 use crate::{
