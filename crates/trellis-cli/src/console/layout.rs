@@ -65,7 +65,23 @@ impl Layout {
 
 /// A text in one row, for what was answered.
 pub(super) fn in_one_row(text: &str, room: usize, look: Look) -> String {
-    let start = text.char_indices().nth(room).map_or(text, |(at, _)| &text[..(at + 64).min(text.len()).max(at)]);
+    // Marks take no columns, so more characters than columns may be seen.
+    let start = text.chars().take(room.saturating_mul(8).saturating_add(8)).collect::<String>();
     let line = start.replace('\n', look.pick("⏎", "^J")).replace('\t', look.pick("⇥", "^I"));
     columns::cut(&line, room)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_answer_is_one_row() {
+        let look = Look { styled: true, unicode: true };
+        assert_eq!(in_one_row(&"日本語\n".repeat(1000), 10, look), "日本語⏎日…");
+        assert_eq!(in_one_row("a\tb", 10, look), "a⇥b");
+        for room in 0..70 {
+            assert!(width(&in_one_row(&"é日👩‍👩‍👧e\u{301}".repeat(50), room, look)) <= room, "{room}");
+        }
+    }
 }
