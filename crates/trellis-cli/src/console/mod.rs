@@ -176,6 +176,13 @@ impl Interactive {
         self.live.say(&(said::answer(&answered.lead, &shown) + &refusal), &Frame::default());
     }
 
+    /// The question is left without an answer; with what is shown in its place.
+    fn unanswered(&mut self, shown: &str) {
+        if let Some(question) = self.question.as_ref().filter(|_| std::mem::take(&mut self.asking)) {
+            self.answered = Some(Answered { lead: question.lead(self.look), shown: shown.to_owned(), refusal: None });
+        }
+    }
+
     /// The rows that should stand there.
     fn frame(&mut self) -> Frame {
         let window = self.live.window();
@@ -241,6 +248,7 @@ impl Interactive {
         // What was typed before an interrupt was typed for something else.
         if let Some(at) = self.keys.iter().position(|key| *key == Key::Interrupt) {
             self.keys.drain(..=at);
+            self.unanswered("^C");
             return Some(Command::Signal(SignalName::new(SignalName::INTERRUPT)));
         }
         if let Some(at) = self.keys.iter().position(|key| *key == Key::Suspend) {

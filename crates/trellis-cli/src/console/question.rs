@@ -146,7 +146,10 @@ impl Question {
                 let is_meant = acceptance.check(&choose::answer(request, line)).is_ok();
                 (!is_meant).then(|| "this is not one of them yet".to_owned())
             }
-            Asked::Input { request, acceptance } => acceptance.check(&choose::answer(request, line)).err(),
+            Asked::Input { request, acceptance } => acceptance.check(&choose::answer(request, line)).err().map(|problem| {
+                // JSON that ends too early is mostly still being typed.
+                if problem.contains("EOF while parsing") { "this is not complete yet".to_owned() } else { problem }
+            }),
             Asked::Approval | Asked::Predicate(_) | Asked::Keep => choose::yes_or_no(line).is_none().then(unclear),
             Asked::Result(_) | Asked::Keys { .. } => None,
         };

@@ -140,6 +140,16 @@ fn what_was_half_typed_outlives_an_edit_of_the_question() {
 }
 
 #[test]
+fn json_may_be_half_typed() {
+    let json = Request { schema: schema(r#"{"type": "object", "required": ["id"]}"#), ..request(InputType::Json) };
+    let mut desk = Desk::asked(&json).typed("{\"i");
+    assert_eq!(desk.picture(), "› {\"i▏\n  this is not complete yet\n  a mapping with `id`");
+    let mut desk = desk.typed("\"}");
+    assert_eq!(desk.picture(), "› {\"i\"}▏\n  not a JSON value: expected `:` at line 1 column 5\n  a mapping with `id`");
+    assert_eq!(desk.typed("\x15{}").picture(), "› {}▏\n  `id` is missing\n  a mapping with `id`");
+}
+
+#[test]
 fn a_confirmation_shows_its_default() {
     let confirm = Request { default: Some("yes".into()), ..request(InputType::Confirm) };
     assert_eq!(Desk::asked(&confirm).picture(), "[Y/n] › ▏");
