@@ -22,8 +22,9 @@ pub(super) struct Editor {
     bound: u64,
     /// Bytes that came and did not fit.
     over: u64,
-    /// Control characters and bytes without meaning that came and were left out.
+    /// Control characters, and bytes that are no UTF-8, that came and were left out.
     left_out: usize,
+    junk: usize,
     secret: bool,
 }
 
@@ -32,7 +33,7 @@ const BLOCK: usize = 8192;
 
 impl Editor {
     pub(super) fn new(bound: u64, secret: bool) -> Self {
-        Self { text: String::new(), cursor: 0, removed: String::new(), bound, over: 0, left_out: 0, secret }
+        Self { text: String::new(), cursor: 0, removed: String::new(), bound, over: 0, left_out: 0, junk: 0, secret }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -59,7 +60,7 @@ impl Editor {
     /// Another text, with the cursor behind it.
     pub(super) fn replace(&mut self, text: &str) {
         text.clone_into(&mut self.text);
-        (self.cursor, self.over, self.left_out) = (text.len(), 0, 0);
+        (self.cursor, self.over, self.left_out, self.junk) = (text.len(), 0, 0, 0);
     }
 
     /// What came and is not part of the text, in words.
@@ -67,11 +68,16 @@ impl Editor {
         if let Some((size, bound)) = self.too_large() {
             return Some(format!("the input is {size} bytes, the limit is {bound}"));
         }
-        match self.left_out {
+        let counted = |count: usize, one: &str, many: &str| match count {
             0 => None,
-            1 => Some("1 control character was left out".to_owned()),
-            count => Some(format!("{count} control characters were left out")),
-        }
+            1 => Some(format!("1 {one}")),
+            count => Some(format!("{count} {many}")),
+        };
+        let controls = counted(self.left_out, "control character", "control characters");
+        let junk = counted(self.junk, "byte that is no UTF-8", "bytes that are no UTF-8");
+        let is_one = self.left_out + self.junk == 1;
+        let all = controls.into_iter().chain(junk).collect::<Vec<_>>().join(", ");
+        (!all.is_empty()).then(|| format!("{all} {} left out", if is_one { "was" } else { "were" }))
     }
 
     /// Takes a key; false where it means nothing to a line.
@@ -82,7 +88,7 @@ impl Editor {
         match key {
             Key::Text(text) | Key::Paste(text) => self.insert(text),
             Key::Break => self.insert("\n"),
-            Key::Junk(bytes) => self.left_out += bytes,
+            Key::Junk(bytes) => self.junk += bytes,
             Key::Backspace => self.remove(self.before(), self.cursor, false),
             Key::Delete | Key::Eof => self.remove(self.cursor, self.after(), false),
             Key::Left => self.cursor = self.before(),
@@ -271,6 +277,13 @@ mod tests {
         assert_eq!(pasted.text(), "a\nb\tc\n[31md");
         assert_eq!(pasted.notice().unwrap(), "2 control characters were left out");
         assert_eq!(pasted.rows(40, 2, 5, LOOK).rows, ["a⏎", "b⇥c⏎", "[31md"]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_counted() {
+        let mut odd = editor("a\u{7}");
+        odd.press(&Key::Junk(2));
+        assert_eq!((odd.text(), odd.notice().unwrap().as_str()), ("a", "1 control character, 2 bytes that are no UTF-8 were left out"));
     }
 
     #[test]

@@ -176,10 +176,10 @@ impl Interactive {
         self.live.say(&(said::answer(&answered.lead, &shown) + &refusal), &Frame::default());
     }
 
-    /// The question is left without an answer; with what is shown in its place.
-    fn unanswered(&mut self, shown: &str) {
+    /// The question is left without an answer: what stands there is shown, and why.
+    fn unanswered(&mut self, why: &str) {
         if let Some(question) = self.question.as_ref().filter(|_| std::mem::take(&mut self.asking)) {
-            self.answered = Some(Answered { lead: question.lead(self.look), shown: shown.to_owned(), refusal: None });
+            self.answered = Some(Answered { lead: question.lead(self.look), shown: question.left(why), refusal: None });
         }
     }
 

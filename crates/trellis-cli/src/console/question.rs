@@ -102,6 +102,12 @@ impl Question {
         }
     }
 
+    /// What stands there when it is left without an answer, and why it is.
+    pub(super) fn left(&self, why: &str) -> String {
+        let typed = if self.editor.is_secret() { "" } else { self.editor.text() };
+        if typed.is_empty() { why.trim_start().to_owned() } else { format!("{typed}{why}") }
+    }
+
     /// Whether nothing stands there.
     pub(super) fn is_empty(&self) -> bool {
         self.editor.is_empty()

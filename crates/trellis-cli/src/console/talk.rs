@@ -129,7 +129,7 @@ impl Interactive {
     /// Nothing is asked for now. Unless it was an edit that said something, the session has moved on, and with it what was half typed.
     fn pass_on(&mut self) {
         if self.until.is_some_and(|until| until <= Instant::now()) {
-            self.unanswered("time is up");
+            self.unanswered(" (time is up)");
         }
         self.asking = false;
         if !self.edited && self.answered.is_none() {

@@ -169,6 +169,8 @@ fn a_secret_is_neither_shown_nor_remembered() {
     let mut desk = desk.typed("\r");
     assert_eq!(desk.input(), (text("hunter2"), "***"));
     assert_eq!(desk.history.older(""), None);
+    assert_eq!(Desk::asked(&secret).typed("hunter2").question.left("^C"), "^C");
+    assert_eq!(Desk::asked(&request(InputType::Text)).typed("Ada").question.left("^C"), "Ada^C");
 }
 
 #[test]
