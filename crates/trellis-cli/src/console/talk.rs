@@ -47,6 +47,8 @@ impl Console for Interactive {
                     Busy::Running { since, .. } => Some(since.elapsed()),
                     _ => None,
                 };
+                // An approval may have run out.
+                self.pass_on();
                 let written = std::mem::take(&mut self.written);
                 self.say(&said::result(call, outcome, elapsed, Vec::from(written).as_slice(), window));
             }
