@@ -231,7 +231,7 @@ impl Interactive {
         match question.press(key, &mut self.history) {
             Pressed::Open => None,
             Pressed::Part(shown) => {
-                self.answered = Some(Answered { lead: format!("{} ", self.look.pick("›", ">")), shown, refusal: None });
+                self.answered = Some(Answered { lead, shown, refusal: None });
                 self.settle();
                 None
             }

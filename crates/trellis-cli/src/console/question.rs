@@ -185,10 +185,9 @@ impl Question {
             }
             (Asked::Keys { missing, given }, _) if !line.trim().is_empty() && !missing.is_empty() => {
                 let key = missing.remove(0);
-                let shown = format!("{key} = {line}");
                 given.insert(key.into(), value(&line));
                 self.editor.clear();
-                if missing.is_empty() { Pressed::Given(Command::Context(given.clone()), shown) } else { Pressed::Part(shown) }
+                if missing.is_empty() { Pressed::Given(Command::Context(given.clone()), line) } else { Pressed::Part(line) }
             }
             (Asked::Keys { .. }, _) => {
                 self.refuse("a value is needed; `null` is one");

@@ -161,13 +161,14 @@ fn lead(awaited: Awaited<'_>, window: Window) -> String {
             format!("\n{}{}", said::call(call, window), said::lead(asks, window))
         }
         Awaited::Result(call) => format!("\n{}", said::call(call, window)),
-        Awaited::Predicate { name, .. } => said::lead(&format!("does `{name}` hold?"), window),
+        Awaited::Predicate { name, .. } => said::lead(&format!("\ndoes `{name}` hold?"), window),
         Awaited::Keys { node, missing } => {
             let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-            said::lead(&format!("`{node}` needs {names} now, which the session does not have"), window)
+            said::lead(&format!("\n`{node}` needs {names} now, which the session does not have"), window)
         }
         Awaited::Changed { pending, now } => {
-            let text = format!("this call of `{}` is not what it calls now, which is `{now}`. Keep it as it is?", pending.node);
+            let how = if *now == *pending.name { " with other arguments".to_owned() } else { format!(", not `{}`", pending.name) };
+            let text = format!("`{}` calls `{now}` now{how}. Keep this call as it is?", pending.node);
             format!("\n{}{}", said::call(pending, window), said::lead(&text, window))
         }
         Awaited::Input(_) | Awaited::Nothing => String::new(),
