@@ -5,6 +5,10 @@
 mod args;
 mod columns;
 mod commands;
+#[cfg(unix)]
+mod console;
+#[cfg(not(unix))]
+#[path = "console/absent.rs"]
 mod console;
 mod context;
 mod markdown;

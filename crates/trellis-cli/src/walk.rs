@@ -74,9 +74,7 @@ impl Beginning {
         }
         let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
         if terminal::is_styled() {
-            // A blank line tells what a node says from what stands above it.
-            let console =
-                console.format(|text| terminal::adapted(format!("\n{}", markdown::drawn(text, terminal::width(), Look::of_stdout()))));
+            let console = console.format(|text| terminal::adapted(markdown::drawn(text, terminal::width(), Look::of_stdout())));
             self.with(console, &told_to_end).await
         } else {
             self.with(console, &told_to_end).await

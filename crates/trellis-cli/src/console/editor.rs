@@ -7,11 +7,11 @@
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-use super::keys::Key;
-use crate::{
-    columns::{self, width},
-    terminal::Look,
+use super::{
+    keys::Key,
+    layout::{Layout, Shown},
 };
+use crate::terminal::Look;
 
 #[derive(Debug)]
 pub(super) struct Editor {
@@ -22,18 +22,10 @@ pub(super) struct Editor {
     bound: u64,
     /// Bytes that came and did not fit.
     over: u64,
-    /// Control characters and bytes without meaning that came and were left out.
+    /// Control characters, and bytes that are no UTF-8, that came and were left out.
     left_out: usize,
+    junk: usize,
     secret: bool,
-}
-
-/// Rows of the text around its cursor.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
-    pub(super) rows: Vec<String>,
-    pub(super) cursor: (usize, usize),
-    /// Whether the first of them is the first of the text.
-    pub(super) from_top: bool,
 }
 
 /// How far around the cursor a long text is laid out, in bytes; from a multiple of it, so that lines do not dance.
@@ -41,7 +33,7 @@ const BLOCK: usize = 8192;
 
 impl Editor {
     pub(super) fn new(bound: u64, secret: bool) -> Self {
-        Self { text: String::new(), cursor: 0, removed: String::new(), bound, over: 0, left_out: 0, secret }
+        Self { text: String::new(), cursor: 0, removed: String::new(), bound, over: 0, left_out: 0, junk: 0, secret }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -68,7 +60,7 @@ impl Editor {
     /// Another text, with the cursor behind it.
     pub(super) fn replace(&mut self, text: &str) {
         text.clone_into(&mut self.text);
-        (self.cursor, self.over, self.left_out) = (text.len(), 0, 0);
+        (self.cursor, self.over, self.left_out, self.junk) = (text.len(), 0, 0, 0);
     }
 
     /// What came and is not part of the text, in words.
@@ -76,11 +68,16 @@ impl Editor {
         if let Some((size, bound)) = self.too_large() {
             return Some(format!("the input is {size} bytes, the limit is {bound}"));
         }
-        match self.left_out {
+        let counted = |count: usize, one: &str, many: &str| match count {
             0 => None,
-            1 => Some("1 control character was left out".to_owned()),
-            count => Some(format!("{count} control characters were left out")),
-        }
+            1 => Some(format!("1 {one}")),
+            count => Some(format!("{count} {many}")),
+        };
+        let controls = counted(self.left_out, "control character", "control characters");
+        let junk = counted(self.junk, "byte that is no UTF-8", "bytes that are no UTF-8");
+        let is_one = self.left_out + self.junk == 1;
+        let all = controls.into_iter().chain(junk).collect::<Vec<_>>().join(", ");
+        (!all.is_empty()).then(|| format!("{all} {} left out", if is_one { "was" } else { "were" }))
     }
 
     /// Takes a key; false where it means nothing to a line.
@@ -91,7 +88,7 @@ impl Editor {
         match key {
             Key::Text(text) | Key::Paste(text) => self.insert(text),
             Key::Break => self.insert("\n"),
-            Key::Junk(bytes) => self.left_out += bytes,
+            Key::Junk(bytes) => self.junk += bytes,
             Key::Backspace => self.remove(self.before(), self.cursor, false),
             Key::Delete | Key::Eof => self.remove(self.cursor, self.after(), false),
             Key::Left => self.cursor = self.before(),
@@ -171,8 +168,7 @@ impl Editor {
     /// The text in rows of `room` columns, at most `most` of them around the cursor; and where the cursor stands in them.
     /// `first` columns of the first row are taken, if it is shown.
     pub(super) fn rows(&self, room: usize, first: usize, most: usize, look: Look) -> Shown {
-        let room = room.max(1);
-        let mut layout = Layout { rows: vec![String::new()], column: first.min(room - 1), room, cursor: None };
+        let mut layout = Layout::new(room, first);
         let (start, end) = self.window();
         if start > 0 {
             layout.put("…");
@@ -214,45 +210,6 @@ impl Editor {
     }
 }
 
-/// Graphemes being put into rows.
-struct Layout {
-    rows: Vec<String>,
-    column: usize,
-    room: usize,
-    cursor: Option<(usize, usize)>,
-}
-
-impl Layout {
-    fn put(&mut self, text: &str) {
-        let columns = width(text);
-        if self.column > 0 && self.column + columns > self.room {
-            self.next_row();
-        }
-        if let Some(row) = self.rows.last_mut() {
-            row.push_str(text);
-        }
-        self.column += columns;
-    }
-
-    fn next_row(&mut self) {
-        self.rows.push(String::new());
-        self.column = 0;
-    }
-
-    fn mark(&mut self) {
-        if self.column >= self.room {
-            self.next_row();
-        }
-        self.cursor = Some((self.rows.len() - 1, self.column));
-    }
-
-    fn around_cursor(self, most: usize) -> Shown {
-        let (row, column) = self.cursor.unwrap_or((self.rows.len() - 1, self.column));
-        let top = (row + 1).saturating_sub(most.div_ceil(2)).min(self.rows.len().saturating_sub(most));
-        Shown { rows: self.rows.into_iter().skip(top).take(most).collect(), cursor: (row - top, column), from_top: top == 0 }
-    }
-}
-
 struct Kept {
     text: String,
     left_out: usize,
@@ -278,16 +235,10 @@ fn kept(text: &str) -> Kept {
     kept
 }
 
-/// A text in one row, for what was answered.
-pub(super) fn in_one_row(text: &str, room: usize, look: Look) -> String {
-    let start = text.char_indices().nth(room).map_or(text, |(at, _)| &text[..(at + 64).min(text.len()).max(at)]);
-    let line = start.replace('\n', look.pick("⏎", "^J")).replace('\t', look.pick("⇥", "^I"));
-    columns::cut(&line, room)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::width;
 
     const LOOK: Look = Look { styled: true, unicode: true };
 
@@ -326,6 +277,13 @@ mod tests {
         assert_eq!(pasted.text(), "a\nb\tc\n[31md");
         assert_eq!(pasted.notice().unwrap(), "2 control characters were left out");
         assert_eq!(pasted.rows(40, 2, 5, LOOK).rows, ["a⏎", "b⇥c⏎", "[31md"]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_counted() {
+        let mut odd = editor("a\u{7}");
+        odd.press(&Key::Junk(2));
+        assert_eq!((odd.text(), odd.notice().unwrap().as_str()), ("a", "1 control character, 2 bytes that are no UTF-8 were left out"));
     }
 
     #[test]

@@ -50,13 +50,19 @@ pub(super) enum Key {
 const LONGEST_SEQUENCE: usize = 64;
 const PASTE_BEGIN: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
+const INTERRUPT: u8 = 0x03;
+
+/// Bytes of a paste that are handed on at once.
+const PASTE_PART: usize = 1 << 20;
 
 /// Keys from bytes.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     /// Bytes that are no whole key yet.
     rest: Vec<u8>,
-    /// How much of `rest` was searched for the end of a paste.
+    /// Whether they belong to a paste.
+    pasting: bool,
+    /// How much of them was searched for the end of the paste.
     searched: usize,
 }
 
@@ -70,19 +76,23 @@ enum Found {
 impl Decoder {
     /// The keys that these bytes complete.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Vec<Key> {
+        if self.pasting && bytes == [INTERRUPT] {
+            // A paste whose end was lost must not swallow the way out.
+            *self = Self::default();
+            return vec![Key::Interrupt];
+        }
         self.rest.extend_from_slice(bytes);
         let rest = std::mem::take(&mut self.rest);
         let mut keys = Vec::new();
         let mut at = 0;
         while at < rest.len() {
-            let found = if rest[at..].starts_with(PASTE_BEGIN) { self.paste(&rest[at..]) } else { key(&rest[at..]) };
-            match found {
-                Found::Open => break,
-                Found::Key(key, length) => {
-                    at += length;
-                    keys.extend(key);
-                }
+            let found = if self.pasting { self.paste(&rest[at..]) } else { key(&rest[at..]) };
+            let Found::Key(key, length) = found else { break };
+            if !self.pasting && rest[at..at + length] == *PASTE_BEGIN {
+                self.pasting = true;
             }
+            at += length;
+            keys.extend(key);
         }
         self.rest = rest;
         self.rest.drain(..at);
@@ -90,16 +100,21 @@ impl Decoder {
     }
 
     fn paste(&mut self, bytes: &[u8]) -> Found {
-        let from = self.searched.max(PASTE_BEGIN.len());
-        let end = bytes[from..].windows(PASTE_END.len()).position(|part| part == PASTE_END);
-        let Some(end) = end else {
-            // The mark may be cut in two.
-            self.searched = bytes.len().saturating_sub(PASTE_END.len());
+        let end = bytes[self.searched..].windows(PASTE_END.len()).position(|part| part == PASTE_END);
+        if let Some(end) = end {
+            let end = self.searched + end;
+            (self.searched, self.pasting) = (0, false);
+            let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            return Found::Key(Some(Key::Paste(text)).filter(|_| end > 0), end + PASTE_END.len());
+        }
+        // The mark may be cut in two.
+        self.searched = bytes.len().saturating_sub(PASTE_END.len());
+        if self.searched < PASTE_PART {
             return Found::Open;
-        };
+        }
+        let whole = (self.searched - 4..=self.searched).rev().find(|&at| bytes[at] & 0xc0 != 0x80).unwrap_or(self.searched);
         self.searched = 0;
-        let text = String::from_utf8_lossy(&bytes[PASTE_BEGIN.len()..from + end]).into_owned();
-        Found::Key(Some(Key::Paste(text)), from + end + PASTE_END.len())
+        Found::Key(Some(Key::Paste(String::from_utf8_lossy(&bytes[..whole]).into_owned())), whole)
     }
 }
 
@@ -118,7 +133,7 @@ fn control(byte: u8) -> Option<Key> {
         0x7f | 0x08 => Key::Backspace,
         0x01 => Key::Home,
         0x02 => Key::Left,
-        0x03 => Key::Interrupt,
+        INTERRUPT => Key::Interrupt,
         0x04 => Key::Eof,
         0x05 => Key::End,
         0x06 => Key::Right,
@@ -226,6 +241,24 @@ mod tests {
     #[test]
     fn a_paste_is_one_key_whatever_it_holds() {
         assert_eq!(keys(b"\x1b[200~a\r\n\x1b[31m\x03\x1b[201~b"), [Key::Paste("a\r\n\x1b[31m\x03".into()), typed("b")]);
+    }
+
+    #[test]
+    fn a_long_paste_comes_in_parts_and_one_without_end_leaves_the_way_out() {
+        let text = "é".repeat(PASTE_PART);
+        let mut decoder = Decoder::default();
+        let mut parts = String::new();
+        for chunk in ["\x1b[200~", &text, "\x1b[201~\r"].concat().as_bytes().chunks(65_537) {
+            for key in decoder.take(chunk) {
+                match key {
+                    Key::Paste(part) => parts.push_str(&part),
+                    key => assert_eq!(key, Key::Enter),
+                }
+            }
+        }
+        assert!(parts == text);
+        assert_eq!(decoder.take(b"\x1b[200~never ended"), []);
+        assert_eq!((decoder.take(b"\x03"), decoder.take(b"x")), (vec![Key::Interrupt], vec![typed("x")]));
     }
 
     #[test]

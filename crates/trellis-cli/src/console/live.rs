@@ -45,7 +45,7 @@ pub(super) enum Event {
 }
 
 impl Live {
-    pub(super) fn new(tty: Tty, look: Look) -> io::Result<Self> {
+    pub(super) fn new(mut tty: Tty, look: Look) -> io::Result<Self> {
         let signals = Signals {
             resized: unix::signal(SignalKind::window_change())?,
             continued: unix::signal(SignalKind::from_raw(Signal::CONT.as_raw()))?,
@@ -53,6 +53,7 @@ impl Live {
             terminated: unix::signal(SignalKind::terminate())?,
         };
         Tty::enter()?;
+        tty.listen()?;
         Ok(Self {
             tty: Some(tty),
             look,

@@ -9,13 +9,16 @@
 
 mod editor;
 mod frame;
+mod hint;
 mod history;
 mod keys;
+mod layout;
 mod live;
 mod menu;
 mod question;
 mod rows;
 mod said;
+mod talk;
 mod tty;
 mod words;
 
@@ -29,25 +32,21 @@ use std::{
 };
 
 use trellis_core::{SignalName, engine::Request};
-use trellis_host::runner::{Asking, Awaited, Command, Console, Note, Reloaded};
+use trellis_host::runner::{Asking, Awaited, Command, Console, Note};
 
 pub(crate) use self::tty::Tty;
 use self::{
-    editor::in_one_row,
     frame::Frame,
     history::History,
     keys::Key,
-    live::{Event, Live},
+    layout::in_one_row,
+    live::Live,
     question::{Pressed, Question},
 };
-use crate::{markdown, terminal::Look};
+use crate::terminal::Look;
 
 /// How long a tool may take before it is said that it runs.
 const PATIENCE: Duration = Duration::from_millis(150);
-/// Columns of text that are pleasant to read.
-const READABLE: usize = 100;
-/// Lines of a tool that are remembered, so that they are not said twice.
-const REMEMBERED: usize = 20;
 /// How often what turns turns.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -72,6 +71,8 @@ pub(crate) struct Interactive {
     history: History,
     /// Whether the graph was edited since something was asked, and the session stands where it stood.
     edited: bool,
+    /// Whether the program was told to end: the graph may clean up, but nothing is asked any more.
+    terminated: bool,
 }
 
 /// An answer, not yet said: where it is refused, it goes on standing in its line.
@@ -115,6 +116,7 @@ impl Interactive {
             written: VecDeque::new(),
             history: History::default(),
             edited: false,
+            terminated: false,
         })
     }
 
@@ -165,10 +167,20 @@ impl Interactive {
     /// The last answer was taken, or at least no longer stands there.
     fn settle(&mut self) {
         let Some(answered) = self.answered.take() else { return };
+        if !self.asking {
+            self.question = None;
+        }
         let window = self.live.window();
         let shown = in_one_row(&answered.shown, window.room.saturating_sub(crate::columns::width(&answered.lead)).max(1), self.look);
         let refusal = answered.refusal.map_or_else(String::new, |message| said::refusal(&message, window));
         self.live.say(&(said::answer(&answered.lead, &shown) + &refusal), &Frame::default());
+    }
+
+    /// The question is left without an answer: what stands there is shown, and why.
+    fn unanswered(&mut self, why: &str) {
+        if let Some(question) = self.question.as_ref().filter(|_| std::mem::take(&mut self.asking)) {
+            self.answered = Some(Answered { lead: question.lead(self.look), shown: question.left(why), refusal: None });
+        }
     }
 
     /// The rows that should stand there.
@@ -219,7 +231,7 @@ impl Interactive {
         match question.press(key, &mut self.history) {
             Pressed::Open => None,
             Pressed::Part(shown) => {
-                self.answered = Some(Answered { lead: format!("{} ", self.look.pick("›", ">")), shown, refusal: None });
+                self.answered = Some(Answered { lead, shown, refusal: None });
                 self.settle();
                 None
             }
@@ -236,6 +248,7 @@ impl Interactive {
         // What was typed before an interrupt was typed for something else.
         if let Some(at) = self.keys.iter().position(|key| *key == Key::Interrupt) {
             self.keys.drain(..=at);
+            self.unanswered("^C");
             return Some(Command::Signal(SignalName::new(SignalName::INTERRUPT)));
         }
         if let Some(at) = self.keys.iter().position(|key| *key == Key::Suspend) {
@@ -251,127 +264,5 @@ impl Interactive {
             }
         }
         None
-    }
-}
-
-impl Console for Interactive {
-    async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
-        let window = self.live.window();
-        match note {
-            Note::Content(text) => {
-                self.leave();
-                self.asking = false;
-                let text = markdown::drawn(text, window.room.min(READABLE), self.look);
-                self.say(&format!("\n{text}"));
-            }
-            Note::Call(call) => {
-                self.leave();
-                self.settle();
-                self.asking = false;
-                self.written.clear();
-                self.busy = Busy::Running { name: call.name.to_string(), since: Instant::now() };
-            }
-            Note::Progress(_, line) => {
-                self.written.push_back(line.to_owned());
-                if self.written.len() > REMEMBERED {
-                    self.written.pop_front();
-                }
-                let frame = self.frame();
-                self.live.say(&said::progress(line, window), &frame);
-            }
-            Note::Result(call, outcome) => {
-                let elapsed = match std::mem::replace(&mut self.busy, Busy::Nothing) {
-                    Busy::Running { since, .. } => Some(since.elapsed()),
-                    _ => None,
-                };
-                let written = std::mem::take(&mut self.written);
-                self.say(&said::result(call, outcome, elapsed, Vec::from(written).as_slice(), window));
-            }
-            Note::Sleep(time) => {
-                self.leave();
-                self.settle();
-                self.asking = false;
-                self.busy = Busy::Sleeping { until: Instant::now() + time };
-            }
-            Note::Reload(reloaded) => {
-                self.edited = matches!(reloaded, Reloaded::Sound { moved: None, .. });
-                self.say(&said::reload(reloaded, window));
-            }
-            Note::Error { message, .. } => match &mut self.answered {
-                Some(answered) if answered.refusal.is_none() => answered.refusal = Some(message.to_owned()),
-                _ => self.say(&said::refusal(message, window)),
-            },
-            Note::End(farewell) => {
-                self.leave();
-                self.asking = false;
-                self.say(&said::farewell(farewell, window));
-            }
-        }
-        Ok(())
-    }
-
-    async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
-        self.leave();
-        self.until = asking.left.map(|left| Instant::now() + left);
-        if let (true, Some(question)) = (asking.again, &mut self.question) {
-            if let Some(refusal) = self.answered.take().and_then(|answered| answered.refusal) {
-                question.refuse(&refusal);
-            }
-            self.asking = true;
-            return Ok(());
-        }
-        // What was half typed stays, also where the edit changed what is asked.
-        let is_edited = std::mem::take(&mut self.edited) && self.answered.is_none();
-        self.settle();
-        self.history.rewind();
-        let window = self.live.window();
-        let lead = match awaited {
-            Awaited::Approval(call) => {
-                // Nobody approves what they have not seen.
-                self.keys.extend(self.live.typed());
-                self.keys.retain(|key| matches!(key, Key::Interrupt | Key::Suspend | Key::Eof));
-                let asks = call.approve.as_ref().and_then(|approval| approval.ask.as_deref()).unwrap_or("May this call run?");
-                format!("\n{}{}", said::call(call, window), said::lead(asks, window))
-            }
-            Awaited::Result(call) => format!("\n{}", said::call(call, window)),
-            Awaited::Predicate { name, .. } => said::lead(&format!("does `{name}` hold?"), window),
-            Awaited::Keys { node, missing } => {
-                let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                said::lead(&format!("`{node}` needs {names} now, which the session does not have"), window)
-            }
-            Awaited::Changed { pending, now } => {
-                let text = format!("this call of `{}` is not what it calls now, which is `{now}`. Keep it as it is?", pending.node);
-                format!("\n{}{}", said::call(pending, window), said::lead(&text, window))
-            }
-            Awaited::Input(_) | Awaited::Nothing => String::new(),
-        };
-        if !lead.is_empty() {
-            self.say(&lead);
-        }
-        let before = self.question.take().filter(|_| is_edited);
-        self.question = Question::new(awaited, self.limits.0, self.limits.1);
-        if let (Some(question), Some(before)) = (&mut self.question, before) {
-            question.take_over(before);
-        }
-        self.asking = self.question.is_some();
-        Ok(())
-    }
-
-    async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
-        loop {
-            if let Some(command) = self.command(awaited) {
-                return Ok(command);
-            }
-            let frame = self.frame();
-            self.live.draw(&frame);
-            if self.live.is_gone() {
-                return Ok(Command::End);
-            }
-            match self.live.event(self.next_change()).await {
-                Event::Keys(keys) => self.keys.extend(keys),
-                Event::Changed => {}
-                Event::Terminated => return Ok(Command::Signal(SignalName::new(SignalName::INTERRUPT))),
-            }
-        }
     }
 }

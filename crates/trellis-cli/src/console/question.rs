@@ -12,13 +12,7 @@ use trellis_core::{
 };
 use trellis_host::runner::{Awaited, Command, choose};
 
-use super::{
-    editor::{Editor, in_one_row},
-    history::History,
-    keys::Key,
-    menu::Menu,
-    words::words,
-};
+use super::{editor::Editor, hint::hint, history::History, keys::Key, menu::Menu};
 use crate::terminal::Look;
 
 pub(super) struct Question {
@@ -48,6 +42,9 @@ enum Asked {
     },
     Keep,
 }
+
+/// How the result of a call is typed in.
+const RESULT: &str = "its result: JSON or text, nothing for null; `!message` says that it failed, `!denied` that it may not";
 
 /// What a key came to.
 pub(super) enum Pressed {
@@ -80,7 +77,12 @@ impl Question {
             Awaited::Changed { .. } => Asked::Keep,
             Awaited::Nothing => return None,
         };
-        let hint = hint(&asked);
+        let hint = match &asked {
+            Asked::Input { request, .. } => hint(request),
+            Asked::Result(_) => Some(RESULT.to_owned()),
+            Asked::Keys { .. } => Some("JSON or text".to_owned()),
+            Asked::Approval | Asked::Predicate(_) | Asked::Keep => None,
+        };
         Some(Self { asked, editor: Editor::new(bound, secret), menu, refused: None, problem: None, hint })
     }
 
@@ -98,6 +100,12 @@ impl Question {
             self.editor = before.editor;
             self.check();
         }
+    }
+
+    /// What stands there when it is left without an answer, and why it is.
+    pub(super) fn left(&self, why: &str) -> String {
+        let typed = if self.editor.is_secret() { "" } else { self.editor.text() };
+        if typed.is_empty() { why.trim_start().to_owned() } else { format!("{typed}{why}") }
     }
 
     /// Whether nothing stands there.
@@ -144,7 +152,10 @@ impl Question {
                 let is_meant = acceptance.check(&choose::answer(request, line)).is_ok();
                 (!is_meant).then(|| "this is not one of them yet".to_owned())
             }
-            Asked::Input { request, acceptance } => acceptance.check(&choose::answer(request, line)).err(),
+            Asked::Input { request, acceptance } => acceptance.check(&choose::answer(request, line)).err().map(|problem| {
+                // JSON that ends too early is mostly still being typed.
+                if problem.contains("EOF while parsing") { "this is not complete yet".to_owned() } else { problem }
+            }),
             Asked::Approval | Asked::Predicate(_) | Asked::Keep => choose::yes_or_no(line).is_none().then(unclear),
             Asked::Result(_) | Asked::Keys { .. } => None,
         };
@@ -174,10 +185,9 @@ impl Question {
             }
             (Asked::Keys { missing, given }, _) if !line.trim().is_empty() && !missing.is_empty() => {
                 let key = missing.remove(0);
-                let shown = format!("{key} = {line}");
                 given.insert(key.into(), value(&line));
                 self.editor.clear();
-                if missing.is_empty() { Pressed::Given(Command::Context(given.clone()), shown) } else { Pressed::Part(shown) }
+                if missing.is_empty() { Pressed::Given(Command::Context(given.clone()), line) } else { Pressed::Part(line) }
             }
             (Asked::Keys { .. }, _) => {
                 self.refuse("a value is needed; `null` is one");
@@ -280,49 +290,4 @@ fn outcome(line: &str) -> ToolOutcome {
             None => ToolOutcome::Error(ToolError::new(message)),
         },
     }
-}
-
-fn hint(asked: &Asked) -> Option<String> {
-    let request = match asked {
-        Asked::Input { request, .. } => request,
-        Asked::Result(_) => {
-            return Some(
-                "its result: JSON or text, nothing for null; `!message` says that it failed, `!denied` that it may not".to_owned(),
-            );
-        }
-        Asked::Keys { .. } => return Some("JSON or text".to_owned()),
-        Asked::Approval | Asked::Predicate(_) | Asked::Keep => return None,
-    };
-    let kind = match request.input_type {
-        RequestType::Declared(InputType::Confirm) => return None,
-        RequestType::Declared(InputType::Int) => "a whole number",
-        RequestType::Declared(InputType::Float) => "a number",
-        RequestType::Declared(InputType::Json) => "a JSON value",
-        RequestType::Declared(InputType::Secret) => "a secret, which is not shown",
-        _ if !request.options.is_empty() => "",
-        RequestType::Declared(InputType::Text) => "some text",
-        _ => "any text, or just Enter",
-    };
-    let names_kind = |schema: &Value| {
-        let keys = ["type", "enum", "const", "description", "title", "anyOf", "oneOf", "format"];
-        keys.iter().any(|key| schema.as_map().is_some_and(|schema| schema.contains(key)))
-    };
-    let said = request.schema.as_ref().and_then(|schema| Some((words(schema)?, names_kind(schema))));
-    let is_secret = request.input_type == RequestType::Declared(InputType::Secret);
-    let accepted = match said {
-        Some((words, true)) if !is_secret => words,
-        Some((words, _)) if kind.is_empty() => words,
-        Some((words, _)) => format!("{kind}, {words}"),
-        None => kind.to_owned(),
-    };
-    let options = (!request.options.is_empty()).then(|| {
-        let other = if request.open { "; or any other text" } else { "" };
-        format!("arrow keys, a number or a beginning, then Enter{other}")
-    });
-    let default = request.default.as_ref().filter(|_| request.options.is_empty()).map(|default| match is_secret {
-        true => "Enter for the default".to_owned(),
-        false => format!("Enter for {}", in_one_row(&default.to_string(), 40, Look { styled: false, unicode: true })),
-    });
-    let parts = [options, (!accepted.is_empty()).then_some(accepted), default];
-    Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }

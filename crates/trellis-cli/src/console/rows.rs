@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{editor::Shown, frame::Frame, question::Question};
+use super::{frame::Frame, layout::Shown, question::Question};
 use crate::{
     columns::{cut, width, wrapped},
     report::printable,

@@ -8,6 +8,7 @@
 use std::{
     io::{self, IsTerminal, Write},
     sync::{Mutex, Once},
+    time::Duration,
 };
 
 use rustix::termios::{InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
@@ -18,14 +19,16 @@ const BEGIN: &str = "\x1b[?2004h";
 const END: &str = "\x1b[?2004l\x1b[?25h";
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 16;
+/// How long to wait for a terminal that is busy.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The mode that the terminal had; where it is kept while ours is on.
 static FOUND: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// A terminal on standard input and output.
 pub(crate) struct Tty {
-    /// Bytes that were typed; closed when the terminal is gone.
-    bytes: mpsc::Receiver<Vec<u8>>,
+    /// Bytes that were typed; closed when the terminal is gone. Nothing is read before somebody is asked: it may be meant for the shell.
+    bytes: Option<mpsc::Receiver<Vec<u8>>>,
 }
 
 impl Tty {
@@ -35,20 +38,30 @@ impl Tty {
         if !is_able || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return None;
         }
-        tcgetattr(io::stdin()).ok()?;
-        let (sender, bytes) = mpsc::channel(16);
-        std::thread::Builder::new().name("keyboard".to_owned()).spawn(move || read(&sender)).ok()?;
-        Some(Self { bytes })
+        tcgetattr(io::stdin()).ok().map(|_| Self { bytes: None })
     }
 
     /// The next bytes; nothing when the terminal is gone. May be dropped: nothing is lost then.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
-        self.bytes.recv().await
+        match &mut self.bytes {
+            Some(bytes) => bytes.recv().await,
+            None => None,
+        }
     }
 
     /// Bytes that are there already.
     pub(super) fn ready(&mut self) -> Option<Vec<u8>> {
-        self.bytes.try_recv().ok()
+        self.bytes.as_mut().and_then(|bytes| bytes.try_recv().ok())
+    }
+
+    /// Begins to read.
+    pub(super) fn listen(&mut self) -> io::Result<()> {
+        if self.bytes.is_none() {
+            let (sender, bytes) = mpsc::channel(16);
+            std::thread::Builder::new().name("keyboard".to_owned()).spawn(move || read(&sender))?;
+            self.bytes = Some(bytes);
+        }
+        Ok(())
     }
 
     /// Takes every key as it comes.
@@ -94,8 +107,26 @@ impl Tty {
 /// Writes to the terminal.
 pub(super) fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        match out.write(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if is_passing(error.kind()) => std::thread::sleep(PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+    loop {
+        match out.flush() {
+            Err(error) if is_passing(error.kind()) => std::thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+}
+
+/// Whether the terminal is only busy: another program may have told it not to let anybody wait.
+fn is_passing(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 /// Reads until the terminal is gone, or nobody wants its bytes.
@@ -109,7 +140,7 @@ fn read(sender: &mpsc::Sender<Vec<u8>>) {
                     return;
                 }
             }
-            Err(rustix::io::Errno::INTR) => {}
+            Err(error) if is_passing(error.kind()) => std::thread::sleep(PAUSE),
             Err(_) => return,
         }
     }

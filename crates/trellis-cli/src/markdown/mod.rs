@@ -30,7 +30,7 @@ pub(crate) fn drawn(source: &str, width: usize, look: Look) -> String {
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_GFM;
-    let mut drawing = Drawing { page: Page::new(width, look), look, links: Vec::new() };
+    let mut drawing = Drawing { page: Page::new(width, look), look, links: Vec::new(), comment: false };
     for event in Parser::new_ext(source, options) {
         drawing.take(event);
     }
@@ -48,6 +48,8 @@ struct Drawing {
     look: Look,
     /// Where open links lead, and what of them is shown so far.
     links: Vec<(String, String)>,
+    /// Whether a comment is open, which nobody sees.
+    comment: bool,
 }
 
 impl Drawing {
@@ -56,7 +58,7 @@ impl Drawing {
             Event::Start(tag) => self.start(&tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text),
-            Event::InlineHtml(tag) | Event::Html(tag) if tag.starts_with("<!--") => {}
+            Event::InlineHtml(text) | Event::Html(text) if self.is_comment(&text) => {}
             Event::InlineHtml(tag) if tag.starts_with("<br") => self.page.text("\n"),
             Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::Code(text) => {
@@ -78,6 +80,12 @@ impl Drawing {
             Event::FootnoteReference(label) => self.page.piece(&format!("[{label}]"), Style::new().dimmed()),
             Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text),
         }
+    }
+
+    fn is_comment(&mut self, html: &str) -> bool {
+        let is_comment = self.comment || html.starts_with("<!--");
+        self.comment = is_comment && !html.contains("-->");
+        is_comment
     }
 
     fn text(&mut self, text: &str) {
@@ -126,7 +134,11 @@ impl Drawing {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::Item => self.page.end_block(),
+            TagEnd::HtmlBlock => {
+                self.comment = false;
+                self.page.end_block();
+            }
+            TagEnd::Paragraph | TagEnd::Item => self.page.end_block(),
             TagEnd::Heading(_) => {
                 self.page.end_block();
                 self.page.pop();

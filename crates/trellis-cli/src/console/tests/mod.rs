@@ -18,6 +18,7 @@ use super::{
     keys::{Decoder, Key},
     question::{Pressed, Question},
     rows::Window,
+    talk::forget_unseen,
 };
 use crate::{
     columns::{split, width},
@@ -139,6 +140,16 @@ fn what_was_half_typed_outlives_an_edit_of_the_question() {
 }
 
 #[test]
+fn json_may_be_half_typed() {
+    let json = Request { schema: schema(r#"{"type": "object", "required": ["id"]}"#), ..request(InputType::Json) };
+    let mut desk = Desk::asked(&json).typed("{\"i");
+    assert_eq!(desk.picture(), "› {\"i▏\n  this is not complete yet\n  a mapping with `id`");
+    let mut desk = desk.typed("\"}");
+    assert_eq!(desk.picture(), "› {\"i\"}▏\n  not a JSON value: expected `:` at line 1 column 5\n  a mapping with `id`");
+    assert_eq!(desk.typed("\x15{}").picture(), "› {}▏\n  `id` is missing\n  a mapping with `id`");
+}
+
+#[test]
 fn a_confirmation_shows_its_default() {
     let confirm = Request { default: Some("yes".into()), ..request(InputType::Confirm) };
     assert_eq!(Desk::asked(&confirm).picture(), "[Y/n] › ▏");
@@ -158,6 +169,8 @@ fn a_secret_is_neither_shown_nor_remembered() {
     let mut desk = desk.typed("\r");
     assert_eq!(desk.input(), (text("hunter2"), "***"));
     assert_eq!(desk.history.older(""), None);
+    assert_eq!(Desk::asked(&secret).typed("hunter2").question.left("^C"), "^C");
+    assert_eq!(Desk::asked(&request(InputType::Text)).typed("Ada").question.left("^C"), "Ada^C");
 }
 
 #[test]
@@ -246,6 +259,20 @@ fn keys_are_asked_for_one_by_one() {
 }
 
 #[test]
+fn keys_that_would_decide_an_unseen_question_are_forgotten() {
+    let kept = |awaited: Awaited<'_>, typed: &str| {
+        let mut keys = Decoder::default().take(typed.as_bytes()).into();
+        forget_unseen(awaited, &mut keys);
+        Vec::from(keys)
+    };
+    assert_eq!(kept(Awaited::Approval(&pending("{}")), "y\r\x03"), [Key::Interrupt]);
+    assert_eq!(kept(Awaited::Input(&choice(2)), "\r\r2\r"), [Key::Text("2".into()), Key::Enter]);
+    assert_eq!(kept(Awaited::Input(&request(InputType::Text)), "\r"), [Key::Enter]);
+}
+
+const SIZES: [usize; 10] = [1, 2, 3, 4, 5, 8, 13, 24, 40, 80];
+
+#[test]
 fn every_window_holds_its_picture() {
     let call = pending("{}");
     let requests = [choice(500), choice(1), request(InputType::Json), request(InputType::Secret), Request { open: true, ..choice(3) }];
@@ -255,7 +282,7 @@ fn every_window_holds_its_picture() {
         desk.question.refuse("a refusal that is long enough for three lines of a window as narrow as those that stand below this one");
         for typed in ["", "日本 👩‍👩‍👧 e\u{301} שלום ", "\x1b[200~a\nb\nc\nd\ne\nf\ng\x1b[201~\x1b[H"] {
             desk = desk.typed(typed);
-            for (columns, height) in (1..50).flat_map(|columns| (1..30).map(move |height| (columns, height))) {
+            for (columns, height) in SIZES.iter().flat_map(|&columns| SIZES.iter().map(move |&height| (columns, height))) {
                 let window = Window { room: columns, height, look: LOOK };
                 let frame = desk.question.frame(window, Some(Duration::from_secs(5)));
                 let (row, column) = frame.cursor.unwrap();
@@ -270,6 +297,7 @@ fn every_window_holds_its_picture() {
 
 /// `cargo test -p trellis-cli --bin trellis redraw -- --nocapture` says how long it takes.
 #[test]
+#[expect(clippy::print_stdout, reason = "a figure for who asks for it")]
 fn a_key_in_a_choice_of_500_redraws_two_rows() {
     let mut desk = Desk::asked(&choice(500));
     let mut before = desk.question.frame(WINDOW, None);
