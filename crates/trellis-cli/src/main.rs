@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod terminal;
 mod unbound;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -15,6 +15,8 @@ pub(crate) struct Closed;
 
 /// Columns where the terminal does not say, or there is none.
 const WIDTH: usize = 100;
+/// Rows, likewise.
+const HEIGHT: usize = 24;
 
 /// Writes to standard output.
 ///
@@ -53,4 +55,9 @@ pub(crate) fn adapted(text: String) -> String {
 pub(crate) fn width() -> usize {
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));
     width.clamp(40, 160)
+}
+
+/// Columns and rows of the terminal.
+pub(crate) fn size() -> (usize, usize) {
+    terminal_size::terminal_size().map_or((WIDTH, HEIGHT), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))
 }

@@ -8,9 +8,13 @@ mod check;
 mod explain;
 #[path = "main/graph.rs"]
 mod graph;
+#[path = "main/open.rs"]
+mod open;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]
 mod sandbox;
 #[path = "main/usage.rs"]
 mod usage;
+#[path = "main/watch.rs"]
+mod watch;

@@ -13,7 +13,7 @@ use trellis_project::{Edit, Live, Status, Waited, Watch};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Long enough for a save that was noticed to be told.
-const SILENCE: Duration = Duration::from_millis(400);
+const SILENCE: Duration = Duration::from_millis(250);
 
 /// A node that leads to `bye`.
 pub(crate) const START: &str = "---\nto: bye\n---\nHello.\n";

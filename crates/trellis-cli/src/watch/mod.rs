@@ -1,0 +1,47 @@
+//! Commands that stay open while files are edited.
+
+mod checker;
+mod shown;
+
+use std::{thread, time::SystemTime};
+
+use jiff::{Timestamp, tz::TimeZone};
+use trellis_project::{Closer, Watch};
+
+use crate::{report::printable, terminal};
+
+pub(crate) use self::{checker::Checker, shown::Shown};
+
+/// A moment of today as people here read it: `14:02:10`.
+pub(crate) fn clock(time: SystemTime) -> String {
+    let now = Timestamp::try_from(time).unwrap_or_default().to_zoned(TimeZone::system());
+    format!("{:02}:{:02}:{:02}", now.hour(), now.minute(), now.second())
+}
+
+/// Says why the system does not help to watch, if it does not.
+pub(crate) fn warn_of_polling(watch: &Watch) {
+    if let Some(trouble) = watch.trouble() {
+        let trouble = printable(&trouble.to_string()).into_owned();
+        terminal::print_error(&format!("warning: {trouble}; files are looked at twice a second instead\nhelp: {}\n", trouble_help(watch)));
+    }
+}
+
+fn trouble_help(watch: &Watch) -> &'static str {
+    watch.trouble().map_or("", trellis_project::WatchError::help)
+}
+
+/// Ends a wait when somebody presses Ctrl-C; the second time ends the program, whatever it does.
+fn close_on_interrupt(closer: Closer) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                closer.close();
+            }
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(130);
+            }
+        });
+    })?;
+    Ok(())
+}
