@@ -10,7 +10,7 @@ use trellis_core::{
     engine::{Answers, RequestType},
     syntax::node::InputType,
 };
-use trellis_host::{Clock, Session, Turn};
+use trellis_host::{Clock, Session, session::Halt};
 use trellis_project::{Memory, Project};
 use trellis_tests::generator::{self, File};
 
@@ -66,7 +66,7 @@ fn pass_through(bencher: Bencher<'_, '_>, nodes: usize) {
     let engine = engine(&[generator::chain(nodes)]);
     let start = || Session::start(engine.clone(), start(Mapping::new()), Answers::new(), Clock::system()).expect("it starts");
     bencher.counter(ItemsCount::new(nodes - 1)).with_inputs(start).bench_local_values(|mut session| {
-        while !matches!(session.advance().expect("it advances"), Turn::Ended(_)) {}
+        while !matches!(session.advance().expect("it advances"), Halt::Ended(_)) {}
         session
     });
 }

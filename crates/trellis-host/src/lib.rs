@@ -1,19 +1,25 @@
 //! Hosts: sessions over the engine, the journal they are made of, bindings that carry out calls, and the runner.
 //!
 //! ```text
-//! Engine + Start ──▶ Session ──advance──▶ Turn ──┐
-//!                       ▲   └─▶ Record, Record … │ Runner: Console (text, JSON Lines), Bindings (process, function)
-//!                       └────────send────────────┘
+//! Engine + Bindings ──▶ Sessions ──start, send, resume──▶ Turn      a client: HTTP, a window, twenty lines
+//!                          │   └─▶ Session ──▶ Record, Record …      one state and its journal
+//!                          └─────── Runner: Sessions + Console       a terminal, JSON Lines
 //! ```
 //!
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
 
 pub mod binding;
+pub mod interceptor;
 pub mod journal;
+pub mod recording;
 pub mod runner;
 pub mod session;
+pub mod sessions;
 
-pub use binding::{Bindings, Secrets, Stop};
+pub use binding::{Bindings, Secrets};
+pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
-pub use runner::{Console, JsonLines, Outcome, Policy, Reason, RunError, Runner, TextConsole, Unbound};
-pub use session::{Session, SessionError, Turn};
+pub use recording::{Recorder, Recording};
+pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
+pub use session::{Session, SessionError};
+pub use sessions::{Happening, Policy, Reply, SendError, Sessions, Stop, Turn, Unbound};

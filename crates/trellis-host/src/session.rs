@@ -8,15 +8,15 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Engine, Event, Input, NavigateError, Next, NodeId, SignalName, Start, State,
-    engine::{Answers, Call, EndView, RenderError, Request, StartError, Step, View},
+    Engine, Event, Input, Mapping, NavigateError, Next, NodeId, SignalName, Start, State,
+    engine::{Adopted, Answers, Blocker, Call, ChangedCall, EndView, Moved, RenderError, Request, StartError, Step, View},
 };
 
 use crate::journal::{Clock, Entry, MemoryJournal, Record};
 
-/// What a host has to do next.
+/// What a session halts for.
 #[derive(Clone, Debug)]
-pub enum Turn {
+pub enum Halt {
     /// Show what a node says, and advance again. Comes once per entering.
     Said {
         /// The node.
@@ -34,6 +34,22 @@ pub enum Turn {
     Predicate(Arc<str>),
     /// Stop.
     Ended(EndView),
+}
+
+/// How a session came to stand on another program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Adoption {
+    /// It goes on where it is.
+    Kept,
+    /// It goes on elsewhere, or anew.
+    Moved {
+        /// Where it was.
+        from: NodeId,
+        /// Why it moved.
+        why: Moved,
+    },
+    /// It stays on the program that it has.
+    Blocked(Vec<Blocker>),
 }
 
 /// A session that cannot advance; it stays where it is.
@@ -66,8 +82,12 @@ pub struct Session {
     view: Option<View>,
     /// Whether the content of the current entering was said.
     said: bool,
+    /// What was said last of the current entering: another program may have the same words for it.
+    words: Option<Arc<str>>,
     /// When the current node was entered.
     entered_at: u64,
+    /// When the state became what it is.
+    stepped_at: u64,
     /// What to say about a counted invalid input.
     invalid: Option<Arc<str>>,
     /// An input whose step needs answers first, and what is known so far.
@@ -98,7 +118,9 @@ impl Session {
             journal: MemoryJournal::new(),
             view: None,
             said: false,
+            words: None,
             entered_at: at,
+            stepped_at: at,
             invalid: None,
             held: None,
             passes: 0,
@@ -113,13 +135,13 @@ impl Session {
     ///
     /// # Errors
     /// The ceiling on pass-through steps was reached, or the node cannot be rendered; the session stays where it is.
-    pub fn advance(&mut self) -> Result<Turn, SessionError> {
+    pub fn advance(&mut self) -> Result<Halt, SessionError> {
         loop {
             if let Some(text) = self.invalid.take() {
-                return Ok(Turn::Invalid(text));
+                return Ok(Halt::Invalid(text));
             }
             if let Some(held) = &self.held {
-                return Ok(Turn::Predicate(Arc::clone(&held.asks)));
+                return Ok(Halt::Predicate(Arc::clone(&held.asks)));
             }
             let view = match &mut self.view {
                 Some(view) => view,
@@ -129,13 +151,17 @@ impl Session {
                 && !self.said
             {
                 self.said = true;
-                return Ok(Turn::Said { node: self.state.current_node_id.clone(), content });
+                if self.words.as_ref() == Some(&content) {
+                    continue;
+                }
+                self.words = Some(Arc::clone(&content));
+                return Ok(Halt::Said { node: self.state.current_node_id.clone(), content });
             }
             match &view.next {
                 Next::Pass => self.pass()?,
-                Next::Ask(request) => return Ok(Turn::Ask(request.clone())),
-                Next::Call(call) => return Ok(Turn::Call(Arc::clone(call))),
-                Next::End(ended) => return Ok(Turn::Ended(Arc::clone(ended))),
+                Next::Ask(request) => return Ok(Halt::Ask(request.clone())),
+                Next::Call(call) => return Ok(Halt::Call(Arc::clone(call))),
+                Next::End(ended) => return Ok(Halt::Ended(Arc::clone(ended))),
             }
         }
     }
@@ -205,7 +231,7 @@ impl Session {
         let mut late = false;
         for event in &events {
             match event {
-                Event::Entered(_) => (self.said, self.entered_at) = (false, at),
+                Event::Entered(_) => (self.said, self.words, self.entered_at) = (false, None, at),
                 Event::Invalid(text) => self.invalid = Some(Arc::clone(text)),
                 Event::Late { .. } | Event::DeadLetter(_) => late = true,
                 _ => {}
@@ -213,6 +239,7 @@ impl Session {
         }
         if !late {
             self.held = None;
+            self.stepped_at = at;
         }
         let entry = match input {
             Input::Result(result) if late => Entry::Late { result: Box::new(result) },
@@ -257,9 +284,49 @@ impl Session {
         &self.engine
     }
 
-    /// Milliseconds since the current node was entered: what is gone of its `timeout`.
-    pub fn waited(&self) -> u64 {
-        self.clock.now().saturating_sub(self.entered_at)
+    /// When the current node was entered, in milliseconds since 1970: its `timeout` counts from here.
+    pub fn entered_at(&self) -> u64 {
+        self.entered_at
+    }
+
+    /// When the last step was taken, likewise: the delay of a pending call counts from here.
+    pub fn stepped_at(&self) -> u64 {
+        self.stepped_at
+    }
+
+    /// Whether an input waits for a predicate.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Goes on with another engine, as [`Engine::adopt`] fits the state to it. What the new program says at the node is said, unless it is what was said.
+    pub fn adopt(&mut self, engine: Engine, changed: ChangedCall) -> Adoption {
+        let (state, adoption) = match engine.adopt_deciding(self.state.clone(), changed) {
+            Adopted::Kept(state) => (state, Adoption::Kept),
+            Adopted::Moved { state, from, why } => (state, Adoption::Moved { from, why }),
+            Adopted::Blocked { blockers, .. } => return Adoption::Blocked(blockers),
+        };
+        let at = self.clock.now();
+        let before = std::mem::replace(&mut self.state, state);
+        (self.engine, self.view, self.said, self.held, self.passes) = (engine, None, false, None, 0);
+        if matches!(adoption, Adoption::Moved { why: Moved::Vanished | Moved::Again, .. }) {
+            (self.words, self.entered_at, self.stepped_at) = (None, at, at);
+        }
+        self.record(at, Entry::Reload { state: Box::new(self.state.clone()) }, Some(before.current_node_id), Vec::new());
+        if before.ended.is_none() {
+            self.record_end();
+        }
+        adoption
+    }
+
+    /// Sets keys of the context from outside.
+    pub fn supply(&mut self, keys: Mapping) {
+        for (key, value) in keys.iter() {
+            self.state.context.insert(key.clone(), value.clone());
+        }
+        self.view = None;
+        let from = Some(self.state.current_node_id.clone());
+        self.record(self.clock.now(), Entry::Context { keys }, from, Vec::new());
     }
 
     /// Raises a signal; short for [`Session::send`].

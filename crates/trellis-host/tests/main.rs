@@ -6,6 +6,8 @@
 mod json;
 #[path = "main/session.rs"]
 mod session;
+#[path = "main/sessions.rs"]
+mod sessions;
 #[path = "main/stage.rs"]
 mod stage;
 #[path = "main/text.rs"]

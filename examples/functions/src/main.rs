@@ -6,7 +6,7 @@ use std::{error::Error, process::ExitCode};
 
 use tokio::io::{BufReader, stdin, stdout};
 use trellis_core::{Context, Engine, Mapping, Predicates, Start, ToolError, Value};
-use trellis_host::{Bindings, Reason, Runner, TextConsole};
+use trellis_host::{Bindings, Reason, Runner, Sessions, TextConsole};
 use trellis_project::Project;
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/graph");
@@ -19,7 +19,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let engine = Engine::new(program, Predicates::new().with("is_expensive", is_expensive))?;
     let bindings = Bindings::none().function("price", price).function("sell", sell);
     let console = TextConsole::new(BufReader::new(stdin()), stdout(), limits.input, limits.tool_output);
-    let outcome = Runner::new(console, bindings).run(engine, Start::default()).await?;
+    let outcome = Runner::new(console, Sessions::new(engine, bindings)).run(Start::default()).await?;
     Ok(if outcome.reason == Reason::Finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

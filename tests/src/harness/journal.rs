@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use trellis_core::{State, state::Status};
-use trellis_host::{Entry, Record, Session, Turn, journal::fold};
+use trellis_host::{Entry, Record, Session, journal::fold, session::Halt};
 
 use super::transcript::Played;
 
@@ -54,13 +54,13 @@ fn journaled(played: &Played) -> Result<Session, String> {
         let done = session.journal().records().iter().filter(|record| !matches!(record.entry, Entry::End { .. })).count();
         let next = played.records.get(done).map(|record| &record.moment);
         match turn {
-            Ok(Turn::Said { .. } | Turn::Invalid(_)) => {}
-            Ok(Turn::Predicate(name)) => {
+            Ok(Halt::Said { .. } | Halt::Invalid(_)) => {}
+            Ok(Halt::Predicate(name)) => {
                 let answer = next.and_then(|moment| moment.answers.get(&name)).copied();
                 let answer = answer.ok_or_else(|| format!("the host asks for `{name}`, the walk did not"))?;
                 session.answer(&name, answer).map_err(|error| format!("the host's session refuses: {error}"))?;
             }
-            Ok(Turn::Ask(_) | Turn::Call(_) | Turn::Ended(_)) | Err(_) => match next {
+            Ok(Halt::Ask(_) | Halt::Call(_) | Halt::Ended(_)) | Err(_) => match next {
                 None => return Ok(session),
                 Some(moment) => session.send(moment.input.clone()).map_err(|error| format!("the host's session refuses: {error}"))?,
             },

@@ -18,7 +18,7 @@ use trellis_core::{
     Diagnostic, Engine, NodeId, Program, SessionId, SignalName, Start, diagnostic::Severity, engine::StartError, program::PredicateSource,
 };
 use trellis_host::{
-    Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, TextConsole, Unbound,
+    Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, Sessions, TextConsole, Unbound,
     runner::{Console, deferred_predicates},
 };
 
@@ -193,8 +193,8 @@ impl Beginning {
     }
 
     async fn with(self, console: impl Console) -> anyhow::Result<Exit> {
-        let runner = Runner::new(console, self.bindings).policy(self.policy).signals(interrupts());
-        match runner.run(self.engine, self.start).await {
+        let sessions = Sessions::new(self.engine, self.bindings).policy(self.policy);
+        match Runner::new(console, sessions).signals(interrupts()).run(self.start).await {
             Ok(outcome) => Ok(exit(outcome.reason)),
             Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
             Err(RunError::Start(error @ StartError::Inputs { .. })) => {

@@ -46,6 +46,8 @@ pub enum Moved {
     Renamed,
     /// Its node is gone: it goes on at the nearest surviving module's `start`.
     Vanished,
+    /// Its node does something else now, or its call is made anew: the node was entered again.
+    Again,
 }
 
 /// What keeps a session from going on.
@@ -53,35 +55,62 @@ pub enum Moved {
 pub enum Blocker {
     /// Its node needs these keys now.
     MissingKeys(Vec<String>),
-    /// Its pending call is no longer what the node calls: another tool, or other arguments.
+    /// Its pending call is no longer what the node calls: another tool, or other arguments. [`Engine::adopt_deciding`] takes the decision.
     CallChanged {
         /// The call that is pending.
         pending: Arc<str>,
-        /// What the node would call now, if it still calls.
-        now: Option<Arc<str>>,
+        /// What the node would call now.
+        now: Arc<str>,
     },
-    /// Its node waits for something else now.
-    RoleChanged(NodeId),
+    /// The node where it would go on cannot be entered.
+    NotEntered {
+        /// The node.
+        node: NodeId,
+        /// Why not.
+        message: String,
+    },
     /// The state was written by a newer version.
     Version(u32),
 }
 
+/// What becomes of a pending call that is no longer what its node calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangedCall {
+    /// It blocks the session, until somebody decides.
+    #[default]
+    Blocks,
+    /// It stays pending as it is.
+    Kept,
+    /// It is abandoned, and the node is entered again.
+    MadeAgain,
+}
+
+/// How a state stands to its node.
+enum Fit {
+    /// It goes on as it is.
+    Stays,
+    /// The node must be entered again.
+    Again,
+    Blocked(Vec<Blocker>),
+}
+
 impl Engine {
-    pub(super) fn fit(&self, state: State) -> Adopted {
+    pub(super) fn fit(&self, state: State, changed: ChangedCall) -> Adopted {
         if state.version > VERSION {
             let blockers = vec![Blocker::Version(state.version)];
             return Adopted::Blocked { state, blockers };
         }
-        if let Some(index) = self.program.find(&state.current_node_id) {
-            let blockers = self.blockers(&state, self.program.node(index));
-            return if blockers.is_empty() { Adopted::Kept(self.stamped(state)) } else { Adopted::Blocked { state, blockers } };
-        }
-        if state.status == Status::Terminated {
+        let here = self.program.find(&state.current_node_id);
+        if here.is_none() && state.status == Status::Terminated {
             return Adopted::Kept(self.stamped(state));
         }
-        match self.program.find_renamed(&state.current_node_id) {
-            Some(index) => self.renamed(state, self.program.node(index)),
-            None => self.vanished(state),
+        let Some(index) = here.or_else(|| self.program.find_renamed(&state.current_node_id)) else { return self.vanished(state) };
+        let node = self.program.node(index);
+        match self.fit_at(&state, node, changed) {
+            Fit::Stays if here.is_some() => Adopted::Kept(self.stamped(state)),
+            Fit::Stays => self.renamed(state, node),
+            Fit::Again => self.entered_again(state, node, Moved::Again),
+            Fit::Blocked(blockers) => Adopted::Blocked { state, blockers },
         }
     }
 
@@ -89,40 +118,53 @@ impl Engine {
         State { program: self.program.fingerprint().clone(), ..state }
     }
 
-    /// Everything that keeps a state from going on at `node`.
-    fn blockers(&self, state: &State, node: &Node) -> Vec<Blocker> {
+    /// Whether a state can go on at `node`, and everything that keeps it from that.
+    fn fit_at(&self, state: &State, node: &Node, changed: ChangedCall) -> Fit {
         if matches!(state.status, Status::Terminated | Status::RollingBack) {
-            return Vec::new();
+            return Fit::Stays;
         }
-        let mut blockers = Vec::new();
         let step = Move::new(self, state.clone());
+        let mut blockers = Vec::new();
         let pending = state.pending_tool_call.as_deref();
         let at_gate = pending.is_some_and(|call| call.role == CallRole::BeforeEach);
+        let is_same = match pending {
+            Some(pending) => match self.calls_now(&step, node, pending, at_gate) {
+                None => false,
+                Some(Ok(())) => true,
+                Some(Err(_)) if changed == ChangedCall::Kept => true,
+                Some(Err(_)) if changed == ChangedCall::MadeAgain => false,
+                Some(Err(blocker)) => {
+                    blockers.push(blocker);
+                    true
+                }
+            },
+            None => match (&node.role, state.status) {
+                (Role::Pass, Status::Active) => !node.terminal,
+                (Role::Listen(_), Status::WaitingForInput) => true,
+                _ => false,
+            },
+        };
+        if !is_same {
+            return Fit::Again;
+        }
         let missing: Vec<_> = node.entry.required.iter().filter(|path| step.missing(path)).map(ToString::to_string).collect();
         // Before `before_each` came back the requirements are not due: it may bring the keys.
         if !missing.is_empty() && !at_gate {
-            blockers.push(Blocker::MissingKeys(missing));
+            blockers.insert(0, Blocker::MissingKeys(missing));
         }
-        let same_role = match (&node.role, state.status) {
-            _ if at_gate => true,
-            (Role::Pass, Status::Active) => !node.terminal,
-            (Role::Listen(_), Status::WaitingForInput) | (Role::Act(_), Status::WaitingForTool) => true,
-            _ => false,
-        };
-        match pending {
-            Some(pending) => blockers.extend(changed(&step, node, pending, at_gate)),
-            None if !same_role => blockers.push(Blocker::RoleChanged(node.id.clone())),
-            None => {}
-        }
-        blockers
+        if blockers.is_empty() { Fit::Stays } else { Fit::Blocked(blockers) }
+    }
+
+    /// Whether the pending call is still what the node, or its graph's gate, would call; nothing where that calls nothing any more.
+    fn calls_now(&self, step: &Move<'_>, node: &Node, pending: &PendingCall, at_gate: bool) -> Option<Result<(), Blocker>> {
+        let call: &Call = if at_gate { self.program.graph_of(node).before_each.as_deref()? } else { call_of(node)? };
+        let now = step.interpolate(node, call, pending.role.clone());
+        let same = now.as_ref().is_ok_and(|now| alike(now, pending));
+        Some(if same { Ok(()) } else { Err(Blocker::CallChanged { pending: pending.name.clone(), now: name(call).into() }) })
     }
 
     /// The same place under another id.
     fn renamed(&self, state: State, node: &Node) -> Adopted {
-        let blockers = self.blockers(&state, node);
-        if !blockers.is_empty() {
-            return Adopted::Blocked { state, blockers };
-        }
         let from = state.current_node_id.clone();
         let mut state = self.stamped(state);
         if let Some(visits) = state.visits.get(&from).copied() {
@@ -133,22 +175,28 @@ impl Engine {
         Adopted::Moved { state, from, why: Moved::Renamed }
     }
 
-    /// Goes on at the nearest surviving module's `start`: entered like any node, as a step of its own so that keys stay unique.
+    /// Goes on at the nearest surviving module's `start`.
     fn vanished(&self, state: State) -> Adopted {
-        let from = state.current_node_id.clone();
-        let node = self.nearest_start(&from);
+        let node = self.nearest_start(&state.current_node_id);
         if state.status == Status::RollingBack {
+            let from = state.current_node_id.clone();
             let state = State { current_node_id: node.id.clone(), ..self.stamped(state) };
             return Adopted::Moved { state, from, why: Moved::Vanished };
         }
+        self.entered_again(state, node, Moved::Vanished)
+    }
+
+    /// Enters a node like any other, as a step of its own so that keys stay unique.
+    fn entered_again(&self, state: State, node: &Node, why: Moved) -> Adopted {
+        let from = state.current_node_id.clone();
         let mut step = Move::new(self, self.stamped(state.clone()));
         step.state.step += 1;
         step.fresh = true;
         step.abandon();
         let point = first_point(node);
         match step.follow(point, Target::Point(point)) {
-            Ok(()) => Adopted::Moved { state: step.state, from, why: Moved::Vanished },
-            Err(stop) => Adopted::Blocked { blockers: vec![blocker(&step, node, &stop)], state },
+            Ok(()) => Adopted::Moved { state: step.state, from, why },
+            Err(stop) => Adopted::Blocked { blockers: vec![blocker(&step, node, stop)], state },
         }
     }
 
@@ -164,26 +212,19 @@ impl Engine {
     }
 }
 
-/// Whether the pending call is still what the node, or its graph's gate, would call.
-fn changed(step: &Move<'_>, node: &Node, pending: &PendingCall, at_gate: bool) -> Option<Blocker> {
-    let graph = step.program.graph_of(node);
-    let call: Option<&Call> = if at_gate { graph.before_each.as_deref() } else { call_of(node) };
-    let now = call.map(|call| (name(call), step.interpolate(node, call, pending.role.clone())));
-    let same = now.as_ref().is_some_and(|(_, now)| now.as_ref().is_ok_and(|now| alike(now, pending)));
-    let now = now.map(|(name, _)| name.into());
-    (!same).then(|| Blocker::CallChanged { pending: pending.name.clone(), now })
-}
-
 fn alike(now: &PendingCall, pending: &PendingCall) -> bool {
     (&now.name, &now.args, &now.secrets, &now.kind) == (&pending.name, &pending.args, &pending.secrets, &pending.kind)
 }
 
-fn blocker(step: &Move<'_>, node: &Node, stop: &Stop) -> Blocker {
+fn blocker(step: &Move<'_>, node: &Node, stop: Stop) -> Blocker {
     match stop {
         Stop::Failed(failed) if failed.failure == Failure::MissingContext => {
             let missing = node.entry.required.iter().filter(|path| step.missing(path));
             Blocker::MissingKeys(missing.map(ToString::to_string).collect())
         }
-        _ => Blocker::RoleChanged(node.id.clone()),
+        Stop::Failed(failed) => Blocker::NotEntered { node: node.id.clone(), message: failed.message },
+        Stop::Unanswered(predicate) => {
+            Blocker::NotEntered { node: node.id.clone(), message: format!("the predicate `{predicate}` must be answered first") }
+        }
     }
 }

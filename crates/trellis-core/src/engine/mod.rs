@@ -23,7 +23,7 @@ mod start;
 mod step;
 mod write;
 
-pub use adopt::{Adopted, Blocker, Moved};
+pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
 pub(crate) use input::accept;
 pub use io::{
     AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,
@@ -119,7 +119,12 @@ impl Engine {
 
     /// Fits a stored state to this program: the one function behind resume, watch and `session check`.
     pub fn adopt(&self, state: State) -> Adopted {
-        self.fit(state)
+        self.fit(state, ChangedCall::Blocks)
+    }
+
+    /// The same, with a decision about a pending call that is no longer what its node calls.
+    pub fn adopt_deciding(&self, state: State, changed: ChangedCall) -> Adopted {
+        self.fit(state, changed)
     }
 
     /// Walks recorded moments again.

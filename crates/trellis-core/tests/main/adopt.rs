@@ -2,7 +2,7 @@
 
 use trellis_core::{
     Input, State,
-    engine::{Adopted, Blocker, Moved},
+    engine::{Adopted, Blocker, ChangedCall, Moved},
     state::Status,
 };
 
@@ -61,15 +61,41 @@ fn a_rename_is_followed_and_a_vanished_node_leads_to_the_nearest_start() {
 fn what_keeps_a_session_from_going_on_is_named() {
     let walk = at_act();
     let with = |act: &str| engine(&[TRELLIS, START, ("m/ask.md", ASK), ("m/act.md", act)]).adopt(walk.state.clone());
-    let changed = |now: Option<&str>| Blocker::CallChanged { pending: "t".into(), now: now.map(Into::into) };
+    let changed = |now: &str| Blocker::CallChanged { pending: "t".into(), now: now.into() };
     assert!(matches!(with(ACT), Adopted::Kept(_)));
-    assert_eq!(blocked(with("---\ndo: { name: t, args: { n: 2 } }\n---\n"), &walk.state), [changed(Some("t"))]);
-    assert_eq!(blocked(with("---\ndo: { name: u, args: { n: 1 } }\n---\n"), &walk.state), [changed(Some("u"))]);
-    assert_eq!(blocked(with("---\nwait: true\n---\n"), &walk.state), [changed(None)]);
+    assert_eq!(blocked(with("---\ndo: { name: t, args: { n: 2 } }\n---\n"), &walk.state), [changed("t")]);
+    assert_eq!(blocked(with("---\ndo: { name: u, args: { n: 1 } }\n---\n"), &walk.state), [changed("u")]);
+}
+
+#[test]
+fn a_changed_call_is_kept_or_made_again() {
+    let walk = at_act();
+    let next = engine(&[TRELLIS, START, ("m/ask.md", ASK), ("m/act.md", "---\ndo: { name: t, args: { n: 2 } }\n---\n")]);
+    let Adopted::Kept(kept) = next.adopt_deciding(walk.state.clone(), ChangedCall::Kept) else { panic!() };
+    assert_eq!(kept.pending_tool_call, walk.state.pending_tool_call);
+    let Adopted::Moved { state, why: Moved::Again, .. } = next.adopt_deciding(walk.state.clone(), ChangedCall::MadeAgain) else { panic!() };
+    let (old, new) = (walk.state.pending_tool_call.unwrap(), state.pending_tool_call.unwrap());
+    assert_eq!((&*new.name, new.args.get("n")), ("t", Some(&trellis_core::Value::Int(2))));
+    assert_ne!(new.idempotency_key, old.idempotency_key);
+    assert_eq!((state.abandoned.len(), state.step), (1, walk.state.step + 1), "a late result of the old call is still known");
+}
+
+#[test]
+fn a_node_that_does_something_else_now_is_entered_again() {
+    let walk = at_act();
+    let listening = engine(&[TRELLIS, START, ("m/ask.md", ASK), ("m/act.md", "---\nwait: true\n---\n")]);
+    let Adopted::Moved { state, why: Moved::Again, .. } = listening.adopt(walk.state.clone()) else { panic!() };
+    assert_eq!((state.status, state.pending_tool_call), (Status::WaitingForInput, None));
 
     let walk = at_ask();
     let acting = engine(&[TRELLIS, START, ("m/ask.md", "---\ndo: t\nto: act\n---\n"), ("m/act.md", ACT)]);
-    assert_eq!(blocked(acting.adopt(walk.state.clone()), &walk.state), [Blocker::RoleChanged("m/ask".into())]);
+    let Adopted::Moved { state, .. } = acting.adopt(walk.state.clone()) else { panic!() };
+    assert_eq!((state.current_node_id.as_str(), state.status), ("m/ask", Status::WaitingForTool));
+
+    let asserting = ("m/ask.md", "---\nassert: [\"sys.ans == 'never'\"]\ndo: t\nto: act\n---\n");
+    let failing = engine(&[TRELLIS, START, asserting, ("m/act.md", ACT)]);
+    let blockers = blocked(failing.adopt(walk.state.clone()), &walk.state);
+    assert!(matches!(&blockers[..], [Blocker::NotEntered { node, .. }] if node.as_str() == "m/ask"), "{blockers:?}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Function {
         tokio::select! {
             answer = work => answer,
             timeout = super::process::after(job.timeout) => Err(timed_out(tool, timeout)),
-            () = job.stop.asked() => Err(stopped(tool)),
+            () = job.cancel.asked() => Err(stopped(tool)),
         }
     }
 }

@@ -46,16 +46,16 @@ pub struct Bindings {
 
 /// Asks a running tool to stop: SIGTERM, then SIGKILL after its grace period.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<Notify>);
+pub struct Cancel(Arc<Notify>);
 
-impl Stop {
-    /// A stop that nobody asked for yet.
+impl Cancel {
+    /// Nobody has asked yet.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Asks.
-    pub fn now(&self) {
+    pub fn cancel(&self) {
         self.0.notify_one();
     }
 
@@ -71,8 +71,13 @@ struct Job<'c> {
     timeout: Option<Duration>,
     /// Bytes of output that are taken.
     output: u64,
-    stop: &'c Stop,
+    cancel: &'c Cancel,
+    /// Takes the lines that the tool writes on standard error, while it runs.
+    progress: Progress<'c>,
 }
+
+/// Takes what a running tool says about its progress, line by line, without its line break and with secrets left out.
+pub type Progress<'c> = &'c (dyn Fn(&str) + Send + Sync);
 
 impl Bindings {
     /// No bindings; every call is somebody else's.
@@ -151,7 +156,7 @@ impl Bindings {
     }
 
     /// Carries a call out. Its timeout counts from here; its delay and approval are past.
-    pub async fn call(&self, program: &Program, call: &PendingCall, stop: &Stop) -> ToolOutcome {
+    pub async fn call(&self, program: &Program, call: &PendingCall, cancel: &Cancel, progress: Progress<'_>) -> ToolOutcome {
         let found = match &call.kind {
             CallKind::Tool => self.find(root_of(program, call), &call.name),
             _ => None,
@@ -163,12 +168,17 @@ impl Bindings {
             Ok(filled) => filled,
             Err(error) => return ToolOutcome::Error(error),
         };
-        let job = Job { call, args, timeout: call.timeout.map(Duration::from_millis), output: self.output, stop };
+        let progress = |line: &str| progress(&secret::redacted(line, &values));
+        let timeout = call.timeout.map(Duration::from_millis);
+        let job = Job { call, args, timeout, output: self.output, cancel, progress: &progress };
         let outcome = match found {
             Found::Process(process) => process.run(job).await,
             Found::Function(function) => function.run(job).await,
         };
-        outcome.map_or_else(|error| ToolOutcome::Error(secret::redact(error, &values)), ToolOutcome::Success)
+        outcome.map_or_else(
+            |error| ToolOutcome::Error(ToolError { message: secret::redacted(&error.message, &values), ..error }),
+            ToolOutcome::Success,
+        )
     }
 }
 

@@ -21,8 +21,8 @@ use tokio::{
 use trellis_core::{ToolError, Value};
 
 use super::{
-    Job,
-    output::{self, Tail},
+    Job, Progress,
+    output::{self, Lines, Tail},
     secret, stopped, timed_out,
 };
 
@@ -59,25 +59,25 @@ impl Process {
         let (limit, bound) = self.output.map_or((job.output, "limits.tool_output"), |limit| (limit, "output_limit"));
         let mut running = Running::new(child, args.into_bytes(), limit, bound);
         let cause = tokio::select! {
-            cause = running.pump() => cause,
+            cause = running.pump(job.progress) => cause,
             timeout = after(job.timeout) => Cause::TimedOut(timeout),
-            () = job.stop.asked() => Cause::Stopped,
+            () = job.cancel.asked() => Cause::Stopped,
         };
         match cause {
             Cause::Exited(status) => {
-                running.drain().await;
+                running.drain(job.progress).await;
                 running.result(tool, status)
             }
             Cause::TooMuch => {
-                running.end(self.grace).await;
+                running.end(self.grace, job.progress).await;
                 Err(running.too_much(tool))
             }
             Cause::TimedOut(timeout) => {
-                running.end(self.grace).await;
+                running.end(self.grace, job.progress).await;
                 Err(timed_out(tool, timeout))
             }
             // It may have done its work all the same; then that is what happened (language 7.6).
-            Cause::Stopped => match running.end(self.grace).await {
+            Cause::Stopped => match running.end(self.grace, job.progress).await {
                 Some(status) if status.success() => running.result(tool, status),
                 _ => Err(stopped(tool)),
             },
@@ -176,6 +176,7 @@ struct Running {
     /// Whether it printed too much: the rest is read, so that it can end, and thrown away.
     overflown: bool,
     tail: Tail,
+    lines: Lines,
 }
 
 impl Running {
@@ -194,11 +195,12 @@ impl Running {
             bound,
             overflown: false,
             tail: Tail::default(),
+            lines: Lines::default(),
         }
     }
 
     /// Feeds and reads until the process exits or printed too much. May be dropped and called again: nothing is lost.
-    async fn pump(&mut self) -> Cause {
+    async fn pump(&mut self, progress: Progress<'_>) -> Cause {
         let (mut out, mut err) = ([0; 8192], [0; 2048]);
         loop {
             tokio::select! {
@@ -210,15 +212,19 @@ impl Running {
                         return Cause::TooMuch;
                     }
                 }
-                length = read(&mut self.stderr, &mut err) => self.tail.push(&err[..length]),
+                length = read(&mut self.stderr, &mut err) => {
+                    self.tail.push(&err[..length]);
+                    self.lines.push(&err[..length], progress);
+                }
             }
         }
     }
 
     /// Reads what is still in the pipes after the exit, for a short while.
-    async fn drain(&mut self) {
+    async fn drain(&mut self, progress: Progress<'_>) {
         let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
-        let (printed, limit, tail) = (&mut self.printed, self.limit, &mut self.tail);
+        let (printed, limit) = (&mut self.printed, self.limit);
+        let (tail, lines) = (&mut self.tail, &mut self.lines);
         let out = async {
             let mut chunk = [0; 8192];
             while stdout.is_some() {
@@ -233,19 +239,21 @@ impl Running {
             while stderr.is_some() {
                 let length = read(stderr, &mut chunk).await;
                 tail.push(&chunk[..length]);
+                lines.push(&chunk[..length], progress);
             }
         };
         let _ = timeout(DRAIN, async { tokio::join!(out, err) }).await;
+        self.lines.finish(progress);
     }
 
     /// Ends the process and everything it started: kindly, then by force. Gives its status where it ended by itself.
-    async fn end(&mut self, grace: Duration) -> Option<ExitStatus> {
+    async fn end(&mut self, grace: Duration, progress: Progress<'_>) -> Option<ExitStatus> {
         #[cfg(unix)]
         self.group.terminate();
         #[cfg(not(unix))]
         let _ = self.child.start_kill();
-        if let Ok(Cause::Exited(status)) = timeout(grace, self.pump()).await {
-            self.drain().await;
+        if let Ok(Cause::Exited(status)) = timeout(grace, self.pump(progress)).await {
+            self.drain(progress).await;
             return Some(status);
         }
         #[cfg(unix)]

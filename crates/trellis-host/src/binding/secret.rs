@@ -88,12 +88,9 @@ fn insert(args: &mut Value, pointer: &str, offset: usize, value: &str) -> Option
     Some(())
 }
 
-/// The error without the values of secrets.
-pub(super) fn redact(mut error: ToolError, values: &[String]) -> ToolError {
-    for value in values.iter().filter(|value| !value.is_empty()) {
-        error.message = error.message.replace(value.as_str(), "***");
-    }
-    error
+/// A text without the values of secrets.
+pub(super) fn redacted(text: &str, values: &[String]) -> String {
+    values.iter().filter(|value| !value.is_empty()).fold(text.to_owned(), |text, value| text.replace(value.as_str(), "***"))
 }
 
 #[cfg(test)]
@@ -127,7 +124,6 @@ mod tests {
 
     #[test]
     fn values_are_taken_out_of_messages() {
-        let error = redact(ToolError::new("401 for hunter2"), &["hunter2".into(), String::new()]);
-        assert_eq!(error.message, "401 for ***");
+        assert_eq!(redacted("401 for hunter2", &["hunter2".into(), String::new()]), "401 for ***");
     }
 }

@@ -7,7 +7,7 @@ use trellis_core::{
 };
 
 /// The input that a line stands for. What fits no option goes on as it is: the engine says what is accepted.
-pub(super) fn answer(request: &Request, line: &str) -> Input {
+pub fn answer(request: &Request, line: &str) -> Input {
     let typed = line.trim();
     match (!typed.is_empty()).then(|| option(request, typed)).flatten().map(|option| &option.value) {
         Some(Value::Text(text)) => Input::Text(text.to_string()),

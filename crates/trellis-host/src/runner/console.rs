@@ -1,14 +1,15 @@
 //! What a runner and the one at the other end say to each other, in whatever form.
 
-use std::io;
+use std::{io, time::Duration};
 
 use trellis_core::{
-    Input, SignalName, ToolOutcome, ToolResult, Value,
+    Input, Mapping, NodeId, SignalName, ToolOutcome, ToolResult, Value,
     engine::{EndView, Request},
     state::PendingCall,
 };
 
 use super::Reason;
+use crate::sessions::Stop;
 
 /// What the runner waits for.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +27,46 @@ pub enum Awaited<'a> {
         /// The predicate.
         name: &'a str,
     },
+    /// Keys that the node needs since the graph was edited, and the session lacks: [`Command::Context`].
+    Keys {
+        /// The node.
+        node: &'a NodeId,
+        /// The keys.
+        missing: &'a [String],
+    },
+    /// Whether a pending call stays, which its node would make otherwise since the graph was edited: [`Command::Keep`].
+    Changed {
+        /// The call that is pending.
+        pending: &'a PendingCall,
+        /// The tool that would be called now.
+        now: &'a str,
+    },
     /// Nothing but signals: the program is busy. Everything else is kept, in order.
     Nothing,
+}
+
+impl<'a> Awaited<'a> {
+    /// What a session's stop waits for.
+    pub(super) fn of(stop: &'a Stop) -> Self {
+        match stop {
+            Stop::Ask { request, .. } => Self::Input(request),
+            Stop::Call { call, .. } => Self::Result(call),
+            Stop::Held { call, .. } => Self::Approval(call),
+            Stop::Predicate { id, name } => Self::Predicate { id, name },
+            Stop::Keys { node, missing } => Self::Keys { node, missing },
+            Stop::Changed { call, now } => Self::Changed { pending: call, now },
+            Stop::Ended(_) => Self::Nothing,
+        }
+    }
+}
+
+/// How something is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asking {
+    /// The time until it is no longer awaited.
+    pub left: Option<Duration>,
+    /// Whether the same was asked before: an answer could not be taken, or an edit changed nothing about it.
+    pub again: bool,
 }
 
 /// What came from the other end.
@@ -53,6 +92,10 @@ pub enum Command {
         /// The answer.
         value: bool,
     },
+    /// Keys for the context.
+    Context(Mapping),
+    /// Whether the pending call stays as it is, or is made again.
+    Keep(bool),
     /// Something that cannot be understood.
     Bad {
         /// A stable code.
@@ -71,8 +114,14 @@ pub enum Note<'a> {
     Content(&'a str),
     /// A call that is carried out here begins.
     Call(&'a PendingCall),
+    /// A line that a running tool wrote on standard error.
+    Progress(&'a PendingCall, &'a str),
     /// What became of a call.
     Result(&'a PendingCall, &'a ToolOutcome),
+    /// A sleep begins, or the delay before another attempt.
+    Sleep(Duration),
+    /// What an edit of the graph came to.
+    Reload(&'a Reloaded<'a>),
     /// Something was refused; the session is where it was.
     Error {
         /// A stable code.
@@ -84,6 +133,34 @@ pub enum Note<'a> {
     End(&'a Farewell),
 }
 
+/// What an edit of the graph came to.
+#[derive(Clone, Copy, Debug)]
+pub enum Reloaded<'a> {
+    /// The graph is sound, and the session runs it.
+    Sound {
+        /// Whether it had been broken.
+        healed: bool,
+        /// Why the session stands where it stands, if it moved.
+        moved: Option<&'a str>,
+    },
+    /// The graph is broken, and an older version goes on.
+    Broken {
+        /// What is wrong.
+        findings: &'a Findings,
+        /// When the version that goes on was taken up, in milliseconds since 1970.
+        since: u64,
+    },
+}
+
+/// What is wrong with a graph, for people and for programs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Findings {
+    /// Drawn, with styles.
+    pub text: String,
+    /// As `check --format json` has them: the list of diagnostics.
+    pub json: serde_json::Value,
+}
+
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Farewell {
@@ -93,6 +170,10 @@ pub struct Farewell {
     pub ended: Option<EndView>,
     /// What stopped the run, where the session did not end.
     pub message: Option<String>,
+    /// Where in the graph's files it failed: `orders/pay.md:4`.
+    pub place: Option<String>,
+    /// What can be done about it.
+    pub help: Option<&'static str>,
 }
 
 impl Farewell {
@@ -108,8 +189,8 @@ pub trait Console {
     /// Says something.
     async fn note(&mut self, note: Note<'_>) -> io::Result<()>;
 
-    /// Asks for something; `again` after an answer that could not be taken.
-    async fn ask(&mut self, awaited: Awaited<'_>, again: bool) -> io::Result<()>;
+    /// Asks for something.
+    async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()>;
 
     /// Takes what comes. May be dropped before it is done: nothing is lost then.
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command>;

@@ -1,61 +1,36 @@
-//! The runner: a session and a console, until the end.
+//! The runner: [`Sessions`] and a console, until the end.
 //!
-//! It walks a session, shows what nodes say, asks, carries calls out through bindings, sleeps, and turns Ctrl-C and timeouts into signals.
+//! It shows what nodes say, asks, hands in the answers, turns Ctrl-C into signals and hands on edits of the graph. What a session does between two
+//! questions is the matter of [`Sessions`].
 //!
-//! **Invariant:** a refusal costs nothing: it is said, and asked again.
+//! **Invariant:** a refusal costs nothing: it is said, and asked again. An edit never comes between a question and its answer.
 
-mod call;
 mod choose;
 mod console;
+mod farewell;
 mod json;
 mod lines;
-mod predicate;
 mod text;
-mod wait;
+mod turns;
 
-use std::{io, ops::ControlFlow, sync::Arc, time::Duration};
+use std::io;
 
-use tokio::{sync::mpsc, time::Instant};
+use tokio::sync::mpsc;
 use trellis_core::{
-    Engine, Input, Predicates, Program, SignalName, Start, Value,
-    engine::{Answers, EndView, Request, RequestType, StartError},
-    id::IdempotencyKey,
-    program::PredicateSource,
-    state::EndReason,
+    Engine, Predicates, Program, SessionId, SignalName, Start, Value, engine::StartError, program::PredicateSource, state::EndReason,
 };
 
-use self::wait::Reply;
 pub use self::{
-    console::{Awaited, Command, Console, Farewell, Note},
+    choose::answer,
+    console::{Asking, Awaited, Command, Console, Farewell, Findings, Note, Reloaded},
     json::JsonLines,
     text::TextConsole,
 };
 use crate::{
     binding::Bindings,
-    journal::Clock,
-    session::{Session, SessionError, Turn},
+    session::Session,
+    sessions::{Happening, SendError, Sessions},
 };
-
-/// What a runner may do by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Policy {
-    /// Calls that need an approval have it (`--yes`).
-    pub approve_all: bool,
-    /// What becomes of calls that nothing here carries out.
-    pub unbound: Unbound,
-}
-
-/// What becomes of calls that nothing here carries out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unbound {
-    /// The other end carries them out, within the call's timeout: JSON Lines.
-    #[default]
-    Elsewhere,
-    /// A person types their result in and takes the time they need: a terminal.
-    TypedIn,
-    /// They fail: a pipe.
-    Fail,
-}
 
 /// Why a run is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,24 +91,42 @@ pub enum RunError {
     /// The session could not begin.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// There is a session of that name.
+    #[error("there is a session `{0}` already")]
+    Exists(SessionId),
     /// The console is gone.
     #[error("the console cannot be reached: {0}")]
     Console(#[from] io::Error),
 }
 
+/// What saving the files of a graph came to.
+pub enum Edit {
+    /// It is sound.
+    Sound {
+        /// The graph as it is now.
+        engine: Engine,
+        /// What carries its calls out.
+        bindings: Bindings,
+    },
+    /// It is broken; an older version goes on.
+    Broken {
+        /// What is wrong.
+        findings: Findings,
+        /// When the version that goes on was taken up, in milliseconds since 1970.
+        since: u64,
+    },
+}
+
 /// Walks sessions over a console.
 pub struct Runner<C> {
     console: C,
-    bindings: Arc<Bindings>,
-    policy: Policy,
-    clock: Clock,
+    sessions: Sessions,
     signals: mpsc::Receiver<SignalName>,
-    /// The call that was approved last: its further attempts are the same call.
-    approved: Option<IdempotencyKey>,
+    edits: mpsc::Receiver<Edit>,
+    happenings: mpsc::UnboundedReceiver<Happening>,
+    /// Whether the last edit broke the graph.
+    broken: bool,
 }
-
-/// Whether to go on, or why not.
-type Flow = ControlFlow<Reason>;
 
 /// Predicates for an engine that a runner walks: bindings and the console answer them step by step (language 6.2).
 pub fn deferred_predicates(program: &Program) -> Predicates {
@@ -142,22 +135,14 @@ pub fn deferred_predicates(program: &Program) -> Predicates {
 }
 
 impl<C: Console> Runner<C> {
-    /// A runner over a console, which carries calls out with `bindings`.
-    pub fn new(console: C, bindings: Bindings) -> Self {
-        let (_, signals) = mpsc::channel(1);
-        Self { console, bindings: Arc::new(bindings), policy: Policy::default(), clock: Clock::system(), signals, approved: None }
-    }
-
-    /// The same with another policy.
-    #[must_use]
-    pub fn policy(self, policy: Policy) -> Self {
-        Self { policy, ..self }
-    }
-
-    /// The same with another clock.
-    #[must_use]
-    pub fn clock(self, clock: Clock) -> Self {
-        Self { clock, ..self }
+    /// A runner of `sessions` over a console.
+    pub fn new(console: C, sessions: Sessions) -> Self {
+        let (sender, happenings) = mpsc::unbounded_channel();
+        sessions.observe(move |_, happening| {
+            // A runner that is gone wants to know nothing.
+            let _ = sender.send(happening.clone());
+        });
+        Self { console, sessions, signals: mpsc::channel(1).1, edits: mpsc::channel(1).1, happenings, broken: false }
     }
 
     /// The same, taking signals such as `interrupt` for Ctrl-C.
@@ -166,124 +151,65 @@ impl<C: Console> Runner<C> {
         Self { signals, ..self }
     }
 
+    /// The same, taking edits of the graph.
+    #[must_use]
+    pub fn edits(self, edits: mpsc::Receiver<Edit>) -> Self {
+        Self { edits, ..self }
+    }
+
     /// Starts a session and walks it to the end, the end of input, or an interrupt that nothing handles.
     ///
     /// # Errors
     /// The start is refused, or the console is gone.
-    pub async fn run(mut self, engine: Engine, start: Start) -> Result<Outcome, RunError> {
-        let mut session = match self.start(engine, start).await? {
-            ControlFlow::Continue(session) => session,
-            ControlFlow::Break(reason) => return self.end(reason, None, None, None).await,
-        };
-        loop {
-            let turn = match session.advance() {
-                Ok(turn) => turn,
-                Err(stuck) => return self.stuck(session, &stuck).await,
-            };
-            let flow = match turn {
-                Turn::Said { content, .. } => {
-                    self.console.note(Note::Content(&content)).await?;
-                    Flow::Continue(())
-                }
-                Turn::Invalid(message) => {
-                    self.console.note(Note::Error { code: "invalid-input", message: &message }).await?;
-                    Flow::Continue(())
-                }
-                Turn::Ask(request) if matches!(request.input_type, RequestType::None(_)) => self.sleep(&mut session, &request).await?,
-                Turn::Ask(request) => self.question(&mut session, &request).await?,
-                Turn::Call(call) => self.call(&mut session, &call).await?,
-                Turn::Predicate(name) => self.predicate(&mut session, &name).await?,
-                Turn::Ended(ended) => return self.end(ended.reason.into(), Some(session), Some(ended), None).await,
-            };
-            if let Flow::Break(reason) = flow {
-                let message = match reason {
-                    Reason::EndOfInput => Some(format!("the input ended while `{}` was waiting", session.state().current_node_id)),
-                    _ => None,
-                };
-                return self.end(reason, Some(session), None, message).await;
-            }
-        }
-    }
-
-    /// Begins the session; its entry may ask for predicates first.
-    async fn start(&mut self, engine: Engine, start: Start) -> Result<ControlFlow<Reason, Session>, RunError> {
-        let mut answers = Answers::new();
-        loop {
-            match Session::start(engine.clone(), start.clone(), answers.clone(), self.clock.clone()) {
-                Ok(session) => return Ok(ControlFlow::Continue(session)),
-                Err(StartError::Unanswered(name)) => match self.find_out_first(&engine, &start, &name).await? {
-                    ControlFlow::Continue(truth) => answers.insert(name, truth),
-                    ControlFlow::Break(reason) => return Ok(ControlFlow::Break(reason)),
-                },
-                Err(refused) => return Err(refused.into()),
-            };
-        }
-    }
-
-    /// Asks, until an answer is taken.
-    async fn question(&mut self, session: &mut Session, request: &Request) -> Result<Flow, RunError> {
-        let left = |timeout: Duration| timeout.saturating_sub(Duration::from_millis(session.waited()));
-        let mut until = request.timeout.map(|timeout| Instant::now() + left(timeout));
-        let mut again = false;
-        loop {
-            let sent = match self.reply(Some(session), Awaited::Input(request), until, again).await? {
-                Reply::Given(Command::Input(input)) => session.send(input),
-                Reply::Given(_) => Ok(()),
-                Reply::TimeUp => {
-                    until = None;
-                    session.signal(&SignalName::TIMEOUT.into())
-                }
-                Reply::Moved => return Ok(Flow::Continue(())),
-                Reply::Over(reason) => return Ok(Flow::Break(reason)),
-            };
-            match sent {
-                Ok(()) => return Ok(Flow::Continue(())),
-                Err(refusal) => self.refuse(&refusal).await?,
-            }
-            again = true;
-        }
-    }
-
-    /// Sleeps; only signals wake it early.
-    async fn sleep(&mut self, session: &mut Session, request: &Request) -> Result<Flow, RunError> {
-        let until = Instant::now() + request.timeout.unwrap_or_default().saturating_sub(Duration::from_millis(session.waited()));
-        match self.pause(session, until).await? {
-            Reply::Over(reason) => Ok(Flow::Break(reason)),
-            Reply::Moved => Ok(Flow::Continue(())),
-            Reply::TimeUp | Reply::Given(_) => self.hand_in(session, Input::Pass).await,
-        }
-    }
-
-    /// Hands in what the session asked for; a refusal of that would repeat for ever, so it ends the run.
-    async fn hand_in(&mut self, session: &mut Session, input: Input) -> Result<Flow, RunError> {
-        match session.send(input) {
-            Ok(()) => Ok(Flow::Continue(())),
-            Err(refusal) => {
-                self.refuse(&refusal).await?;
-                Ok(Flow::Break(Reason::Failed))
-            }
-        }
-    }
-
-    async fn stuck(mut self, session: Session, stuck: &SessionError) -> Result<Outcome, RunError> {
-        let code = match stuck {
-            SessionError::PassThrough { .. } => "pass-through",
-            SessionError::Render(_) => "render",
-            SessionError::Refused(_) => "refused",
-        };
-        self.console.note(Note::Error { code, message: &stuck.to_string() }).await?;
-        self.end(Reason::Failed, Some(session), None, Some(stuck.to_string())).await
-    }
-
-    async fn end(
-        mut self,
-        reason: Reason,
-        session: Option<Session>,
-        ended: Option<EndView>,
-        message: Option<String>,
-    ) -> Result<Outcome, RunError> {
-        let farewell = Farewell { reason, ended, message };
+    pub async fn run(mut self, start: Start) -> Result<Outcome, RunError> {
+        let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
+        let farewell = self.walk(&id, start).await?;
         self.console.note(Note::End(&farewell)).await?;
-        Ok(Outcome { reason, output: farewell.output().cloned(), session })
+        Ok(Outcome { reason: farewell.reason, output: farewell.output().cloned(), session: self.sessions.close(&id) })
+    }
+
+    /// Shows something that happened.
+    async fn show(console: &mut C, happening: &Happening, broken: &mut bool) -> io::Result<()> {
+        let note = match happening {
+            Happening::Said(content) => Note::Content(content),
+            Happening::Invalid(message) => Note::Error { code: "invalid-input", message },
+            Happening::Calling(call) => Note::Call(call),
+            Happening::Progress(call, line) => Note::Progress(call, line),
+            Happening::Returned(call, outcome) => Note::Result(call, outcome),
+            Happening::Sleeping(left) => Note::Sleep(*left),
+            Happening::Trouble(code, message) => Note::Error { code, message },
+            Happening::Adopted(moved) => {
+                let healed = std::mem::take(broken);
+                return console.note(Note::Reload(&Reloaded::Sound { healed, moved: moved.as_deref() })).await;
+            }
+            Happening::Given(..) => return Ok(()),
+        };
+        console.note(note).await
+    }
+
+    /// Says why something was refused.
+    async fn refuse(&mut self, refusal: &SendError) -> io::Result<()> {
+        self.console.note(Note::Error { code: code(refusal), message: &refusal.to_string() }).await
+    }
+}
+
+/// The stable code of a refusal.
+fn code(refusal: &SendError) -> &'static str {
+    use trellis_core::NavigateError as Navigate;
+    match refusal {
+        SendError::Refused(Navigate::Invalid { .. }) => "invalid-input",
+        SendError::Refused(Navigate::TooLarge { .. }) => "input-too-large",
+        SendError::Refused(Navigate::WrongKind { .. }) | SendError::NotAwaited { .. } => "wrong-kind",
+        SendError::Refused(Navigate::ForeignCall { .. }) => "foreign-call",
+        SendError::Refused(Navigate::UnhandledSignal { .. }) | SendError::NotBegun(_) => "unhandled-signal",
+        SendError::Refused(Navigate::Ended { .. }) => "ended",
+        SendError::Refused(Navigate::Unanswered(_)) => "unanswered-predicate",
+        SendError::Refused(Navigate::Unadopted(_)) => "unadopted",
+        SendError::Reserved(_) => "reserved-name",
+        SendError::TooLate => "too-late",
+        SendError::Stuck(crate::SessionError::PassThrough { .. }) => "pass-through",
+        SendError::Stuck(crate::SessionError::Render(_)) => "render",
+        SendError::Stuck(crate::SessionError::Refused(_)) => "refused",
+        SendError::Unknown(_) | SendError::Exists(_) | SendError::Start(_) | SendError::Stopped => "session",
     }
 }

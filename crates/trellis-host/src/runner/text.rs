@@ -6,7 +6,7 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
 use trellis_core::{
-    Input, ToolOutcome, ToolResult, Value,
+    Input, Mapping, ToolOutcome, ToolResult, Value,
     engine::{Request, RequestType},
     state::PendingCall,
     syntax::node::InputType,
@@ -14,10 +14,10 @@ use trellis_core::{
 
 use super::{
     Reason, choose,
-    console::{Awaited, Command, Console, Farewell, Note},
+    console::{Asking, Awaited, Command, Console, Farewell, Note, Reloaded},
     lines::{Line, Lines},
 };
-use crate::binding::shown;
+use crate::{binding::shown, sessions::quoted};
 
 type Format = Box<dyn Fn(&str) -> String>;
 
@@ -96,7 +96,11 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 let apart = if std::mem::replace(&mut self.said, true) { "\n" } else { "" };
                 self.print(&format!("{apart}{text}")).await
             }
-            Note::Call(_) | Note::Result(..) => Ok(()),
+            Note::Call(_) | Note::Result(..) | Note::Progress(..) | Note::Sleep(_) => Ok(()),
+            Note::Reload(reloaded) => match reload_text(reloaded) {
+                Some(text) => self.print(&text).await,
+                None => Ok(()),
+            },
             Note::Error { message, .. } => self.print(&plain(message)).await,
             Note::End(farewell) => match farewell_text(farewell) {
                 Some(text) => self.print(&plain(&text)).await,
@@ -105,7 +109,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
         }
     }
 
-    async fn ask(&mut self, awaited: Awaited<'_>, _again: bool) -> io::Result<()> {
+    async fn ask(&mut self, awaited: Awaited<'_>, _asking: Asking) -> io::Result<()> {
         match awaited {
             Awaited::Input(request) => self.prompt(&options(request), &accepted(request)).await,
             Awaited::Approval(call) => {
@@ -115,6 +119,15 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
             }
             Awaited::Result(call) => self.prompt(&call_text(call), "[its result, JSON or text]").await,
             Awaited::Predicate { name, .. } => self.prompt(&format!("does `{name}` hold? "), "[y/n]").await,
+            Awaited::Keys { node, missing } => {
+                let lead = format!("`{node}` needs {} now, which the session does not have\n", quoted(missing));
+                self.prompt(&lead, "[KEY=VALUE, or a JSON mapping]").await
+            }
+            Awaited::Changed { pending, now } => {
+                let lead =
+                    format!("the pending call is no longer what `{}` calls, which is `{now}` now\n{}", pending.node, call_text(pending));
+                self.prompt(&lead, "[keep it? y/n]").await
+            }
             Awaited::Nothing => Ok(()),
         }
     }
@@ -160,8 +173,21 @@ fn understand(awaited: Awaited<'_>, line: &str) -> Command {
             Some(value) => Command::Predicate { id: id.to_owned(), value },
             None => unclear(),
         },
+        Awaited::Keys { .. } => keys(line)
+            .map_or_else(|| Command::Bad { code: "invalid-input", message: "write KEY=VALUE, or a JSON mapping".into() }, Command::Context),
+        Awaited::Changed { .. } => choose::yes_or_no(line).map_or_else(unclear, Command::Keep),
         Awaited::Nothing => Command::Input(Input::Text(line.to_owned())),
     }
+}
+
+/// `KEY=VALUE` with JSON or text, or a JSON mapping.
+fn keys(line: &str) -> Option<Mapping> {
+    if let Ok(Value::Map(keys)) = Value::from_json(line) {
+        return Some(keys);
+    }
+    let (key, value) = line.split_once('=')?;
+    let value = Value::from_json(value).unwrap_or_else(|_| Value::text(value));
+    (!key.trim().is_empty()).then(|| Mapping::from_iter([(key.trim(), value)]))
 }
 
 fn unclear() -> Command {
@@ -198,6 +224,18 @@ fn accepted(request: &Request) -> String {
     }
 }
 
+/// What an edit came to, unless that goes without saying.
+fn reload_text(reloaded: &Reloaded<'_>) -> Option<String> {
+    match reloaded {
+        Reloaded::Broken { findings, .. } => Some(format!("{}still running the version before\n", plain(&findings.text))),
+        Reloaded::Sound { healed, moved } => {
+            let healed = healed.then_some("the graph is sound again");
+            let said = healed.into_iter().chain(*moved).collect::<Vec<_>>().join("; ");
+            (!said.is_empty()).then(|| plain(&said))
+        }
+    }
+}
+
 /// A call as it would be made, secrets by name.
 fn call_text(call: &PendingCall) -> String {
     format!("  {} {}\n", call.name, Value::Map(shown(call)).to_json())
@@ -209,11 +247,13 @@ fn farewell_text(farewell: &Farewell) -> Option<String> {
     let at = ended.map_or_else(String::new, |ended| format!(" at `{}`", ended.node));
     let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());
     let why = message.map_or_else(String::new, |message| format!(": {message}"));
+    let place = farewell.place.as_ref().map_or_else(String::new, |place| format!("\n  {place}"));
+    let help = farewell.help.map_or_else(String::new, |help| format!("\nhelp: {help}"));
     let unwound = ended.and_then(|ended| ended.rollback.as_ref()).map_or_else(String::new, |list| format!(" {}", list.to_json()));
     match farewell.reason {
         Reason::Finished => None,
-        Reason::Failed => Some(format!("failed{at}{why}{unwound}")),
-        Reason::Denied => Some(format!("denied{at}{why}{unwound}")),
+        Reason::Failed => Some(format!("failed{at}{why}{unwound}{place}{help}")),
+        Reason::Denied => Some(format!("denied{at}{why}{unwound}{place}{help}")),
         Reason::RolledBack => Some(format!("rolled back{at}{why}{unwound}")),
         Reason::EndOfInput => Some(message.unwrap_or("the input ended").to_owned()),
         Reason::Interrupted => Some(format!("interrupted{at}{why}")),

@@ -115,7 +115,7 @@ fn a_handed_over_call_times_out_and_its_late_result_is_kept() {
             }
             lines
         };
-        let run = async { stage.json_runner(BufReader::new(reader), writer).run(stage.engine(), Start::default()).await };
+        let run = async { stage.json_runner(BufReader::new(reader), writer).run(Start::default()).await };
         let (outcome, lines) = tokio::join!(run, other_end);
         assert!(lines[1].contains(r#""error":{"kind":"timeout","message":"`there` took longer than 5s"}"#), "{lines:?}");
         assert_eq!(lines.iter().filter(|line| line.contains("ERROR")).count(), 0, "{lines:?}");

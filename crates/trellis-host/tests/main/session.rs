@@ -2,8 +2,9 @@
 
 use trellis_core::{Engine, Input, Predicates, SessionId, Start, ToolError, ToolOutcome, ToolResult, Value, engine::Answers};
 use trellis_host::{
-    Clock, Entry, Session, SessionError, Turn,
+    Clock, Entry, Session, SessionError,
     journal::{Record, fold},
+    session::Halt,
 };
 
 use crate::stage::{Stage, program};
@@ -28,18 +29,18 @@ fn start(files: &[(&str, &str)]) -> Session {
 }
 
 /// Everything said until the next stop, and the stop.
-fn advance(session: &mut Session) -> (Vec<String>, Turn) {
+fn advance(session: &mut Session) -> (Vec<String>, Halt) {
     let mut said = Vec::new();
     loop {
         match session.advance().unwrap() {
-            Turn::Said { content, .. } => said.push(content.trim().to_owned()),
+            Halt::Said { content, .. } => said.push(content.trim().to_owned()),
             turn => return (said, turn),
         }
     }
 }
 
-fn send_result(session: &mut Session, turn: &Turn, outcome: ToolOutcome) {
-    let Turn::Call(call) = turn else { panic!("{turn:?}") };
+fn send_result(session: &mut Session, turn: &Halt, outcome: ToolOutcome) {
+    let Halt::Call(call) = turn else { panic!("{turn:?}") };
     session.send(Input::Result(ToolResult { id: call.id.clone(), outcome })).unwrap();
 }
 
@@ -47,7 +48,7 @@ fn send_result(session: &mut Session, turn: &Turn, outcome: ToolOutcome) {
 fn walked() -> Session {
     let mut session = start(ORDER);
     let (said, turn) = advance(&mut session);
-    assert_eq!((said, matches!(turn, Turn::Ask(_))), (vec!["Hello.".to_owned(), "How many?".into()], true));
+    assert_eq!((said, matches!(turn, Halt::Ask(_))), (vec!["Hello.".to_owned(), "How many?".into()], true));
     assert!(session.send(Input::Text("many".into())).is_err());
     let (said, _) = advance(&mut session);
     assert!(said.is_empty(), "a refusal says nothing again: {said:?}");
@@ -60,12 +61,12 @@ fn walked() -> Session {
     send_result(&mut session, &again, ToolOutcome::Success(Value::text("r1")));
     let (said, turn) = advance(&mut session);
     assert_eq!(said, ["Bye."]);
-    assert!(matches!(turn, Turn::Predicate(name) if &*name == "vip"));
+    assert!(matches!(turn, Halt::Predicate(name) if &*name == "vip"));
     session.answer("other", true).unwrap();
     session.answer("vip", false).unwrap();
     let (said, turn) = advance(&mut session);
     assert_eq!(said, ["The end."]);
-    assert!(matches!(turn, Turn::Ended(ended) if ended.output == Some(Value::Int(3))));
+    assert!(matches!(turn, Halt::Ended(ended) if ended.output == Some(Value::Int(3))));
     session
 }
 
@@ -115,10 +116,10 @@ fn a_late_result_is_a_record_of_its_own_and_moves_nothing() {
     let (_, call) = advance(&mut session);
     session.signal(&"interrupt".into()).unwrap();
     let (_, turn) = advance(&mut session);
-    assert!(matches!(turn, Turn::Predicate(_)));
+    assert!(matches!(turn, Halt::Predicate(_)));
     send_result(&mut session, &call, ToolOutcome::Success(Value::Null));
     let (_, turn) = advance(&mut session);
-    assert!(matches!(turn, Turn::Predicate(_)), "{turn:?}");
+    assert!(matches!(turn, Halt::Predicate(_)), "{turn:?}");
     let kinds: Vec<_> = session.journal().records().iter().map(|record| json_of(record)["kind"].clone()).collect();
     assert_eq!(kinds[3..], ["signal", "late"]);
     session.answer("vip", true).unwrap();

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use trellis_core::{Dialect, Document, Engine, Program, Source, Start, compile};
-use trellis_host::{Bindings, Clock, JsonLines, Outcome, Policy, Runner, TextConsole, runner::deferred_predicates};
+use trellis_host::{Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, runner::deferred_predicates};
 
 /// A graph and the folder where its tools stand.
 pub(crate) struct Stage {
@@ -56,13 +56,17 @@ impl Stage {
         self.functions.iter().fold(bindings, |bindings, add| add(bindings))
     }
 
+    pub(crate) fn sessions(&self) -> Sessions {
+        Sessions::new(self.engine(), self.bindings()).policy(self.policy).clock(clock())
+    }
+
     pub(crate) fn text_runner<R, W>(&self, input: R, output: W) -> Runner<TextConsole<R, W>>
     where
         R: AsyncBufRead + Unpin,
         W: AsyncWrite + Unpin,
     {
         let console = TextConsole::new(input, output, 4096, 1 << 20).echo(true);
-        Runner::new(console, self.bindings()).policy(self.policy).clock(Clock::fixed(1000))
+        Runner::new(console, self.sessions())
     }
 
     pub(crate) fn json_runner<R, W>(&self, input: R, output: W) -> Runner<JsonLines<R, W>>
@@ -70,22 +74,31 @@ impl Stage {
         R: AsyncBufRead + Unpin,
         W: AsyncWrite + Unpin,
     {
-        Runner::new(JsonLines::new(input, output, 1 << 20), self.bindings()).policy(self.policy).clock(Clock::fixed(1000))
+        Runner::new(JsonLines::new(input, output, 1 << 20), self.sessions())
     }
 
     /// A run in text whose input is all there at once.
     pub(crate) fn text(&self, input: impl AsRef<[u8]>) -> (Outcome, String) {
         let mut output = Vec::new();
-        let outcome = run(self.text_runner(input.as_ref(), &mut output).run(self.engine(), Start::default())).unwrap();
+        let outcome = run(self.text_runner(input.as_ref(), &mut output).run(Start::default())).unwrap();
         (outcome, String::from_utf8(output).unwrap())
     }
 
     /// A run in JSON Lines whose input is all there at once.
     pub(crate) fn json(&self, input: impl AsRef<[u8]>) -> (Outcome, Vec<String>) {
         let mut output = Vec::new();
-        let outcome = run(self.json_runner(input.as_ref(), &mut output).run(self.engine(), Start::default())).unwrap();
+        let outcome = run(self.json_runner(input.as_ref(), &mut output).run(Start::default())).unwrap();
         (outcome, String::from_utf8(output).unwrap().lines().map(str::to_owned).collect())
     }
+}
+
+/// A clock that stands at 1000 when a test begins and goes as the test's timers go.
+pub(crate) fn clock() -> Clock {
+    let began = std::sync::OnceLock::new();
+    Clock::new(move || {
+        let began = began.get_or_init(tokio::time::Instant::now);
+        1000 + u64::try_from(began.elapsed().as_millis()).unwrap()
+    })
 }
 
 /// Runs a future to its end on one thread.

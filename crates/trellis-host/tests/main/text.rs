@@ -119,7 +119,7 @@ fn the_attempts_of_a_call_are_approved_once_and_an_approval_expires() {
     assert_eq!((output.matches("[y/N]").count(), output.ends_with("Paid: 1.\n")), (1, true), "{output}");
     let (_writer, reader) = tokio::io::duplex(64);
     let mut output = Vec::new();
-    let outcome = run_timeless(stage.text_runner(BufReader::new(reader), &mut output).run(stage.engine(), Start::default())).unwrap();
+    let outcome = run_timeless(stage.text_runner(BufReader::new(reader), &mut output).run(Start::default())).unwrap();
     assert_eq!(outcome.reason, Reason::Finished);
     assert!(String::from_utf8(output).unwrap().ends_with("Not paid.\n"));
 }
@@ -178,7 +178,7 @@ fn sleeps_are_slept_and_a_timeout_is_a_signal() {
     let mut output = Vec::new();
     let (outcome, took) = run_timeless(async {
         let began = tokio::time::Instant::now();
-        let outcome = stage.text_runner(BufReader::new(reader), &mut output).run(stage.engine(), Start::default()).await.unwrap();
+        let outcome = stage.text_runner(BufReader::new(reader), &mut output).run(Start::default()).await.unwrap();
         (outcome, began.elapsed())
     });
     assert_eq!((outcome.reason, took.as_secs()), (Reason::Finished, 90));
@@ -198,7 +198,7 @@ fn an_interrupt_is_taken_by_the_node_or_ends_the_run_and_the_session_stays() {
         let (signals, receiver) = mpsc::channel(4);
         signals.send("interrupt".into()).await.unwrap();
         signals.send("interrupt".into()).await.unwrap();
-        stage.text_runner(BufReader::new(reader), &mut output).signals(receiver).run(stage.engine(), Start::default()).await.unwrap()
+        stage.text_runner(BufReader::new(reader), &mut output).signals(receiver).run(Start::default()).await.unwrap()
     });
     assert_eq!(outcome.reason, Reason::Interrupted);
     assert_eq!(outcome.session.unwrap().state().current_node_id.as_str(), "really");
@@ -225,7 +225,7 @@ fn an_interrupt_stops_the_tool_that_runs() {
             signals.send("interrupt".into()).await.unwrap();
             writer.write_all(b"a line that nobody asked for\n").await.unwrap();
         };
-        let run = stage.text_runner(BufReader::new(reader), &mut output).signals(receiver).run(stage.engine(), Start::default());
+        let run = stage.text_runner(BufReader::new(reader), &mut output).signals(receiver).run(Start::default());
         tokio::join!(run, interrupt).0.unwrap()
     });
     assert_eq!(outcome.reason, Reason::Finished);

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use trellis_core::{engine::ToolErrorKind, state::PendingCall};
 
 use super::*;
-use crate::binding::Stop;
+use crate::binding::Cancel;
 
 /// A project folder with one tool.
 struct Bench {
@@ -47,23 +47,24 @@ impl Bench {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    fn run_with(&self, args: &str, stop: &Stop) -> Result<Value, ToolError> {
+    fn run_with(&self, args: &str, cancel: &Cancel) -> Result<Value, ToolError> {
         let call = call(args);
-        let job = Job { call: &call, args: call.args.clone(), timeout: self.timeout, output: self.output, stop };
+        let job = Job { call: &call, args: call.args.clone(), timeout: self.timeout, output: self.output, cancel, progress: &|_| {} };
         block_on(self.process.run(job))
     }
 
     fn run(&self, args: &str) -> Result<Value, ToolError> {
-        self.run_with(args, &Stop::new())
+        self.run_with(args, &Cancel::new())
     }
 
     /// Stops the tool once it says that it is ready.
     fn run_until_ready(&self) -> Result<Value, ToolError> {
-        let (call, stop) = (call("{}"), Stop::new());
-        let job = Job { call: &call, args: call.args.clone(), timeout: self.timeout, output: self.output, stop: &stop };
+        let (call, cancel) = (call("{}"), Cancel::new());
+        let job =
+            Job { call: &call, args: call.args.clone(), timeout: self.timeout, output: self.output, cancel: &cancel, progress: &|_| {} };
         let ready = async {
             self.ready().await;
-            stop.now();
+            cancel.cancel();
         };
         block_on(async { tokio::join!(self.process.run(job), ready).0 })
     }
@@ -169,8 +170,8 @@ fn a_tool_that_takes_too_long_is_a_timeout() {
 #[test]
 fn a_run_that_is_dropped_leaves_nothing_behind() {
     let bench = Bench::script("trap '' TERM; sleep 60 & echo $! > child; echo $$ > self; touch ready; wait");
-    let (call, stop) = (call("{}"), Stop::new());
-    let job = Job { call: &call, args: call.args.clone(), timeout: None, output: bench.output, stop: &stop };
+    let (call, cancel) = (call("{}"), Cancel::new());
+    let job = Job { call: &call, args: call.args.clone(), timeout: None, output: bench.output, cancel: &cancel, progress: &|_| {} };
     block_on(async {
         tokio::select! {
             _ = bench.process.run(job) => panic!("it ended"),
@@ -189,9 +190,9 @@ fn a_grandchild_that_keeps_the_output_open_does_not_hang_the_run_and_is_ended() 
 
 #[test]
 fn a_stopped_tool_may_still_say_what_it_did() {
-    let stop = Stop::new();
-    stop.now();
-    let error = Bench::script("sleep 60").run_with("{}", &stop).unwrap_err();
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let error = Bench::script("sleep 60").run_with("{}", &cancel).unwrap_err();
     assert_eq!(error.message, "`tool` was stopped");
     let kind = Bench::script("trap 'echo charged; exit 0' TERM; touch ready; while :; do sleep 0.01; done");
     assert_eq!(kind.run_until_ready().unwrap(), Value::text("charged"));

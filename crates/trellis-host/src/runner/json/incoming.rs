@@ -11,7 +11,7 @@ pub(super) fn bad(code: &'static str, message: impl Into<String>) -> Command {
     Command::Bad { code, message: message.into() }
 }
 
-const KINDS: [&str; 6] = ["input", "tool_result", "signal", "approve", "deny", "predicate"];
+const KINDS: [&str; 8] = ["input", "tool_result", "signal", "approve", "deny", "predicate", "context", "keep"];
 
 pub(super) fn parse(line: &str) -> Command {
     let message = match Value::from_json(line) {
@@ -35,6 +35,11 @@ pub(super) fn parse(line: &str) -> Command {
         "predicate" => {
             decode::<PredicateLine>(key, value).map_or_else(|bad| bad, |line| Command::Predicate { id: line.id, value: line.value })
         }
+        "context" => match value {
+            Value::Map(keys) => Command::Context(keys.clone()),
+            other => bad("bad-line", format!("`context` is a mapping, not {}", other.kind())),
+        },
+        "keep" => value.as_bool().map_or_else(|| bad("bad-line", format!("`keep` is true or false, not {}", value.kind())), Command::Keep),
         other => {
             let help = did_you_mean(other, KINDS).unwrap_or_else(|| format!("a line has exactly one of {}", names()));
             bad("bad-line", format!("unknown key `{other}`; {help}"))
@@ -154,6 +159,8 @@ mod tests {
         assert_eq!(message(r#"{"imput":1}"#), "unknown key `imput`; did you mean `input`?");
         assert!(message("{}").contains("exactly one of `input`"));
         assert!(message(r#"{"input":1,"signal":"x"}"#).contains("exactly one"));
+        assert_eq!(message(r#"{"keep":1}"#), "`keep` is true or false, not integer");
+        assert_eq!(message(r#"{"context":[]}"#), "`context` is a mapping, not list");
         assert_eq!(message(r#"{"signal":1}"#), "`signal` is a text, not integer");
         assert!(message(r#"{"tool_result":{"id":"c"}}"#).contains("exactly one of `result`"));
         assert_eq!(message(r#"{"tool_result":{"result":1}}"#), "`tool_result`: missing field `id`");

@@ -14,10 +14,13 @@ use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
 
 use self::{
     incoming::{bad, parse},
-    outgoing::{ApprovalPayload, CallPayload, EndPayload, ErrorPayload, PredicatePayload, ResultPayload},
+    outgoing::{
+        ApprovalPayload, CallPayload, ChangedPayload, EndPayload, ErrorPayload, NeedsPayload, PredicatePayload, ProgressPayload,
+        ReloadPayload, ResultPayload,
+    },
 };
 use super::{
-    console::{Awaited, Command, Console, Note},
+    console::{Asking, Awaited, Command, Console, Note},
     lines::{Line, Lines},
 };
 
@@ -73,19 +76,27 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Note::Content(text) => self.print("RENDER_CONTENT", text).await,
             Note::Call(call) => self.print("CALL_TOOL", CallPayload::new(call)).await,
             Note::Result(call, outcome) => self.print("TOOL_RESULT", ResultPayload::new(&call.id, outcome)).await,
+            Note::Progress(call, text) => self.print("PROGRESS", ProgressPayload { id: &call.id, text }).await,
+            // What is slept has its length in the graph; the other end has nothing to do.
+            Note::Sleep(_) => Ok(()),
+            Note::Reload(reloaded) => self.print("RELOAD", ReloadPayload::new(reloaded)).await,
             Note::Error { code, message } => self.print("ERROR", ErrorPayload { code, message }).await,
             Note::End(farewell) => self.print("END", EndPayload::new(farewell)).await,
         }
     }
 
-    async fn ask(&mut self, awaited: Awaited<'_>, again: bool) -> io::Result<()> {
+    async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
         match awaited {
             // After an error the request still stands.
-            _ if again => Ok(()),
+            _ if asking.again => Ok(()),
             Awaited::Input(request) => self.print("REQUEST_INPUT", request).await,
             Awaited::Approval(call) => self.print("APPROVAL", ApprovalPayload::new(call)).await,
             Awaited::Result(call) => self.print("CALL_TOOL", CallPayload::new(call)).await,
             Awaited::Predicate { id, name } => self.print("PREDICATE", PredicatePayload { id, name }).await,
+            Awaited::Keys { node, missing } => self.print("NEEDS", NeedsPayload { node, keys: missing }).await,
+            Awaited::Changed { pending, now } => {
+                self.print("CHANGED", ChangedPayload { id: &pending.id, pending: &pending.name, now }).await
+            }
             Awaited::Nothing => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use trellis_core::{
     template::SecretUse,
 };
 
-use crate::runner::console::Farewell;
+use crate::runner::console::{Farewell, Reloaded};
 
 #[derive(Serialize)]
 pub(super) struct ErrorPayload<'a> {
@@ -20,6 +20,49 @@ pub(super) struct ErrorPayload<'a> {
 pub(super) struct PredicatePayload<'a> {
     pub(super) id: &'a str,
     pub(super) name: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct ProgressPayload<'a> {
+    pub(super) id: &'a CallId,
+    pub(super) text: &'a str,
+}
+
+/// Awaits `context`.
+#[derive(Serialize)]
+pub(super) struct NeedsPayload<'a> {
+    pub(super) node: &'a NodeId,
+    pub(super) keys: &'a [String],
+}
+
+/// Awaits `keep`.
+#[derive(Serialize)]
+pub(super) struct ChangedPayload<'a> {
+    pub(super) id: &'a CallId,
+    pub(super) pending: &'a str,
+    pub(super) now: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct ReloadPayload<'a> {
+    status: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<&'a serde_json::Value>,
+}
+
+impl<'a> ReloadPayload<'a> {
+    pub(super) fn new(reloaded: &'a Reloaded<'_>) -> Self {
+        match *reloaded {
+            Reloaded::Sound { moved, .. } => Self { status: "sound", since: None, moved, diagnostics: None },
+            Reloaded::Broken { findings, since } => {
+                Self { status: "broken", since: Some(since), moved: None, diagnostics: Some(&findings.json) }
+            }
+        }
+    }
 }
 
 /// `CALL_TOOL`. A delay was slept already, so it is not handed on.

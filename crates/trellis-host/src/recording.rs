@@ -1,0 +1,229 @@
+//! Recorded results of tools: written while a session runs, answered from later, so that an author can iterate without effects (design §7).
+//!
+//! A recording is JSON Lines, one result a line: `{"tool": …, "args": {…}, "outcome": {"success": …}}`. Arguments hold the places of secrets, never
+//! their values.
+//!
+//! **Invariant:** a call that a [`Recording`] sees never runs: it is answered, or its result is asked for.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use trellis_core::{Mapping, ToolOutcome, Value, state::PendingCall};
+
+use crate::{
+    interceptor::{Interceptor, Verdict},
+    sessions::Happening,
+};
+
+/// One result.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recorded {
+    tool: Arc<str>,
+    args: Mapping,
+    outcome: ToolOutcome,
+}
+
+/// A recording that cannot be written or read; names its file.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file cannot be opened, read or written.
+    #[error("the recording `{}` cannot be {what}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// `opened`, `read`, `written`.
+        what: &'static str,
+        /// Why.
+        error: io::Error,
+    },
+    /// A line is no recorded result.
+    #[error("line {line} of the recording `{}` is no result of a tool: {why}", path.display())]
+    Line {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Writes what becomes of calls, in the order in which it is known.
+#[derive(Clone, Debug)]
+pub struct Recorder(Arc<Tape>);
+
+#[derive(Debug)]
+struct Tape {
+    path: PathBuf,
+    /// The file, or why it was given up.
+    file: Mutex<Result<File, Option<io::Error>>>,
+}
+
+impl Recorder {
+    /// A recorder that writes a new file, or over an old one.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Self, RecordingError> {
+        let path = path.into();
+        match File::create(&path) {
+            Ok(file) => Ok(Self(Arc::new(Tape { path, file: Mutex::new(Ok(file)) }))),
+            Err(error) => Err(RecordingError::File { path, what: "opened", error }),
+        }
+    }
+
+    /// Takes what happens: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
+    pub fn take(&self, happening: &Happening) {
+        let (Happening::Returned(call, outcome) | Happening::Given(call, outcome)) = happening else { return };
+        let recorded = Recorded { tool: Arc::clone(&call.name), args: call.args.clone(), outcome: outcome.clone() };
+        let mut file = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(open) = &mut *file {
+            let line = serde_json::to_string(&recorded).map_err(io::Error::other);
+            if let Err(error) = line.and_then(|line| open.write_all(format!("{line}\n").as_bytes())) {
+                *file = Err(Some(error));
+            }
+        }
+    }
+
+    /// Says whether everything was written.
+    ///
+    /// # Errors
+    /// Something was not; what stands in the file was.
+    pub fn finish(&self) -> Result<(), RecordingError> {
+        match &mut *self.0.file.lock().unwrap_or_else(PoisonError::into_inner) {
+            Err(error) => {
+                error.take().map_or(Ok(()), |error| Err(RecordingError::File { path: self.0.path.clone(), what: "written", error }))
+            }
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+/// Answers calls with what was recorded for the same tool and arguments: in order, the last one for good.
+#[derive(Debug)]
+pub struct Recording {
+    path: PathBuf,
+    results: Mutex<BTreeMap<Asked, Results>>,
+}
+
+/// A tool and its arguments, as JSON.
+type Asked = (Arc<str>, String);
+
+/// What was recorded for one call.
+#[derive(Debug, Default)]
+struct Results {
+    outcomes: Vec<ToolOutcome>,
+    /// Which one comes next.
+    next: usize,
+}
+
+impl Recording {
+    /// Reads a recording. A last line without its line break is one that was not finished, and is passed over.
+    ///
+    /// # Errors
+    /// The file cannot be read, or a line is no result.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
+        let path = path.as_ref().to_owned();
+        let fail = |what, error| RecordingError::File { path: path.clone(), what, error };
+        let mut lines = BufReader::new(File::open(&path).map_err(|error| fail("opened", error))?);
+        let mut results = BTreeMap::<Asked, Results>::new();
+        let mut text = String::new();
+        for line in 1.. {
+            text.clear();
+            lines.read_line(&mut text).map_err(|error| fail("read", error))?;
+            if !text.ends_with('\n') {
+                break;
+            }
+            if text.trim().is_empty() {
+                continue;
+            }
+            let Recorded { tool, args, outcome } = serde_json::from_str(&text).map_err(|error| {
+                let why = error.to_string();
+                let why = why.split_once(" at line").map_or(&*why, |(why, _)| why).to_owned();
+                RecordingError::Line { path: path.clone(), line, why }
+            })?;
+            results.entry((tool, Value::Map(args).to_json())).or_default().outcomes.push(outcome);
+        }
+        Ok(Self { path, results: Mutex::new(results) })
+    }
+}
+
+impl Interceptor for Recording {
+    fn intercept(&self, call: &PendingCall) -> Verdict {
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (Arc::clone(&call.name), Value::Map(call.args.clone()).to_json());
+        if let Some(Results { outcomes, next }) = results.get_mut(&key)
+            && let Some(outcome) = outcomes.get(*next).or(outcomes.last()).cloned()
+        {
+            *next += 1;
+            return Verdict::Answer(outcome);
+        }
+        let is_known = results.keys().any(|(tool, _)| *tool == call.name);
+        let with = if is_known { " with these arguments" } else { "" };
+        Verdict::Elsewhere(format!("`{}` has no result of `{}`{with}; record it with `--record`", self.path.display(), call.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trellis_core::ToolError;
+
+    use super::*;
+
+    fn call(tool: &str, args: &str) -> Arc<PendingCall> {
+        let json = format!(r#"{{"id":"c","name":"{tool}","role":"do","node":"n","args":{args},"idempotency_key":"k","attempt":1}}"#);
+        Arc::new(serde_json::from_str(&json).unwrap())
+    }
+
+    fn recorded(results: &[(&str, &str, ToolOutcome)]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tools.jsonl");
+        let recorder = Recorder::create(&path).unwrap();
+        for (tool, args, outcome) in results {
+            recorder.take(&Happening::Returned(call(tool, args), outcome.clone()));
+        }
+        recorder.finish().unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn calls_are_answered_in_order_by_tool_and_arguments() {
+        let [one, two, down] =
+            [ToolOutcome::Success(Value::Int(1)), ToolOutcome::Success(Value::Int(2)), ToolOutcome::Error(ToolError::new("down"))];
+        let (_folder, path) = recorded(&[("pay", "{}", down.clone()), ("pay", "{\"n\":1}", one.clone()), ("pay", "{}", two.clone())]);
+        let recording = Recording::open(&path).unwrap();
+        assert_eq!(recording.intercept(&call("pay", "{}")), Verdict::Answer(down));
+        assert_eq!(recording.intercept(&call("pay", "{\"n\":1}")), Verdict::Answer(one));
+        assert_eq!(recording.intercept(&call("pay", "{}")), Verdict::Answer(two.clone()));
+        assert_eq!(recording.intercept(&call("pay", "{}")), Verdict::Answer(two), "the last one for good");
+        let Verdict::Elsewhere(why) = recording.intercept(&call("pay", "{\"n\":2}")) else { panic!() };
+        assert!(why.contains("no result of `pay` with these arguments"), "{why}");
+    }
+
+    #[test]
+    fn a_torn_last_line_is_passed_over_and_any_other_is_named() {
+        let (_folder, path) = recorded(&[("pay", "{}", ToolOutcome::Denied(None))]);
+        let whole = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{whole}{{\"tool\":")).unwrap();
+        assert!(Recording::open(&path).is_ok());
+        std::fs::write(&path, format!("{whole}junk\n")).unwrap();
+        let error = Recording::open(&path).unwrap_err().to_string();
+        assert!(error.starts_with("line 2 of the recording") && error.ends_with("expected value"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_said_at_the_end_with_the_file() {
+        let recorder = Recorder::create("/dev/full").unwrap();
+        recorder.take(&Happening::Returned(call("pay", "{}"), ToolOutcome::Denied(None)));
+        let error = recorder.finish().unwrap_err().to_string();
+        assert!(error.starts_with("the recording `/dev/full` cannot be written: No space left"), "{error}");
+    }
+}

@@ -1,0 +1,275 @@
+//! One turn after the other: what is awaited is asked for, what comes is handed in.
+//!
+//! Commands come before edits, so that an answer is taken by the program that asked for it; signals come before both.
+
+use std::{io, ops::ControlFlow, pin::Pin};
+
+use tokio::{
+    sync::mpsc::{self, error::TryRecvError},
+    time::Instant,
+};
+use trellis_core::{Input, NodeId, SessionId, SignalName, Start, id::CallId};
+
+use super::{Asking, Awaited, Command, Console, Edit, Farewell, Note, Reason, Reloaded, RunError, Runner};
+use crate::sessions::{Reply, SendError, Sessions, Stop, Turn};
+
+/// What came first.
+enum Heard {
+    Command(Command),
+    Signal(SignalName),
+    Edit(Edit),
+    TimeUp,
+}
+
+/// How a session goes on.
+enum Onward {
+    Reply(Reply),
+    Resume,
+}
+
+type Flow<T> = ControlFlow<Farewell, T>;
+
+impl<C: Console> Runner<C> {
+    /// Walks a session to its end, or to where nobody goes on with it.
+    pub(super) async fn walk(&mut self, id: &SessionId, start: Start) -> Result<Farewell, RunError> {
+        let mut onward = None;
+        let mut start = Some(start);
+        // What was asked last, and at which step.
+        let mut asked: Option<(Option<u64>, Stop)> = None;
+        loop {
+            let reply = onward.take();
+            let is_answer = matches!(reply, Some(Onward::Reply(_)));
+            let turn = match self.busy(id, start.take(), reply).await? {
+                ControlFlow::Continue(turn) => turn,
+                ControlFlow::Break(farewell) => return Ok(farewell),
+            };
+            let (stop, again) = match turn {
+                Ok(Turn { stop: Stop::Ended(ended), .. }) => {
+                    let program = self.sessions.look(id, |session| session.engine().clone());
+                    let farewell = program.map(|engine| Farewell::ended(std::sync::Arc::clone(&ended), engine.inspect()));
+                    return Ok(farewell.unwrap_or_else(|| Farewell::stopped(ended.reason.into(), None)));
+                }
+                Ok(Turn { stop, said, .. }) => {
+                    let step = self.step(id);
+                    let again = said.is_empty() && asked.as_ref().is_some_and(|(at, asked)| *at == step && is_same(asked, &stop));
+                    (stop, again)
+                }
+                Err(SendError::Start(refused)) => return Err(refused.into()),
+                Err(SendError::Exists(id)) => return Err(RunError::Exists(id)),
+                Err(SendError::Stopped) => return Ok(Farewell::stopped(Reason::Interrupted, None)),
+                Err(refusal) => {
+                    self.refuse(&refusal).await?;
+                    match (&asked, is_answer && !matches!(refusal, SendError::Stuck(_))) {
+                        (Some((_, stop)), true) if !matches!(refusal, SendError::TooLate) => (stop.clone(), true),
+                        (_, true) => {
+                            onward = Some(Onward::Resume);
+                            continue;
+                        }
+                        (_, false) => return Ok(Farewell::stopped(Reason::Failed, Some(refusal.to_string()))),
+                    }
+                }
+            };
+            onward = match self.answer(id, &stop, again).await? {
+                ControlFlow::Continue(onward) => Some(onward),
+                ControlFlow::Break(farewell) => return Ok(farewell),
+            };
+            asked = Some((self.step(id), stop));
+        }
+    }
+
+    /// Lets the session go on, and shows what happens meanwhile. A signal that it takes moves it; an interrupt that it does not take stops it, and
+    /// a second one does not wait for what it is doing.
+    async fn busy(
+        &mut self,
+        id: &SessionId,
+        start: Option<Start>,
+        onward: Option<Onward>,
+    ) -> Result<Flow<Result<Turn, SendError>>, RunError> {
+        let Self { console, sessions, signals, edits, happenings, broken } = self;
+        let mut work: Pin<Box<dyn Future<Output = Result<Turn, SendError>>>> = match (start, onward) {
+            (Some(start), _) => Box::pin(sessions.start(start)),
+            (None, Some(Onward::Reply(reply))) => Box::pin(sessions.send(id, reply)),
+            (None, _) => Box::pin(sessions.resume(id)),
+        };
+        let (mut stopping, mut hung_up) = (false, false);
+        // Most stretches are over at once: nothing can be heard meanwhile.
+        let mut done = poll_once(&mut work).await;
+        while done.is_none() {
+            let signal = tokio::select! {
+                biased;
+                Some(happening) = happenings.recv() => {
+                    Self::show(console, &happening, broken).await?;
+                    None
+                }
+                turn = &mut work => {
+                    done = Some(turn);
+                    None
+                }
+                Some(signal) = signals.recv() => Some(signal),
+                Some(edit) = edits.recv() => {
+                    take_edit(console, sessions, broken, edit).await?;
+                    None
+                }
+                command = console.read(Awaited::Nothing), if !hung_up => match command? {
+                    Command::Signal(signal) => Some(signal),
+                    Command::End => {
+                        hung_up = true;
+                        sessions.pause(id).ok();
+                        None
+                    }
+                    _ => None,
+                },
+            };
+            let Some(signal) = signal else { continue };
+            if stopping {
+                return Ok(Flow::Break(Farewell::stopped(Reason::Interrupted, None)));
+            }
+            if let Err(refusal) = sessions.signal(id, &signal) {
+                if signal.as_str() != SignalName::INTERRUPT {
+                    console.note(Note::Error { code: super::code(&refusal), message: &refusal.to_string() }).await?;
+                } else if matches!(refusal, SendError::NotBegun(_)) {
+                    return Ok(Flow::Break(Farewell::stopped(Reason::Interrupted, None)));
+                } else {
+                    stopping = true;
+                    sessions.pause(id).ok();
+                }
+            }
+        }
+        drop(work);
+        while let Ok(happening) = happenings.try_recv() {
+            Self::show(console, &happening, broken).await?;
+        }
+        Ok(done.map_or_else(|| Flow::Break(Farewell::stopped(Reason::Interrupted, None)), Flow::Continue))
+    }
+
+    /// Asks for what the session needs, until something comes that it can be handed, or that it must be asked about.
+    async fn answer(&mut self, id: &SessionId, stop: &Stop, mut again: bool) -> Result<Flow<Onward>, RunError> {
+        let awaited = Awaited::of(stop);
+        let until = stop.due().map(|due| Instant::now() + self.sessions.until(due));
+        loop {
+            let left = stop.due().map(|due| self.sessions.until(due));
+            self.console.ask(awaited, Asking { left, again }).await?;
+            again = true;
+            let signal = match hear(&mut self.console, &mut self.signals, &mut self.edits, awaited, until).await? {
+                Heard::TimeUp => return Ok(Flow::Continue(Onward::Resume)),
+                Heard::Signal(signal) => signal,
+                Heard::Edit(edit) => {
+                    if take_edit(&mut self.console, &self.sessions, &mut self.broken, edit).await? {
+                        return Ok(Flow::Continue(Onward::Resume));
+                    }
+                    continue;
+                }
+                Heard::Command(Command::Signal(signal)) => signal,
+                Heard::Command(Command::End) => return Ok(Flow::Break(self.end_of_input(id))),
+                Heard::Command(Command::Bad { code, message }) => {
+                    self.console.note(Note::Error { code, message: &message }).await?;
+                    continue;
+                }
+                Heard::Command(command) => match reply(command) {
+                    Some(reply) => return Ok(Flow::Continue(Onward::Reply(reply))),
+                    None => continue,
+                },
+            };
+            match self.sessions.signal(id, &signal) {
+                Ok(()) => return Ok(Flow::Continue(Onward::Resume)),
+                Err(_) if signal.as_str() == SignalName::INTERRUPT => {
+                    return Ok(Flow::Break(Farewell::stopped(Reason::Interrupted, None)));
+                }
+                Err(refusal) => self.refuse(&refusal).await?,
+            }
+        }
+    }
+
+    fn step(&self, id: &SessionId) -> Option<u64> {
+        self.sessions.look(id, |session| session.state().step)
+    }
+
+    fn end_of_input(&self, id: &SessionId) -> Farewell {
+        let node: Option<NodeId> = self.sessions.look(id, |session| session.state().current_node_id.clone());
+        let message = node.map(|node| format!("the input ended while `{node}` was waiting"));
+        Farewell::stopped(Reason::EndOfInput, message)
+    }
+}
+
+/// Takes up an edit; whether there is another program now.
+async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, broken: &mut bool, edit: Edit) -> io::Result<bool> {
+    match edit {
+        Edit::Sound { engine, bindings } => {
+            sessions.swap(engine, bindings);
+            Ok(true)
+        }
+        Edit::Broken { findings, since } => {
+            *broken = true;
+            console.note(Note::Reload(&Reloaded::Broken { findings: &findings, since })).await?;
+            Ok(false)
+        }
+    }
+}
+
+/// Signals come before lines, so that fast input cannot hold them up; edits come after, since a line may be the answer to what was asked.
+async fn hear<C: Console>(
+    console: &mut C,
+    signals: &mut mpsc::Receiver<SignalName>,
+    edits: &mut mpsc::Receiver<Edit>,
+    awaited: Awaited<'_>,
+    until: Option<Instant>,
+) -> io::Result<Heard> {
+    let time = async {
+        match until {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        Some(signal) = signals.recv() => Ok(Heard::Signal(signal)),
+        command = console.read(awaited) => Ok(Heard::Command(command?)),
+        Some(edit) = edits.recv() => Ok(Heard::Edit(newest(edit, edits))),
+        () = time => Ok(Heard::TimeUp),
+    }
+}
+
+/// The last of the edits that are there: what a save in between came to is of no use any more.
+fn newest(mut edit: Edit, edits: &mut mpsc::Receiver<Edit>) -> Edit {
+    loop {
+        match edits.try_recv() {
+            Ok(newer) => edit = newer,
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => return edit,
+        }
+    }
+}
+
+/// What a command hands in; nothing for those that hand nothing in.
+fn reply(command: Command) -> Option<Reply> {
+    Some(match command {
+        Command::Input(input) => Reply::Input(input),
+        Command::Result(result) => Reply::Input(Input::Result(result)),
+        Command::Approve { id, yes } => Reply::Approve { call: id.map(CallId::new), yes },
+        Command::Predicate { id, value } => Reply::Predicate { id: id.into(), holds: value },
+        Command::Context(keys) => Reply::Context(keys),
+        Command::Keep(kept) => Reply::Keep(kept),
+        Command::Signal(_) | Command::Bad { .. } | Command::End => return None,
+    })
+}
+
+/// Whether two stops ask for the same, whenever that is due.
+fn is_same(one: &Stop, other: &Stop) -> bool {
+    match (one, other) {
+        (Stop::Ask { request: one, .. }, Stop::Ask { request: other, .. }) => one == other,
+        (Stop::Call { call: one, .. }, Stop::Call { call: other, .. }) | (Stop::Held { call: one, .. }, Stop::Held { call: other, .. }) => {
+            one == other
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// The value of a future that is ready at once.
+async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(match Pin::new(&mut *future).poll(context) {
+            std::task::Poll::Ready(value) => Some(value),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}

@@ -1,0 +1,117 @@
+//! Carrying a call out: its delay, the interceptors, its approval, then the binding or the client.
+
+use std::sync::Arc;
+
+use trellis_core::{Engine, Input, ToolError, ToolOutcome, ToolResult, engine::Call};
+
+use super::{
+    Happening, SendError, Sessions, Stop, Unbound,
+    slot::{Running, Slot},
+};
+use crate::{
+    binding::{Bindings, Cancel, timed_out},
+    interceptor::Verdict,
+};
+
+/// What a call meets when its turn has come.
+struct Scene {
+    engine: Engine,
+    bindings: Arc<Bindings>,
+    step: u64,
+    /// When the step was taken that made the call.
+    since: u64,
+    approved: bool,
+}
+
+impl Sessions {
+    /// Does what a pending call needs. Nothing, where the session went on by it.
+    pub(super) async fn call(&self, slot: &Slot, call: Call) -> Result<Option<Stop>, SendError> {
+        let scene = self.running(slot, |running| Ok(Scene::of(running, &call)))?;
+        if call.delay > 0 && !self.sleep(slot, scene.step, scene.since.saturating_add(call.delay)).await {
+            return Ok(None);
+        }
+        let holds = match self.verdict(&call) {
+            Verdict::Allow => call.approve.is_some(),
+            Verdict::Hold => true,
+            Verdict::Deny(why) => return self.settle(slot, &call, ToolOutcome::Denied(why)),
+            Verdict::Answer(outcome) => return self.settle(slot, &call, outcome),
+            Verdict::Elsewhere(why) => return self.elsewhere(slot, call, why),
+        };
+        if holds && !scene.approved && !self.policy.approve_all {
+            return self.hold(slot, call);
+        }
+        if scene.bindings.carries_out(scene.engine.inspect(), &call) {
+            return self.carry_out(slot, call, scene).await;
+        }
+        let why = format!("nothing here carries out `{}`", call.name);
+        self.elsewhere(slot, call, why)
+    }
+
+    /// Waits for an approval, unless it expired.
+    fn hold(&self, slot: &Slot, call: Call) -> Result<Option<Stop>, SendError> {
+        let now = self.now();
+        let expires = call.approve.as_ref().and_then(|approval| approval.expires);
+        let asked_at = self.running(slot, |running| Ok(running.asked_at(&call.id, now)))?;
+        let due = expires.map(|expires| asked_at.saturating_add(expires));
+        if due.is_some_and(|due| due <= now) {
+            return self.settle(slot, &call, ToolOutcome::Denied(Some("the approval expired".to_owned())));
+        }
+        Ok(Some(Stop::Held { call, due }))
+    }
+
+    /// A call that the client carries out, or nobody, and then why.
+    fn elsewhere(&self, slot: &Slot, call: Call, why: String) -> Result<Option<Stop>, SendError> {
+        let timeout = match self.policy.unbound {
+            Unbound::Fail => return self.settle(slot, &call, ToolOutcome::Error(ToolError::new(why))),
+            Unbound::Elsewhere => call.timeout,
+            // A person takes the time that typing takes.
+            Unbound::TypedIn => None,
+        };
+        let now = self.now();
+        let asked_at = self.running(slot, |running| Ok(running.asked_at(&call.id, now)))?;
+        let due = timeout.map(|timeout| asked_at.saturating_add(timeout));
+        if due.is_some_and(|due| due <= now) {
+            let timeout = std::time::Duration::from_millis(timeout.unwrap_or_default());
+            return self.settle(slot, &call, ToolOutcome::Error(timed_out(&call.name, timeout)));
+        }
+        Ok(Some(Stop::Call { call, due }))
+    }
+
+    /// A call with a binding. A signal that the session takes, and a pause, stop it.
+    async fn carry_out(&self, slot: &Slot, call: Call, scene: Scene) -> Result<Option<Stop>, SendError> {
+        self.tell(slot, &Happening::Calling(Arc::clone(&call)));
+        let cancel = Cancel::new();
+        let progress = |line: &str| self.tell(slot, &Happening::Progress(Arc::clone(&call), line.into()));
+        let mut work = std::pin::pin!(scene.bindings.call(scene.engine.inspect(), &call, &cancel, &progress));
+        tokio::select! {
+            biased;
+            outcome = &mut work => return self.settle(slot, &call, outcome),
+            () = slot.until_disturbed(scene.step) => {}
+        }
+        cancel.cancel();
+        // That it was stopped is no result; that it succeeded before it could be stopped is one.
+        match work.await {
+            outcome @ ToolOutcome::Success(_) => self.settle(slot, &call, outcome),
+            _ => Ok(None),
+        }
+    }
+
+    /// Hands the session what became of its call.
+    fn settle(&self, slot: &Slot, call: &Call, outcome: ToolOutcome) -> Result<Option<Stop>, SendError> {
+        self.tell(slot, &Happening::Returned(Arc::clone(call), outcome.clone()));
+        self.running(slot, |running| Ok(running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?))?;
+        Ok(None)
+    }
+}
+
+impl Scene {
+    fn of(running: &Running, call: &Call) -> Self {
+        Self {
+            engine: running.session.engine().clone(),
+            bindings: Arc::clone(&running.bindings),
+            step: running.session.state().step,
+            since: running.session.stepped_at(),
+            approved: running.approved.as_ref() == Some(&call.idempotency_key),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Going on: from an answer to the next stop.
+
+use std::{sync::Arc, time::Duration};
+
+use trellis_core::{
+    Input, SignalName, ToolResult,
+    engine::{Call, RequestType, StartError},
+};
+
+use super::{
+    Happening, Reply, SendError, Sessions, Stop, Turn,
+    predicate::Question,
+    slot::{Lock, Place, Running, Slot},
+};
+use crate::session::{Halt, Session};
+
+/// What must be done before the session can go on.
+enum Act {
+    /// Nothing: go on.
+    Go,
+    Stop(Stop),
+    Call(Call),
+    /// Sleep at this step, until then.
+    Sleep(u64, u64),
+    Predicate(Question),
+}
+
+impl Sessions {
+    /// Goes on until somebody else is needed.
+    pub(super) async fn driven(&self, slot: &Slot) -> Result<Turn, SendError> {
+        let _driving = slot.driving.lock().await;
+        slot.take_pause();
+        loop {
+            let stop = match self.next(slot)? {
+                Act::Go => None,
+                Act::Stop(stop) => Some(stop),
+                Act::Call(call) => self.call(slot, call).await?,
+                Act::Predicate(question) => self.predicate(slot, question).await?,
+                Act::Sleep(step, due) => {
+                    if self.sleep(slot, step, due).await {
+                        self.running(slot, |running| Ok(running.session.send(Input::Pass)?))?;
+                    }
+                    None
+                }
+            };
+            if let Some(stop) = stop {
+                return Ok(self.stopped(slot, stop));
+            }
+            if slot.take_pause() {
+                return Err(SendError::Stopped);
+            }
+        }
+    }
+
+    fn stopped(&self, slot: &Slot, stop: Stop) -> Turn {
+        let mut place = slot.place.locked();
+        let said = match &mut *place {
+            Place::Running(running) => {
+                running.stop = Some(stop.clone());
+                std::mem::take(&mut running.said)
+            }
+            Place::Beginning(_) | Place::Gone => Vec::new(),
+        };
+        Turn { session: slot.id.clone(), said, stop }
+    }
+
+    /// One stretch without awaiting: begins, takes up another program, and advances to what must be done.
+    fn next(&self, slot: &Slot) -> Result<Act, SendError> {
+        let mut place = slot.place.locked();
+        if let Place::Beginning(beginning) = &mut *place {
+            let current = self.current();
+            let begun = Session::start(current.engine.clone(), beginning.start.clone(), beginning.answers.clone(), self.clock.clone());
+            match begun {
+                Ok(session) => *place = Place::Running(Box::new(Running::new(session, current.bindings, current.version))),
+                Err(StartError::Unanswered(name)) => {
+                    beginning.asks = Some(Arc::clone(&name));
+                    return Ok(Act::Predicate(Question::at_start(name, current.engine.inspect(), &beginning.start)));
+                }
+                Err(refused) => return Err(refused.into()),
+            }
+        }
+        let running = place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?;
+        running.stop = None;
+        if let Some(stop) = self.take_up(slot, running) {
+            return Ok(Act::Stop(stop));
+        }
+        let now = self.clock.now();
+        let due = |running: &Running, timeout: Option<Duration>| timeout.map(|timeout| running.session.entered_at() + millis(timeout));
+        Ok(match running.session.advance()? {
+            Halt::Said { content, .. } => {
+                self.tell(slot, &Happening::Said(Arc::clone(&content)));
+                running.said.push(content);
+                Act::Go
+            }
+            Halt::Invalid(message) => {
+                self.tell(slot, &Happening::Invalid(message));
+                Act::Go
+            }
+            Halt::Ask(request) if matches!(request.input_type, RequestType::None(_)) => {
+                Act::Sleep(running.session.state().step, due(running, request.timeout).unwrap_or(now))
+            }
+            Halt::Ask(request) => match due(running, request.timeout) {
+                Some(due) if due <= now => {
+                    running.session.signal(&SignalName::TIMEOUT.into())?;
+                    Act::Go
+                }
+                due => Act::Stop(Stop::Ask { request, due }),
+            },
+            Halt::Call(call) => Act::Call(call),
+            Halt::Predicate(name) => Act::Predicate(Question::in_step(name, &running.session)),
+            Halt::Ended(ended) => Act::Stop(Stop::Ended(ended)),
+        })
+    }
+
+    /// Takes what a client sent.
+    pub(super) fn take(&self, slot: &Slot, reply: Reply) -> Result<(), SendError> {
+        let mut place = slot.place.locked();
+        let running = match &mut *place {
+            Place::Running(running) => running,
+            Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
+            Place::Beginning(beginning) => {
+                return match (beginning.asks.take(), reply) {
+                    (Some(name), Reply::Predicate { id, holds }) if id == super::predicate::id(&name, None) => {
+                        beginning.answers.insert(name, holds);
+                        Ok(())
+                    }
+                    (asks, reply) => {
+                        let expected = asks.as_ref().map_or_else(|| "the start".to_owned(), |name| predicate(name));
+                        beginning.asks = asks;
+                        Err(SendError::NotAwaited { expected, got: kind(&reply) })
+                    }
+                };
+            }
+        };
+        if running.stop.as_ref().and_then(Stop::due).is_some_and(|due| due <= self.clock.now()) {
+            return Err(SendError::TooLate);
+        }
+        match (&running.stop, reply) {
+            (Some(Stop::Keys { .. }), Reply::Context(keys)) => {
+                let reserved = keys.iter().map(|(key, _)| key).find(|key| matches!(&***key, "sys" | "input" | "tool_result"));
+                if let Some(key) = reserved {
+                    return Err(SendError::Reserved(Arc::from(&**key)));
+                }
+                running.session.supply(keys);
+            }
+            (Some(Stop::Changed { .. }), Reply::Keep(kept)) => running.decide(kept),
+            (Some(Stop::Held { call, .. }), Reply::Approve { call: id, yes }) if id.as_ref().is_none_or(|id| *id == call.id) => {
+                let call = Arc::clone(call);
+                if yes {
+                    running.approve(call.idempotency_key.clone());
+                } else {
+                    let outcome = trellis_core::ToolOutcome::Denied(None);
+                    self.tell(slot, &Happening::Returned(Arc::clone(&call), outcome.clone()));
+                    running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?;
+                }
+            }
+            (Some(Stop::Predicate { id, name }), Reply::Predicate { id: answered, holds }) if *id == answered => {
+                running.session.answer(&Arc::clone(name), holds)?;
+            }
+            // The result of a call that was left long ago may come at any time; that of the pending one when it is due.
+            (stop, Reply::Input(Input::Result(result))) if !running.holds_back(stop.as_ref(), &result) => {
+                let call = running.session.state().pending_tool_call.clone().filter(|call| call.id == result.id);
+                let outcome = result.outcome.clone();
+                running.session.send(Input::Result(result))?;
+                if let Some(call) = call {
+                    self.tell(slot, &Happening::Given(call, outcome));
+                }
+            }
+            (None | Some(Stop::Ask { .. } | Stop::Call { .. } | Stop::Ended(_)), Reply::Input(input)) => running.session.send(input)?,
+            (stop, reply) => {
+                let expected = stop.as_ref().map_or_else(|| "nothing".to_owned(), expected);
+                return Err(SendError::NotAwaited { expected, got: kind(&reply) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Raises a signal, whoever goes on with the session meanwhile.
+    pub(super) fn raise(&self, slot: &Slot, signal: &SignalName) -> Result<(), SendError> {
+        let mut place = slot.place.locked();
+        match &mut *place {
+            Place::Running(running) => running.session.signal(signal)?,
+            Place::Beginning(_) => return Err(SendError::NotBegun(signal.clone())),
+            Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
+        }
+        slot.disturb();
+        Ok(())
+    }
+
+    /// Does something with a session that has begun.
+    pub(super) fn running<T>(&self, slot: &Slot, act: impl FnOnce(&mut Running) -> Result<T, SendError>) -> Result<T, SendError> {
+        let mut place = slot.place.locked();
+        act(place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?)
+    }
+
+    /// Lets time pass at a step; false where the session was disturbed before.
+    pub(super) async fn sleep(&self, slot: &Slot, step: u64, due: u64) -> bool {
+        let left = self.until(due);
+        if left.is_zero() {
+            return true;
+        }
+        self.tell(slot, &Happening::Sleeping(left));
+        tokio::select! {
+            () = slot.until_disturbed(step) => false,
+            () = tokio::time::sleep(left) => true,
+        }
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        self.clock.now()
+    }
+}
+
+impl Running {
+    /// Whether this result is that of a call whose turn has not come: it waits for an approval, or for a decision.
+    fn holds_back(&self, stop: Option<&Stop>, result: &ToolResult) -> bool {
+        let is_pending = self.session.state().pending_tool_call.as_ref().is_some_and(|call| call.id == result.id);
+        is_pending && matches!(stop, Some(Stop::Held { .. } | Stop::Keys { .. } | Stop::Changed { .. } | Stop::Predicate { .. }))
+    }
+}
+
+/// What a stop waits for.
+fn expected(stop: &Stop) -> String {
+    match stop {
+        Stop::Ask { .. } => "an input".to_owned(),
+        Stop::Call { call, .. } => format!("the result of call `{}`", call.id),
+        Stop::Held { call, .. } => format!("the approval of call `{}`", call.id),
+        Stop::Predicate { name, .. } => predicate(name),
+        Stop::Keys { missing, .. } => format!("the context with {}", quoted(missing)),
+        Stop::Changed { call, .. } => format!("whether to keep call `{}`", call.id),
+        Stop::Ended(_) => "nothing".to_owned(),
+    }
+}
+
+fn predicate(name: &str) -> String {
+    format!("the answer to the predicate `{name}`")
+}
+
+fn kind(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Input(Input::Result(_)) => "a result",
+        Reply::Input(_) => "an input",
+        Reply::Approve { .. } => "an approval",
+        Reply::Predicate { .. } => "the answer to a predicate",
+        Reply::Context(_) => "a context",
+        Reply::Keep(_) => "a decision about a call",
+    }
+}
+
+/// Names for people: `` `a`, `b` ``.
+pub(crate) fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

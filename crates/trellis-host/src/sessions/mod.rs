@@ -1,0 +1,229 @@
+//! Sessions: the one primitive that a terminal, JSON Lines, HTTP and MCP share (design §7).
+//!
+//! ```text
+//! start(Start) ──┐
+//! send(Reply) ───┼──▶ drive: store, act, move, until somebody else is needed ──▶ Turn { said, stop }
+//! resume ────────┘        └─▶ Happening, Happening … to observers, as it happens
+//! ```
+//!
+//! A client starts a session, does what the [`Turn`] says, and sends the answer. Everything between two turns happens here and nowhere else: passing
+//! through, the ceiling on that, calls with a binding, their delays, approvals and timeouts, sleeps, and the change to another program.
+//!
+//! **Invariant:** what acts was stored before; what was refused changed nothing; another program is taken between an answer and the next view, never
+//! between a view and its answer.
+
+mod call;
+mod drive;
+mod predicate;
+mod slot;
+mod swap;
+mod turn;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, RwLock},
+    time::Duration,
+};
+
+use trellis_core::{Engine, Input, SessionId, SignalName, Start};
+
+pub(crate) use self::drive::quoted;
+use self::slot::{Lock, Slot};
+pub use self::turn::{Happening, Reply, SendError, Stop, Turn};
+use crate::{
+    binding::Bindings,
+    interceptor::{Interceptor, Verdict},
+    journal::Clock,
+    session::Session,
+};
+
+/// What sessions may do by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Calls that need an approval have it (`--yes`).
+    pub approve_all: bool,
+    /// What becomes of calls that nothing here carries out.
+    pub unbound: Unbound,
+}
+
+/// What becomes of calls that nothing here carries out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unbound {
+    /// The client carries them out, within the call's timeout: [`Stop::Call`].
+    #[default]
+    Elsewhere,
+    /// A person types their result in and takes the time they need: [`Stop::Call`] too.
+    TypedIn,
+    /// They fail.
+    Fail,
+}
+
+type Observer = Arc<dyn Fn(&SessionId, &Happening) + Send + Sync>;
+
+/// The sessions of one graph.
+pub struct Sessions {
+    /// The newest program; sessions take it up one by one.
+    current: RwLock<Current>,
+    policy: Policy,
+    clock: Clock,
+    interceptors: Vec<Arc<dyn Interceptor>>,
+    observers: RwLock<Vec<Observer>>,
+    slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
+}
+
+/// A program and what carries its calls out.
+#[derive(Clone)]
+struct Current {
+    engine: Engine,
+    bindings: Arc<Bindings>,
+    version: u64,
+}
+
+impl Sessions {
+    /// No sessions yet; calls are carried out by `bindings`.
+    pub fn new(engine: Engine, bindings: Bindings) -> Self {
+        Self {
+            current: RwLock::new(Current { engine, bindings: Arc::new(bindings), version: 0 }),
+            policy: Policy::default(),
+            clock: Clock::system(),
+            interceptors: Vec::new(),
+            observers: RwLock::default(),
+            slots: Mutex::default(),
+        }
+    }
+
+    /// The same with another policy.
+    #[must_use]
+    pub fn policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// The same with another clock.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The same with one more interceptor, which sees calls after those before it.
+    #[must_use]
+    pub fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
+        self.interceptors.push(Arc::new(interceptor));
+        self
+    }
+
+    /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is.
+    pub fn observe(&self, observe: impl Fn(&SessionId, &Happening) + Send + Sync + 'static) {
+        self.observers.write().unwrap_or_else(std::sync::PoisonError::into_inner).push(Arc::new(observe));
+    }
+
+    /// Begins a session and goes on to its first stop. A start without a name is `local`.
+    ///
+    /// # Errors
+    /// The start is refused, or there is a session of that name.
+    pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
+        let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
+        let slot = Arc::new(Slot::new(id.clone(), Start { session: Some(id.clone()), ..start }));
+        let known = self.slots.locked().insert(id.clone(), Arc::clone(&slot));
+        if let Some(known) = known {
+            self.slots.locked().insert(id.clone(), known);
+            return Err(SendError::Exists(id));
+        }
+        let turn = self.driven(&slot).await;
+        if matches!(turn, Err(SendError::Start(_))) {
+            self.slots.locked().remove(&id);
+        }
+        turn
+    }
+
+    /// Hands in an answer and goes on to the next stop.
+    ///
+    /// # Errors
+    /// A refusal: nothing happened, and what is awaited. [`SendError::TooLate`]: the time was up, which counts instead.
+    pub async fn send(&self, id: &SessionId, reply: impl Into<Reply>) -> Result<Turn, SendError> {
+        let slot = self.slot(id)?;
+        match reply.into() {
+            Reply::Input(Input::Signal(signal)) => self.raise(&slot, &signal)?,
+            reply => {
+                let _driving = slot.driving.lock().await;
+                self.take(&slot, reply)?;
+            }
+        }
+        self.driven(&slot).await
+    }
+
+    /// Goes on to the next stop without an answer: after a program was swapped, when time is up, when a client wants to see again where it is.
+    ///
+    /// # Errors
+    /// There is no such session, or it cannot go on.
+    pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
+        self.driven(&*self.slot(id)?).await
+    }
+
+    /// Raises a signal at once, also while a call runs: one that the session takes stops the call. Who waits for the turn gets it.
+    ///
+    /// # Errors
+    /// Nothing handles it; nothing happened.
+    pub fn signal(&self, id: &SessionId, signal: &SignalName) -> Result<(), SendError> {
+        self.raise(&*self.slot(id)?, signal)
+    }
+
+    /// Stops what a session is doing; it stays waiting where it is. Who waits for the turn gets [`SendError::Stopped`].
+    ///
+    /// # Errors
+    /// There is no such session.
+    pub fn pause(&self, id: &SessionId) -> Result<(), SendError> {
+        self.slot(id)?.pause();
+        Ok(())
+    }
+
+    /// Puts another program under all sessions. Each takes it up before its next view; [`Sessions::resume`] makes that now.
+    pub fn swap(&self, engine: Engine, bindings: Bindings) {
+        let mut current = self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *current = Current { engine, bindings: Arc::new(bindings), version: current.version + 1 };
+    }
+
+    /// Takes a session out.
+    pub fn close(&self, id: &SessionId) -> Option<Session> {
+        let slot = self.slots.locked().remove(id)?;
+        slot.session()
+    }
+
+    /// Shows a session that has begun; nothing where there is none.
+    pub fn look<T>(&self, id: &SessionId, look: impl FnOnce(&Session) -> T) -> Option<T> {
+        let slot = self.slot(id).ok()?;
+        let place = slot.place.locked();
+        place.running().map(|running| look(&running.session))
+    }
+
+    /// The time until `due`, in milliseconds since 1970.
+    pub fn until(&self, due: u64) -> Duration {
+        Duration::from_millis(due.saturating_sub(self.clock.now()))
+    }
+
+    fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
+        self.slots.locked().get(id).cloned().ok_or_else(|| SendError::Unknown(id.clone()))
+    }
+
+    fn current(&self) -> Current {
+        self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    fn tell(&self, slot: &Slot, happening: &Happening) {
+        for observe in self.observers.read().unwrap_or_else(std::sync::PoisonError::into_inner).iter() {
+            observe(&slot.id, happening);
+        }
+    }
+
+    /// What the interceptors say to a call: the first that does not allow it decides.
+    fn verdict(&self, call: &trellis_core::engine::Call) -> Verdict {
+        let verdicts = self.interceptors.iter().map(|interceptor| interceptor.intercept(call));
+        verdicts.into_iter().find(|verdict| !matches!(verdict, Verdict::Allow)).unwrap_or(Verdict::Allow)
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions").field("policy", &self.policy).field("sessions", &self.slots.locked().len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,148 @@
+//! Finding out whether a predicate holds: a bound tool answers, or the client (language 6.2).
+
+use std::sync::Arc;
+
+use trellis_core::{
+    Engine, Mapping, NodeId, Program, Start, ToolOutcome,
+    id::{CallId, IdempotencyKey},
+    program::PredicateSource,
+    state::{CallKind, CallRole, PendingCall},
+};
+
+use super::{
+    Happening, SendError, Sessions, Stop,
+    drive::millis,
+    slot::{Lock, Place, Slot},
+};
+use crate::{
+    binding::{Bindings, Cancel},
+    interceptor::Verdict,
+    session::Session,
+};
+
+/// What is asked, and about what.
+pub(super) struct Question {
+    name: Arc<str>,
+    id: Arc<str>,
+    node: NodeId,
+    context: Mapping,
+}
+
+/// The predicate and the step that asks for it: asked again in another step, it is another question. The start is no step.
+pub(super) fn id(name: &str, step: Option<u64>) -> Arc<str> {
+    format!("{name}@{}", step.map_or(0, |step| step + 1)).into()
+}
+
+impl Question {
+    pub(super) fn at_start(name: Arc<str>, program: &Program, start: &Start) -> Self {
+        let node = start.at.clone().unwrap_or_else(|| program.entry().id.clone());
+        Self { id: id(&name, None), name, node, context: start.context.clone() }
+    }
+
+    pub(super) fn in_step(name: Arc<str>, session: &Session) -> Self {
+        let state = session.state();
+        Self { id: id(&name, Some(state.step)), name, node: state.current_node_id.clone(), context: state.context.to_mapping() }
+    }
+}
+
+impl Sessions {
+    /// Asks the bound tool, or else the client.
+    pub(super) async fn predicate(&self, slot: &Slot, question: Question) -> Result<Option<Stop>, SendError> {
+        let (engine, bindings) = self.situation(slot);
+        if let Some(call) = bound(engine.inspect(), &question)
+            && bindings.carries_out(engine.inspect(), &call)
+        {
+            match self.asked(slot, &engine, &bindings, call, &question.name).await {
+                None => return Ok(None),
+                Some(Ok(holds)) => {
+                    self.answer(slot, &question.name, holds)?;
+                    return Ok(None);
+                }
+                Some(Err(why)) => self.tell(slot, &Happening::Trouble("predicate", why.into())),
+            }
+        }
+        Ok(Some(Stop::Predicate { id: question.id, name: question.name }))
+    }
+
+    fn situation(&self, slot: &Slot) -> (Engine, Arc<Bindings>) {
+        match slot.place.locked().running() {
+            Some(running) => (running.session.engine().clone(), Arc::clone(&running.bindings)),
+            None => {
+                let current = self.current();
+                (current.engine, current.bindings)
+            }
+        }
+    }
+
+    /// What the tool says; nothing where the session was disturbed.
+    async fn asked(
+        &self,
+        slot: &Slot,
+        engine: &Engine,
+        bindings: &Bindings,
+        call: PendingCall,
+        name: &str,
+    ) -> Option<Result<bool, String>> {
+        let cancel = Cancel::new();
+        let disturbed = async {
+            match slot.step() {
+                Some(step) => slot.until_disturbed(step).await,
+                None => std::future::pending().await,
+            }
+        };
+        let call = Arc::new(call);
+        let outcome = match self.verdict(&call) {
+            Verdict::Answer(outcome) => outcome,
+            Verdict::Deny(why) => ToolOutcome::Denied(why),
+            Verdict::Elsewhere(why) => return Some(Err(why)),
+            Verdict::Allow | Verdict::Hold => tokio::select! {
+                biased;
+                outcome = bindings.call(engine.inspect(), &call, &cancel, &|_| {}) => outcome,
+                () = disturbed => return None,
+            },
+        };
+        self.tell(slot, &Happening::Given(Arc::clone(&call), outcome.clone()));
+        Some(match outcome {
+            ToolOutcome::Success(value) => {
+                value.as_bool().ok_or_else(|| format!("the predicate `{name}` is answered with true or false, not {}", value.kind()))
+            }
+            ToolOutcome::Error(error) => Err(format!("the predicate `{name}` was not answered: {}", error.message)),
+            ToolOutcome::Denied(_) => Err(format!("the predicate `{name}` was not answered")),
+        })
+    }
+
+    fn answer(&self, slot: &Slot, name: &Arc<str>, holds: bool) -> Result<(), SendError> {
+        match &mut *slot.place.locked() {
+            Place::Running(running) => Ok(running.session.answer(name, holds)?),
+            Place::Beginning(beginning) => {
+                beginning.answers.insert(Arc::clone(name), holds);
+                Ok(())
+            }
+            Place::Gone => Err(SendError::Unknown(slot.id.clone())),
+        }
+    }
+}
+
+/// The call that answers a predicate with a bound tool; its arguments are the context.
+fn bound(program: &Program, question: &Question) -> Option<PendingCall> {
+    let predicate = program.predicates().iter().find(|predicate| predicate.name == question.name)?;
+    let PredicateSource::Binding(tool) = &predicate.source else { return None };
+    let graph = program.find(&question.node).map_or(program.root(), |node| program.graph_of(program.node(node)));
+    let timeout = graph.bindings.get(tool).and_then(|binding| binding.tool.timeout.as_ref());
+    Some(PendingCall {
+        id: CallId::new(&*question.id),
+        name: Arc::clone(tool),
+        role: CallRole::Do,
+        node: question.node.clone(),
+        args: question.context.clone(),
+        secrets: Vec::new(),
+        idempotency_key: IdempotencyKey::new(&*question.id),
+        attempt: 1,
+        delay: 0,
+        timeout: timeout.map(|timeout| millis(timeout.value)),
+        approve: None,
+        retry: None,
+        metadata: None,
+        kind: CallKind::Tool,
+    })
+}

@@ -1,0 +1,161 @@
+//! Where a session is kept while nobody, or somebody, goes on with it.
+//!
+//! **Invariant:** `place` is held between awaits only, `driving` by at most one who goes on; a signal needs `place` alone.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use tokio::sync::Notify;
+use trellis_core::{
+    SessionId, Start,
+    engine::{Answers, ChangedCall},
+    id::{CallId, IdempotencyKey},
+};
+
+use super::Stop;
+use crate::{binding::Bindings, session::Session};
+
+/// A session and who waits for it.
+pub(super) struct Slot {
+    pub(super) id: SessionId,
+    pub(super) driving: tokio::sync::Mutex<()>,
+    pub(super) place: Mutex<Place>,
+    /// Wakes the one who goes on: a signal moved the session, or it was told to pause.
+    disturbed: Notify,
+    paused: AtomicBool,
+}
+
+/// How far a session is.
+pub(super) enum Place {
+    /// It has not begun: its entry may need predicates first.
+    Beginning(Box<Beginning>),
+    Running(Box<Running>),
+    /// It was taken out.
+    Gone,
+}
+
+pub(super) struct Beginning {
+    pub(super) start: Start,
+    pub(super) answers: Answers,
+    pub(super) asks: Option<Arc<str>>,
+}
+
+pub(super) struct Running {
+    pub(super) session: Session,
+    pub(super) bindings: Arc<Bindings>,
+    /// The version of the program that it runs, or was found not to fit.
+    pub(super) version: u64,
+    /// What was decided about a pending call that changed.
+    pub(super) changed: ChangedCall,
+    /// What it told its client that it needs.
+    pub(super) stop: Option<Stop>,
+    /// What was said since the last turn.
+    pub(super) said: Vec<Arc<str>>,
+    /// The call that was approved last: its further attempts are the same call.
+    pub(super) approved: Option<IdempotencyKey>,
+    /// When somebody was asked first for an approval or a result.
+    asked: Option<(CallId, u64)>,
+}
+
+impl Slot {
+    pub(super) fn new(id: SessionId, start: Start) -> Self {
+        let beginning = Beginning { start, answers: Answers::new(), asks: None };
+        Self {
+            id,
+            driving: tokio::sync::Mutex::new(()),
+            place: Mutex::new(Place::Beginning(Box::new(beginning))),
+            disturbed: Notify::new(),
+            paused: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn disturb(&self) {
+        self.disturbed.notify_one();
+    }
+
+    pub(super) fn pause(&self) {
+        self.paused.store(true, Ordering::Release);
+        self.disturb();
+    }
+
+    /// Whether it was told to pause; asking forgets it.
+    pub(super) fn take_pause(&self) -> bool {
+        self.paused.swap(false, Ordering::AcqRel)
+    }
+
+    /// Waits until the session is no longer at `step`, or was told to pause.
+    pub(super) async fn until_disturbed(&self, step: u64) {
+        while self.step() == Some(step) && !self.paused.load(Ordering::Acquire) {
+            self.disturbed.notified().await;
+        }
+    }
+
+    /// The step that it is at; nothing before it began.
+    pub(super) fn step(&self) -> Option<u64> {
+        self.place.locked().running().map(|running| running.session.state().step)
+    }
+
+    /// Takes the session out, if it has begun.
+    pub(super) fn session(&self) -> Option<Session> {
+        match std::mem::replace(&mut *self.place.locked(), Place::Gone) {
+            Place::Running(running) => Some(running.session),
+            Place::Beginning(_) | Place::Gone => None,
+        }
+    }
+}
+
+impl Place {
+    pub(super) fn running(&self) -> Option<&Running> {
+        match self {
+            Self::Running(running) => Some(running),
+            Self::Beginning(_) | Self::Gone => None,
+        }
+    }
+
+    pub(super) fn running_mut(&mut self) -> Option<&mut Running> {
+        match self {
+            Self::Running(running) => Some(running),
+            Self::Beginning(_) | Self::Gone => None,
+        }
+    }
+}
+
+impl Running {
+    pub(super) fn new(session: Session, bindings: Arc<Bindings>, version: u64) -> Self {
+        Self { session, bindings, version, changed: ChangedCall::Blocks, stop: None, said: Vec::new(), approved: None, asked: None }
+    }
+
+    /// When somebody was asked first about `call`: `now`, if that is now.
+    pub(super) fn asked_at(&mut self, call: &CallId, now: u64) -> u64 {
+        match &self.asked {
+            Some((asked, at)) if asked == call => *at,
+            _ => {
+                self.asked = Some((call.clone(), now));
+                now
+            }
+        }
+    }
+
+    /// What becomes of the pending call that changed.
+    pub(super) fn decide(&mut self, kept: bool) {
+        self.changed = if kept { ChangedCall::Kept } else { ChangedCall::MadeAgain };
+    }
+
+    /// The call was approved: what is asked about it from now on is asked first now.
+    pub(super) fn approve(&mut self, key: IdempotencyKey) {
+        (self.approved, self.asked) = (Some(key), None);
+    }
+}
+
+/// A lock that a panic elsewhere does not take away: what it guards is whole between any two statements.
+pub(super) trait Lock<T> {
+    fn locked(&self) -> MutexGuard<'_, T>;
+}
+
+impl<T> Lock<T> for Mutex<T> {
+    fn locked(&self) -> MutexGuard<'_, T> {
+        self.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,58 @@
+//! Taking up another program: between an answer and the next view (design §7).
+
+use std::sync::Arc;
+
+use trellis_core::engine::{Blocker, ChangedCall, Moved};
+
+use super::{
+    Happening, Sessions, Stop,
+    slot::{Running, Slot},
+};
+use crate::session::Adoption;
+
+impl Sessions {
+    /// Puts the newest program under a session; what it needs for that, where it does not fit.
+    pub(super) fn take_up(&self, slot: &Slot, running: &mut Running) -> Option<Stop> {
+        let current = self.current();
+        // An answer that waits for a predicate is still to be taken, on the program that asked for it.
+        if running.version == current.version || running.session.is_held() {
+            return None;
+        }
+        let before = running.session.state().current_node_id.clone();
+        let moved = match running.session.adopt(current.engine, running.changed) {
+            Adoption::Kept => None,
+            Adoption::Moved { from, why } => {
+                let to = &running.session.state().current_node_id;
+                Some(match why {
+                    Moved::Renamed => format!("`{from}` is `{to}` now"),
+                    Moved::Vanished => format!("`{from}` is gone; going on at `{to}`"),
+                    Moved::Again => format!("`{to}` was entered again"),
+                })
+            }
+            Adoption::Blocked(blockers) => {
+                let (stop, unfit) = blocked(running, &before, blockers);
+                if let Some(why) = unfit {
+                    let why = format!("the session goes on with the version that it has: {why}");
+                    self.tell(slot, &Happening::Trouble("not-adopted", why.into()));
+                    running.version = current.version;
+                }
+                return stop;
+            }
+        };
+        (running.version, running.bindings, running.changed) = (current.version, current.bindings, ChangedCall::Blocks);
+        self.tell(slot, &Happening::Adopted(moved.map(Arc::from)));
+        None
+    }
+}
+
+/// What a client can do about the first blocker, or why nobody can do anything.
+fn blocked(running: &Running, node: &trellis_core::NodeId, blockers: Vec<Blocker>) -> (Option<Stop>, Option<String>) {
+    match (blockers.into_iter().next(), &running.session.state().pending_tool_call) {
+        (Some(Blocker::MissingKeys(missing)), _) => (Some(Stop::Keys { node: node.clone(), missing }), None),
+        (Some(Blocker::CallChanged { now, .. }), Some(call)) => (Some(Stop::Changed { call: Arc::clone(call), now }), None),
+        (Some(Blocker::NotEntered { node, message }), _) => (None, Some(format!("`{node}` cannot be entered: {message}"))),
+        (Some(Blocker::Version(version)), _) => (None, Some(format!("its state is of version {version}"))),
+        (Some(Blocker::CallChanged { now, .. }), None) => (None, Some(format!("it would call `{now}`"))),
+        (None, _) => (None, Some(format!("`{node}` does not fit"))),
+    }
+}

@@ -1,0 +1,348 @@
+//! Sessions as a client sees them: turns, refusals, signals, time, interceptors, another program.
+
+use std::sync::{Arc, Mutex};
+
+use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, engine::EndView};
+use trellis_host::{Bindings, Happening, Reply, SendError, Sessions, Stop, Turn, Verdict};
+
+use crate::stage::{Stage, clock, run, run_timeless};
+
+const ASK: (&str, &str) = ("start.md", "---\ninput_type: int\nsave_to: n\nto: end\n---\nHow many?\n");
+const END: (&str, &str) = ("end.md", "---\noutput: \"{{ n }}\"\n---\nThank you.\n");
+
+fn id() -> SessionId {
+    SessionId::from("local")
+}
+
+fn said(turn: &Turn) -> Vec<&str> {
+    turn.said.iter().map(|said| said.trim()).collect()
+}
+
+fn ended(turn: Turn) -> EndView {
+    match turn.stop {
+        Stop::Ended(ended) => ended,
+        stop => panic!("{stop:?}"),
+    }
+}
+
+fn text(text: &str) -> Input {
+    Input::Text(text.into())
+}
+
+/// What happened, from here on.
+fn watched(sessions: &Sessions) -> Arc<Mutex<Vec<Happening>>> {
+    let all = Arc::new(Mutex::new(Vec::new()));
+    let watch = Arc::clone(&all);
+    sessions.observe(move |_, happening| watch.lock().unwrap().push(happening.clone()));
+    all
+}
+
+#[test]
+fn a_client_starts_does_what_the_turn_says_and_sends_the_answer() {
+    let sessions = Stage::new(&[ASK, END]).sessions();
+    run(async {
+        let turn = sessions.start(Start::default()).await.unwrap();
+        assert_eq!((said(&turn), turn.session.as_str()), (vec!["How many?"], "local"));
+        assert!(matches!(sessions.start(Start::default()).await, Err(SendError::Exists(_))));
+        assert!(matches!(sessions.send(&id(), text("many")).await, Err(SendError::Refused(_))));
+        let refused = sessions.send(&id(), Reply::Keep(true)).await.unwrap_err();
+        assert_eq!(refused.to_string(), "an input is awaited, not a decision about a call");
+        assert!(said(&sessions.resume(&id()).await.unwrap()).is_empty(), "what was said is not said again");
+        let turn = sessions.send(&id(), text("3")).await.unwrap();
+        assert_eq!(said(&turn), ["Thank you."]);
+        assert_eq!(ended(turn).output, Some(Value::Int(3)));
+        assert!(matches!(sessions.send(&id(), text("4")).await, Err(SendError::Refused(_))));
+        assert!(matches!(sessions.send(&"other".into(), text("4")).await, Err(SendError::Unknown(_))));
+        assert_eq!(sessions.close(&id()).unwrap().journal().records().len(), 3);
+        assert!(matches!(sessions.resume(&id()).await, Err(SendError::Unknown(_))));
+    });
+}
+
+#[test]
+fn two_answers_at_once_are_taken_one_after_the_other() {
+    let sessions = Stage::new(&[ASK, ("end.md", "---\ninput_type: int\nsave_to: m\n---\nAnd now?\n")]).sessions();
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        let (id, one, two) = (id(), text("1"), text("2"));
+        let (one, two) = tokio::join!(sessions.send(&id, one), sessions.send(&id, two));
+        assert!(one.is_ok() && two.is_ok());
+        let context = sessions.look(&id, |session| session.state().context.to_mapping()).unwrap();
+        assert_eq!(Value::from(context).to_json(), r#"{"m":2,"n":1}"#);
+    });
+}
+
+#[test]
+fn an_answer_that_comes_too_late_does_not_count() {
+    let files = [
+        ("start.md", "---\ninput_type: text\ntimeout: 5s\non_timeout: slow\nto: end\n---\n"),
+        ("slow.md", "---\nwait: 30s\nto: end\n---\nToo slow.\n"),
+        ("end.md", "---\n---\nOver.\n"),
+    ];
+    let sessions = Stage::new(&files).sessions();
+    run_timeless(async {
+        let turn = sessions.start(Start::default()).await.unwrap();
+        assert!(matches!(turn.stop, Stop::Ask { due: Some(6000), .. }), "{turn:?}");
+        tokio::time::sleep(sessions.until(6000)).await;
+        assert_eq!(sessions.send(&id(), text("x")).await.unwrap_err(), SendError::TooLate);
+        let began = tokio::time::Instant::now();
+        let turn = sessions.resume(&id()).await.unwrap();
+        assert_eq!((said(&turn), began.elapsed().as_secs()), (vec!["Too slow.", "Over."], 30));
+    });
+}
+
+const CHARGE: &[(&str, &str)] = &[
+    (
+        "start.md",
+        "---\ntools: [{name: charge}]\ndo: {name: charge, args: {total: 7}, approve: {ask: \"Charge?\", expires: 15m}}\nsave_to: id\non_denied: no\non_error: no\non_interrupt: no\nto: paid\n---\n",
+    ),
+    ("paid.md", "---\noutput: \"{{ id }}\"\n---\nPaid.\n"),
+    ("no.md", "---\n---\nNot paid.\n"),
+];
+
+fn charging() -> Stage {
+    Stage::new(CHARGE).function(|bindings| bindings.function("charge", |args| Ok(args.get("total").cloned().unwrap())))
+}
+
+#[test]
+fn a_held_call_runs_when_it_is_approved_and_its_result_is_not_taken_before() {
+    let sessions = charging().sessions();
+    let seen = watched(&sessions);
+    run(async {
+        let turn = sessions.start(Start::default()).await.unwrap();
+        let Stop::Held { call, due } = turn.stop else { panic!("{turn:?}") };
+        assert_eq!(due, Some(1000 + 15 * 60 * 1000));
+        let early = ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(Value::Null) };
+        assert!(matches!(sessions.send(&id(), Input::Result(early)).await, Err(SendError::NotAwaited { .. })));
+        let other = Reply::Approve { call: Some("other".into()), yes: true };
+        assert!(matches!(sessions.send(&id(), other).await, Err(SendError::NotAwaited { .. })));
+        let turn = sessions.send(&id(), Reply::Approve { call: Some(call.id.clone()), yes: true }).await.unwrap();
+        assert_eq!(ended(turn).output, Some(Value::Int(7)));
+    });
+    let seen = seen.lock().unwrap();
+    assert!(matches!(&seen[..], [Happening::Calling(_), Happening::Returned(_, ToolOutcome::Success(_)), Happening::Said(_)]), "{seen:?}");
+}
+
+#[test]
+fn an_interceptor_allows_denies_answers_holds_or_hands_on() {
+    let with = |verdict: Verdict| {
+        let plain = [("start.md", "---\ntools: [{name: t}]\ndo: t\nsave_to: id\non_denied: no\nto: paid\n---\n"), CHARGE[1], CHARGE[2]];
+        let stage = Stage::new(&plain).function(|bindings| bindings.function("t", |_| Ok(Value::Int(1))));
+        let sessions = stage.sessions().interceptor(|_: &_| Verdict::Allow).interceptor(move |_: &_| verdict.clone());
+        run(sessions.start(Start::default())).unwrap()
+    };
+    assert_eq!(ended(with(Verdict::Allow)).output, Some(Value::Int(1)));
+    assert_eq!(said(&with(Verdict::Deny(None))), ["Not paid."]);
+    assert_eq!(ended(with(Verdict::Answer(ToolOutcome::Success(Value::Int(2))))).output, Some(Value::Int(2)));
+    assert!(matches!(with(Verdict::Hold).stop, Stop::Held { due: None, .. }));
+    assert!(matches!(with(Verdict::Elsewhere("x".into())).stop, Stop::Call { .. }));
+}
+
+/// A session whose tool waits until it is let go, and what happens to it.
+fn waiting(on_interrupt: &str) -> (Stage, Arc<tokio::sync::Notify>) {
+    let start = format!("---\ntools: [{{name: slow}}]\ndo: slow\n{on_interrupt}to: end\n---\n");
+    let go = Arc::new(tokio::sync::Notify::new());
+    let until = Arc::clone(&go);
+    let left = ("left.md", "---\ninput_type: text\n---\nLeft.\n");
+    let files = [("start.md", &*start), ("end.md", "---\n---\nDone.\n"), left];
+    let stage = Stage::new(if on_interrupt.is_empty() { &files[..2] } else { &files });
+    let stage = stage.function(move |bindings| {
+        let until = Arc::clone(&until);
+        bindings.function_async("slow", move |_| {
+            let until = Arc::clone(&until);
+            async move {
+                until.notified().await;
+                Ok(Value::Null)
+            }
+        })
+    });
+    (stage, go)
+}
+
+#[test]
+fn a_signal_moves_a_session_whose_tool_runs_and_who_waits_gets_the_turn() {
+    let sessions = waiting("on_interrupt: left\n").0.sessions();
+    run(async {
+        let id = id();
+        let signal = async {
+            tokio::task::yield_now().await;
+            sessions.signal(&id, &"interrupt".into()).unwrap();
+        };
+        let (turn, ()) = tokio::join!(sessions.start(Start::default()), signal);
+        assert_eq!(said(&turn.unwrap()), ["Left."]);
+    });
+}
+
+#[test]
+fn a_paused_session_stays_waiting_and_makes_the_same_call_when_it_goes_on() {
+    let (stage, go) = waiting("");
+    let sessions = stage.sessions();
+    let seen = watched(&sessions);
+    run(async {
+        let id = id();
+        let pause = async {
+            tokio::task::yield_now().await;
+            assert!(matches!(sessions.signal(&id, &"interrupt".into()), Err(SendError::Refused(_))));
+            sessions.pause(&id).unwrap();
+        };
+        let (turn, ()) = tokio::join!(sessions.start(Start::default()), pause);
+        assert_eq!(turn.unwrap_err(), SendError::Stopped);
+        go.notify_one();
+        assert_eq!(said(&sessions.resume(&id).await.unwrap()), ["Done."]);
+    });
+    let seen = seen.lock().unwrap();
+    let keys: Vec<_> = seen
+        .iter()
+        .filter_map(|happening| match happening {
+            Happening::Calling(call) => Some(call.idempotency_key.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((keys.len(), &keys[0]), (2, &keys[1]));
+}
+
+fn swap(sessions: &Sessions, files: &[(&str, &str)]) {
+    sessions.swap(Stage::new(files).engine(), Bindings::none());
+}
+
+#[test]
+fn another_program_is_taken_up_between_an_answer_and_the_next_view() {
+    let sessions = Stage::new(&[ASK, END]).sessions();
+    let seen = watched(&sessions);
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        // The answer to a question is an answer on the program that asked it, also when there is a newer one.
+        let texts = ("start.md", "---\ninput_type: text\nsave_to: n\nto: end\n---\nWhich?\n");
+        swap(&sessions, &[texts, ("end.md", "---\noutput: \"{{ n }}\"\n---\nThanks.\n")]);
+        let turn = sessions.send(&id(), text("3")).await.unwrap();
+        assert_eq!(said(&turn), ["Thanks."]);
+        assert_eq!(ended(turn).output, Some(Value::Int(3)));
+
+        let other = SessionId::from("other");
+        let turn = sessions.start(Start { session: Some(other.clone()), ..Start::default() }).await.unwrap();
+        assert_eq!(said(&turn), ["Which?"]);
+        swap(&sessions, &[texts, END]);
+        assert!(said(&sessions.resume(&other).await.unwrap()).is_empty(), "the same words are not said again");
+        swap(&sessions, &[ASK, END]);
+        assert_eq!(said(&sessions.resume(&other).await.unwrap()), ["How many?"]);
+        let records = sessions.close(&other).unwrap();
+        let kinds: Vec<_> =
+            records.journal().records().iter().map(|record| serde_json::to_value(record).unwrap()["kind"].clone()).collect();
+        assert_eq!(kinds, ["start", "reload", "reload"]);
+        let folded = trellis_host::journal::fold(records.engine(), records.journal().records()).unwrap();
+        assert_eq!(&folded, records.state());
+    });
+    assert!(seen.lock().unwrap().contains(&Happening::Adopted(None)));
+}
+
+#[test]
+fn a_session_that_lacks_what_its_node_needs_pauses_and_takes_the_keys() {
+    let needy = ("start.md", "---\nrequired_context: [who]\ninput_type: int\nsave_to: n\nto: end\n---\nHow many, {{ who }}?\n");
+    let sessions = Stage::new(&[ASK, END]).sessions();
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        swap(&sessions, &[needy, END]);
+        let turn = sessions.resume(&id()).await.unwrap();
+        assert_eq!(turn.stop, Stop::Keys { node: "start".into(), missing: vec!["who".into()] });
+        assert!(matches!(sessions.send(&id(), text("3")).await, Err(SendError::NotAwaited { .. })));
+        let reserved = Mapping::from_iter([("sys", Value::Null)]);
+        assert!(matches!(sessions.send(&id(), Reply::Context(reserved)).await, Err(SendError::Reserved(_))));
+        let keys = Mapping::from_iter([("who", Value::text("Ann"))]);
+        let turn = sessions.send(&id(), Reply::Context(keys)).await.unwrap();
+        assert_eq!(said(&turn), ["How many, Ann?"]);
+        let session = sessions.close(&id()).unwrap();
+        let folded = trellis_host::journal::fold(session.engine(), session.journal().records()).unwrap();
+        assert_eq!(&folded, session.state());
+    });
+}
+
+#[test]
+fn a_session_moves_with_its_node_and_says_so() {
+    let sessions = Stage::new(&[("start.md", "---\nto: m/ask\n---\n"), ("m/ask.md", "---\nwait: true\n---\nHere.\n")]).sessions();
+    let seen = watched(&sessions);
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        swap(&sessions, &[("start.md", "---\nto: q\n---\n"), ("q.md", "---\nwas: [m/ask]\nwait: true\n---\nHere.\n")]);
+        assert!(said(&sessions.resume(&id()).await.unwrap()).is_empty());
+        swap(&sessions, &[("start.md", "---\nwait: true\n---\nStart.\n")]);
+        assert_eq!(said(&sessions.resume(&id()).await.unwrap()), ["Start."]);
+    });
+    let seen = seen.lock().unwrap();
+    let moved: Vec<_> = seen
+        .iter()
+        .filter_map(|happening| match happening {
+            Happening::Adopted(moved) => moved.as_deref(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(moved, ["`m/ask` is `q` now", "`q` is gone; going on at `start`"]);
+}
+
+#[test]
+fn a_pending_call_that_changed_is_kept_or_made_again() {
+    let call = |n: u8| format!("---\ntools: [{{name: t}}]\ndo: {{name: t, args: {{n: {n}}}}}\nsave_to: n\nto: end\n---\n");
+    for (keep, expected) in [(true, 1), (false, 2)] {
+        let (one, two) = (call(1), call(2));
+        let sessions = Stage::new(&[("start.md", &*one), END]).sessions();
+        run(async {
+            let turn = sessions.start(Start::default()).await.unwrap();
+            assert!(matches!(turn.stop, Stop::Call { .. }));
+            swap(&sessions, &[("start.md", &*two), END]);
+            let turn = sessions.resume(&id()).await.unwrap();
+            assert!(matches!(turn.stop, Stop::Changed { .. }), "{turn:?}");
+            let turn = sessions.send(&id(), Reply::Keep(keep)).await.unwrap();
+            let Stop::Call { call, .. } = turn.stop else { panic!("{turn:?}") };
+            assert_eq!(call.args.get("n"), Some(&Value::Int(expected)));
+            let outcome = ToolOutcome::Success(Value::Int(9));
+            let turn = sessions.send(&id(), Input::Result(ToolResult { id: call.id.clone(), outcome })).await.unwrap();
+            assert_eq!(ended(turn).output, Some(Value::Int(9)));
+        });
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_adopted_goes_on_with_the_version_that_it_has() {
+    let sessions =
+        Stage::new(&[("start.md", "---\nto: ask\n---\n"), ("ask.md", "---\nwait: true\nto: end\n---\nHere.\n"), ("end.md", "End.\n")])
+            .sessions();
+    let seen = watched(&sessions);
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        swap(&sessions, &[("start.md", "---\nassert: [\"sys.node == 'x'\"]\nwait: true\n---\n")]);
+        assert!(matches!(sessions.resume(&id()).await.unwrap().stop, Stop::Ask { .. }));
+        assert_eq!(said(&sessions.send(&id(), text("x")).await.unwrap()), ["End."]);
+    });
+    let seen = seen.lock().unwrap();
+    assert!(seen.iter().any(|happening| matches!(happening, Happening::Trouble("not-adopted", _))), "{seen:?}");
+}
+
+#[test]
+fn a_start_that_is_refused_leaves_nothing_behind() {
+    let sessions = Stage::new(&[("start.md", "---\nrequired_context: [who]\nwait: true\n---\n{{ who }}\n")]).sessions();
+    run(async {
+        assert!(matches!(sessions.start(Start::default()).await, Err(SendError::Start(_))));
+        let context = Mapping::from_iter([("who", Value::text("Ann"))]);
+        assert!(sessions.start(Start { context, ..Start::default() }).await.is_ok());
+    });
+}
+
+#[test]
+fn tools_say_what_they_are_doing() {
+    let files = [
+        ("trellis.yaml", "bindings: {build: {process: [sh, ./build]}}\n"),
+        ("start.md", "---\ndo: build\non_error: end\nto: end\n---\n"),
+        ("end.md", "---\n---\n"),
+    ];
+    let stage = Stage::new(&files).script("build", "echo one >&2; echo two >&2; printf three >&2");
+    let sessions = stage.sessions().clock(clock());
+    let seen = watched(&sessions);
+    run(sessions.start(Start::default())).unwrap();
+    let seen = seen.lock().unwrap();
+    let lines: Vec<_> = seen
+        .iter()
+        .filter_map(|happening| match happening {
+            Happening::Progress(_, line) => Some(&**line),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lines, ["one", "two", "three"]);
+}
