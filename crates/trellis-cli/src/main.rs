@@ -9,6 +9,7 @@ mod markdown;
 mod offer;
 mod open;
 mod progress;
+mod ready;
 mod report;
 mod terminal;
 mod unbound;

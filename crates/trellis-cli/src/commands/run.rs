@@ -14,22 +14,18 @@ use tokio::{
     io::{AsyncBufRead, BufReader},
     sync::mpsc,
 };
-use trellis_core::{
-    Diagnostic, Engine, NodeId, Program, SessionId, SignalName, Start, diagnostic::Severity, engine::StartError, program::PredicateSource,
-};
-use trellis_host::{
-    Bindings, JsonLines, Policy, Reason, RunError, Runner, Secrets, Sessions, TextConsole, Unbound,
-    runner::{Console, deferred_predicates},
-};
+use trellis_core::{NodeId, SessionId, SignalName, Start, engine::StartError};
+use trellis_host::{JsonLines, Reason, RunError, Runner, Sessions, TextConsole, runner::Console};
 
 use crate::{
     Exit, context, markdown,
     offer::offer,
-    open::{self, DEFAULT_PATH, Opened, Place},
+    open::{self, DEFAULT_PATH, Place},
     progress::Progress,
-    report::{self, Summary},
+    ready::{Loaded, Ready, Terms},
+    report::{self, Checked, Summary},
     terminal::{self, Closed},
-    unbound::unbound_tools,
+    watch::{Following, News, Player, clock_time},
 };
 
 /// The bound for inputs, in bytes (design §9).
@@ -44,6 +40,7 @@ Examples:
   trellis run orders --context customer=Ana --context '{\"order\": {\"id\": 7}}'
   trellis run orders --at pay --context saved.json
   trellis run orders --json           JSON Lines, for programs
+  trellis run orders --watch          edit the graph while it runs
 
 Exit codes: 0 finished; 1 failed, denied, rolled back, not a sound graph, or the input ended;
 2 wrong usage, or the start was refused; 130 interrupted.
@@ -69,6 +66,12 @@ pub(crate) struct Run {
     /// The session's name, which calls derive their keys from [default: a new one]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Take up edits of the graph while it runs; the session keeps its place
+    #[arg(long, short)]
+    watch: bool,
+    /// With `--watch`, look every half second: for folders of a network or a virtual machine
+    #[arg(long, requires = "watch")]
+    poll: bool,
     /// The session's locale, such as `pt-BR`
     #[arg(long)]
     locale: Option<String>,
@@ -80,26 +83,20 @@ impl Run {
         let context = context::initial(&self.context)?;
         let places = open::places(self.path.as_deref())?;
         let Some(place) = self.choose(&places)? else { return Ok(Exit::Failed) };
-        let progress = Progress::begin("loading");
-        progress.at(&place.path.to_string_lossy());
-        let mut opened = place.open()?;
-        drop(progress);
-        let Some((program, bindings)) = self.prepare(&mut opened) else { return self.refuse(opened) };
-        self.warn(opened);
-        if self.no_input {
-            predicates_have_answers(&program)?;
-        }
+        let terms = self.terms(max_input);
+        let begun = if self.watch { self.follow(place, terms)? } else { self.load(place, terms)? };
+        let (ready, news) = match begun {
+            Begun::Ready(ready, news) => (ready, news),
+            Begun::Refused(exit) => return Ok(exit),
+        };
         let start = Start {
             session: Some(self.session.as_deref().map_or_else(new_session, SessionId::from)),
             context,
             locale: self.locale.as_deref().map(Arc::from),
             at: self.at.as_deref().map(NodeId::from),
         };
-        let predicates = deferred_predicates(&program);
-        let limits = *program.limits();
-        let input = max_input.unwrap_or(limits.input);
-        let engine = Engine::new(program, predicates)?.with_max_input(input);
-        let session = Beginning { engine, bindings, start, policy: self.policy(), input, result: limits.tool_output };
+        let limits = *ready.engine.inspect().limits();
+        let session = Beginning { ready, news, start, terms, input: max_input.unwrap_or(limits.input), result: limits.tool_output };
         session.walk(self.json, self.no_input)
     }
 
@@ -111,36 +108,37 @@ impl Run {
         }
     }
 
-    /// The program and its bindings; nothing where an author has to mend something first.
-    fn prepare(&self, opened: &mut Opened) -> Option<(Arc<Program>, Bindings)> {
-        let program = Arc::clone(opened.compiled.program.as_ref()?);
-        let (bindings, mut found) = Bindings::new(&program, opened.folder());
-        if !self.json {
-            let severity = if self.can_type() { Severity::Warning } else { Severity::Error };
-            found.extend(unbound_tools(&program, &bindings, severity));
+    fn terms(&self, max_input: Option<u64>) -> Terms {
+        let can_type = !self.no_input && io::stdin().is_terminal();
+        Terms { json: self.json, can_type, no_input: self.no_input, approve_all: self.yes, max_input }
+    }
+
+    /// Loads a graph that stays as it is.
+    fn load(&self, place: &Place, terms: Terms) -> anyhow::Result<Begun> {
+        let progress = Progress::begin("loading");
+        progress.at(&place.path.to_string_lossy());
+        let mut loaded = Loaded::opened(place.open()?);
+        drop(progress);
+        match terms.ready(&mut loaded)? {
+            Some(ready) => {
+                warn(loaded.checked);
+                Ok(Begun::Ready(ready, None))
+            }
+            None => self.refuse(loaded).map(Begun::Refused),
         }
-        let is_sound = !found.iter().any(Diagnostic::is_error);
-        opened.compiled.diagnostics.extend(found);
-        is_sound.then(|| (program, bindings.secrets(Secrets::from_env())))
     }
 
-    /// Whether a person sits there who can type in what no tool says.
-    fn can_type(&self) -> bool {
-        !self.no_input && io::stdin().is_terminal()
+    /// Loads a graph that is edited, when it can be run.
+    fn follow(&self, place: &Place, terms: Terms) -> anyhow::Result<Begun> {
+        let mut following = Following::open(place, terms, self.poll)?;
+        let (ready, checked) = following.first()?;
+        warn(checked);
+        Ok(Begun::Ready(ready, Some(following.tell()?)))
     }
 
-    fn policy(&self) -> Policy {
-        let unbound = match (self.json, self.can_type()) {
-            (true, _) => Unbound::Elsewhere,
-            (false, true) => Unbound::TypedIn,
-            (false, false) => Unbound::Fail,
-        };
-        Policy { approve_all: self.yes, unbound }
-    }
-
-    fn refuse(&self, opened: Opened) -> anyhow::Result<Exit> {
-        let exit = if opened.is_whole() { Exit::Failed } else { Exit::Usage };
-        let checked = [opened.into_checked()];
+    fn refuse(&self, loaded: Loaded) -> anyhow::Result<Exit> {
+        let exit = if loaded.problems.is_empty() { Exit::Failed } else { Exit::Usage };
+        let checked = [loaded.checked];
         let findings = report::human(&checked, terminal::width());
         terminal::print_error(&format!("{findings}{}\n", Summary::of(&checked).line()));
         if self.json {
@@ -148,18 +146,25 @@ impl Run {
         }
         Ok(exit)
     }
+}
 
-    fn warn(&self, opened: Opened) {
-        terminal::print_error(&report::human(&[opened.into_checked()], terminal::width()));
-    }
+fn warn(checked: Checked) {
+    terminal::print_error(&report::human(&[checked], terminal::width()));
+}
+
+/// What a run begins with.
+enum Begun {
+    Ready(Ready, Option<mpsc::Receiver<News>>),
+    Refused(Exit),
 }
 
 /// A session that is about to begin.
 struct Beginning {
-    engine: Engine,
-    bindings: Bindings,
+    ready: Ready,
+    /// Edits of its graph, if it is watched.
+    news: Option<mpsc::Receiver<News>>,
     start: Start,
-    policy: Policy,
+    terms: Terms,
     /// Bytes of an input, and of a result.
     input: u64,
     result: u64,
@@ -183,7 +188,9 @@ impl Beginning {
             let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
             return self.with(JsonLines::new(reader, writer, line)).await;
         }
-        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
+        let console = TextConsole::new(reader, writer, self.input, self.result)
+            .echo(!io::stdin().is_terminal())
+            .time_of_day(clock_time);
         if terminal::is_styled() {
             // A blank line tells what a node says from what stands above it.
             self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
@@ -193,9 +200,16 @@ impl Beginning {
     }
 
     async fn with(self, console: impl Console) -> anyhow::Result<Exit> {
-        let sessions = Sessions::new(self.engine, self.bindings).policy(self.policy);
-        match Runner::new(console, sessions).signals(interrupts()).run(self.start).await {
-            Ok(outcome) => Ok(exit(outcome.reason)),
+        let Self { ready, news, start, terms, .. } = self;
+        let over = match news {
+            Some(news) => Player::new(console, terms, ready, start, news).play(interrupts).await,
+            None => {
+                let sessions = Sessions::new(ready.engine, ready.bindings).policy(terms.policy());
+                Runner::new(console, sessions).signals(interrupts()).run(start).await.map(|outcome| outcome.reason)
+            }
+        };
+        match over {
+            Ok(reason) => Ok(exit(reason)),
             Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
             Err(RunError::Start(error @ StartError::Inputs { .. })) => {
                 Err(anyhow::anyhow!("{error}\ngive what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON"))
@@ -228,16 +242,6 @@ fn max_input() -> anyhow::Result<Option<u64>> {
     let bytes = text.to_str().and_then(|text| text.parse().ok()).filter(|&bytes| bytes > 0);
     let Some(bytes) = bytes else { bail!("{MAX_INPUT} is a number of bytes above 0, not `{}`", text.to_string_lossy()) };
     Ok(Some(bytes))
-}
-
-/// Predicates that only a host answers need somebody who can be asked (language 6.2).
-fn predicates_have_answers(program: &Program) -> anyhow::Result<()> {
-    let asked = program.predicates().iter().filter(|predicate| matches!(predicate.source, PredicateSource::Host(_)));
-    let names = asked.map(|predicate| format!("`{}`", predicate.name)).collect::<Vec<_>>();
-    if !names.is_empty() {
-        bail!("nobody can be asked whether {} holds\nrun it without `--no-input`, or with `--json`", names.join(", "));
-    }
-    Ok(())
 }
 
 /// A name that no other session has: the keys of its calls must not be those of another.

@@ -89,6 +89,11 @@ pub(crate) fn json_line<'c>(graphs: &'c [Checked], news: News<'c>) -> String {
     serde_json::to_string(&wire).unwrap_or_else(|_| unreachable!("names and numbers are always JSON")) + "\n"
 }
 
+/// The list of findings alone.
+pub(crate) fn diagnostics(graphs: &[Checked]) -> serde_json::Value {
+    serde_json::to_value(wire(graphs).diagnostics).unwrap_or_else(|_| unreachable!("names and numbers are always JSON"))
+}
+
 fn wire(graphs: &[Checked]) -> Wire<'_> {
     let mut diagnostics = graphs.iter().flat_map(graph).collect::<Vec<_>>();
     diagnostics.sort_by(|a, b| (&a.path, a.span, a.code, a.message).cmp(&(&b.path, b.span, b.code, b.message)));

@@ -1,6 +1,8 @@
 //! Commands that stay open while files are edited.
 
 mod checker;
+mod following;
+mod player;
 mod shown;
 
 use std::{thread, time::SystemTime};
@@ -10,12 +12,26 @@ use trellis_project::{Closer, Watch};
 
 use crate::{report::printable, terminal};
 
-pub(crate) use self::{checker::Checker, shown::Shown};
+pub(crate) use self::{
+    checker::Checker,
+    following::{Following, News},
+    player::Player,
+    shown::Shown,
+};
 
-/// A moment of today as people here read it: `14:02:10`.
-pub(crate) fn clock(time: SystemTime) -> String {
-    let now = Timestamp::try_from(time).unwrap_or_default().to_zoned(TimeZone::system());
-    format!("{:02}:{:02}:{:02}", now.hour(), now.minute(), now.second())
+/// The local time of day of a moment, in milliseconds since 1970: `14:02:10`.
+pub(crate) fn clock_time(moment: u64) -> String {
+    let moment = i64::try_from(moment).ok().and_then(|moment| Timestamp::from_millisecond(moment).ok());
+    moment.map_or_else(
+        || "an unknown time".to_owned(),
+        |moment| moment.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string(),
+    )
+}
+
+/// In milliseconds since 1970.
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Says why the system does not help to watch, if it does not.

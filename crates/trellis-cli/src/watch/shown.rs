@@ -7,7 +7,7 @@ use std::{
 
 use anstyle::{AnsiColor, Style};
 
-use super::clock;
+use super::{clock_time, millis};
 use crate::{
     report::{self, Checked, News, Summary, counted, printable},
     terminal,
@@ -55,7 +55,7 @@ impl Shown {
         match self {
             Self::Json => report::json_line(report.graphs, News { changed: report.changed, problems: report.problems }),
             Self::Reports => format!("{}{}\n", findings(report), summary(report)),
-            Self::Page => page(report, &clock(SystemTime::now()), terminal::size()),
+            Self::Page => page(report, &clock_time(millis(SystemTime::now())), terminal::size()),
         }
     }
 }

@@ -195,3 +195,18 @@ pub trait Console {
     /// Takes what comes. May be dropped before it is done: nothing is lost then.
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command>;
 }
+
+/// A console that is lent: it outlives the run, and another may follow on it.
+impl<C: Console> Console for &mut C {
+    async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
+        (**self).note(note).await
+    }
+
+    async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
+        (**self).ask(awaited, asking).await
+    }
+
+    async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
+        (**self).read(awaited).await
+    }
+}
