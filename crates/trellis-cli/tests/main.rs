@@ -4,6 +4,8 @@
 
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/edits.rs"]
+mod edits;
 #[path = "main/explain.rs"]
 mod explain;
 #[path = "main/graph.rs"]
