@@ -8,11 +8,13 @@ mod context;
 mod markdown;
 mod offer;
 mod open;
+mod output;
 mod progress;
 mod ready;
 mod report;
 mod terminal;
 mod unbound;
+mod walk;
 mod watch;
 
 use std::process::ExitCode;

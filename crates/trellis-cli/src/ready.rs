@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::bail;
 use trellis_core::{Diagnostic, Engine, Program, diagnostic::Severity, program::PredicateSource};
-use trellis_host::{Bindings, Policy, Secrets, Unbound, runner::deferred_predicates};
+use trellis_host::{Bindings, Policy, Secrets, Sessions, Unbound, runner::deferred_predicates};
 use trellis_project::Version;
 
 use crate::{
@@ -50,6 +50,13 @@ pub(crate) struct Ready {
     pub(crate) bindings: Bindings,
 }
 
+impl Ready {
+    /// Sessions of it.
+    pub(crate) fn sessions(self, terms: Terms) -> Sessions {
+        Sessions::new(self.engine, self.bindings).policy(terms.policy())
+    }
+}
+
 impl Loaded {
     pub(crate) fn opened(opened: Opened) -> Self {
         let problems = opened.project.problems().iter().map(ToString::to_string).collect();
@@ -70,7 +77,7 @@ impl Loaded {
 
 impl Terms {
     /// What these terms let sessions do by themselves.
-    pub(crate) fn policy(self) -> Policy {
+    fn policy(self) -> Policy {
         let unbound = match (self.json, self.can_type) {
             (true, _) => Unbound::Elsewhere,
             (false, true) => Unbound::TypedIn,

@@ -19,7 +19,6 @@ pub mod sessions;
 pub use binding::{Bindings, Secrets};
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
-pub use recording::{Recorder, Recording};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
 pub use session::{Session, SessionError};
 pub use sessions::{Happening, Policy, Reply, SendError, Sessions, Stop, Turn, Unbound};

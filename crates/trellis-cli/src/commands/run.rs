@@ -9,23 +9,21 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context as _, bail};
-use tokio::{
-    io::{AsyncBufRead, BufReader},
-    sync::mpsc,
-};
-use trellis_core::{NodeId, SessionId, SignalName, Start, engine::StartError};
-use trellis_host::{JsonLines, Reason, RunError, Runner, Sessions, TextConsole, runner::Console};
+use anyhow::bail;
+use tokio::sync::mpsc;
+use trellis_core::{NodeId, SessionId, Start};
 
 use crate::{
-    Exit, context, markdown,
+    Exit, context,
     offer::offer,
     open::{self, DEFAULT_PATH, Place},
+    output::OutputFile,
     progress::Progress,
     ready::{Loaded, Ready, Terms},
     report::{self, Checked, Summary},
-    terminal::{self, Closed},
-    watch::{Following, News, Player, clock_time},
+    terminal,
+    walk::{Beginning, Taped},
+    watch::{Following, News},
 };
 
 /// The bound for inputs, in bytes (design §9).
@@ -39,8 +37,11 @@ Examples:
   trellis run                         the graph here; of several, the one that you choose
   trellis run orders --context customer=Ana --context '{\"order\": {\"id\": 7}}'
   trellis run orders --at pay --context saved.json
-  trellis run orders --json           JSON Lines, for programs
+  trellis run orders --record tools.jsonl
+  trellis run orders --replay-tools tools.jsonl     the same again, without effects
   trellis run orders --watch          edit the graph while it runs
+  trellis run orders --json           JSON Lines, for programs
+  trellis run orders --yes --no-input --output result.json
 
 Exit codes: 0 finished; 1 failed, denied, rolled back, not a sound graph, or the input ended;
 2 wrong usage, or the start was refused; 130 interrupted.
@@ -63,6 +64,15 @@ pub(crate) struct Run {
     /// Read nothing: a question ends the run
     #[arg(long, conflicts_with = "json")]
     no_input: bool,
+    /// Write the value that the session ends with to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Record what becomes of calls in this file
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Answer calls from a recording instead of carrying them out
+    #[arg(long, value_name = "FILE")]
+    replay_tools: Option<PathBuf>,
     /// The session's name, which calls derive their keys from [default: a new one]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -96,8 +106,10 @@ impl Run {
             at: self.at.as_deref().map(NodeId::from),
         };
         let limits = *ready.engine.inspect().limits();
-        let session = Beginning { ready, news, start, terms, input: max_input.unwrap_or(limits.input), result: limits.tool_output };
-        session.walk(self.json, self.no_input)
+        let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?;
+        let output = self.output.as_deref().map(OutputFile::create).transpose()?;
+        let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
+        Beginning { ready, news, start, terms, taped, input, result }.walk(output)
     }
 
     fn choose<'p>(&self, places: &'p [Place]) -> anyhow::Result<Option<&'p Place>> {
@@ -156,84 +168,6 @@ fn warn(checked: Checked) {
 enum Begun {
     Ready(Ready, Option<mpsc::Receiver<News>>),
     Refused(Exit),
-}
-
-/// A session that is about to begin.
-struct Beginning {
-    ready: Ready,
-    /// Edits of its graph, if it is watched.
-    news: Option<mpsc::Receiver<News>>,
-    start: Start,
-    terms: Terms,
-    /// Bytes of an input, and of a result.
-    input: u64,
-    result: u64,
-}
-
-impl Beginning {
-    fn walk(self, json: bool, no_input: bool) -> anyhow::Result<Exit> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
-        let exit = runtime.block_on(async {
-            if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
-        });
-        // A thread may still wait for a line that nobody will type.
-        runtime.shutdown_background();
-        exit
-    }
-
-    async fn over(self, reader: impl AsyncBufRead + Unpin, json: bool) -> anyhow::Result<Exit> {
-        let writer = tokio::io::stdout();
-        if json {
-            // A character may take six bytes in JSON, and something stands around it.
-            let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
-            return self.with(JsonLines::new(reader, writer, line)).await;
-        }
-        let console = TextConsole::new(reader, writer, self.input, self.result)
-            .echo(!io::stdin().is_terminal())
-            .time_of_day(clock_time);
-        if terminal::is_styled() {
-            // A blank line tells what a node says from what stands above it.
-            self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
-        } else {
-            self.with(console).await
-        }
-    }
-
-    async fn with(self, console: impl Console) -> anyhow::Result<Exit> {
-        let Self { ready, news, start, terms, .. } = self;
-        let over = match news {
-            Some(news) => Player::new(console, terms, ready, start, news).play(interrupts).await,
-            None => {
-                let sessions = Sessions::new(ready.engine, ready.bindings).policy(terms.policy());
-                Runner::new(console, sessions).signals(interrupts()).run(start).await.map(|outcome| outcome.reason)
-            }
-        };
-        match over {
-            Ok(reason) => Ok(exit(reason)),
-            Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
-            Err(RunError::Start(error @ StartError::Inputs { .. })) => {
-                Err(anyhow::anyhow!("{error}\ngive what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON"))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-fn exit(reason: Reason) -> Exit {
-    match reason {
-        Reason::Finished => Exit::Fine,
-        Reason::Failed | Reason::Denied | Reason::RolledBack | Reason::EndOfInput => Exit::Failed,
-        Reason::Interrupted => Exit::Interrupted,
-    }
-}
-
-/// Ctrl-C as a signal.
-fn interrupts() -> mpsc::Receiver<SignalName> {
-    let (sender, signals) = mpsc::channel(4);
-    tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {}
-    });
-    signals
 }
 
 /// The bound that the environment sets, if it does.

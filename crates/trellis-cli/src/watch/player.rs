@@ -15,12 +15,15 @@ use trellis_core::{
     syntax::node::InputType,
 };
 use trellis_host::{
-    Outcome, Reason, RunError, Runner, Session, Sessions,
+    Outcome, Reason, RunError, Runner, Session,
     runner::{Asking, Awaited, Command, Console, Note, Reloaded},
 };
 
 use super::following::News;
-use crate::ready::{Ready, Terms};
+use crate::{
+    ready::{Ready, Terms},
+    walk::Taped,
+};
 
 /// What can be chosen after an end.
 const AGAIN: &str = "begin again";
@@ -30,6 +33,7 @@ const LEAVE: &str = "leave";
 pub(crate) struct Player<C> {
     console: C,
     terms: Terms,
+    taped: Taped,
     ready: Ready,
     start: Start,
     news: mpsc::Receiver<News>,
@@ -55,31 +59,32 @@ struct Ended {
 
 impl<C: Console> Player<C> {
     /// A player that begins with `start` on a program that is ready.
-    pub(crate) fn new(console: C, terms: Terms, ready: Ready, start: Start, news: mpsc::Receiver<News>) -> Self {
-        Self { console, terms, ready, start, news, broken: false, played: 0 }
+    pub(crate) fn new(console: C, terms: Terms, taped: Taped, ready: Ready, start: Start, news: mpsc::Receiver<News>) -> Self {
+        Self { console, terms, taped, ready, start, news, broken: false, played: 0 }
     }
 
-    /// Plays until somebody leaves, or the input ends; why the last session was over.
+    /// Plays until somebody leaves, or the input ends; what the last session came to.
     ///
     /// # Errors
     /// The first start is refused, or the console is gone.
-    pub(crate) async fn play(mut self, interrupts: impl Fn() -> mpsc::Receiver<SignalName>) -> Result<Reason, RunError> {
+    pub(crate) async fn play(mut self, interrupts: impl Fn() -> mpsc::Receiver<SignalName>) -> Result<Outcome, RunError> {
         let mut start = self.start.clone();
         loop {
-            let (reason, ended) = match self.one(start, interrupts()).await {
-                Ok(outcome) => (outcome.reason, self.ended(&outcome)),
+            let outcome = match self.one(start, interrupts()).await {
                 Err(RunError::Start(refused)) if self.played > 1 => {
                     self.console.note(Note::Error { code: "not-started", message: &refused.to_string() }).await?;
-                    (Reason::Failed, self.ended_nowhere())
+                    Outcome { reason: Reason::Failed, output: None, session: None }
                 }
-                Err(error) => return Err(error),
+                outcome => outcome?,
             };
+            let reason = outcome.reason;
             if reason == Reason::Interrupted || (reason == Reason::EndOfInput && !self.terms.no_input) {
-                return Ok(reason);
+                return Ok(outcome);
             }
+            let ended = self.ended(&outcome);
             start = match self.pause(&ended, interrupts()).await? {
                 Next::Play(start) => start,
-                Next::Leave => return Ok(reason),
+                Next::Leave => return Ok(outcome),
             };
         }
     }
@@ -88,8 +93,8 @@ impl<C: Console> Player<C> {
     async fn one(&mut self, start: Start, signals: mpsc::Receiver<SignalName>) -> Result<Outcome, RunError> {
         self.played += 1;
         let (sender, edits) = mpsc::channel(1);
-        let Self { console, terms, ready, news, broken, .. } = self;
-        let sessions = Sessions::new(ready.engine.clone(), ready.bindings.clone()).policy(terms.policy());
+        let Self { console, terms, taped, ready, news, broken, .. } = self;
+        let sessions = taped.over(ready.clone().sessions(*terms));
         let run = Runner::new(console, sessions).signals(signals).edits(edits).run(start);
         let relay = async {
             while let Some(edit) = news.recv().await {
@@ -196,10 +201,6 @@ impl<C: Console> Player<C> {
             at: node.filter(|_| goes_on),
             start: Start { context: session.map(|session| session.state().context.to_mapping()).unwrap_or_default(), ..self.start.clone() },
         }
-    }
-
-    fn ended_nowhere(&self) -> Ended {
-        Ended { at: None, shown: None, start: self.start.clone() }
     }
 }
 

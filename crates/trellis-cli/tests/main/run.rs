@@ -195,3 +195,91 @@ fn a_bad_context_is_wrong_usage() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("`--context` is no JSON"), "{ran:?}");
 }
+
+/// A graph whose tool leaves a trace each time it runs.
+const TRACED: &[(&str, &str)] = &[
+    ("trellis.yaml", "bindings: {pay: {process: [sh, ./pay], retry: {max: 2, base: 1ms}}}\n"),
+    ("start.md", "---\ndo: {name: pay, args: {total: 7}}\nsave_to: id\non_error: failed\nto: paid\n---\n"),
+    ("paid.md", "---\noutput: {id: \"{{ id }}\"}\n---\nPaid: {{ id }}.\n"),
+    ("failed.md", "---\n---\nNot paid: {{ sys.error.message }}.\n"),
+    ("pay", "echo ran >> trace; [ $(wc -l < trace) -gt 1 ] || { echo busy >&2; exit 1; }; echo id-7\n"),
+];
+
+#[test]
+fn a_recording_is_the_same_run_again_without_effects() {
+    let sandbox = Sandbox::new(TRACED);
+    let trace = || std::fs::read_to_string(sandbox.path().join("trace")).unwrap();
+    let recorded = sandbox.trellis(&["run", ".", "--record", "tools.jsonl"]);
+    assert_eq!((recorded.code, recorded.out.as_str(), trace().as_str()), (Some(0), "Paid: id-7.\n", "ran\nran\n"), "{}", recorded.err);
+    let lines = std::fs::read_to_string(sandbox.path().join("tools.jsonl")).unwrap();
+    let success = r#"{"tool":"pay","args":{"total":7},"outcome":{"success":"id-7"}}"#;
+    assert_eq!(lines.lines().last(), Some(success));
+    assert!(lines.lines().next().unwrap().contains("busy"), "the attempt that failed is recorded too: {lines}");
+    let replayed = sandbox.trellis(&["run", ".", "--replay-tools", "tools.jsonl"]);
+    assert_eq!((replayed.out.as_str(), trace().as_str()), ("Paid: id-7.\n", "ran\nran\n"));
+
+    sandbox.write("start.md", TRACED[1].1.replace('7', "8").as_bytes());
+    let other = sandbox.trellis(&["run", ".", "--replay-tools", "tools.jsonl"]);
+    assert_eq!(other.out, "Not paid: `tools.jsonl` has no result of `pay` with these arguments; record it with `--record`.\n");
+    assert_eq!(trace(), "ran\nran\n", "a call that was not recorded does not run either");
+}
+
+#[test]
+fn a_recording_that_cannot_be_used_is_named_before_anything_runs() {
+    let sandbox = Sandbox::new(TRACED);
+    sandbox.write("junk.jsonl", b"{\"tool\":\"pay\"}\n");
+    for (args, expected) in [
+        (["--replay-tools", "absent.jsonl"], "the recording `absent.jsonl` cannot be opened: No such file"),
+        (["--replay-tools", "junk.jsonl"], "line 1 of the recording `junk.jsonl` is no result of a tool: missing field `args`"),
+        (["--record", "no/folder/tools.jsonl"], "the recording `no/folder/tools.jsonl` cannot be opened: No such file"),
+        (["--output", "no/folder/out.json"], "the output `no/folder/out.json` cannot be written"),
+        (["--output", "."], "the output `.` cannot be written: it is a folder"),
+    ] {
+        let ran = sandbox.trellis(&[&["run", "."][..], &args].concat());
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        assert!(ran.err.contains(expected), "{}", ran.err);
+    }
+    let ran = sandbox.trellis(&["run", ".", "--record", "junk.jsonl", "--replay-tools", "./junk.jsonl"]);
+    assert!(ran.err.contains("cannot be recorded and replayed at once"), "{}", ran.err);
+    assert!(!sandbox.path().join("trace").exists());
+}
+
+#[test]
+fn the_output_of_a_session_goes_to_a_file_when_it_finished() {
+    let sandbox = Sandbox::new(TRACED);
+    let output = || std::fs::read_to_string(sandbox.path().join("out.txt"));
+    assert_eq!(sandbox.trellis(&["run", ".", "--no-input", "--output", "out.txt"]).code, Some(0));
+    assert_eq!(output().unwrap(), "{\"id\":\"id-7\"}\n");
+    sandbox.write("pay", b"exit 1\n");
+    sandbox.write("start.md", b"---\ndo: pay\nto: paid\nsave_to: id\n---\n");
+    std::fs::remove_file(sandbox.path().join("failed.md")).unwrap();
+    let failed = sandbox.trellis(&["run", ".", "--output", "out.txt"]);
+    assert_eq!((failed.code, output().unwrap().as_str()), (Some(1), "{\"id\":\"id-7\"}\n"), "{}", failed.err);
+    let text = format!("{}{}", failed.out, failed.err);
+    assert!(text.contains("start.md:2") && text.contains("help: say where to go then with `on_error`"), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_said_with_the_file() {
+    let sandbox = Sandbox::new(TRACED);
+    for (option, what) in
+        [("--record", "the recording `/dev/full` cannot be written"), ("--output", "the output `/dev/full` cannot be written")]
+    {
+        let ran = sandbox.trellis(&["run", ".", option, "/dev/full"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.err);
+        assert!(ran.err.contains(what) && ran.err.contains("No space left"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_session_that_begins_anywhere_is_told_what_its_node_needs() {
+    let sandbox = Sandbox::new(CHARGE);
+    let ran = sandbox.trellis(&["run", ".", "--at", "done", "--json"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("`receipt.id` is missing\n  give what is missing: `--context KEY=VALUE`"), "{}", ran.err);
+    let ran = sandbox.trellis(&["run", ".", "--at", "done", "--json", "--context", "{\"receipt\": {\"id\": \"r1\"}}"]);
+    assert_eq!((ran.code, end(&ran)["output"].as_str()), (Some(0), Some("r1")));
+    let ran = sandbox.trellis(&["run", ".", "--at", "dune", "--json"]);
+    assert!(ran.err.contains("there is no node `dune` to begin at\n  did you mean `done`?"), "{}", ran.err);
+}

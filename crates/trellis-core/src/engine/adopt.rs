@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    program::{Call, Failure, Node, Role, Target},
+    path::KeyPath,
+    program::{Call, Failure, Node, Place, Role, Target},
     state::{CallRole, PendingCall, State, Status, VERSION},
 };
 
@@ -147,10 +148,16 @@ impl Engine {
         if !is_same {
             return Fit::Again;
         }
-        let missing: Vec<_> = node.entry.required.iter().filter(|path| step.missing(path)).map(ToString::to_string).collect();
-        // Before `before_each` came back the requirements are not due: it may bring the keys.
-        if !missing.is_empty() && !at_gate {
-            blockers.insert(0, Blocker::MissingKeys(missing));
+        // Before `before_each` came back nothing is due: it may bring the keys.
+        let needs = if at_gate { Vec::new() } else { self.program.needs_to_wait(node) };
+        let missing = needs.into_iter().filter(|path| step.missing(path)).collect::<Vec<_>>();
+        let by_default =
+            |path: &KeyPath| node.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(key) if key == path.root()));
+        if !missing.is_empty() && pending.is_none() && missing.iter().all(by_default) {
+            return Fit::Again;
+        }
+        if !missing.is_empty() {
+            blockers.insert(0, Blocker::MissingKeys(missing.iter().map(ToString::to_string).collect()));
         }
         if blockers.is_empty() { Fit::Stays } else { Fit::Blocked(blockers) }
     }

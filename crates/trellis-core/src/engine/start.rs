@@ -12,7 +12,7 @@ use super::{
 use crate::{
     context::Context,
     id::SessionId,
-    path::walk,
+    path::{KeyPath, walk},
     program::{Graph, Node, Place, Target},
     scope::RESERVED,
     state::{Effects, State, Status, System, VERSION},
@@ -32,7 +32,13 @@ impl Engine {
         };
         let node = self.program.node(node);
         let graph = self.program.graph_of(node);
-        let problems = problems(graph, node, &start.context);
+        let mut problems = problems(graph, node, &start.context);
+        // At the entry the analysis has seen to it; a session that begins elsewhere skips the nodes that would have brought the keys.
+        if node.index != graph.entry {
+            let missing =
+                missing(&self.program.needs(node), &start.context).filter(|problem| !problems.contains(problem)).collect::<Vec<_>>();
+            problems.extend(missing);
+        }
         if !problems.is_empty() {
             return Err(StartError::Inputs { problems });
         }
@@ -64,6 +70,12 @@ impl Engine {
         let done = step.follow(point, Target::Point(point));
         step.close(done).map_err(StartError::Unanswered)
     }
+}
+
+/// The needs that a context does not meet and that [`problems`] has not named.
+fn missing(needs: &[KeyPath], context: &Mapping) -> impl Iterator<Item = String> {
+    let absent = needs.iter().filter(|path| context.get(path.root()).is_none_or(|root| walk(root, path.rest()).is_none()));
+    absent.map(|path| format!("`{path}` is missing"))
 }
 
 /// Everything that keeps a session from beginning at `node`: its graph's `inputs` at the entry, and what the node itself needs.

@@ -5,6 +5,7 @@
 //! **Invariant:** every reply's last edge always holds, so that the engine needs no fallback of its own.
 
 mod call;
+mod needs;
 mod node;
 mod ways;
 

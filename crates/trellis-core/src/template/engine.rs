@@ -13,10 +13,10 @@ use self_cell::self_cell;
 use super::{
     Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Text, check, explain, go, jinja, lower,
     machine::Program,
-    path_text,
+    path_text, reads,
     secret::{self, Found},
 };
-use crate::{scope::Scope, value::Value};
+use crate::{path::KeyPath, scope::Scope, value::Value};
 
 /// A checked template.
 pub(super) struct Engine {
@@ -89,6 +89,19 @@ impl Engine {
             return Err(TemplateError { message: format!("`{}` is not set", path_text(&of.text)), span: None });
         }
         Ok(value)
+    }
+
+    /// The paths that it certainly uses.
+    pub(super) fn reads(&self, text: &Text) -> Vec<KeyPath> {
+        let source = if self.secrets.is_empty() { text.clone() } else { Text::Own(secret::mask(text, &self.secrets).into()) };
+        let Ok(tree) = parse_tree(&source, self.dialect) else { return Vec::new() };
+        match sole_expression(&tree, &source).filter(|_| self.sole) {
+            Some(expression) => {
+                let (lowered, optional) = lower::expression(expression);
+                reads::of_expression(&lowered, optional)
+            }
+            None => reads::of_template(&lower::template(&tree, !self.secrets.is_empty())),
+        }
     }
 
     fn prepared(&self, text: &Text) -> &Prepared {

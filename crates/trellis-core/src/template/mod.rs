@@ -21,6 +21,7 @@ mod lower;
 mod machine;
 mod mistake;
 mod nesting;
+mod reads;
 mod secret;
 mod segments;
 mod shape;
@@ -36,6 +37,7 @@ pub use shape::{Expression, Shape};
 
 use crate::{
     diagnostic::{Code, Report},
+    path::KeyPath,
     scope::Scope,
     span::{SourceMap, Span},
 };
@@ -194,6 +196,26 @@ impl Template {
             return Ok(self.inner.text.shared());
         }
         self.render_with(scope, limits, |_, _| {}).map(Arc::from)
+    }
+
+    /// The paths that rendering certainly uses, whatever way it takes; what it guards is none of them.
+    pub fn reads(&self) -> Vec<KeyPath> {
+        match &self.inner.body {
+            Body::Literal | Body::Broken => Vec::new(),
+            Body::Pieces(pieces) => {
+                let paths = pieces.iter().filter_map(|piece| match piece {
+                    Piece::Path(path, _) => Some(path.clone()),
+                    Piece::Text(_) | Piece::Secret(_) => None,
+                });
+                paths.fold(Vec::new(), |mut paths, path| {
+                    if !paths.contains(&path) {
+                        paths.push(path);
+                    }
+                    paths
+                })
+            }
+            Body::Engine(engine) => engine.reads(&self.inner.text),
+        }
     }
 
     /// Renders to text; `secret` hears of each secret with its offset in it.

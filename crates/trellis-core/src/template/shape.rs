@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use super::{Body, Dialect, Piece, RenderLimits, SecretUse, Template, TemplateError, Text, Use};
 use crate::{
     diagnostic::Report,
+    path::KeyPath,
     scope::Scope,
     span::{SourceMap, Spanned},
     value::{Key, Mapping, Value},
@@ -51,6 +52,16 @@ impl Shape {
     /// As [`Template::render`].
     pub fn evaluate(&self, scope: &Scope, limits: RenderLimits, secrets: &mut Vec<SecretUse>) -> Result<Option<Value>, TemplateError> {
         self.evaluate_at(&mut String::new(), scope, limits, secrets)
+    }
+
+    /// The paths that evaluating it certainly uses.
+    pub fn reads(&self) -> Vec<KeyPath> {
+        match self {
+            Self::Literal(_) => Vec::new(),
+            Self::Text(template) | Self::Expression(Expression { template }) => template.reads(),
+            Self::List(shapes) => shapes.iter().flat_map(|shape| shape.value.reads()).collect(),
+            Self::Map(shapes) => shapes.iter().flat_map(|(_, shape)| shape.value.reads()).collect(),
+        }
     }
 
     fn evaluate_at(

@@ -58,6 +58,20 @@ fn a_rename_is_followed_and_a_vanished_node_leads_to_the_nearest_start() {
 }
 
 #[test]
+fn words_that_need_a_new_key_block_unless_the_node_brings_it() {
+    let walk = at_ask();
+    let with = |ask: &str| engine(&[TRELLIS, START, ("m/ask.md", ask), ("m/act.md", ACT)]).adopt(walk.state.clone());
+    let needy = "---\nwait: true\nto: act\n---\nAsk {{ who }}.\n";
+    let start = ("start.md", "---\nwait: true\nset: { who: Ann }\nto: m/ask\n---\nStart.\n");
+    let next = engine(&[TRELLIS, start, ("m/ask.md", needy), ("m/act.md", ACT)]);
+    assert_eq!(blocked(next.adopt(walk.state.clone()), &walk.state), [Blocker::MissingKeys(vec!["who".into()])]);
+    let bringing = "---\ndefault_context: { who: Ann }\nwait: true\nto: act\n---\nAsk {{ who }}.\n";
+    let Adopted::Moved { state, why: Moved::Again, .. } = with(bringing) else { panic!() };
+    assert_eq!(state.context.get("who").and_then(|who| who.as_str()), Some("Ann"));
+    assert!(matches!(with("---\nwait: true\nto: act\n---\nAsk {{ who | default('you') }}.\n"), Adopted::Kept(_)));
+}
+
+#[test]
 fn what_keeps_a_session_from_going_on_is_named() {
     let walk = at_act();
     let with = |act: &str| engine(&[TRELLIS, START, ("m/ask.md", ASK), ("m/act.md", act)]).adopt(walk.state.clone());

@@ -1,0 +1,157 @@
+//! A session that is about to begin meets its console, and what comes of it becomes an exit code.
+
+use std::{
+    io::{self, IsTerminal},
+    path::Path,
+};
+
+use anyhow::{Context as _, bail};
+use tokio::{
+    io::{AsyncBufRead, BufReader},
+    sync::mpsc,
+};
+use trellis_core::{Engine, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
+use trellis_host::{
+    JsonLines, Outcome, Reason, RunError, Runner, Sessions, TextConsole,
+    recording::{Recorder, Recording},
+    runner::Console,
+};
+
+use crate::{
+    Exit, markdown,
+    output::OutputFile,
+    ready::{Ready, Terms},
+    terminal::{self, Closed},
+    watch::{News, Player, clock_time},
+};
+
+/// A session that is about to begin.
+pub(crate) struct Beginning {
+    pub(crate) ready: Ready,
+    /// Edits of its graph, if it is watched.
+    pub(crate) news: Option<mpsc::Receiver<News>>,
+    pub(crate) start: Start,
+    pub(crate) terms: Terms,
+    pub(crate) taped: Taped,
+    /// Bytes of an input, and of a result.
+    pub(crate) input: u64,
+    pub(crate) result: u64,
+}
+
+impl Beginning {
+    /// Walks it to its end, over standard input and output; where it is watched, sessions follow until somebody leaves.
+    pub(crate) fn walk(self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
+        let Terms { json, no_input, .. } = self.terms;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
+        let recorder = self.taped.recorder.clone();
+        let outcome = runtime.block_on(async {
+            if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
+        });
+        // A thread may still wait for a line that nobody will type.
+        runtime.shutdown_background();
+        if let Some(recorder) = recorder {
+            recorder.finish()?;
+        }
+        let outcome = outcome?;
+        if let (Some(file), Reason::Finished) = (output, outcome.reason) {
+            file.write(outcome.output.as_ref())?;
+        }
+        Ok(exit(outcome.reason))
+    }
+
+    async fn over(self, reader: impl AsyncBufRead + Unpin, json: bool) -> anyhow::Result<Outcome> {
+        let writer = tokio::io::stdout();
+        if json {
+            // A character may take six bytes in JSON, and something stands around it.
+            let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
+            return self.with(JsonLines::new(reader, writer, line)).await;
+        }
+        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal()).time_of_day(clock_time);
+        if terminal::is_styled() {
+            // A blank line tells what a node says from what stands above it.
+            self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
+        } else {
+            self.with(console).await
+        }
+    }
+
+    async fn with(self, console: impl Console) -> anyhow::Result<Outcome> {
+        let Self { ready, news, start, terms, taped, .. } = self;
+        let program = ready.engine.clone();
+        let over = match news {
+            Some(news) => Player::new(console, terms, taped, ready, start, news).play(interrupts).await,
+            None => Runner::new(console, taped.over(ready.sessions(terms))).signals(interrupts()).run(start).await,
+        };
+        match over {
+            Ok(outcome) => Ok(outcome),
+            Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+            Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Why a session cannot begin, and what to do about it.
+fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
+    let help = match refused {
+        StartError::Inputs { .. } => Some("give what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON".to_owned()),
+        StartError::UnknownNode(id) => did_you_mean(id.as_str(), engine.inspect().nodes().iter().map(|node| node.id.as_str())),
+        StartError::Unanswered(_) => None,
+    };
+    match help {
+        Some(help) => anyhow::anyhow!("{refused}\n{help}"),
+        None => anyhow::anyhow!("{refused}"),
+    }
+}
+
+/// Where results of tools are recorded, and where they come from.
+#[derive(Default)]
+pub(crate) struct Taped {
+    recorder: Option<Recorder>,
+    recording: Option<Recording>,
+}
+
+impl Taped {
+    /// Opens what `--record` and `--replay-tools` name.
+    ///
+    /// # Errors
+    /// A file cannot be opened, is no recording, or is named twice.
+    pub(crate) fn open(record: Option<&Path>, replay: Option<&Path>) -> anyhow::Result<Self> {
+        if let (Some(record), Some(replay)) = (record, replay)
+            && (record == replay || matches!((record.canonicalize(), replay.canonicalize()), (Ok(one), Ok(other)) if one == other))
+        {
+            bail!("`{}` cannot be recorded and replayed at once; name another file", record.display());
+        }
+        // First the one that is read: the other one is emptied.
+        let recording = replay.map(Recording::open).transpose()?;
+        Ok(Self { recording, recorder: record.map(Recorder::create).transpose()? })
+    }
+
+    /// Records what becomes of the calls of these sessions, or answers them.
+    pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
+        if let Some(recorder) = self.recorder.clone() {
+            sessions.observe(move |_, happening| recorder.take(happening));
+        }
+        match &self.recording {
+            Some(recording) => sessions.interceptor(recording.rewound()),
+            None => sessions,
+        }
+    }
+}
+
+fn exit(reason: Reason) -> Exit {
+    match reason {
+        Reason::Finished => Exit::Fine,
+        Reason::Failed | Reason::Denied | Reason::RolledBack | Reason::EndOfInput => Exit::Failed,
+        Reason::Interrupted => Exit::Interrupted,
+    }
+}
+
+/// Ctrl-C as a signal.
+fn interrupts() -> mpsc::Receiver<SignalName> {
+    let (sender, signals) = mpsc::channel(4);
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {}
+    });
+    signals
+}
