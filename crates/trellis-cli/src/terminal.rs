@@ -37,6 +37,20 @@ pub(crate) fn print_error(text: &str) {
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }
 
+/// Whether nobody reads standard output any more, as far as that can be known without writing.
+pub(crate) fn is_closed() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let out = io::stdout();
+        let mut asked = [PollFd::new(&out, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut asked, Some(&now)).is_ok_and(|answers| answers > 0) && asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
 /// Whether standard output shows styles: a terminal, or one that the environment asks to be taken for.
 pub(crate) fn is_styled() -> bool {
     let stdout = io::stdout();

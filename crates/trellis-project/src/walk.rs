@@ -52,7 +52,7 @@ pub(crate) struct Listing {
     pub(crate) files: Vec<FilePath>,
     /// The folders that were looked into: absolute, without links; the root is one.
     pub(crate) folders: Vec<PathBuf>,
-    /// The links on the way to files, as they stand in the folder that holds them.
+    /// The links on the way to files, as they stand in the folders that hold them.
     pub(crate) links: Vec<PathBuf>,
 }
 
@@ -134,6 +134,9 @@ impl Walk<'_> {
         match kind {
             Kind::Folder(target) if raw.to_str().is_some() => {
                 if folder.depth < self.depth {
+                    if target.is_some() {
+                        self.found.links.push(entry.path());
+                    }
                     let real = target.unwrap_or_else(|| folder.real.path.join(raw));
                     let real = Arc::new(Real { path: real, parent: Some(Arc::clone(&folder.real)) });
                     self.folders.push(Folder { path, depth: folder.depth + 1, real, ignored: ignored.cloned() });

@@ -10,3 +10,5 @@ mod roots;
 mod saves;
 #[path = "main/scripts.rs"]
 mod scripts;
+#[path = "main/storm.rs"]
+mod storm;

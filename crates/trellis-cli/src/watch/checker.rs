@@ -5,7 +5,7 @@
 use std::{
     path::Path,
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use trellis_core::{Diagnostic, Program};
@@ -16,8 +16,11 @@ use crate::{
     Exit,
     open::Place,
     report::{Checked, Summary},
-    terminal,
+    terminal::{self, Closed},
 };
+
+/// How often it is seen to that somebody still reads what is said.
+const GLANCE: Duration = Duration::from_secs(1);
 
 /// The graphs that are checked, whichever they are at the moment.
 pub(crate) struct Checker<P, H> {
@@ -65,8 +68,9 @@ where
         let mut is_warned = watch.trouble().is_some();
         self.show(Instant::now(), None)?;
         loop {
-            match watch.next(None) {
+            match watch.next(Some(GLANCE)) {
                 Wake::Closed => break,
+                Wake::Elapsed if terminal::is_closed() => return Err(Closed.into()),
                 Wake::Elapsed => continue,
                 Wake::Changed => {}
             }

@@ -37,8 +37,8 @@ pub(crate) struct Following {
 /// What an edit came to.
 #[derive(Clone)]
 pub(crate) enum News {
-    /// It can be run.
-    Sound(Ready),
+    /// It can be run; with what else there is to say, in one line.
+    Sound(Ready, Option<String>),
     /// It cannot; the version of `since` goes on, in milliseconds since 1970.
     Broken { findings: Findings, since: u64 },
 }
@@ -46,7 +46,7 @@ pub(crate) enum News {
 impl From<News> for runner::Edit {
     fn from(news: News) -> Self {
         match news {
-            News::Sound(Ready { engine, bindings }) => Self::Sound { engine, bindings },
+            News::Sound(Ready { engine, bindings }, told) => Self::Sound { engine, bindings, told },
             News::Broken { findings, since } => Self::Broken { findings, since },
         }
     }
@@ -106,10 +106,17 @@ impl Following {
         match prepared {
             Ok((ready, _)) => {
                 self.taken = edit.version.at;
-                News::Sound(ready)
+                News::Sound(ready, self.told(&edit.scripts))
             }
             Err(findings) => News::Broken { findings, since: millis(self.taken) },
         }
+    }
+
+    /// Which scripts are others now.
+    fn told(&self, scripts: &[PathBuf]) -> Option<String> {
+        let below = |script: &PathBuf| script.strip_prefix(&self.root).unwrap_or(script).to_string_lossy().into_owned();
+        let names = scripts.iter().map(|script| format!("`{}`", printable(&below(script)))).collect::<Vec<_>>().join(", ");
+        (!names.is_empty()).then(|| format!("{names} changed"))
     }
 
     /// A version that can be run here, with everything that was found; or why it cannot.

@@ -99,7 +99,7 @@ impl<C: Console> Player<C> {
         let relay = async {
             while let Some(edit) = news.recv().await {
                 *broken = matches!(edit, News::Broken { .. });
-                if let News::Sound(newer) = &edit {
+                if let News::Sound(newer, _) = &edit {
                     *ready = newer.clone();
                 }
                 if sender.send(edit.into()).await.is_err() {
@@ -148,8 +148,8 @@ impl<C: Console> Player<C> {
 
     /// Takes up an edit after an end; how it goes on, if it does.
     async fn take(&mut self, news: News, ended: &Ended) -> io::Result<Option<Next>> {
-        let ready = match news {
-            News::Sound(ready) => ready,
+        let (ready, told) = match news {
+            News::Sound(ready, told) => (ready, told),
             News::Broken { findings, since } => {
                 self.broken = true;
                 self.console.note(Note::Reload(&Reloaded::Broken { findings: &findings, since })).await?;
@@ -160,7 +160,8 @@ impl<C: Console> Player<C> {
         let healed = std::mem::take(&mut self.broken);
         let node = ended.goes_on_at(self.ready.engine.inspect());
         let moved = node.as_ref().map(|node| format!("going on at `{node}`"));
-        self.console.note(Note::Reload(&Reloaded::Sound { healed, moved: moved.as_deref() })).await?;
+        let said = moved.into_iter().chain(told).collect::<Vec<_>>().join("; ");
+        self.console.note(Note::Reload(&Reloaded::Sound { healed, moved: (!said.is_empty()).then_some(&said) })).await?;
         if self.terms.no_input {
             return Ok(Some(Next::Play(self.named(self.start.clone()))));
         }

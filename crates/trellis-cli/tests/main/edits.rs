@@ -102,13 +102,13 @@ fn a_session_goes_through_ten_edits() {
 
     // 8: a script that a binding runs: the next call runs what it is then.
     sandbox.write("bin/pack.sh", b"#!/bin/sh\necho '\"a bag\"'\n");
-    assert_eq!(sound(&open), Value::Null);
+    assert_eq!(sound(&open), "`bin/pack.sh` changed");
 
     // 9: another binding.
     sandbox.write("trellis.yaml", PROJECT.replace("[./bin/pack.sh]", "[sh, bin/other.sh]").as_bytes());
     assert_eq!(sound(&open), Value::Null);
     sandbox.write("bin/other.sh", b"echo '\"a sack\"'\n");
-    assert_eq!(sound(&open), Value::Null);
+    assert_eq!(sound(&open), "`bin/other.sh` changed");
     open.type_in(r#"{"input":"tea"}"#);
     assert_eq!(next(&open, "TOOL_RESULT")["result"], "a sack");
     assert_eq!(next(&open, "END")["output"], "a sack");
@@ -160,7 +160,7 @@ fn a_failure_is_tried_again_with_the_next_edit() {
     let end = next(&open, "END");
     assert_eq!((&end["reason"], &end["node"]), (&json!("failed"), &json!("shop/pack")));
     sandbox.write("bin/pack.sh", b"#!/bin/sh\necho '\"a box\"'\n");
-    assert_eq!(sound(&open), "going on at `shop/pack`");
+    assert_eq!(sound(&open), "going on at `shop/pack`; `bin/pack.sh` changed");
     assert_eq!(next(&open, "TOOL_RESULT")["result"], "a box");
     assert_eq!(next(&open, "RENDER_CONTENT"), "Bye, Ada.\n");
     assert_eq!(next(&open, "END")["reason"], "finished");

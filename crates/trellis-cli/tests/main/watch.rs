@@ -1,10 +1,10 @@
 //! `trellis check --watch`.
 
-use std::fs;
+use std::{fs, io::BufRead};
 
 use crate::{
     open::Open,
-    sandbox::{SOUND, Sandbox, THREE_MISTAKES},
+    sandbox::{SOUND, Sandbox, THREE_MISTAKES, finish},
 };
 
 fn check(sandbox: &Sandbox, args: &[&str]) -> Open {
@@ -100,4 +100,17 @@ fn several_paths_are_watched_at_once_with_what_the_host_says() {
     open.silence();
     sandbox.write("b/flow.yaml", b"nodes: { start: { to: nowhere } }\n");
     assert_eq!(open.json_until(|report| report["changed"] == serde_json::json!(["b/flow.yaml"]))["summary"]["errors"], 1);
+}
+
+#[test]
+fn a_checker_that_nobody_reads_ends() {
+    let sandbox = Sandbox::new(SOUND);
+    let mut command = sandbox.command(&["check", "--watch"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    drop(out);
+    let ran = finish(child);
+    assert_eq!((line.as_str(), ran.code, ran.err.as_str()), ("2 nodes, no problems\n", Some(0), ""));
 }

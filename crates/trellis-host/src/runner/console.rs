@@ -140,7 +140,7 @@ pub enum Reloaded<'a> {
     Sound {
         /// Whether it had been broken.
         healed: bool,
-        /// Why the session stands where it stands, if it moved.
+        /// Why the session stands where it stands, if it moved, and what else there is to say, in one line.
         moved: Option<&'a str>,
     },
     /// The graph is broken, and an older version goes on.

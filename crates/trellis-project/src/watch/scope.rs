@@ -65,6 +65,7 @@ impl Scope {
         if let Ok((folders, links)) = Directory::new(root).and_then(|directory| directory.spread()) {
             self.folders.extend(folders);
             self.named.extend(links.iter().filter_map(|link| fs::canonicalize(link).ok()));
+            self.named.extend(links);
         }
         self.roots.insert(real);
     }
