@@ -120,6 +120,12 @@ impl<C: Console> Player<C> {
         let request = what_now();
         let awaited = Awaited::Input(&request);
         let is_asked = !self.terms.json && !self.terms.no_input;
+        // An edit may have come so late that the session had ended before it could be taken up.
+        if ended.shown.is_some() && ended.goes_on_at(self.ready.engine.inspect()).is_some() {
+            if let Some(next) = self.go_on(ended, None).await? {
+                return Ok(next);
+            }
+        }
         if is_asked {
             self.console.note(Note::Content(&ended.hint(self.ready.engine.inspect()))).await?;
         }
@@ -157,14 +163,19 @@ impl<C: Console> Player<C> {
             }
         };
         self.ready = ready;
-        let healed = std::mem::take(&mut self.broken);
-        let node = ended.goes_on_at(self.ready.engine.inspect());
+        match self.go_on(ended, told).await? {
+            None if self.terms.no_input => Ok(Some(Next::Play(self.named(self.start.clone())))),
+            next => Ok(next),
+        }
+    }
+
+    /// Goes on where a session ended, if the newest program has anything new there; says so.
+    async fn go_on(&mut self, ended: &Ended, told: Option<String>) -> io::Result<Option<Next>> {
+        let node = ended.goes_on_at(self.ready.engine.inspect()).filter(|_| !self.terms.no_input);
         let moved = node.as_ref().map(|node| format!("going on at `{node}`"));
         let said = moved.into_iter().chain(told).collect::<Vec<_>>().join("; ");
+        let healed = std::mem::take(&mut self.broken);
         self.console.note(Note::Reload(&Reloaded::Sound { healed, moved: (!said.is_empty()).then_some(&said) })).await?;
-        if self.terms.no_input {
-            return Ok(Some(Next::Play(self.named(self.start.clone()))));
-        }
         Ok(node.map(|node| Next::Play(self.named(Start { at: Some(node), ..ended.start.clone() }))))
     }
 

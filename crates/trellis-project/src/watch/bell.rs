@@ -4,6 +4,7 @@
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -52,10 +53,14 @@ impl Bell {
     pub(super) fn ring(&self, concern: Concern) {
         let now = Instant::now();
         let mut state = self.lock();
-        let before = state.stir.unwrap_or(Stir { concern, first: now, last: now });
-        state.stir = Some(Stir { concern: before.concern.max(concern), last: now, ..before });
+        let before = state.stir;
+        let since = before.unwrap_or(Stir { concern, first: now, last: now });
+        state.stir = Some(Stir { concern: since.concern.max(concern), last: now, ..since });
         drop(state);
-        self.rung.notify_all();
+        // Whoever waits for the end of a burst looks by the clock; only the first event wakes somebody.
+        if before.is_none() {
+            self.rung.notify_all();
+        }
     }
 
     pub(super) fn close(&self) {
@@ -82,16 +87,19 @@ impl Bell {
     /// Waits until nothing more has happened for `quiet`, or `most` has passed since the first; takes what
     /// happened. Nothing where it is closed, or nothing happened.
     pub(super) fn settle(&self, quiet: Duration, most: Duration) -> Option<Concern> {
-        let mut state = self.lock();
         loop {
-            let stir = state.stir.filter(|_| !state.closed)?;
-            let until = (stir.last + quiet).min(stir.first + most);
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                state.stir = None;
-                return Some(stir.concern);
-            }
-            state = self.rung.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            let left = {
+                let mut state = self.lock();
+                let stir = state.stir.filter(|_| !state.closed)?;
+                let until = (stir.last + quiet).min(stir.first + most);
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    state.stir = None;
+                    return Some(stir.concern);
+                }
+                left
+            };
+            thread::sleep(left);
         }
     }
 

@@ -8,9 +8,10 @@
 
 mod bell;
 mod scope;
+mod trail;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -68,11 +69,12 @@ pub enum Wake {
 pub struct Closer(Arc<Bell>);
 
 enum Means {
-    System { watcher: RecommendedWatcher, watched: BTreeSet<(PathBuf, bool)> },
+    /// The folders that are watched, whether with all that is below them, and which they were.
+    System { watcher: RecommendedWatcher, watched: BTreeMap<(PathBuf, bool), Option<Identity>> },
     Polling,
 }
 
-/// Which folder a root is.
+/// Which folder or file a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Identity {
     real: PathBuf,
@@ -135,7 +137,7 @@ impl Watch {
             match self.means {
                 _ if Instant::now() < self.due => {}
                 Means::Polling => break Wake::Changed,
-                Means::System { .. } if self.has_moved() => self.bell.ring(Concern::Lost),
+                Means::System { .. } if self.has_moved() => self.bell.ring(Concern::Replaced),
                 Means::System { .. } => self.rest(Duration::ZERO),
             }
         };
@@ -149,7 +151,9 @@ impl Watch {
             None => return Wake::Closed,
             Some(Concern::File) => {}
             Some(Concern::Folder) => self.extend(),
-            Some(Concern::Lost) => self.begin(),
+            // A new beginning would have to wait until whoever writes so much pauses.
+            Some(Concern::Lost) if !self.means.is_replaced() => self.extend(),
+            Some(Concern::Lost | Concern::Replaced) => self.begin(),
         }
         Wake::Changed
     }
@@ -179,7 +183,7 @@ impl Watch {
         let bell = Arc::clone(&self.bell);
         match notify::recommended_watcher(move |event| bell.event(&event)) {
             Ok(watcher) => {
-                self.means = Means::System { watcher, watched: BTreeSet::new() };
+                self.means = Means::System { watcher, watched: BTreeMap::new() };
                 self.extend();
             }
             Err(error) => self.give_up(error),
@@ -196,10 +200,12 @@ impl Watch {
             let Means::System { watcher, watched } = &mut self.means else { return };
             let mut news = false;
             let mut failed = None;
-            for (folder, deep) in wanted.difference(&watched.clone()) {
-                let mode = if *deep { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
-                match watcher.watch(folder, mode) {
-                    Ok(()) => news |= watched.insert((folder.clone(), *deep)),
+            for (folder, deep) in wanted.into_iter().filter(|folder| !watched.contains_key(folder)).collect::<Vec<_>>() {
+                let mode = if deep { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+                // Before it is watched: a folder that takes its place in between is then another one.
+                let identity = Identity::of(&folder);
+                match watcher.watch(&folder, mode) {
+                    Ok(()) => news |= watched.insert((folder, deep), identity).is_none(),
                     Err(error) if is_of_folder(&error) => {}
                     Err(error) => failed = Some(error),
                 }
@@ -229,6 +235,16 @@ fn is_of_folder(error: &notify::Error) -> bool {
     }
 }
 
+impl Means {
+    /// Whether a folder that is watched is gone, or another one.
+    fn is_replaced(&self) -> bool {
+        match self {
+            Self::System { watched, .. } => watched.iter().any(|((folder, _), identity)| Identity::of(folder) != *identity),
+            Self::Polling => false,
+        }
+    }
+}
+
 impl Closer {
     /// Ends the wait that goes on, and every later one.
     pub fn close(&self) {
@@ -237,8 +253,8 @@ impl Closer {
 }
 
 impl Identity {
-    fn of(root: &Path) -> Option<Self> {
-        let real = fs::canonicalize(root).ok()?;
+    fn of(path: &Path) -> Option<Self> {
+        let real = fs::canonicalize(path).ok()?;
         #[cfg(unix)]
         let inode = {
             use std::os::unix::fs::MetadataExt;

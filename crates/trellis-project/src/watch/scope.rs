@@ -15,6 +15,7 @@ use notify::{
     event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind},
 };
 
+use super::trail::trail;
 use crate::{Directory, ignored, loader};
 
 /// Whether the system watches one folder at a time, so that a tree is as many watches as it has folders that count.
@@ -27,8 +28,10 @@ pub(super) struct Scope {
     roots: BTreeSet<PathBuf>,
     /// Folders of which everything counts.
     folders: BTreeSet<PathBuf>,
-    /// Single files and folders that count, wherever they are.
+    /// Single files, folders and links that count, wherever they are. The system tells the events of a folder under one name: that without links.
     named: BTreeSet<PathBuf>,
+    /// The folders that hold those, where not everything in them counts.
+    beside: BTreeSet<PathBuf>,
 }
 
 /// How much an event asks for.
@@ -38,34 +41,34 @@ pub(super) enum Concern {
     File,
     /// A folder or a link came, went or moved: what is watched must be thought over.
     Folder,
-    /// A folder that is watched is not the one that it was, or events were lost: nothing that is watched can be relied on.
+    /// Events were lost.
     Lost,
+    /// A folder that is watched is not the one that it was: nothing that is watched can be relied on.
+    Replaced,
 }
 
 impl Scope {
     /// What must be watched for the graphs or collections at `roots`, and for single `files`.
     pub(super) fn of(roots: &[PathBuf], files: &BTreeSet<PathBuf>) -> Self {
-        let mut scope = Self { named: files.clone(), ..Self::default() };
+        let mut scope = Self::default();
+        files.iter().for_each(|file| scope.named.extend(trail(file)));
         for root in roots {
-            scope.named.extend(std::path::absolute(root));
+            scope.named.extend(std::path::absolute(root).iter().flat_map(|root| trail(root)));
             let Ok(real) = fs::canonicalize(root) else { continue };
-            scope.named.insert(real.clone());
             scope.rules_above(&real);
             if real.is_dir() {
                 scope.tree(root, real);
             }
         }
-        // The system tells the events of a folder under one name: that without links.
-        let in_place = |path: &PathBuf| Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
-        scope.named = scope.named.iter().filter_map(in_place).collect();
+        let parents = scope.named.iter().filter_map(|path| path.parent());
+        scope.beside = parents.filter(|folder| !scope.folders.contains(*folder)).map(Path::to_owned).collect();
         scope
     }
 
     fn tree(&mut self, root: &Path, real: PathBuf) {
         if let Ok((folders, links)) = Directory::new(root).and_then(|directory| directory.spread()) {
             self.folders.extend(folders);
-            self.named.extend(links.iter().filter_map(|link| fs::canonicalize(link).ok()));
-            self.named.extend(links);
+            self.named.extend(links.iter().flat_map(|link| trail(link)));
         }
         self.roots.insert(real);
     }
@@ -80,8 +83,7 @@ impl Scope {
     /// The folders to watch, and whether with all that is below them.
     pub(super) fn watched(&self) -> BTreeSet<(PathBuf, bool)> {
         let trees = if EACH_FOLDER { &self.folders } else { &self.roots };
-        let parents = self.named.iter().filter_map(|path| path.parent());
-        let single = parents.filter(|folder| !trees.contains(*folder)).map(|folder| (folder.to_owned(), false));
+        let single = self.beside.iter().filter(|folder| !trees.contains(*folder)).map(|folder| (folder.clone(), false));
         trees.iter().map(|folder| (folder.clone(), !EACH_FOLDER)).chain(single).collect()
     }
 
@@ -100,14 +102,14 @@ impl Scope {
     fn concern_at(&self, path: &Path, kind: EventKind) -> Option<Concern> {
         let moves = matches!(kind, EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
         if self.folders.contains(path) || self.roots.contains(path) {
-            return Some(if moves { Concern::Lost } else { Concern::Folder });
+            return Some(if moves { Concern::Replaced } else { Concern::Folder });
         }
         if self.named.contains(path) {
             return Some(Concern::Folder);
         }
         let parent = path.parent()?;
-        if self.named.iter().any(|file| file.parent() == Some(path)) {
-            return moves.then_some(Concern::Lost);
+        if self.beside.contains(path) {
+            return moves.then_some(Concern::Replaced);
         }
         if !self.folders.contains(parent) && (EACH_FOLDER || !self.is_below_root(parent)) {
             return None;

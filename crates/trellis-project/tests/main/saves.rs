@@ -1,6 +1,6 @@
 //! How files of a graph are saved, moved and removed.
 
-use std::{fs, thread};
+use std::{fs, thread, time::Duration};
 
 use trellis_project::{Live, Status, Waited, Wake, Watch};
 
@@ -198,6 +198,7 @@ fn a_graph_that_is_written_to_without_end_is_still_loaded() {
         while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
             round += 1;
             fs::write(&path, format!("Bye {round}.\n")).unwrap();
+            thread::sleep(Duration::from_millis(1));
         }
     });
     desk.edit();

@@ -33,7 +33,7 @@ fn an_edited_script_is_told_and_the_program_stays() {
         desk.silence();
         fs::write(script.with_extension("new"), "#!/bin/sh\necho 3\n").unwrap();
         fs::rename(script.with_extension("new"), &script).unwrap();
-        assert_eq!(desk.edit().scripts, [script.clone()]);
+        assert_eq!(desk.edit().scripts, std::slice::from_ref(&script));
         fs::remove_file(&script).unwrap();
         assert_eq!(desk.edit().scripts, [script]);
     }
