@@ -16,10 +16,12 @@ mod offer;
 mod open;
 mod output;
 mod progress;
+mod ready;
 mod report;
 mod terminal;
 mod unbound;
 mod walk;
+mod watch;
 
 use std::process::ExitCode;
 

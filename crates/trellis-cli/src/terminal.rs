@@ -18,6 +18,8 @@ pub(crate) struct Closed;
 
 /// Columns where the terminal does not say, or there is none.
 const WIDTH: usize = 100;
+/// Rows, likewise.
+const HEIGHT: usize = 24;
 
 /// Writes to standard output.
 ///
@@ -44,6 +46,20 @@ pub(crate) fn unwritten(error: io::Error) -> anyhow::Error {
 pub(crate) fn print_error(text: &str) {
     let mut stream = AutoStream::auto(io::stderr());
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+}
+
+/// Whether nobody reads standard output any more, as far as that can be known without writing.
+pub(crate) fn is_closed() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let out = io::stdout();
+        let mut asked = [PollFd::new(&out, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut asked, Some(&now)).is_ok_and(|answers| answers > 0) && asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+    }
+    #[cfg(not(unix))]
+    false
 }
 
 /// Whether standard output shows styles: a terminal, or one that the environment asks to be taken for.
@@ -101,6 +117,11 @@ pub(crate) fn clock_time(moment: u64) -> String {
 pub(crate) fn width() -> usize {
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));
     width.clamp(40, 160)
+}
+
+/// Columns and rows of the terminal.
+pub(crate) fn size() -> (usize, usize) {
+    terminal_size::terminal_size().map_or((WIDTH, HEIGHT), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))
 }
 
 #[cfg(test)]

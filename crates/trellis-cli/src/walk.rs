@@ -13,7 +13,7 @@ use tokio::{
 };
 use trellis_core::{Engine, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
 use trellis_host::{
-    Bindings, JsonLines, Outcome, Policy, Reason, RunError, Runner, Sessions, TextConsole,
+    JsonLines, Outcome, Reason, RunError, Runner, Sessions, TextConsole,
     recording::{Recorder, Recording},
     runner::Console,
 };
@@ -24,14 +24,17 @@ use crate::{
     markdown,
     output::OutputFile,
     terminal::{self, Look},
+    ready::{Ready, Terms},
+    watch::{News, Player, clock_time},
 };
 
 /// A session that is about to begin.
 pub(crate) struct Beginning {
-    pub(crate) engine: Engine,
-    pub(crate) bindings: Bindings,
+    pub(crate) ready: Ready,
+    /// Edits of its graph, if it is watched.
+    pub(crate) news: Option<mpsc::Receiver<News>>,
     pub(crate) start: Start,
-    pub(crate) policy: Policy,
+    pub(crate) terms: Terms,
     pub(crate) taped: Taped,
     /// The terminal that a person sits at, if one does.
     pub(crate) tty: Option<Tty>,
@@ -41,8 +44,9 @@ pub(crate) struct Beginning {
 }
 
 impl Beginning {
-    /// Walks it to its end, over standard input and output.
-    pub(crate) fn walk(mut self, json: bool, no_input: bool, output: Option<OutputFile>) -> anyhow::Result<Exit> {
+    /// Walks it to its end, over standard input and output; where it is watched, sessions follow until somebody leaves.
+    pub(crate) fn walk(mut self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
+        let Terms { json, no_input, .. } = self.terms;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let recorder = self.taped.recorder.clone();
         let outcome = runtime.block_on(async {
@@ -72,7 +76,7 @@ impl Beginning {
             let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
             return self.with(JsonLines::new(reader, writer, line), &told_to_end).await;
         }
-        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
+        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal()).time_of_day(clock_time);
         if terminal::is_styled() {
             let console = console.format(|text| terminal::adapted(markdown::drawn(text, terminal::width(), Look::of_stdout())));
             self.with(console, &told_to_end).await
@@ -82,10 +86,14 @@ impl Beginning {
     }
 
     async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
-        let signals = interrupts(ends).context("the host cannot hear signals")?;
-        let program = self.engine.clone();
-        let sessions = self.taped.over(Sessions::new(self.engine, self.bindings).policy(self.policy));
-        match Runner::new(console, sessions).signals(signals).run(self.start).await {
+        let Self { ready, news, start, terms, taped, .. } = self;
+        let program = ready.engine.clone();
+        let signals = || interrupts(ends);
+        let over = match news {
+            Some(news) => Player::new(console, terms, taped, ready, start, news).play(signals).await,
+            None => Runner::new(console, taped.over(ready.sessions(terms))).signals(signals()).run(start).await,
+        };
+        match over {
             Ok(outcome) => Ok(outcome),
             Err(RunError::Console(error)) => Err(terminal::unwritten(error)),
             Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
@@ -130,12 +138,13 @@ impl Taped {
         Ok(Self { recording, recorder: record.map(Recorder::create).transpose()? })
     }
 
-    fn over(self, sessions: Sessions) -> Sessions {
-        if let Some(recorder) = self.recorder {
+    /// Records what becomes of the calls of these sessions, or answers them.
+    pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
+        if let Some(recorder) = self.recorder.clone() {
             sessions.observe(move |_, happening| recorder.take(happening));
         }
-        match self.recording {
-            Some(recording) => sessions.interceptor(recording),
+        match &self.recording {
+            Some(recording) => sessions.interceptor(recording.rewound()),
             None => sessions,
         }
     }
@@ -149,16 +158,17 @@ fn exit(reason: Reason) -> Exit {
     }
 }
 
-/// Ctrl-C as a signal, and the others of `kinds` likewise.
+/// Ctrl-C as a signal, and the others of `kinds` likewise. What cannot be heard acts as the system has it.
 ///
 /// A console of a terminal looks after being told to end by itself. Elsewhere it must come this way: a tool that runs must not stay behind.
-fn interrupts(kinds: &[SignalKind]) -> io::Result<mpsc::Receiver<SignalName>> {
+fn interrupts(kinds: &[SignalKind]) -> mpsc::Receiver<SignalName> {
     let (sender, signals) = mpsc::channel(4);
     for kind in [&[SignalKind::interrupt()], kinds].concat() {
-        let (sender, mut raised) = (sender.clone(), signal(kind)?);
-        tokio::spawn(
-            async move { while raised.recv().await.is_some() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {} },
-        );
+        let Ok(mut raised) = signal(kind) else { continue };
+        let sender = sender.clone();
+        tokio::spawn(async move {
+            while raised.recv().await.is_some() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {}
+        });
     }
-    Ok(signals)
+    signals
 }

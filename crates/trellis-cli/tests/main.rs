@@ -4,10 +4,14 @@
 
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/edits.rs"]
+mod edits;
 #[path = "main/explain.rs"]
 mod explain;
 #[path = "main/graph.rs"]
 mod graph;
+#[path = "main/open.rs"]
+mod open;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]
@@ -16,5 +20,7 @@ mod sandbox;
 mod terminal;
 #[path = "main/usage.rs"]
 mod usage;
+#[path = "main/watch.rs"]
+mod watch;
 #[path = "main/wire.rs"]
 mod wire;

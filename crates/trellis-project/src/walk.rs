@@ -46,31 +46,43 @@ impl Real {
     }
 }
 
-/// Lists the files below `root` that may belong to a graph, in folders up to `depth` levels down, sorted.
-pub(crate) fn walk(root: &Root, depth: usize) -> Result<Vec<FilePath>, LoadError> {
+/// What a walk met.
+pub(crate) struct Listing {
+    /// The files that may belong to the graph, sorted.
+    pub(crate) files: Vec<FilePath>,
+    /// The folders that were looked into: absolute, without links; the root is one.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The links on the way to files, as they stand in the folders that hold them.
+    pub(crate) links: Vec<PathBuf>,
+}
+
+/// Lists the files below `root` that may belong to a graph, in folders up to `depth` levels down.
+pub(crate) fn walk(root: &Root, depth: usize) -> Result<Listing, LoadError> {
     let real = Arc::new(Real { path: root.real().to_owned(), parent: None });
-    let mut walk = Walk { root, depth, entries: 0, files: Vec::new(), folders: Vec::new() };
+    let mut walk = Walk { root, depth, entries: 0, found: Listing { files: Vec::new(), folders: Vec::new(), links: Vec::new() }, folders: Vec::new() };
     walk.folders.push(Folder { path: String::new(), depth: 0, real, ignored: Ignored::above(root.real())? });
     while let Some(folder) = walk.folders.pop() {
+        walk.found.folders.push(folder.real.path.clone());
         match walk.list(&folder) {
             Ok(()) => {}
             Err(Stop::Graph(error)) => return Err(error),
             Err(Stop::Folder(cause)) if folder.path.is_empty() => return Err(LoadError::Unreadable { path: root.shown(""), cause }),
             // A folder that vanished is as if it had never been listed; one that cannot be read is listed, so that reading it says why.
             Err(Stop::Folder(cause)) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-            Err(Stop::Folder(_)) => walk.files.push(folder.path.into()),
+            Err(Stop::Folder(_)) => walk.found.files.push(folder.path.into()),
         }
     }
-    walk.files.sort_unstable();
-    walk.files.dedup();
-    Ok(walk.files)
+    walk.found.files.sort_unstable();
+    walk.found.files.dedup();
+    Ok(walk.found)
 }
 
 struct Walk<'r> {
     root: &'r Root,
     depth: usize,
     entries: usize,
-    files: Vec<FilePath>,
+    found: Listing,
+    /// Those that are still to be looked into.
     folders: Vec<Folder>,
 }
 
@@ -122,12 +134,20 @@ impl Walk<'_> {
         match kind {
             Kind::Folder(target) if raw.to_str().is_some() => {
                 if folder.depth < self.depth {
+                    if target.is_some() {
+                        self.found.links.push(entry.path());
+                    }
                     let real = target.unwrap_or_else(|| folder.real.path.join(raw));
                     let real = Arc::new(Real { path: real, parent: Some(Arc::clone(&folder.real)) });
                     self.folders.push(Folder { path, depth: folder.depth + 1, real, ignored: ignored.cloned() });
                 }
             }
-            _ => self.files.push(path.into()),
+            _ => {
+                if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                    self.found.links.push(entry.path());
+                }
+                self.found.files.push(path.into());
+            }
         }
     }
 
