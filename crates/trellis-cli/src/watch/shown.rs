@@ -84,7 +84,11 @@ fn page(report: &Report<'_>, time: &str, (columns, rows): (usize, usize)) -> Str
         () => AnsiColor::Green.on_default().bold(),
     };
     let took = report.took.as_millis();
-    let below = format!("{style}{}{style:#} ({took} ms)\n{QUIET}{time}{}; watching, Ctrl-C ends it{QUIET:#}\n", summary(report), saved(report.changed));
+    let below = format!(
+        "{style}{}{style:#} ({took} ms)\n{QUIET}{time}{}; watching, Ctrl-C ends it{QUIET:#}\n",
+        summary(report),
+        saved(report.changed)
+    );
     // What stood on the screen before stays in what can be scrolled back to.
     let above = if report.first { "\n".repeat(rows.saturating_sub(1)) } else { String::new() };
     let (shown, hidden) = first_of(&findings(report), columns, rows.saturating_sub(4));
