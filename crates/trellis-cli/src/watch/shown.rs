@@ -139,6 +139,17 @@ mod tests {
     }
 
     #[test]
+    fn a_page_says_what_is_gone_and_that_it_waits() {
+        let problems = ["there is no `x\u{1b}[2J`".to_owned()];
+        let report = Report { graphs: &[], changed: &[], problems: &problems, healed: false, took: Duration::from_millis(3), first: true };
+        let page = page(&report, "14:02:10", (80, 24));
+        let (above, page) = page.split_once(CLEAR).unwrap();
+        assert_eq!(above, "\n".repeat(23), "what stood on the screen is moved up, not wiped out");
+        let expected = "error: there is no `x\u{fffd}[2J`\n\nnothing to check; waiting for it to come back (3 ms)\n14:02:10; watching, Ctrl-C ends it\n";
+        assert_eq!(anstream::adapter::strip_str(page).to_string(), expected);
+    }
+
+    #[test]
     fn saved_files_are_named_while_they_are_few() {
         let files = ["a.md", "b.md", "c.md", "d.md", "e.md"].map(str::to_owned);
         assert_eq!(saved(&files[..0]), "");
