@@ -2,11 +2,7 @@
 //!
 //! **Invariant:** a program is handed on only if this host can run it; one that it cannot run is as broken as one that does not compile.
 
-use std::{
-    path::PathBuf,
-    thread,
-    time::SystemTime,
-};
+use std::{path::PathBuf, thread, time::SystemTime};
 
 use tokio::sync::mpsc;
 use trellis_host::runner::{self, Findings};

@@ -22,10 +22,7 @@ pub(crate) use self::{
 /// The local time of day of a moment, in milliseconds since 1970: `14:02:10`.
 pub(crate) fn clock_time(moment: u64) -> String {
     let moment = i64::try_from(moment).ok().and_then(|moment| Timestamp::from_millisecond(moment).ok());
-    moment.map_or_else(
-        || "an unknown time".to_owned(),
-        |moment| moment.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string(),
-    )
+    moment.map_or_else(|| "an unknown time".to_owned(), |moment| moment.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string())
 }
 
 /// In milliseconds since 1970.

@@ -121,10 +121,11 @@ impl<C: Console> Player<C> {
         let awaited = Awaited::Input(&request);
         let is_asked = !self.terms.json && !self.terms.no_input;
         // An edit may have come so late that the session had ended before it could be taken up.
-        if ended.shown.is_some() && ended.goes_on_at(self.ready.engine.inspect()).is_some() {
-            if let Some(next) = self.go_on(ended, None).await? {
-                return Ok(next);
-            }
+        if ended.shown.is_some()
+            && ended.goes_on_at(self.ready.engine.inspect()).is_some()
+            && let Some(next) = self.go_on(ended, None).await?
+        {
+            return Ok(next);
         }
         if is_asked {
             self.console.note(Note::Content(&ended.hint(self.ready.engine.inspect()))).await?;

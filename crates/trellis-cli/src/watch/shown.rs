@@ -84,7 +84,11 @@ fn page(report: &Report<'_>, time: &str, (columns, rows): (usize, usize)) -> Str
         () => AnsiColor::Green.on_default().bold(),
     };
     let took = report.took.as_millis();
-    let below = format!("{style}{}{style:#} ({took} ms)\n{QUIET}{time}{}; watching, Ctrl-C ends it{QUIET:#}\n", summary(report), saved(report.changed));
+    let below = format!(
+        "{style}{}{style:#} ({took} ms)\n{QUIET}{time}{}; watching, Ctrl-C ends it{QUIET:#}\n",
+        summary(report),
+        saved(report.changed)
+    );
     // What stood on the screen before stays in what can be scrolled back to.
     let above = if report.first { "\n".repeat(rows.saturating_sub(1)) } else { String::new() };
     let (shown, hidden) = first_of(&findings(report), columns, rows.saturating_sub(4));
@@ -132,6 +136,17 @@ mod tests {
         assert_eq!(first_of(findings, 80, 0), ("error: a\n 1 | x\n\n".to_owned(), 2), "one is always shown");
         assert_eq!(first_of(findings, 4, 8), ("error: a\n 1 | x\n\n".to_owned(), 2), "long lines take more rows");
         assert_eq!(first_of("", 80, 8), (String::new(), 0));
+    }
+
+    #[test]
+    fn a_page_says_what_is_gone_and_that_it_waits() {
+        let problems = ["there is no `x\u{1b}[2J`".to_owned()];
+        let report = Report { graphs: &[], changed: &[], problems: &problems, healed: false, took: Duration::from_millis(3), first: true };
+        let page = page(&report, "14:02:10", (80, 24));
+        let (above, page) = page.split_once(CLEAR).unwrap();
+        assert_eq!(above, "\n".repeat(23), "what stood on the screen is moved up, not wiped out");
+        let expected = "error: there is no `x\u{fffd}[2J`\n\nnothing to check; waiting for it to come back (3 ms)\n14:02:10; watching, Ctrl-C ends it\n";
+        assert_eq!(anstream::adapter::strip_str(page).to_string(), expected);
     }
 
     #[test]

@@ -151,6 +151,28 @@ fn a_pending_call_that_is_no_longer_made_is_asked_about() {
 }
 
 #[test]
+fn an_edit_while_a_tool_runs_is_not_lost() {
+    let sandbox = shop();
+    sandbox.write("bin/pack.sh", b"#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.02; done; echo '\"a box\"'\n");
+    let mut open = run(&sandbox, &["--json"]);
+    open.type_in(r#"{"input":"Ada"}"#);
+    open.type_in(r#"{"input":"tea"}"#);
+    next(&open, "CALL_TOOL");
+    sandbox.write("bye.md", BYE.replace("Bye", "Good bye").as_bytes());
+    // A broken version is told at once, also now.
+    sandbox.write("start.md", START.replace("shop/start", "shop/stat").as_bytes());
+    open.json_until(|line| is(line, "RELOAD") && line["payload"]["status"] == "broken");
+    sandbox.write("start.md", START.as_bytes());
+    sandbox.write("go", b"");
+    assert_eq!(next(&open, "TOOL_RESULT")["result"], "a box");
+    // Taken up when the tool has returned, or, if it was quicker than the watch, after the end.
+    open.json_until(|line| is(line, "RENDER_CONTENT") && line["payload"] == "Good bye, Ada.\n");
+    assert_eq!(next(&open, "END")["output"], "a box");
+    open.end_input();
+    assert_eq!(open.code(), Some(0));
+}
+
+#[test]
 fn a_failure_is_tried_again_with_the_next_edit() {
     let sandbox = shop();
     sandbox.write("bin/pack.sh", b"#!/bin/sh\necho no paper >&2; exit 3\n");

@@ -70,7 +70,10 @@ pub struct Closer(Arc<Bell>);
 
 enum Means {
     /// The folders that are watched, whether with all that is below them, and which they were.
-    System { watcher: RecommendedWatcher, watched: BTreeMap<(PathBuf, bool), Option<Identity>> },
+    System {
+        watcher: RecommendedWatcher,
+        watched: BTreeMap<(PathBuf, bool), Option<Identity>>,
+    },
     Polling,
 }
 
@@ -97,7 +100,16 @@ impl Watch {
     pub fn polling<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         let roots: Vec<PathBuf> = paths.into_iter().map(Into::into).collect();
         let identity = roots.iter().map(|root| Identity::of(root)).collect();
-        Self { roots, files: BTreeSet::new(), identity, bell: Arc::default(), means: Means::Polling, trouble: None, woke: None, due: Instant::now() }
+        Self {
+            roots,
+            files: BTreeSet::new(),
+            identity,
+            bell: Arc::default(),
+            means: Means::Polling,
+            trouble: None,
+            woke: None,
+            due: Instant::now(),
+        }
     }
 
     /// Watches these single files too, besides the paths; those of an earlier call no longer. They need not exist.
