@@ -1,7 +1,11 @@
 //! What entering a node certainly reads: the keys that a session must have which begins there (language 8.7).
 
 use super::{Call, Callee, From, Guard, Node, Operand, Outcome, Place, Program, Role, Root, Write};
-use crate::{path::KeyPath, scope::RESERVED, template::Shape};
+use crate::{
+    path::KeyPath,
+    scope::RESERVED,
+    template::{Read, Shape},
+};
 
 impl Program {
     /// The context paths that must be set before `node` is entered, in the order in which they are read: by its requirements, its words, its call or
@@ -19,7 +23,7 @@ impl Program {
         node.entry.types.iter().filter_map(|(key, _)| KeyPath::parse(key)).for_each(|path| needs.read(path));
         node.entry.asserts.iter().for_each(|(guard, _)| needs.guard(guard));
         if node.localised.is_empty() {
-            node.content.iter().flat_map(|content| content.reads()).for_each(|path| needs.read(path));
+            node.content.iter().flat_map(|content| content.reads()).for_each(|read| needs.certain(read));
         }
         needs.shapes(node.metadata.iter());
         match &node.role {
@@ -41,7 +45,7 @@ impl Program {
     pub(crate) fn needs_to_wait(&self, node: &Node) -> Vec<KeyPath> {
         let mut needs = Needs { paths: node.entry.required.to_vec(), ..Needs::default() };
         if node.localised.is_empty() {
-            node.content.iter().flat_map(|content| content.reads()).for_each(|path| needs.read(path));
+            node.content.iter().flat_map(|content| content.reads()).for_each(|read| needs.certain(read));
         }
         needs.shapes(node.metadata.iter().filter(|_| matches!(node.role, Role::Listen(_))));
         needs.paths
@@ -63,8 +67,14 @@ impl Needs {
         }
     }
 
+    fn certain(&mut self, read: Read) {
+        if read.when.is_empty() {
+            self.read(read.path);
+        }
+    }
+
     fn shapes<'s>(&mut self, shapes: impl Iterator<Item = &'s Shape>) {
-        shapes.flat_map(Shape::reads).for_each(|path| self.read(path));
+        shapes.flat_map(Shape::reads).for_each(|read| self.certain(read));
     }
 
     fn write(&mut self, write: &Write) {
@@ -90,7 +100,7 @@ impl Needs {
 
     fn call(&mut self, call: &Call) {
         self.shapes(call.args.iter().chain(&call.metadata));
-        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).flat_map(|ask| ask.reads()).for_each(|path| self.read(path));
+        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).flat_map(|ask| ask.reads()).for_each(|read| self.certain(read));
         match &call.callee {
             Callee::Tool(_) | Callee::Graph(_) => {}
             Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(branch)),

@@ -13,10 +13,11 @@ use self_cell::self_cell;
 use super::{
     Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Text, check, explain, go, jinja, lower,
     machine::Program,
-    path_text, reads,
+    path_text,
+    reads::{self, Use},
     secret::{self, Found},
 };
-use crate::{path::KeyPath, scope::Scope, value::Value};
+use crate::{scope::Scope, value::Value};
 
 /// A checked template.
 pub(super) struct Engine {
@@ -24,6 +25,7 @@ pub(super) struct Engine {
     /// Whether it is exactly one `{{ expression }}` that keeps its type: then it is evaluated, else it is rendered.
     sole: bool,
     secrets: Box<[Found]>,
+    uses: Box<[Use]>,
     prepared: OnceLock<Prepared>,
 }
 
@@ -59,8 +61,16 @@ impl Engine {
                 return Err(mistakes);
             }
         }
-        let sole = typed && secrets.is_empty() && sole_expression(&tree, source).is_some();
-        Ok((Self { dialect, sole, secrets: secrets.into(), prepared: OnceLock::new() }, sole))
+        let expression = sole_expression(&tree, source).filter(|_| typed && secrets.is_empty());
+        let uses = match expression {
+            Some(expression) => {
+                let (lowered, optional) = lower::expression(expression);
+                reads::of_expression(&lowered, optional)
+            }
+            None => reads::of_template(&lower::template(&tree, !secrets.is_empty())),
+        };
+        let sole = expression.is_some();
+        Ok((Self { dialect, sole, secrets: secrets.into(), uses, prepared: OnceLock::new() }, sole))
     }
 
     /// Renders to text; `secret` hears of each secret with its offset in it.
@@ -91,17 +101,9 @@ impl Engine {
         Ok(value)
     }
 
-    /// The paths that it certainly uses.
-    pub(super) fn reads(&self, text: &Text) -> Vec<KeyPath> {
-        let source = if self.secrets.is_empty() { text.clone() } else { Text::Own(secret::mask(text, &self.secrets).into()) };
-        let Ok(tree) = parse_tree(&source, self.dialect) else { return Vec::new() };
-        match sole_expression(&tree, &source).filter(|_| self.sole) {
-            Some(expression) => {
-                let (lowered, optional) = lower::expression(expression);
-                reads::of_expression(&lowered, optional)
-            }
-            None => reads::of_template(&lower::template(&tree, !self.secrets.is_empty())),
-        }
+    /// What it uses.
+    pub(super) fn uses(&self) -> &[Use] {
+        &self.uses
     }
 
     fn prepared(&self, text: &Text) -> &Prepared {

@@ -32,6 +32,7 @@ use std::{fmt, ops::Deref, sync::Arc};
 
 use engine::Engine;
 use mistake::Mistake;
+pub use reads::Test;
 use segments::{Piece, Unreadable};
 pub use shape::{Expression, Shape};
 
@@ -111,6 +112,19 @@ enum Use {
     Value,
     /// A value of arguments, which may also hold secrets.
     Argument,
+}
+
+/// A use of a path in a template; it fails where nothing is there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// The path.
+    pub path: KeyPath,
+    /// Where it stands in the author's file.
+    pub span: Span,
+    /// What must hold for it to be met; empty where it always is.
+    pub when: Box<[Test]>,
+    /// Whether it goes on below the path, into what nothing is known of.
+    pub deep: bool,
 }
 
 /// Bounds of rendering (design §9).
@@ -198,23 +212,22 @@ impl Template {
         self.render_with(scope, limits, |_, _| {}).map(Arc::from)
     }
 
-    /// The paths that rendering certainly uses, whatever way it takes; what it guards is none of them.
-    pub fn reads(&self) -> Vec<KeyPath> {
+    /// Every path that rendering uses, in order, with what decides whether it is met; what a guard takes as it is is none of them.
+    pub fn reads(&self) -> Vec<Read> {
+        let read = |path: &KeyPath, place: &std::ops::Range<usize>, when: &[Test], deep| {
+            let span = self.inner.map.span(place.clone());
+            Read { path: path.clone(), span, when: when.into(), deep }
+        };
         match &self.inner.body {
             Body::Literal | Body::Broken => Vec::new(),
             Body::Pieces(pieces) => {
                 let paths = pieces.iter().filter_map(|piece| match piece {
-                    Piece::Path(path, _) => Some(path.clone()),
+                    Piece::Path(path, place) => Some(read(path, place, &[], false)),
                     Piece::Text(_) | Piece::Secret(_) => None,
                 });
-                paths.fold(Vec::new(), |mut paths, path| {
-                    if !paths.contains(&path) {
-                        paths.push(path);
-                    }
-                    paths
-                })
+                paths.collect()
             }
-            Body::Engine(engine) => engine.reads(&self.inner.text),
+            Body::Engine(engine) => engine.uses().iter().map(|used| read(&used.path, &used.place, &used.when, used.deep)).collect(),
         }
     }
 

@@ -1,68 +1,145 @@
-//! What rendering a template certainly uses: the paths that must be set whatever way it takes.
+//! What a template uses: every path that must be set when it is met, with what decides whether it is met.
 //!
-//! It reads the tree that runs, in which every use carries [`hook::USE`] or [`hook::COMPARE`]; what stands in a branch, in a loop's body or behind a
-//! guard is no certain use.
+//! It reads the tree that runs, in which every use carries [`hook::USE`] or [`hook::COMPARE`]; what a guard takes as it is carries none.
 
-use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, Stmt};
+use std::ops::Range;
 
-use super::machine::hook;
-use crate::path::{KeyPath, Segment};
+use minijinja::{
+    machinery::ast::{BinOpKind, CallArg, Expr, Stmt, UnaryOpKind},
+    value::{Value as Dyn, ValueKind},
+};
 
-/// The paths that a template certainly uses, in order; names that it sets itself are none.
-pub(super) fn of_template(tree: &Stmt<'_>) -> Vec<KeyPath> {
-    let mut reads = Reads::default();
-    reads.statement(tree);
-    reads.paths
+use super::{lower::extent, machine::hook};
+use crate::{
+    path::{KeyPath, Segment},
+    value::Value,
+};
+
+/// A use of a path; it fails where nothing is there.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Use {
+    pub(super) path: KeyPath,
+    /// Bytes of the template.
+    pub(super) place: Range<usize>,
+    /// What must hold for it to be met.
+    pub(super) when: Box<[Test]>,
+    /// Whether it goes on below the path, into what nothing is known of: a list's item, a computed key.
+    pub(super) deep: bool,
 }
 
-/// The paths that an expression certainly uses.
-pub(super) fn of_expression(tree: &Expr<'_>, optional: bool) -> Vec<KeyPath> {
-    let mut reads = Reads::default();
-    match path(tree) {
-        Some(path) if !optional => reads.add(path),
-        _ => reads.expression(tree),
+/// What decides whether a part of a template is met.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// The path is there and neither empty, zero nor false; `false` turns it round.
+    Truthy(KeyPath, bool),
+    /// The path is there.
+    Set(KeyPath, bool),
+    /// The path is this value.
+    Is(KeyPath, bool, Value),
+    /// Something that is not followed.
+    Opaque,
+}
+
+impl Test {
+    fn negated(self) -> Self {
+        match self {
+            Self::Truthy(path, yes) => Self::Truthy(path, !yes),
+            Self::Set(path, yes) => Self::Set(path, !yes),
+            Self::Is(path, yes, value) => Self::Is(path, !yes, value),
+            Self::Opaque => Self::Opaque,
+        }
     }
-    reads.paths
+}
+
+/// The uses of a template, in order.
+pub(super) fn of_template(tree: &Stmt<'_>) -> Box<[Use]> {
+    let mut reads = Reads::default();
+    reads.statement(tree);
+    reads.uses.into()
+}
+
+/// The uses of an expression whose value is wanted, unless it is optional.
+pub(super) fn of_expression(tree: &Expr<'_>, optional: bool) -> Box<[Use]> {
+    let mut reads = Reads::default();
+    reads.expression(tree, !optional);
+    reads.uses.into()
 }
 
 #[derive(Default)]
 struct Reads<'s> {
-    paths: Vec<KeyPath>,
+    uses: Vec<Use>,
     /// Names that the template gives values to.
     local: Vec<&'s str>,
+    when: Vec<Test>,
 }
 
 impl<'s> Reads<'s> {
-    fn add(&mut self, path: KeyPath) {
-        if !self.local.contains(&&**path.root()) && !self.paths.contains(&path) {
-            self.paths.push(path);
+    fn add(&mut self, path: KeyPath, deep: bool, tree: &Expr<'_>) {
+        if self.local.contains(&&**path.root()) {
+            return;
         }
+        let span = extent(tree);
+        let place = span.start_offset as usize..span.end_offset as usize;
+        self.uses.push(Use { path, place, when: self.when.clone().into(), deep });
+    }
+
+    /// Visits what is met only when `tests` hold.
+    fn under(&mut self, tests: Vec<Test>, visit: impl FnOnce(&mut Self)) {
+        let outside = self.when.len();
+        self.when.extend(tests);
+        visit(self);
+        self.when.truncate(outside);
+    }
+
+    fn body(&mut self, statements: &[Stmt<'s>]) {
+        statements.iter().for_each(|child| self.statement(child));
     }
 
     fn statement(&mut self, tree: &Stmt<'s>) {
         match tree {
-            Stmt::Template(node) => node.children.iter().for_each(|child| self.statement(child)),
-            Stmt::EmitExpr(node) => self.expression(&node.expr),
-            Stmt::ForLoop(node) => self.expression(&node.iter),
-            Stmt::IfCond(node) => self.expression(&node.expr),
+            Stmt::Template(node) => self.body(&node.children),
+            Stmt::EmitExpr(node) => self.expression(&node.expr, false),
+            Stmt::ForLoop(node) => {
+                self.expression(&node.iter, false);
+                let test = inner(&node.iter).and_then(path).map_or(Test::Opaque, |(path, _)| Test::Truthy(path, true));
+                let outside = self.local.len();
+                self.named(&node.target);
+                self.local.push("loop");
+                self.under(vec![test.clone()], |reads| {
+                    reads.body(&node.body);
+                    reads.under(vec![Test::Opaque], |reads| node.filter_expr.iter().for_each(|filter| reads.expression(filter, false)));
+                });
+                self.local.truncate(outside);
+                self.under(vec![test.negated()], |reads| reads.body(&node.else_body));
+            }
+            Stmt::IfCond(node) => {
+                self.expression(&node.expr, false);
+                let tests = tests(&node.expr);
+                let otherwise = opposite(&tests);
+                self.under(tests, |reads| reads.body(&node.true_body));
+                self.under(otherwise, |reads| reads.body(&node.false_body));
+            }
             Stmt::WithBlock(node) => {
                 let outside = self.local.len();
                 for (target, value) in &node.assignments {
-                    self.expression(value);
+                    self.expression(value, false);
                     self.named(target);
                 }
-                node.body.iter().for_each(|child| self.statement(child));
+                self.body(&node.body);
                 self.local.truncate(outside);
             }
             Stmt::Set(node) => {
-                self.expression(&node.expr);
+                self.expression(&node.expr, false);
                 self.named(&node.target);
             }
             Stmt::SetBlock(node) => {
-                node.body.iter().for_each(|child| self.statement(child));
+                self.body(&node.body);
                 self.named(&node.target);
             }
-            Stmt::FilterBlock(node) => node.body.iter().for_each(|child| self.statement(child)),
+            Stmt::FilterBlock(node) => {
+                self.expression(&node.filter, false);
+                self.body(&node.body);
+            }
             Stmt::EmitRaw(_) | Stmt::AutoEscape(_) | Stmt::Do(_) => {}
         }
     }
@@ -75,72 +152,167 @@ impl<'s> Reads<'s> {
         }
     }
 
-    fn expression(&mut self, tree: &Expr<'s>) {
+    /// `used`: whether the value fails where nothing is there.
+    fn expression(&mut self, tree: &Expr<'s>, used: bool) {
+        if let Some((path, deep)) = path(tree).filter(|_| used) {
+            self.add(path, deep, tree);
+        }
         match tree {
-            Expr::Filter(node) => {
-                let used = matches!(node.name, hook::USE | hook::COMPARE);
-                match node.expr.as_ref().and_then(path).filter(|_| used) {
-                    Some(path) => self.add(path),
-                    None => node.expr.iter().for_each(|inner| self.expression(inner)),
-                }
-                // What `default` falls back to is used only when it is the result.
-                if !matches!(node.name, "default" | "d") {
-                    self.arguments(&node.args);
-                }
-            }
-            Expr::GetAttr(node) => self.expression(&node.expr),
+            Expr::Filter(node) => self.filter(node.name, node.expr.as_ref(), &node.args, used),
+            Expr::GetAttr(node) if path(tree).is_none() => self.expression(&node.expr, used),
             Expr::GetItem(node) => {
-                self.expression(&node.expr);
-                self.expression(&node.subscript_expr);
-            }
-            Expr::UnaryOp(node) => self.expression(&node.expr),
-            Expr::BinOp(node) => {
-                self.expression(&node.left);
-                if !matches!(node.op, BinOpKind::ScAnd | BinOpKind::ScOr) {
-                    self.expression(&node.right);
+                if path(tree).is_none() {
+                    self.expression(&node.expr, used);
                 }
+                self.expression(&node.subscript_expr, false);
             }
+            Expr::UnaryOp(node) => self.expression(&node.expr, matches!(node.op, UnaryOpKind::Neg)),
+            Expr::BinOp(node) => match node.op {
+                BinOpKind::ScAnd => {
+                    self.expression(&node.left, used);
+                    self.under(tests(&node.left), |reads| reads.expression(&node.right, used));
+                }
+                BinOpKind::ScOr => {
+                    self.expression(&node.left, false);
+                    self.under(opposite(&tests(&node.left)), |reads| reads.expression(&node.right, used));
+                }
+                _ => {
+                    self.expression(&node.left, false);
+                    self.expression(&node.right, false);
+                }
+            },
             Expr::Compare(node) => {
-                self.expression(&node.expr);
-                node.ops.iter().for_each(|op| self.expression(&op.expr));
+                self.expression(&node.expr, false);
+                node.ops.iter().for_each(|op| self.expression(&op.expr, false));
             }
-            Expr::IfExpr(node) => self.expression(&node.test_expr),
+            Expr::IfExpr(node) => {
+                self.expression(&node.test_expr, false);
+                let tests = tests(&node.test_expr);
+                let otherwise = opposite(&tests);
+                self.under(tests, |reads| reads.expression(&node.true_expr, used));
+                self.under(otherwise, |reads| node.false_expr.iter().for_each(|value| reads.expression(value, used)));
+            }
             Expr::Test(node) => {
-                self.expression(&node.expr);
+                self.expression(&node.expr, false);
                 self.arguments(&node.args);
             }
             Expr::Call(node) => self.arguments(&node.args),
-            Expr::List(node) => node.items.iter().for_each(|item| self.expression(item)),
-            Expr::Tuple(node) => node.items.iter().for_each(|item| self.expression(item)),
-            Expr::Map(node) => node.keys.iter().chain(&node.values).for_each(|item| self.expression(item)),
-            Expr::Var(_) | Expr::Const(_) | Expr::Slice(_) => {}
+            Expr::List(node) => node.items.iter().for_each(|item| self.expression(item, false)),
+            Expr::Tuple(node) => node.items.iter().for_each(|item| self.expression(item, false)),
+            Expr::Map(node) => node.keys.iter().chain(&node.values).for_each(|item| self.expression(item, false)),
+            Expr::GetAttr(_) | Expr::Var(_) | Expr::Const(_) | Expr::Slice(_) => {}
+        }
+    }
+
+    fn filter(&mut self, name: &str, input: Option<&Expr<'s>>, args: &[CallArg<'s>], used: bool) {
+        match name {
+            hook::USE | hook::COMPARE => input.iter().for_each(|input| self.expression(input, true)),
+            hook::KEEP => input.iter().for_each(|input| self.expression(input, used)),
+            // What it falls back to is used only when it is the result.
+            "default" | "d" => {
+                input.iter().for_each(|input| self.expression(input, false));
+                let test = input.and_then(path).map_or(Test::Opaque, |(path, _)| Test::Set(path, false));
+                self.under(vec![test], |reads| args.iter().for_each(|arg| reads.expression(value_of(arg), used)));
+            }
+            _ => {
+                input.iter().for_each(|input| self.expression(input, false));
+                self.arguments(args);
+            }
         }
     }
 
     fn arguments(&mut self, args: &[CallArg<'s>]) {
-        for arg in args {
-            let (CallArg::Pos(value) | CallArg::PosSplat(value) | CallArg::KwargSplat(value) | CallArg::Kwarg(_, value)) = arg;
-            self.expression(value);
-        }
+        args.iter().for_each(|arg| self.expression(value_of(arg), false));
     }
 }
 
-/// The path that an expression is, if it is one: names only.
-fn path(tree: &Expr<'_>) -> Option<KeyPath> {
-    fn segments(tree: &Expr<'_>, out: &mut Vec<Segment>) -> Option<()> {
-        match tree {
-            Expr::Var(node) => out.push(Segment::Key(node.id.into())),
-            Expr::GetAttr(node) => {
-                segments(&node.expr, out)?;
-                out.push(Segment::Key(node.name.into()));
-            }
-            _ => return None,
+fn value_of<'a, 's>(arg: &'a CallArg<'s>) -> &'a Expr<'s> {
+    let (CallArg::Pos(value) | CallArg::PosSplat(value) | CallArg::KwargSplat(value) | CallArg::Kwarg(_, value)) = arg;
+    value
+}
+
+/// What stands inside of hooks.
+fn inner<'a, 's>(tree: &'a Expr<'s>) -> Option<&'a Expr<'s>> {
+    match tree {
+        Expr::Filter(node) if matches!(node.name, hook::USE | hook::COMPARE | hook::KEEP) => inner(node.expr.as_ref()?),
+        other => Some(other),
+    }
+}
+
+/// What holds when an expression is taken for true; everything of it must.
+fn tests(tree: &Expr<'_>) -> Vec<Test> {
+    let Some(tree) = inner(tree) else { return vec![Test::Opaque] };
+    match tree {
+        Expr::BinOp(node) if matches!(node.op, BinOpKind::ScAnd) => [tests(&node.left), tests(&node.right)].concat(),
+        Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Not) => opposite(&tests(&node.expr)),
+        Expr::Test(node) if matches!(node.name, "defined" | "undefined") => match path(&node.expr) {
+            Some((path, false)) => vec![Test::Set(path, node.name == "defined")],
+            _ => vec![Test::Opaque],
+        },
+        Expr::BinOp(node) if matches!(node.op, BinOpKind::Eq | BinOpKind::Ne) => {
+            comparison(&node.left, &node.right, matches!(node.op, BinOpKind::Eq)).map_or_else(|| vec![Test::Opaque], |test| vec![test])
         }
-        Some(())
+        other => match path(other) {
+            Some((path, false)) => vec![Test::Truthy(path, true)],
+            _ => vec![Test::Opaque],
+        },
+    }
+}
+
+fn comparison(left: &Expr<'_>, right: &Expr<'_>, equal: bool) -> Option<Test> {
+    let (left, right) = (inner(left)?, inner(right)?);
+    let (of, literal) = match (left, right) {
+        (of, Expr::Const(literal)) | (Expr::Const(literal), of) => (of, literal),
+        _ => return None,
+    };
+    let (path, deep) = path(of)?;
+    (!deep).then_some(Test::Is(path, equal, literal_value(&literal.value)?))
+}
+
+fn literal_value(value: &Dyn) -> Option<Value> {
+    match value.kind() {
+        ValueKind::String => value.as_str().map(Value::text),
+        ValueKind::Bool => Some(value.is_true().into()),
+        ValueKind::Number if value.is_integer() => i64::try_from(value.clone()).ok().map(Value::Int),
+        _ => None,
+    }
+}
+
+/// What holds when these do not all hold: known only of a single one.
+fn opposite(tests: &[Test]) -> Vec<Test> {
+    match tests {
+        [test] => vec![test.clone().negated()],
+        _ => vec![Test::Opaque],
+    }
+}
+
+/// The path that an expression is, if it begins with a name, and whether it goes on below it.
+fn path(tree: &Expr<'_>) -> Option<(KeyPath, bool)> {
+    fn segments(tree: &Expr<'_>, out: &mut Vec<Segment>) -> Option<bool> {
+        let (of, segment) = match tree {
+            Expr::Var(node) if !super::secret::is_masked(node.id) => {
+                out.push(Segment::Key(node.id.into()));
+                return Some(false);
+            }
+            Expr::GetAttr(node) => (&node.expr, Some(Segment::Key(node.name.into()))),
+            Expr::GetItem(node) => match inner(&node.subscript_expr)? {
+                Expr::Const(key) => (&node.expr, key.value.as_str().map(|key| Segment::Key(key.into()))),
+                _ => (&node.expr, None),
+            },
+            _ => return None,
+        };
+        let deep = segments(of, out)?;
+        match segment {
+            Some(segment) if !deep => {
+                out.push(segment);
+                Some(false)
+            }
+            _ => Some(true),
+        }
     }
     let mut out = Vec::new();
-    segments(tree, &mut out)?;
-    KeyPath::new(out)
+    let deep = segments(tree, &mut out)?;
+    Some((KeyPath::new(out)?, deep))
 }
 
 #[cfg(test)]
@@ -151,37 +323,61 @@ mod tests {
         template::{Dialect, Shape, Template},
     };
 
+    fn template(text: &str) -> Template {
+        Template::parse(text, &SourceMap::Slice(0), Dialect::Jinja, &mut Report::new(&"x.md".into()))
+    }
+
+    /// Uses as `path@text`, with `?` where they depend on something and `…` where they go on below.
     fn reads(text: &str) -> String {
-        let template = Template::parse(text, &SourceMap::Slice(0), Dialect::Jinja, &mut Report::new(&"x.md".into()));
-        template.reads().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        let uses = template(text).reads().into_iter().map(|read| {
+            let mark = if read.when.is_empty() { "" } else { "?" };
+            format!("{}{}{mark}", read.path, if read.deep { "…" } else { "" })
+        });
+        uses.collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn a_use_on_every_way_is_certain() {
-        assert_eq!(reads("{{ a }} {{ b.c }} {{ a }}"), "a b.c");
-        assert_eq!(reads("{{ a | upper }} {{ b + c.d }} {{ e[f] }}"), "a b c.d f");
-        assert_eq!(reads("{% for x in xs %}{{ x }}{{ y }}{% endfor %}"), "xs");
-        assert_eq!(reads("{% if a == 1 %}{{ b }}{% endif %}"), "a");
+        assert_eq!(reads("{{ a }} {{ b.c }}"), "a b.c");
+        assert_eq!(reads("{{ a | upper }} {{ b + c.d }} {{ e['x'] }}"), "a b c.d e.x");
+        assert_eq!(reads("{% for x in xs %}{{ x }}{{ y }}{{ loop.index }}{% endfor %}"), "xs y?");
+        assert_eq!(reads("{% if a == 1 %}{{ b }}{% else %}{{ c }}{% endif %}"), "a b? c?");
         assert_eq!(reads("{% set n = a | length %}{{ n }}{{ b }}"), "a b");
-        assert_eq!(reads("{{ 'x' if a > 1 else b }}"), "a");
+        assert_eq!(reads("{{ 'x' if a > 1 else b }}"), "a b?");
     }
 
     #[test]
     fn a_guarded_use_is_none() {
-        assert_eq!(reads("{{ a | default('x') }} {{ b | optional }} {{ c is defined }}{% if d %}{{ d }}{% endif %}"), "");
-        assert_eq!(reads("{{ a.b.c | default(d) }}"), "");
+        assert_eq!(reads("{{ a | default('x') }} {{ b | optional }} {{ c is defined }}"), "");
+        assert_eq!(reads("{{ a.b.c | default(d) }}"), "d?");
+        assert_eq!(reads("{% if d %}{{ d }}{% endif %}"), "d?", "the test says that it is there");
+        assert_eq!(reads("{{ a or b }} {{ c and d }}"), "b? c d?");
         assert_eq!(reads("plain"), "");
     }
 
     #[test]
+    fn what_goes_on_into_the_unknown_is_said() {
+        assert_eq!(reads("{{ items[0].name }} {{ a[b] }} {{ c }}"), "items… a… b c");
+    }
+
+    #[test]
+    fn uses_have_their_bytes() {
+        let text = "Hello {{ user.name | upper }}, {{ order['id'] }}.";
+        let template = template(text);
+        let texts: Vec<_> = template.reads().iter().map(|read| &text[read.span.range()]).collect::<Vec<_>>();
+        assert_eq!(texts, ["user.name", "order['id']"]);
+    }
+
+    #[test]
     fn shapes_read_what_their_parts_read() {
-        let mut report = Report::new(&"x.md".into());
-        let shape = |text: &str, report: &mut Report| Shape::parse(text, &SourceMap::Slice(0), Dialect::Jinja, false, report).reads();
-        let text = |reads: Vec<crate::path::KeyPath>| reads.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(text(shape("{{ a.b }}", &mut report)), ["a.b"]);
-        assert_eq!(text(shape("{{ a | length }}", &mut report)), ["a"]);
-        assert_eq!(text(shape("{{ a | optional }}", &mut report)), [""; 0]);
-        assert_eq!(text(shape("{{ a if b else c }}", &mut report)), [""; 0]);
-        assert_eq!(text(shape("to {{ a }}", &mut report)), ["a"]);
+        let shape = |text: &str| {
+            let shape = Shape::parse(text, &SourceMap::Slice(0), Dialect::Jinja, false, &mut Report::new(&"x.md".into()));
+            shape.reads().iter().map(|read| format!("{}{}", read.path, if read.when.is_empty() { "" } else { "?" })).collect::<Vec<_>>()
+        };
+        assert_eq!(shape("{{ a.b }}"), ["a.b"]);
+        assert_eq!(shape("{{ a | length }}"), ["a"]);
+        assert_eq!(shape("{{ a | optional }}"), [""; 0]);
+        assert_eq!(shape("{{ a if b else c }}"), ["a?", "c?"]);
+        assert_eq!(shape("to {{ a }}"), ["a"]);
     }
 }

@@ -2,10 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Body, Dialect, Piece, RenderLimits, SecretUse, Template, TemplateError, Text, Use};
+use super::{Body, Dialect, Piece, Read, RenderLimits, SecretUse, Template, TemplateError, Text, Use};
 use crate::{
     diagnostic::Report,
-    path::KeyPath,
     scope::Scope,
     span::{SourceMap, Spanned},
     value::{Key, Mapping, Value},
@@ -54,8 +53,8 @@ impl Shape {
         self.evaluate_at(&mut String::new(), scope, limits, secrets)
     }
 
-    /// The paths that evaluating it certainly uses.
-    pub fn reads(&self) -> Vec<KeyPath> {
+    /// Every path that evaluating it uses, as [`Template::reads`] says.
+    pub fn reads(&self) -> Vec<Read> {
         match self {
             Self::Literal(_) => Vec::new(),
             Self::Text(template) | Self::Expression(Expression { template }) => template.reads(),
