@@ -5,6 +5,7 @@ use trellis_core::{
     engine::{Request, RequestType},
     syntax::node::InputType,
 };
+use trellis_host::runner::choose;
 
 use super::{layout::in_one_row, words::words};
 use crate::terminal::Look;
@@ -33,14 +34,15 @@ pub(super) fn hint(request: &Request) -> Option<String> {
         Some((words, _)) => format!("{kind}, {words}"),
         None => kind.to_owned(),
     };
-    let options = (!request.options.is_empty()).then(|| {
-        let other = if request.open { "; or any other text" } else { "" };
-        format!("arrow keys, a number or a beginning, then Enter{other}")
+    let options = (!request.options.is_empty()).then(|| match (request.open, choose::is_numbered(request)) {
+        (false, _) => "arrow keys, a number or a beginning, then Enter",
+        (true, true) => "arrow keys or a number, then Enter; or anything else",
+        (true, false) => "arrow keys, then Enter; or another value",
     });
     let default = request.default.as_ref().filter(|_| request.options.is_empty()).map(|default| match is_secret {
         true => "Enter for the default".to_owned(),
         false => format!("Enter for {}", in_one_row(&default.to_string(), 40, Look { styled: false, unicode: true })),
     });
-    let parts = [options, (!accepted.is_empty()).then_some(accepted), default];
+    let parts = [options.map(str::to_owned), (!accepted.is_empty()).then_some(accepted), default];
     Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
 }

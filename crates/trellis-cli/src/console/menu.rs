@@ -44,7 +44,7 @@ impl Menu {
     /// Shows what the typed line may mean: all, where it means nothing.
     pub(super) fn narrow(&mut self, request: &Request, line: &str) {
         let typed = line.trim().to_lowercase();
-        let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = choose::is_numbered(request) && !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
         let may_mean = |at: &usize| self.names[*at].contains(&typed) || (is_number && (at + 1).to_string().starts_with(&typed));
         self.shown = (0..request.options.len()).filter(may_mean).collect();
         if self.shown.is_empty() {
@@ -101,7 +101,7 @@ impl Menu {
             self.top = self.top.clamp((marked + 1).saturating_sub(most), marked);
         }
         self.top = self.top.min(self.shown.len().saturating_sub(most));
-        let digits = request.options.len().to_string().len();
+        let digits = if choose::is_numbered(request) { request.options.len().to_string().len() } else { 0 };
         let window = self.shown.iter().enumerate().skip(self.top).take(most);
         let rows = window.filter_map(|(row, &at)| {
             let option = request.options.get(at)?;
@@ -115,7 +115,7 @@ impl Menu {
 
 fn row_text(text: &str, number: usize, digits: usize, is_marked: bool, room: usize, look: Look) -> String {
     let mark = if is_marked { look.pick("❯ ", "> ") } else { "  " };
-    let number = format!("{number:digits$}  ");
+    let number = if digits == 0 { String::new() } else { format!("{number:digits$}  ") };
     let text = cut(&printable(&text.replace('\n', " ")), room.saturating_sub(width(mark) + number.len()));
     let (quiet, plain) = (Style::new().dimmed(), Style::new());
     let bright = AnsiColor::Cyan.on_default().bold();

@@ -29,13 +29,18 @@ pub fn option<'r>(request: &'r Request, typed: &str) -> Option<&'r OptionView> {
     let exact = options.iter().find(|option| option.value.to_string() == typed || *option.text == *typed);
     let folded = typed.to_lowercase();
     let alike = || only(options.iter().filter(|option| names(option).contains(&folded)));
-    let numeric = matches!(request.input_type, RequestType::Declared(InputType::Int | InputType::Float | InputType::Json));
     let numbered = || {
         let number = typed.bytes().all(|byte| byte.is_ascii_digit()).then(|| typed.parse::<usize>().ok()).flatten();
-        number.filter(|_| !(request.open && numeric)).and_then(|number| options.get(number.checked_sub(1)?))
+        number.filter(|_| is_numbered(request)).and_then(|number| options.get(number.checked_sub(1)?))
     };
     let begun = || only(options.iter().filter(|option| !request.open && names(option).iter().any(|name| name.starts_with(&folded))));
     exact.or_else(alike).or_else(numbered).or_else(begun)
+}
+
+/// Whether the number of an option names it: not where a number may be an answer of its own.
+pub fn is_numbered(request: &Request) -> bool {
+    let numeric = matches!(request.input_type, RequestType::Declared(InputType::Int | InputType::Float | InputType::Json));
+    !(request.open && numeric)
 }
 
 fn names(option: &OptionView) -> [String; 2] {

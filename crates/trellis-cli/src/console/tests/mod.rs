@@ -212,8 +212,11 @@ fn options_are_taken_by_arrow_number_value_and_beginning() {
     assert_eq!(Desk::asked(&open).typed("something else\r").input().0, text("something else"));
     assert_eq!(
         Desk::asked(&open).typed("z").picture(),
-        "  1  Option 1\n  2  Option 2\n› z▏\n  arrow keys, a number or a beginning, then Enter; or any\n  other text"
+        "  1  Option 1\n  2  Option 2\n› z▏\n  arrow keys or a number, then Enter; or anything else"
     );
+    let numbers = Request { input_type: RequestType::Declared(InputType::Int), ..open.clone() };
+    assert_eq!(Desk::asked(&numbers).picture(), "❯ Option 1\n  Option 2\n› ▏\n  arrow keys, then Enter; or another value; a whole number");
+    assert_eq!(Desk::asked(&numbers).typed("2\r").input().0, text("2"), "a number is an answer of its own there");
     let any = Request { input_type: RequestType::Any(AnyInput::Any), ..open };
     assert_eq!(Desk::asked(&any).typed("\r").input().0, text(""), "nothing is an answer too");
 }
