@@ -6,12 +6,18 @@
 mod check;
 #[path = "main/edits.rs"]
 mod edits;
+#[path = "main/documents.rs"]
+mod documents;
 #[path = "main/explain.rs"]
 mod explain;
+#[path = "main/fmt.rs"]
+mod fmt;
 #[path = "main/graph.rs"]
 mod graph;
 #[path = "main/open.rs"]
 mod open;
+#[path = "main/new.rs"]
+mod new;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]
