@@ -23,8 +23,8 @@ use crate::{
     console::{Interactive, Tty},
     markdown,
     output::OutputFile,
-    terminal::{self, Look},
     ready::{Ready, Terms},
+    terminal::{self, Look},
     watch::{News, Player, clock_time},
 };
 
@@ -166,9 +166,9 @@ fn interrupts(kinds: &[SignalKind]) -> mpsc::Receiver<SignalName> {
     for kind in [&[SignalKind::interrupt()], kinds].concat() {
         let Ok(mut raised) = signal(kind) else { continue };
         let sender = sender.clone();
-        tokio::spawn(async move {
-            while raised.recv().await.is_some() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {}
-        });
+        tokio::spawn(
+            async move { while raised.recv().await.is_some() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {} },
+        );
     }
     signals
 }
