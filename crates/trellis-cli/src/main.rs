@@ -16,6 +16,7 @@ mod offer;
 mod open;
 mod output;
 mod progress;
+mod replace;
 mod report;
 mod terminal;
 mod unbound;

@@ -4,10 +4,16 @@
 
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/documents.rs"]
+mod documents;
 #[path = "main/explain.rs"]
 mod explain;
+#[path = "main/fmt.rs"]
+mod fmt;
 #[path = "main/graph.rs"]
 mod graph;
+#[path = "main/new.rs"]
+mod new;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]

@@ -13,6 +13,7 @@
 mod directory;
 mod discover;
 mod error;
+mod format;
 mod ignored;
 mod loader;
 mod memory;
@@ -24,6 +25,7 @@ mod walk;
 pub use directory::Directory;
 pub use discover::{Found, default_path, discover};
 pub use error::LoadError;
+pub use format::format;
 pub use loader::{FILE_LIMIT, GraphLoader};
 pub use memory::Memory;
 pub use project::Project;
