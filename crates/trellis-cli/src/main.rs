@@ -11,6 +11,7 @@ mod open;
 mod output;
 mod progress;
 mod ready;
+mod replace;
 mod report;
 mod terminal;
 mod unbound;
