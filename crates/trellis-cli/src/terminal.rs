@@ -4,7 +4,10 @@
 //!
 //! **Invariant:** a reader that stops reading standard output ends the program without a word ([`Closed`]).
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    env,
+    io::{self, IsTerminal, Write},
+};
 
 use anstream::{AutoStream, ColorChoice};
 
@@ -57,12 +60,49 @@ pub(crate) fn is_styled() -> bool {
     AutoStream::choice(&stdout) != ColorChoice::Never || stdout.is_terminal()
 }
 
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Whether styles are wanted. Without them marks say the same.
+    pub(crate) styled: bool,
+    /// Whether its characters are more than ASCII.
+    pub(crate) unicode: bool,
+}
+
+impl Look {
+    /// That of standard output.
+    pub(crate) fn of_stdout() -> Self {
+        Self { styled: AutoStream::choice(&io::stdout()) != ColorChoice::Never, unicode: is_unicode(|name| env::var(name).ok()) }
+    }
+
+    /// The first where there is more than ASCII, else the second.
+    pub(crate) fn pick(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        if self.unicode { unicode } else { ascii }
+    }
+}
+
+/// Whether the locale says UTF-8, as the system reads it: the first of these variables that says anything. Where none does, nothing
+/// was chosen, and terminals of today show it.
+fn is_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|locale| !locale.is_empty());
+    locale.is_none_or(|locale| locale.to_lowercase().replace('-', "").contains("utf8"))
+}
+
 /// Text for a writer that takes it as it is: without styles where standard output wants none.
 pub(crate) fn adapted(text: String) -> String {
     match AutoStream::choice(&io::stdout()) {
         ColorChoice::Never => anstream::adapter::strip_str(&text).to_string(),
         _ => text,
     }
+}
+
+/// The local time of day of a moment, in milliseconds since 1970: `14:02:10`.
+pub(crate) fn clock_time(moment: u64) -> String {
+    let moment = i64::try_from(moment).ok().and_then(|moment| jiff::Timestamp::from_millisecond(moment).ok());
+    moment.map_or_else(
+        || "an unknown time".to_owned(),
+        |moment| moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string(),
+    )
 }
 
 /// Columns of the terminal, within reason.
@@ -74,4 +114,24 @@ pub(crate) fn width() -> usize {
 /// Columns and rows of the terminal.
 pub(crate) fn size() -> (usize, usize) {
     terminal_size::terminal_size().map_or((WIDTH, HEIGHT), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_beyond_all_calendars_is_no_panic() {
+        assert_eq!(clock_time(u64::MAX), "an unknown time");
+        assert_eq!(clock_time(0).len(), "14:02:10".len());
+    }
+
+    #[test]
+    fn the_first_variable_that_says_anything_names_the_locale() {
+        let with = |values: &'static [(&str, &str)]| {
+            is_unicode(|name| values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert!(with(&[]) && with(&[("LANG", "pt_PT.UTF-8")]) && with(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("LANG", "C")]));
+        assert!(!with(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !with(&[("LANG", "de_DE.ISO-8859-1")]));
+    }
 }

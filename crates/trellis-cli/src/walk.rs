@@ -18,11 +18,13 @@ use trellis_host::{
 };
 
 use crate::{
-    Exit, markdown,
+    Exit,
+    console::{Interactive, Tty},
+    markdown,
     output::OutputFile,
     ready::{Ready, Terms},
-    terminal::{self, Closed},
-    watch::{News, Player, clock_time},
+    terminal::{self, Closed, Look, clock_time},
+    watch::{News, Player},
 };
 
 /// A session that is about to begin.
@@ -33,6 +35,8 @@ pub(crate) struct Beginning {
     pub(crate) start: Start,
     pub(crate) terms: Terms,
     pub(crate) taped: Taped,
+    /// The terminal that a person sits at, if one does.
+    pub(crate) tty: Option<Tty>,
     /// Bytes of an input, and of a result.
     pub(crate) input: u64,
     pub(crate) result: u64,
@@ -40,11 +44,15 @@ pub(crate) struct Beginning {
 
 impl Beginning {
     /// Walks it to its end, over standard input and output; where it is watched, sessions follow until somebody leaves.
-    pub(crate) fn walk(self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
+    pub(crate) fn walk(mut self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
         let Terms { json, no_input, .. } = self.terms;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let recorder = self.taped.recorder.clone();
         let outcome = runtime.block_on(async {
+            if let Some(tty) = self.tty.take() {
+                let console = Interactive::new(tty, Look::of_stdout(), self.input, self.result).context("the terminal cannot be used")?;
+                return self.with(console).await;
+            }
             if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
         });
         // A thread may still wait for a line that nobody will type.
@@ -68,8 +76,7 @@ impl Beginning {
         }
         let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal()).time_of_day(clock_time);
         if terminal::is_styled() {
-            // A blank line tells what a node says from what stands above it.
-            self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
+            self.with(console.format(|text| terminal::adapted(markdown::drawn(text, terminal::width(), Look::of_stdout())))).await
         } else {
             self.with(console).await
         }

@@ -14,8 +14,10 @@ use tokio::sync::mpsc;
 use trellis_core::{NodeId, SessionId, Start};
 
 use crate::{
-    Exit, context,
-    offer::offer,
+    Exit,
+    console::Tty,
+    context,
+    offer::{Offered, offer},
     open::{self, DEFAULT_PATH, Place},
     output::OutputFile,
     progress::Progress,
@@ -92,7 +94,12 @@ impl Run {
         let max_input = max_input()?;
         let context = context::initial(&self.context)?;
         let places = open::places(self.path.as_deref())?;
-        let Some(place) = self.choose(&places)? else { return Ok(Exit::Failed) };
+        let mut tty = if self.json || self.no_input { None } else { Tty::open() };
+        let place = match self.choose(&places, &mut tty)? {
+            Offered::Chosen(place) => place,
+            Offered::Ended => return Ok(Exit::Failed),
+            Offered::Interrupted => return Ok(Exit::Interrupted),
+        };
         let terms = self.terms(max_input);
         let begun = if self.watch { self.follow(place, terms)? } else { self.load(place, terms)? };
         let (ready, news) = match begun {
@@ -109,14 +116,14 @@ impl Run {
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?;
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
         let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
-        Beginning { ready, news, start, terms, taped, input, result }.walk(output)
+        Beginning { ready, news, start, terms, taped, tty, input, result }.walk(output)
     }
 
-    fn choose<'p>(&self, places: &'p [Place]) -> anyhow::Result<Option<&'p Place>> {
+    fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {
         match places {
-            [place] => Ok(Some(place)),
+            [place] => Ok(Offered::Chosen(place)),
             places if self.json || self.no_input => bail!(open::several(places, "run")),
-            places => offer(places),
+            places => offer(places, tty),
         }
     }
 

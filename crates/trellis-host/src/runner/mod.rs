@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** a refusal costs nothing: it is said, and asked again. An edit never comes between a question and its answer.
 
-mod choose;
+pub mod choose;
 mod console;
 mod farewell;
 mod json;
