@@ -25,15 +25,11 @@ fn millis(time: SystemTime) -> u64 {
 }
 
 /// Says why the system does not help to watch, if it does not.
-pub(crate) fn warn_of_polling(watch: &Watch) {
+fn warn_of_polling(watch: &Watch) {
     if let Some(trouble) = watch.trouble() {
-        let trouble = printable(&trouble.to_string()).into_owned();
-        terminal::print_error(&format!("warning: {trouble}; files are looked at twice a second instead\nhelp: {}\n", trouble_help(watch)));
+        let (why, help) = (printable(&trouble.to_string()).into_owned(), trouble.help());
+        terminal::print_error(&format!("warning: {why}; files are looked at twice a second instead\nhelp: {help}\n"));
     }
-}
-
-fn trouble_help(watch: &Watch) -> &'static str {
-    watch.trouble().map_or("", trellis_project::WatchError::help)
 }
 
 /// Ends a wait when somebody presses Ctrl-C; the second time ends the program, whatever it does.
