@@ -3,6 +3,7 @@
 mod bounds;
 mod graphs;
 mod properties;
+mod schemas;
 mod suite;
 mod tidy;
 

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{Check, Completions, Explain, Graph, Run};
+use crate::commands::{Check, Completions, Explain, Fmt, Graph, Man, New, Run, Schema};
 
 /// Runs, checks and draws graphs of Markdown files.
 ///
@@ -16,6 +16,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  trellis new hello                   make a graph to begin with
   trellis run graphs/tour             walk a graph
   trellis check                       prove that the graphs here make sense
   trellis explain unknown-target      what a code means, and how to mend it
@@ -31,5 +32,9 @@ pub(crate) enum Command {
     Check(Check),
     Explain(Explain),
     Graph(Graph),
+    New(New),
+    Fmt(Fmt),
+    Schema(Schema),
     Completions(Completions),
+    Man(Man),
 }

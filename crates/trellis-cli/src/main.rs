@@ -17,6 +17,7 @@ mod open;
 mod output;
 mod progress;
 mod ready;
+mod replace;
 mod report;
 mod terminal;
 mod unbound;

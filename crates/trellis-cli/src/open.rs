@@ -77,6 +77,11 @@ impl Place {
         slashed(self.folder())
     }
 
+    /// One of its files, as the user can type it.
+    pub(crate) fn shown(&self, file: &str) -> String {
+        format!("{}{file}", slashed(self.folder()))
+    }
+
     fn folder(&self) -> &Path {
         if self.path.is_file() { self.path.parent().unwrap_or(Path::new("")) } else { &self.path }
     }

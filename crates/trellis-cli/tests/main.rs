@@ -4,12 +4,18 @@
 
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/documents.rs"]
+mod documents;
 #[path = "main/edits.rs"]
 mod edits;
 #[path = "main/explain.rs"]
 mod explain;
+#[path = "main/fmt.rs"]
+mod fmt;
 #[path = "main/graph.rs"]
 mod graph;
+#[path = "main/new.rs"]
+mod new;
 #[path = "main/open.rs"]
 mod open;
 #[path = "main/run.rs"]

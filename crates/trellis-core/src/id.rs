@@ -68,6 +68,9 @@ names! {
 }
 
 impl NodeId {
+    /// Names that no node may have: they are targets with a meaning of their own (language 1.6).
+    pub const RESERVED: [&str; 2] = ["rollback", "fail"];
+
     /// The folder that holds the node, without a trailing slash; empty at the root.
     pub fn folder(&self) -> &str {
         self.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)

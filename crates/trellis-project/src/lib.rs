@@ -14,6 +14,7 @@
 mod directory;
 mod discover;
 mod error;
+mod format;
 mod ignored;
 mod live;
 mod loader;
@@ -27,6 +28,7 @@ mod watch;
 pub use directory::Directory;
 pub use discover::{Found, default_path, discover};
 pub use error::{LoadError, WatchError};
+pub use format::format;
 pub use live::{Edit, Live, Status, Version, Waited};
 pub use loader::{FILE_LIMIT, GraphLoader};
 pub use memory::Memory;

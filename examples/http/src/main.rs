@@ -95,7 +95,6 @@ fn bake(args: Mapping) -> Result<Value, ToolError> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},

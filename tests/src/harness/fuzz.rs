@@ -1,6 +1,9 @@
-//! What the fuzz target and the byte tests do with any bytes: read them as a graph, and walk it if there is one.
+//! What the fuzz target and the byte tests do with any bytes: read them as a graph, format it, and walk it if there is one.
 
-use trellis_core::{Next, Source};
+use trellis_core::{
+    Next, Source,
+    syntax::format::{Formatted, format},
+};
 
 use super::{Loaded, transcript::Walk};
 
@@ -10,7 +13,7 @@ const PATHS: [&str; 6] = ["start.md", "trellis.yaml", "a.md", "m/start.yaml", "l
 /// Between two parts.
 const SEPARATOR: &[u8] = b"\n=====\n";
 
-/// Reads `bytes` as the files of a graph, compiles it, and walks it by its last part. Panics only where there is a bug.
+/// Reads `bytes` as the files of a graph, formats and compiles it, and walks it by its last part. Panics only where there is a bug.
 ///
 /// # Panics
 /// A promise is broken.
@@ -18,6 +21,11 @@ pub fn run(bytes: &[u8]) {
     let mut parts = split(bytes);
     let inputs = if parts.len() > PATHS.len() { parts.pop() } else { None };
     let files: Vec<Source> = PATHS.iter().zip(parts).map(|(path, part)| Source::new(*path, part)).collect();
+    for file in &files {
+        if let Formatted::Changed { to, .. } = format(file) {
+            assert!(matches!(format(&Source::text(file.path.clone(), &to)), Formatted::Same), "formatting again changes {to:?}");
+        }
+    }
     let loaded = Loaded::new(&files);
     let flaws = super::diagnostics::flaws(&loaded.compiled.diagnostics, &loaded.texts);
     assert!(flaws.is_empty(), "{}", flaws.join("\n"));

@@ -132,7 +132,7 @@ fn random_bytes_are_no_reason_to_panic() {
 }
 
 /// Every graph of the suite and the docs.
-fn corpus() -> Vec<Vec<Source>> {
+pub(super) fn corpus() -> Vec<Vec<Source>> {
     let mut files = markdown_files(&repository().join("tests/suite"));
     files.extend(markdown_files(&repository().join("docs")));
     let sheets = files.iter().map(|path| Sheet::read(path).unwrap_or_else(|error| panic!("{error}")));
@@ -140,7 +140,7 @@ fn corpus() -> Vec<Vec<Source>> {
 }
 
 /// A graph with a little damage in one of its files.
-fn damaged(files: &[Source], rng: &mut Rng) -> Vec<Source> {
+pub(super) fn damaged(files: &[Source], rng: &mut Rng) -> Vec<Source> {
     let mut files = files.to_vec();
     let at = rng.below(files.len());
     if rng.chance(5) {
@@ -168,7 +168,7 @@ fn damaged(files: &[Source], rng: &mut Rng) -> Vec<Source> {
     files
 }
 
-fn shown(files: &[Source]) -> String {
+pub(super) fn shown(files: &[Source]) -> String {
     let text = |file: &Source| match &file.bytes {
         Bytes::Read(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Bytes::TooLarge { .. } => "too large".into(),

@@ -4,6 +4,8 @@
 
 mod bytes;
 mod coverage;
+mod format;
 mod random;
 mod rng;
 mod walks;
+mod written;

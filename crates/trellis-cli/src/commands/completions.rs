@@ -1,7 +1,8 @@
 //! `trellis completions SHELL`: a script that teaches a shell to complete what is typed.
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
+use trellis_core::Code;
 
 use crate::{Exit, args::Args, terminal};
 
@@ -11,7 +12,18 @@ use crate::{Exit, args::Args, terminal};
 Examples:
   trellis completions bash > ~/.local/share/bash-completion/completions/trellis
   trellis completions zsh > ~/.zfunc/_trellis
-  trellis completions fish > ~/.config/fish/completions/trellis.fish")]
+  trellis completions fish > ~/.config/fish/completions/trellis.fish
+  trellis completions elvish > ~/.config/elvish/lib/trellis.elv
+  trellis completions powershell >> $PROFILE
+
+bash needs the package bash-completion, or `source` in ~/.bashrc:
+  source <(trellis completions bash)
+zsh needs the folder in ~/.zshrc, before compinit:
+  fpath=(~/.zfunc $fpath); autoload -Uz compinit; compinit
+elvish needs a line in ~/.config/elvish/rc.elv:
+  use trellis
+
+Open a new shell then, and press tab behind `trellis `.")]
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,
@@ -20,8 +32,28 @@ pub(crate) struct Completions {
 impl Completions {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Args::command(), "trellis", &mut script);
-        terminal::print(&String::from_utf8_lossy(&script))?;
+        clap_complete::generate(self.shell, &mut known(Args::command()), "trellis", &mut script);
+        let mut script = String::from_utf8(script)?;
+        if self.shell == Shell::Fish {
+            // What stands at a place of its own is left to us there.
+            let codes = Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(" ");
+            script += &format!("complete -c trellis -n \"__fish_trellis_using_subcommand explain\" -f -a \"{codes}\"\n");
+        }
+        terminal::print(&script)?;
         Ok(Exit::Fine)
     }
+}
+
+/// The commands, with what shells can know of values that are free when they are parsed.
+fn known(program: Command) -> Command {
+    let codes = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()));
+    let program = program.mut_subcommand("explain", |explain| explain.mut_arg("code", |code| code.value_parser(codes)));
+    program.mut_subcommands(|command| {
+        command.mut_args(|argument| match argument.get_id().as_str() {
+            "path" | "paths" | "graph" => argument.value_hint(ValueHint::AnyPath),
+            "dir" => argument.value_hint(ValueHint::DirPath),
+            "stdin" | "output" | "record" | "replay_tools" => argument.value_hint(ValueHint::FilePath),
+            _ => argument,
+        })
+    })
 }

@@ -3,14 +3,22 @@
 mod check;
 mod completions;
 mod explain;
+mod fmt;
 mod graph;
+mod man;
+mod new;
 mod run;
+mod schema;
 
 pub(crate) use check::Check;
 pub(crate) use completions::Completions;
 pub(crate) use explain::Explain;
+pub(crate) use fmt::Fmt;
 pub(crate) use graph::Graph;
+pub(crate) use man::Man;
+pub(crate) use new::New;
 pub(crate) use run::Run;
+pub(crate) use schema::Schema;
 
 use crate::{
     Exit,
@@ -27,6 +35,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Check(check) => check.run(),
         Command::Explain(explain) => explain.run(),
         Command::Graph(graph) => graph.run(),
+        Command::New(new) => new.run(),
+        Command::Fmt(fmt) => fmt.run(),
+        Command::Schema(schema) => schema.run(),
         Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
     }
 }

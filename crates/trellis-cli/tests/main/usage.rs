@@ -11,7 +11,12 @@ fn help_shows_examples_for_the_program_and_each_command() {
         &["check", "--help"],
         &["explain", "--help"],
         &["graph", "--help"],
+        &["new", "--help"],
+        &["new", "node", "--help"],
+        &["fmt", "--help"],
+        &["schema", "--help"],
         &["completions", "--help"],
+        &["man", "--help"],
     ] {
         let ran = sandbox.trellis(args);
         assert_eq!(ran.code, Some(0), "{args:?}");
@@ -38,7 +43,7 @@ fn a_misspelled_command_or_option_is_wrong_usage() {
 
 #[test]
 fn a_missing_path_is_wrong_usage_for_every_command() {
-    for command in ["check", "graph", "run"] {
+    for command in ["check", "graph", "run", "fmt"] {
         let ran = Sandbox::new(&[]).trellis(&[command, "nowhere"]);
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(2), "", "error: there is no `nowhere`\n"), "{command}");
     }
@@ -55,13 +60,4 @@ fn colours_are_for_terminals_or_when_forced() {
     assert!(forced.contains("\u{1b}[1m"), "{forced:?}");
     let plain = explain("NO_COLOR", "1");
     assert!(plain.starts_with("# unknown-target\n"), "{plain:?}");
-}
-
-#[test]
-fn completions_are_a_script() {
-    for shell in ["bash", "zsh", "fish"] {
-        let ran = Sandbox::new(&[]).trellis(&["completions", shell]);
-        assert_eq!(ran.code, Some(0));
-        assert!(ran.out.contains("explain"), "{shell}");
-    }
 }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Targets with a meaning of their own (language 1.6).
-pub(super) const RESERVED: [&str; 2] = ["rollback", "fail"];
+pub(super) const RESERVED: [&str; 2] = NodeId::RESERVED;
 
 /// A node that may be compiled: where it is written and what it is called.
 pub(super) struct Candidate<'d> {

@@ -7,6 +7,11 @@ use std::ops::Range;
 
 use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
 
+use crate::{
+    diagnostic::{Code, Report},
+    span::Span,
+};
+
 /// The parts of a Markdown file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Split {
@@ -46,6 +51,12 @@ pub(super) fn split(text: &str) -> Split {
         at = line.end;
     }
     if open > start { Split::Body(start..text.len()) } else { Split::Unclosed(open..open + 3) }
+}
+
+/// Reports an opening fence that is never closed.
+pub(super) fn unclosed(fence: Range<usize>, report: &mut Report) {
+    let message = "the frontmatter that begins here is never closed";
+    report.add(Code::UnclosedFrontmatter, Span::new(fence.start, fence.end), message).help = Some("end it with a line `---`".into());
 }
 
 /// The line that begins at `at`, its line break included.

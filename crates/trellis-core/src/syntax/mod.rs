@@ -18,5 +18,7 @@ mod tests;
 
 pub mod condition;
 pub mod document;
+pub mod format;
 pub mod node;
 pub mod project;
+pub mod vocabulary;

@@ -38,12 +38,12 @@ pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
     Document { path: Arc::clone(&source.path), text, content, diagnostics: report.diagnostics }
 }
 
-fn is_markdown(path: &str) -> bool {
+pub(super) fn is_markdown(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
 }
 
 /// Whether `path` names this file in some folder.
-fn is_named(path: &str, name: &str) -> bool {
+pub(super) fn is_named(path: &str, name: &str) -> bool {
     path.strip_suffix(name).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
 }
 
@@ -57,9 +57,7 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
             return Content::Node(Box::new(node));
         }
         Split::Unclosed(fence) => {
-            let message = "the frontmatter that begins here is never closed";
-            report.add(Code::UnclosedFrontmatter, Span::new(fence.start, fence.end), message).help =
-                Some("end it with a line `---`".into());
+            matter::unclosed(fence, report);
             return Content::Broken;
         }
     };

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Decoder, Form, form::Seen};
+use super::{
+    Decoder, Form,
+    form::{Inside, Seen},
+};
 use crate::{
     diagnostic::Code,
     span::{Span, Spanned},
@@ -17,8 +20,9 @@ use crate::{
 
 const BESIDE: &str = "it stands on the node, beside `do`";
 
-const CALL: Form = Form {
+pub(in crate::syntax) static CALL: Form = Form {
     aliases: &[("output_schema", "returns")],
+    inside: &[("parallel", Inside::Each(&CALL)), ("retry", Inside::One(&RETRY)), ("approve", Inside::One(&APPROVE))],
     elsewhere: &[
         ("tool", Some("name"), "write `name`"),
         ("arguments", Some("args"), "write `args`"),
@@ -33,17 +37,17 @@ const CALL: Form = Form {
     ..Form::new(
         "a call",
         &[
-            "name", "graph", "parallel", "each", "args", "body", "timeout", "retry", "approve", "effect", "returns", "save_to", "metadata",
-            "join", "on_error", "limit",
+            "name", "graph", "parallel", "each", "args", "body", "join", "on_error", "limit", "effect", "timeout", "retry", "approve",
+            "returns", "save_to", "metadata",
         ],
     )
 };
 
 const CALLEES: [&str; 4] = ["name", "graph", "parallel", "each"];
 
-const RETRY: Form = Form::new("`retry`", &["max", "base", "factor", "cap", "on"]);
+pub(in crate::syntax) static RETRY: Form = Form::new("`retry`", &["max", "base", "factor", "cap", "on"]);
 
-const APPROVE: Form = Form {
+pub(in crate::syntax) static APPROVE: Form = Form {
     elsewhere: &[("text", Some("ask"), "write `ask`"), ("timeout", Some("expires"), "write `expires`")],
     ..Form::new("`approve`", &["ask", "expires"])
 };

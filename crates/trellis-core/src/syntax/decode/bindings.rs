@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     Decoder, Form,
+    act::RETRY,
+    form::Inside,
     tools::{CONTRACT, empty},
 };
 use crate::{
@@ -20,18 +22,13 @@ use crate::{
 /// The keys that a host reads.
 const HOST: [&str; 8] = ["process", "http", "mcp", "model", "function", "env", "cwd", "grace"];
 
-const BINDING: Form = Form {
+pub(in crate::syntax) static BINDING: Form = Form {
     aliases: &[("output_schema", "returns")],
+    inside: &[("retry", Inside::One(&RETRY))],
     elsewhere: &[("command", None, "write `process: [command, argument, …]`"), ("args", None, "write `process: [command, argument, …]`")],
     ..Form::new(
         "a binding",
         &[
-            "description",
-            "parameters",
-            "returns",
-            "effect",
-            "timeout",
-            "retry",
             "process",
             "http",
             "mcp",
@@ -41,11 +38,18 @@ const BINDING: Form = Form {
             "cwd",
             "grace",
             "output_limit",
+            "description",
+            "effect",
+            "timeout",
+            "retry",
+            "parameters",
+            "returns",
         ],
     )
 };
 
-const GO_TOOL: Form = Form {
+pub(in crate::syntax) static GO_TOOL: Form = Form {
+    inside: &[("retry", Inside::One(&RETRY))],
     aliases: &[("output_schema", "returns"), ("input_schema", "parameters"), ("environment", "env")],
     ..Form::new(
         "a tool of `tools.yaml`",
@@ -53,12 +57,6 @@ const GO_TOOL: Form = Form {
             "name",
             "command",
             "args",
-            "description",
-            "parameters",
-            "returns",
-            "effect",
-            "timeout",
-            "retry",
             "process",
             "http",
             "mcp",
@@ -68,11 +66,17 @@ const GO_TOOL: Form = Form {
             "cwd",
             "grace",
             "output_limit",
+            "description",
+            "effect",
+            "timeout",
+            "retry",
+            "parameters",
+            "returns",
         ],
     )
 };
 
-const GO_FILE: Form = Form::new("`tools.yaml`", &["tools"]);
+pub(in crate::syntax) static GO_FILE: Form = Form { inside: &[("tools", Inside::Each(&GO_TOOL))], ..Form::new("`tools.yaml`", &["tools"]) };
 
 /// Whether some tool of a file says how it is carried out: then the file holds bindings, not a library.
 pub(in crate::syntax) fn has_bindings(entries: &[Entry<'_>]) -> bool {

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-const TRANSITION: Form = Form {
+pub(in crate::syntax) static TRANSITION: Form = Form {
     elsewhere: &[
         ("next", Some("to"), "write `to`"),
         ("to_node_id", Some("to"), "write `to`"),
@@ -24,6 +24,8 @@ const TRANSITION: Form = Form {
     ],
     ..Form::new("a transition", &["condition", "to", "jump_to", "text"])
 };
+
+pub(super) const ENDS: [(&str, EndSyntax); 2] = [("finished", EndSyntax::Finished), ("failed", EndSyntax::Failed)];
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes one of the keys that say where a node leads or how it ends.
@@ -47,7 +49,7 @@ impl<'t> Decoder<'t, '_> {
             "max_visits" => node.max_visits = self.count(key, value),
             "on_max_visits" => node.on_max_visits = self.target(key, entry),
             "output" => node.output = Some(Box::new(self.shape(false, value))),
-            _ => node.end = self.one_of(key, &[("finished", EndSyntax::Finished), ("failed", EndSyntax::Failed)], value),
+            _ => node.end = self.one_of(key, &ENDS, value),
         }
     }
 

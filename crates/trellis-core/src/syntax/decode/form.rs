@@ -1,4 +1,6 @@
 //! The keys that one kind of mapping knows, and reading a mapping by them: other spellings, unknown keys, keys without a value.
+//!
+//! What follows from these tables: what is decoded, the order in which the formatter puts keys, and the JSON Schemas for editors.
 
 use super::Decoder;
 use crate::{
@@ -13,25 +15,88 @@ use crate::{
 /// What a mapping may hold.
 pub(in crate::syntax) struct Form {
     /// What it is, for messages: "a call".
-    pub(super) name: &'static str,
-    /// Its keys.
-    pub(super) keys: &'static [&'static str],
+    pub(in crate::syntax) name: &'static str,
+    /// Its keys, in the order in which a formatted file has them.
+    pub(in crate::syntax) keys: &'static [&'static str],
     /// Other spellings that are accepted, and the key each means.
-    pub(super) aliases: &'static [(&'static str, &'static str)],
+    pub(in crate::syntax) aliases: &'static [(&'static str, &'static str)],
     /// Keys that authors know from elsewhere: the key that took their place, if there is one, and what to do.
-    pub(super) elsewhere: &'static [(&'static str, Option<&'static str>, &'static str)],
+    pub(in crate::syntax) elsewhere: &'static [(&'static str, Option<&'static str>, &'static str)],
+    /// Keys whose values have forms themselves.
+    pub(in crate::syntax) inside: &'static [(&'static str, Inside)],
+}
+
+/// Where forms stand in the value of a key.
+#[derive(Clone, Copy)]
+pub(in crate::syntax) enum Inside {
+    /// The value is a mapping of this form.
+    One(&'static Form),
+    /// The items of a list, or the values of a mapping, are.
+    Each(&'static Form),
+}
+
+impl Inside {
+    /// The form.
+    #[cfg(test)]
+    pub(in crate::syntax) fn form(self) -> &'static Form {
+        match self {
+            Self::One(form) | Self::Each(form) => form,
+        }
+    }
+
+    /// Where forms stand in an item or a named value.
+    pub(in crate::syntax) fn of_item(self) -> Option<Self> {
+        match self {
+            Self::Each(form) => Some(Self::One(form)),
+            Self::One(_) => None,
+        }
+    }
 }
 
 impl Form {
     /// A form of these keys.
-    pub(super) const fn new(name: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { name, keys, aliases: &[], elsewhere: &[] }
+    pub(in crate::syntax) const fn new(name: &'static str, keys: &'static [&'static str]) -> Self {
+        Self { name, keys, aliases: &[], elsewhere: &[], inside: &[] }
     }
 
     /// The key that `written` means.
-    fn canonical(&self, written: &str) -> Option<&'static str> {
+    pub(in crate::syntax) fn canonical(&self, written: &str) -> Option<&'static str> {
         let known = self.keys.iter().find(|key| **key == written).copied();
         known.or_else(|| self.aliases.iter().find(|(alias, _)| *alias == written).map(|(_, key)| *key))
+    }
+
+    /// The name that `written` has in a formatted mapping of these `keys`: an old name gives way to its successor, unless that is there too.
+    pub(in crate::syntax) fn meant<'k>(&self, written: &'k str, keys: impl Iterator<Item = &'k str> + Clone) -> &'k str {
+        if self.keys.contains(&written) {
+            return written;
+        }
+        let successor = |name: &str| {
+            let elsewhere = self.elsewhere.iter().find(|(key, ..)| *key == name).and_then(|(_, successor, _)| *successor);
+            self.canonical(name).or(elsewhere)
+        };
+        let Some(meant) = successor(written) else { return written };
+        let alone = keys.filter(|key| successor(key) == Some(meant)).count() == 1;
+        if alone { meant } else { written }
+    }
+
+    /// Where each of these keys belongs, as numbers that grow; one that is not known stays behind the key before it.
+    pub(in crate::syntax) fn ranks<'k>(&self, names: impl Iterator<Item = &'k str>) -> Vec<usize> {
+        let rank = |name: &str| self.keys.iter().position(|key| *key == name);
+        let ranks = names.scan(0, |last, name| {
+            *last = rank(name).map_or(*last, |rank| rank + 1);
+            Some(*last)
+        });
+        ranks.collect()
+    }
+
+    /// Whether a mapping of this form may hold `written`, or once could.
+    pub(in crate::syntax) fn knows(&self, written: &str) -> bool {
+        written.starts_with("x-") || self.canonical(written).is_some() || self.elsewhere.iter().any(|(key, ..)| *key == written)
+    }
+
+    /// Where forms stand in the value of `key`.
+    pub(in crate::syntax) fn of_value(&self, key: &str) -> Option<Inside> {
+        self.inside.iter().find(|(name, _)| *name == key).map(|(_, inside)| *inside)
     }
 
     fn spellings(&self) -> impl Iterator<Item = &'static str> {

@@ -16,7 +16,7 @@ use crate::{
     value::Value,
 };
 
-const TYPES: [(&str, InputType); 7] = [
+pub(super) const TYPES: [(&str, InputType); 7] = [
     ("text", InputType::Text),
     ("confirm", InputType::Confirm),
     ("choice", InputType::Choice),
@@ -26,7 +26,7 @@ const TYPES: [(&str, InputType); 7] = [
     ("secret", InputType::Secret),
 ];
 
-const OPTION: Form = Form {
+pub(in crate::syntax) static OPTION: Form = Form {
     elsewhere: &[
         ("next", Some("to"), "write `to`"),
         ("to_node_id", Some("to"), "write `to`"),
@@ -39,7 +39,7 @@ const OPTION: Form = Form {
     ..Form::new("an option", &["value", "text", "to", "jump_to"])
 };
 
-const ON_INVALID: Form = Form::new("`on_invalid`", &["text", "max", "to", "jump_to"]);
+pub(in crate::syntax) static ON_INVALID: Form = Form::new("`on_invalid`", &["text", "max", "to", "jump_to"]);
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes one of the keys that make a node listen, or shape what it hears.

@@ -16,10 +16,21 @@ mod say;
 mod scalars;
 mod tools;
 mod values;
+pub(super) mod words;
 
 use std::borrow::Cow;
 
-pub(super) use self::{bindings::has_bindings, form::Form, tools::is_library};
+pub(super) use self::{
+    act::{APPROVE, CALL, RETRY},
+    bindings::{BINDING, GO_FILE, GO_TOOL, has_bindings},
+    decide::TRANSITION,
+    form::{Form, Inside},
+    listen::{ON_INVALID, OPTION},
+    node::NODE,
+    project::{LIMITS, PREDICATE, PROJECT},
+    say::MESSAGE,
+    tools::{LIBRARY, TOOL, is_library},
+};
 use super::{
     text::shown,
     tree::{Data, Entry, Node},

@@ -1,6 +1,14 @@
 //! One node: which key belongs to which verb (language §2).
 
-use super::{Decoder, Form, form::Seen};
+use super::{
+    Decoder, Form,
+    act::{CALL, RETRY},
+    decide::TRANSITION,
+    form::{Inside, Seen},
+    listen::{ON_INVALID, OPTION},
+    say::MESSAGE,
+    tools::TOOL,
+};
 use crate::{
     diagnostic::Code,
     id::NodeId,
@@ -15,8 +23,19 @@ use crate::{
 const IN_CALL: &str = "it belongs inside `do`";
 
 /// The keys of a node.
-pub(in crate::syntax) const NODE: Form = Form {
+pub(in crate::syntax) static NODE: Form = Form {
     aliases: &[("text", "content"), ("message", "content"), ("tool_call", "do"), ("input_options", "options")],
+    inside: &[
+        ("options", Inside::Each(&OPTION)),
+        ("on_invalid", Inside::One(&ON_INVALID)),
+        ("messages", Inside::Each(&MESSAGE)),
+        ("tools", Inside::Each(&TOOL)),
+        ("do", Inside::One(&CALL)),
+        ("undo", Inside::One(&CALL)),
+        ("retry", Inside::One(&RETRY)),
+        ("transitions", Inside::Each(&TRANSITION)),
+        ("before_each", Inside::One(&CALL)),
+    ],
     elsewhere: &[
         ("next", Some("to"), "write `to`"),
         ("to_node_id", Some("to"), "write `to`"),
@@ -39,39 +58,39 @@ pub(in crate::syntax) const NODE: Form = Form {
             "id",
             "was",
             "type",
+            "max_visits",
+            "on_max_visits",
+            "default_context",
+            "required_context",
+            "context_schema",
+            "assert",
             "content",
-            "messages",
             "input_type",
             "options",
             "input_default",
             "input_schema",
             "on_invalid",
             "wait",
-            "timeout",
             "metadata",
+            "messages",
+            "tools",
             "do",
             "undo",
             "retry",
-            "tools",
             "save_to",
             "set",
             "append",
-            "required_context",
-            "default_context",
-            "context_schema",
-            "assert",
-            "to",
-            "jump_to",
-            "transitions",
             "on_error",
             "on_denied",
+            "timeout",
             "on_timeout",
             "on_interrupt",
             "on_signal",
-            "max_visits",
-            "on_max_visits",
-            "output",
+            "transitions",
+            "to",
+            "jump_to",
             "end",
+            "output",
             "on_signal_default",
             "before_each",
             "on_rolled_back",
@@ -79,7 +98,7 @@ pub(in crate::syntax) const NODE: Form = Form {
     )
 };
 
-const KINDS: [(&str, NodeKind); 6] = [
+pub(super) const KINDS: [(&str, NodeKind); 6] = [
     ("question", NodeKind::Question),
     ("prompt", NodeKind::Prompt),
     ("tool", NodeKind::Tool),

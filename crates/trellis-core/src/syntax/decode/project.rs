@@ -1,6 +1,12 @@
 //! `trellis.yaml`, and its keys beside `nodes:` (language §1).
 
-use super::{Decoder, Form};
+use super::{
+    Decoder, Form,
+    act::{CALL, RETRY},
+    bindings::BINDING,
+    form::Inside,
+    node::NODE,
+};
 use crate::{
     diagnostic::{Code, Severity},
     span::Spanned,
@@ -13,7 +19,15 @@ use crate::{
     template::Dialect,
 };
 
-const PROJECT: Form = Form {
+pub(in crate::syntax) static PROJECT: Form = Form {
+    inside: &[
+        ("retry", Inside::One(&RETRY)),
+        ("before_each", Inside::One(&CALL)),
+        ("predicates", Inside::Each(&PREDICATE)),
+        ("limits", Inside::One(&LIMITS)),
+        ("bindings", Inside::Each(&BINDING)),
+        ("nodes", Inside::Each(&NODE)),
+    ],
     elsewhere: &[
         ("tools", None, "bound tools stand under `bindings`, by their name"),
         ("output_schema", None, "it belongs to a call or a tool, as `returns`"),
@@ -25,29 +39,30 @@ const PROJECT: Form = Form {
         &[
             "name",
             "templates",
+            "locale",
             "inputs",
             "context",
-            "predicates",
-            "bindings",
-            "limits",
             "redact",
-            "locale",
-            "severity",
             "on_error",
             "retry",
             "on_signal_default",
             "before_each",
             "on_rolled_back",
+            "predicates",
+            "limits",
+            "severity",
+            "bindings",
             "nodes",
         ],
     )
 };
 
-const PREDICATE: Form = Form::new("a predicate", &["needs", "schema", "binding"]);
+pub(in crate::syntax) static PREDICATE: Form = Form::new("a predicate", &["needs", "schema", "binding"]);
 
-const LIMITS: Form = Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "effects"]);
+pub(in crate::syntax) static LIMITS: Form =
+    Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "effects"]);
 
-const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
+pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes a project; `nodes` are read where `with_nodes` says that they may stand here. The file's own `templates` holds for all of it.

@@ -10,7 +10,8 @@ use crate::{
     value::Key,
 };
 
-const MESSAGE: Form = Form { aliases: &[("text", "content"), ("message", "content")], ..Form::new("a message", &["content", "options"]) };
+pub(in crate::syntax) static MESSAGE: Form =
+    Form { aliases: &[("text", "content"), ("message", "content")], ..Form::new("a message", &["content", "options"]) };
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes `content` or `messages`.

@@ -1,6 +1,10 @@
 //! `tools:`: definitions in place, names of bound tools, libraries (language 1.7, 5.1).
 
-use super::{Decoder, Form, act::EFFECTS};
+use super::{
+    Decoder, Form,
+    act::{EFFECTS, RETRY},
+    form::Inside,
+};
 use crate::{
     span::Span,
     syntax::{
@@ -12,7 +16,8 @@ use crate::{
 /// The keys of a tool's contract.
 pub(super) const CONTRACT: [&str; 6] = ["description", "parameters", "returns", "effect", "timeout", "retry"];
 
-const TOOL: Form = Form {
+pub(in crate::syntax) static TOOL: Form = Form {
+    inside: &[("retry", Inside::One(&RETRY))],
     aliases: &[("output_schema", "returns")],
     elsewhere: &[
         ("input_schema", Some("parameters"), "write `parameters`"),
@@ -21,8 +26,11 @@ const TOOL: Form = Form {
         ("process", None, "how a tool is carried out stands under `bindings` in `trellis.yaml`"),
         ("command", None, "how a tool is carried out stands under `bindings` in `trellis.yaml`"),
     ],
-    ..Form::new("a tool", &["name", "description", "parameters", "returns", "effect", "timeout", "retry"])
+    ..Form::new("a tool", &["name", "description", "effect", "timeout", "retry", "parameters", "returns"])
 };
+
+/// The keys of a library (language 1.2).
+pub(in crate::syntax) static LIBRARY: Form = Form { inside: &[("tools", Inside::Each(&TOOL))], ..Form::new("a library", &["tools"]) };
 
 /// Whether a file holds `tools` and nothing else (language 1.2).
 pub(in crate::syntax) fn is_library(entries: &[Entry<'_>]) -> bool {

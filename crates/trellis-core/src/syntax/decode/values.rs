@@ -16,7 +16,8 @@ use crate::{
 };
 
 /// The short names of types, and the JSON Schema type each stands for.
-const TYPES: [(&str, &str); 5] = [("string", "string"), ("int", "integer"), ("float", "number"), ("bool", "boolean"), ("any", "")];
+pub(super) const TYPES: [(&str, &str); 5] =
+    [("string", "string"), ("int", "integer"), ("float", "number"), ("bool", "boolean"), ("any", "")];
 
 impl<'t> Decoder<'t, '_> {
     /// Any value; numbers that would be rounded are refused, and null stands in their place.

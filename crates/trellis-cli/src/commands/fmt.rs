@@ -1,0 +1,244 @@
+//! `trellis fmt [PATH…]`: files in their canonical form.
+
+use std::{
+    io::{self, Read, Write},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anstyle::{AnsiColor, Style};
+use anyhow::Context as _;
+use similar::{ChangeTag, TextDiff};
+use trellis_core::{
+    Diagnostic, Document, Source,
+    diagnostic::FilePath,
+    syntax::{
+        document::{Bytes, Content},
+        format::{self, Formatted},
+    },
+};
+use trellis_project::{Directory, FILE_LIMIT, LoadError};
+
+use crate::{
+    Exit,
+    open::{self, DEFAULT_PATH, Place},
+    progress::Progress,
+    replace::replace,
+    report::{self, Checked, counted, printable},
+    terminal::{self, Closed},
+};
+
+/// Puts the keys of files in order, under their present names
+///
+/// Comments stay with the key that they stand at. Bodies, values and everything else stay byte for byte, and no graph changes its meaning. A file that
+/// is no YAML is left alone and reported; the others are formatted all the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis fmt                         the graphs in `graphs`, or in the current folder
+  trellis fmt orders/find.md          one file
+  trellis fmt --check                 write nothing; show what would change
+  trellis fmt --stdin a.md < a.md     for editors: the file's text in, formatted out
+
+Exit codes: 0 all files are formatted now; 1 some would change (`--check`), or are no YAML;
+2 a file could not be read or written.")]
+pub(crate) struct Fmt {
+    #[arg(value_name = "PATH", help = DEFAULT_PATH)]
+    paths: Vec<PathBuf>,
+    /// Write nothing, show what would change
+    #[arg(long)]
+    check: bool,
+    /// Format standard input, which is the text of FILE, to standard output
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "check"])]
+    stdin: Option<PathBuf>,
+}
+
+/// A file, and what came of it.
+type File = (FilePath, Result<Outcome, LoadError>);
+
+/// What came of one file.
+enum Outcome {
+    Same,
+    Changed,
+    /// With the difference, in colours.
+    WouldChange(String),
+    Broken(Arc<str>, Vec<Diagnostic>),
+    Unwritten(io::Error),
+    /// After a file that could not be written.
+    Untried,
+}
+
+/// Files by what came of them.
+#[derive(Default)]
+struct Count {
+    files: usize,
+    changed: usize,
+    broken: usize,
+    unread: usize,
+    unwritten: usize,
+    untried: usize,
+}
+
+impl Fmt {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if let Some(file) = &self.stdin {
+            return stdin(&file.to_string_lossy());
+        }
+        let mut places = Vec::new();
+        for path in if self.paths.is_empty() { vec![None] } else { self.paths.iter().map(|path| Some(path.as_path())).collect() } {
+            places.extend(open::places(path)?);
+        }
+        let stopped = AtomicBool::new(false);
+        let mut count = Count::default();
+        for place in &places {
+            let progress = Progress::begin("formatting");
+            progress.at(&place.path.to_string_lossy());
+            let outcomes = self.format(place, &stopped)?;
+            drop(progress);
+            for (path, outcome) in outcomes {
+                count.tell(place, &path, outcome)?;
+            }
+        }
+        terminal::print(&format!("{}\n", count.line(self.check)))?;
+        Ok(match count {
+            _ if count.unread + count.unwritten > 0 => Exit::Usage,
+            Count { broken, changed, .. } if broken > 0 || self.check && changed > 0 => Exit::Failed,
+            _ => Exit::Fine,
+        })
+    }
+
+    /// Formats the files of one graph; nothing more is written once `stopped`.
+    fn format(&self, place: &Place, stopped: &AtomicBool) -> Result<Vec<File>, LoadError> {
+        let directory = Directory::new(&place.path)?;
+        trellis_project::format(&directory, |path, formatted| match formatted {
+            Formatted::Same => Outcome::Same,
+            Formatted::Broken { text, diagnostics } => Outcome::Broken(text, diagnostics),
+            Formatted::Changed { from, to } if self.check => Outcome::WouldChange(difference(&place.shown(path), &from, &to)),
+            Formatted::Changed { .. } if stopped.load(Ordering::Relaxed) => Outcome::Untried,
+            Formatted::Changed { to, .. } => match replace(&directory.root().join(&**path), to.as_bytes()) {
+                Ok(()) => Outcome::Changed,
+                Err(error) => {
+                    stopped.store(true, Ordering::Relaxed);
+                    Outcome::Unwritten(error)
+                }
+            },
+        })
+    }
+}
+
+impl Count {
+    /// Says what came of a file, where a person should know.
+    fn tell(&mut self, place: &Place, path: &FilePath, outcome: Result<Outcome, LoadError>) -> anyhow::Result<()> {
+        self.files += 1;
+        let shown = place.shown(path);
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.unread += 1;
+                terminal::print_error(&report::failure(&error.into()));
+                return Ok(());
+            }
+        };
+        match outcome {
+            Outcome::Same => {}
+            Outcome::Changed => {
+                self.changed += 1;
+                terminal::print(&format!("formatted {}\n", printable(&shown)))?;
+            }
+            Outcome::WouldChange(difference) => {
+                self.changed += 1;
+                terminal::print(&difference)?;
+            }
+            Outcome::Broken(text, diagnostics) => {
+                self.broken += 1;
+                terminal::print_error(&findings(&shown, path, text, diagnostics));
+            }
+            Outcome::Unwritten(error) => {
+                self.unwritten += 1;
+                let unwritten = format!("`{shown}` cannot be written, it is as it was");
+                terminal::print_error(&report::failure(&anyhow::Error::new(error).context(unwritten)));
+            }
+            Outcome::Untried => self.untried += 1,
+        }
+        Ok(())
+    }
+
+    /// One line, as `12 files, 3 formatted, 1 left alone`.
+    fn line(&self, check: bool) -> String {
+        let mut line = counted(self.files, "file");
+        let counts = [
+            (self.changed, if check { "would change" } else { "formatted" }),
+            (self.broken, "left alone"),
+            (self.unread, "not read"),
+            (self.unwritten, "not written"),
+            (self.untried, "not tried after that"),
+        ];
+        let counts: String = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+        line += if counts.is_empty() { ", all formatted" } else { &counts };
+        line
+    }
+}
+
+/// Formats standard input as the text of `file`.
+fn stdin(file: &str) -> anyhow::Result<Exit> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(FILE_LIMIT + 1).read_to_end(&mut bytes).context("standard input cannot be read")?;
+    let size = bytes.len() as u64;
+    let path = file.replace('\\', "/").trim_start_matches("./").into();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let bytes = if size > FILE_LIMIT { Bytes::TooLarge { size, limit: FILE_LIMIT } } else { Bytes::Read(bytes.into()) };
+    let source = Source { path, bytes };
+    match format::format(&source) {
+        Formatted::Same => print_as_it_is(&text)?,
+        Formatted::Changed { to, .. } => print_as_it_is(&to)?,
+        Formatted::Broken { text, diagnostics } => {
+            terminal::print_error(&findings(file, &source.path, text, diagnostics));
+            return Ok(Exit::Failed);
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// Writes a file's text to standard output, byte for byte, whatever looks like a style in it.
+fn print_as_it_is(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+        other => Ok(other?),
+    }
+}
+
+/// Why a file is left alone, as people read it: what was found first; `check` shows the rest.
+fn findings(shown: &str, path: &FilePath, text: Arc<str>, mut diagnostics: Vec<Diagnostic>) -> String {
+    let more = diagnostics.len().saturating_sub(1);
+    diagnostics.truncate(1);
+    let document = Document { path: FilePath::clone(path), text, content: Content::Broken, diagnostics: Vec::new() };
+    let shown_below = shown.strip_suffix(&**path).unwrap_or_default().to_owned();
+    let checked = Checked { shown_below, below: String::new(), documents: vec![Arc::new(document)], diagnostics, nodes: 0 };
+    let more = if more == 0 { String::new() } else { format!("and {more} more in this file\n\n") };
+    report::human(&[checked], terminal::width()) + &more
+}
+
+/// What would change in a file, line by line, with three lines around it.
+fn difference(shown: &str, from: &str, to: &str) -> String {
+    let (bold, removed, added) = (Style::new().bold(), AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
+    let mut out = format!("{bold}--- {0}{bold:#}\n{bold}+++ {0}{bold:#}\n", printable(shown));
+    let difference = TextDiff::from_lines(from, to);
+    for hunk in difference.unified_diff().context_radius(3).iter_hunks() {
+        out += &format!("{}\n", hunk.header());
+        for change in hunk.iter_changes() {
+            let (sign, style) = match change.tag() {
+                ChangeTag::Delete => ('-', removed),
+                ChangeTag::Insert => ('+', added),
+                ChangeTag::Equal => (' ', Style::new()),
+            };
+            let line = change.value().trim_end_matches(['\r', '\n']);
+            let line = line.split('\t').map(printable).collect::<Vec<_>>().join("\t");
+            out += &format!("{style}{sign}{line}{style:#}\n");
+        }
+    }
+    out
+}

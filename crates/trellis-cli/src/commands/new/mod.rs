@@ -1,0 +1,119 @@
+//! `trellis new PATH`, `trellis new node ID`: beginnings, from templates.
+//!
+//! **Invariant:** nothing that is there is overwritten; what cannot be made as a whole is not made.
+
+mod folder;
+mod node;
+mod templates;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+
+use self::{
+    node::Node,
+    templates::{PROJECTS, Project},
+};
+use crate::{Exit, report::printable, terminal};
+
+/// Makes a graph to begin with, or a node
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  trellis new hello                        a folder `hello` with a graph that runs
+  trellis new booking --template tool      one that calls scripts, asks before, and undoes
+  trellis new --list                       the templates
+  trellis new node orders/find --type tool --to paid
+
+Exit codes: 0 made; 2 something is in the way, or cannot be written."
+)]
+pub(crate) struct New {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// The folder to make
+    path: Option<PathBuf>,
+    /// What to begin with
+    #[arg(long, value_name = "NAME", default_value = PROJECTS[0].name, value_parser = PROJECTS.map(|project| project.name))]
+    template: String,
+    /// List the templates
+    #[arg(long)]
+    list: bool,
+}
+
+/// What else can be made.
+#[derive(Debug, Subcommand)]
+enum What {
+    Node(Node),
+}
+
+impl New {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match (self.what, self.path) {
+            (Some(What::Node(node)), _) => node.run(),
+            _ if self.list => {
+                terminal::print(&PROJECTS.iter().map(|project| format!("{:8} {}\n", project.name, project.about)).collect::<String>())?;
+                Ok(Exit::Fine)
+            }
+            (None, Some(path)) => make(&path, &self.template),
+            (None, None) => bail!("there is no folder to make\nname one: `trellis new hello`"),
+        }
+    }
+}
+
+fn make(path: &Path, template: &str) -> anyhow::Result<Exit> {
+    let Some(project) = PROJECTS.iter().find(|project| project.name == template) else { bail!("there is no template `{template}`") };
+    let files = files(project, &name_of(path)?);
+    folder::make(path, &files)?;
+    let names = files.iter().map(|file| file.path).collect::<Vec<_>>().join(", ");
+    let shown = path.display().to_string();
+    let run = match shown.as_str() {
+        "." => "trellis run".to_owned(),
+        shown if shown.contains([' ', '\'', '"']) => format!("trellis run '{}'", shown.replace('\'', "'\\''")),
+        shown => format!("trellis run {shown}"),
+    };
+    terminal::print(&format!("made {}: {names}\nwalk it with `{}`\n", printable(&shown), printable(&run)))?;
+    Ok(Exit::Fine)
+}
+
+/// The name of a project: that of its folder.
+fn name_of(path: &Path) -> anyhow::Result<String> {
+    let full = std::path::absolute(path)?;
+    let name = full.components().next_back().map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
+    match name.as_str() {
+        "/" | "" | ".." => bail!("`{}` has no name that a project could have", path.display()),
+        name if name.contains(char::is_control) => bail!("the name of `{}` holds control characters", path.display()),
+        _ => Ok(name),
+    }
+}
+
+/// A file to make.
+struct File {
+    path: &'static str,
+    text: String,
+    is_program: bool,
+}
+
+fn files(project: &Project, name: &str) -> Vec<File> {
+    let text = |path: &str, text: &str| match path {
+        path if path.ends_with(".yaml") => text.replace("PROJECT", &yaml_text(name)),
+        _ => text.replace("PROJECT", name),
+    };
+    let file = |(path, content): &(&'static str, &str)| File {
+        path,
+        text: if path.starts_with("bin/") { (*content).to_owned() } else { text(path, content) },
+        is_program: path.starts_with("bin/"),
+    };
+    project.files.iter().map(file).collect()
+}
+
+/// A text as YAML: in quotes, unless it can only be text.
+fn yaml_text(text: &str) -> String {
+    let plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char));
+    let word = matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "null");
+    if plain && !word { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+}

@@ -1,0 +1,140 @@
+//! What the program says of itself for others: schemas, completions, manual pages.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// Every command, as words.
+const COMMANDS: [&str; 10] = ["run", "check", "explain", "graph", "new", "new node", "fmt", "schema", "completions", "man"];
+
+/// The long options that the help of a command lists.
+fn options(command: &str) -> BTreeSet<String> {
+    let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+    let help = Sandbox::new(&[]).trellis(&args).out;
+    let lines = help.lines().filter(|line| line.trim_start().starts_with('-'));
+    let options = lines.flat_map(|line| line.split([' ', ',', '='])).filter(|word| word.starts_with("--") && word.len() > 2);
+    options.map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn every_command_is_known_here() {
+    let help = Sandbox::new(&[]).trellis(&["--help"]).out;
+    let listed = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let listed: BTreeSet<&str> = listed.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    let known: BTreeSet<&str> = COMMANDS.into_iter().filter(|command| !command.contains(' ')).chain(["help"]).collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
+fn schemas_are_printed_for_each_kind_of_file() {
+    let sandbox = Sandbox::new(&[]);
+    for kind in ["node", "graph", "project", "library", "tools"] {
+        let ran = sandbox.trellis(&["schema", kind]);
+        let schema: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!((ran.code, schema["$schema"].as_str()), (Some(0), Some("http://json-schema.org/draft-07/schema#")), "{kind}");
+        assert!(jsonschema::draft7::meta::is_valid(&schema), "{kind}");
+    }
+    assert_eq!(sandbox.trellis(&["schema"]).out, sandbox.trellis(&["schema", "node"]).out);
+    let ran = sandbox.trellis(&["schema", "nodes"]);
+    assert!(ran.code == Some(2) && ran.err.contains("a similar value exists: 'node'"), "{ran:?}");
+}
+
+#[test]
+fn completions_know_every_command_and_option() {
+    let sandbox = Sandbox::new(&[]);
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = sandbox.trellis(&["completions", shell]).out;
+        for command in COMMANDS {
+            for word in command.split(' ') {
+                assert!(script.contains(word), "{shell} does not know `{command}`");
+            }
+            for option in options(command) {
+                let spelled = if shell == "fish" { format!("-l {}", &option[2..]) } else { option.clone() };
+                assert!(script.contains(&spelled), "{shell} does not know `{option}` of `{command}`");
+            }
+        }
+    }
+}
+
+#[test]
+fn bash_completes_commands_options_and_values() {
+    let sandbox = Sandbox::new(&[]);
+    sandbox.write("trellis.bash", sandbox.trellis(&["completions", "bash"]).out.as_bytes());
+    let complete = |words: &str| {
+        let count = words.split(' ').count() - 1;
+        let script = format!(
+            "source trellis.bash; COMP_WORDS=({}); COMP_CWORD={count}; _trellis trellis \"${{COMP_WORDS[{count}]}}\" \"${{COMP_WORDS[{}]}}\"; echo \"${{COMPREPLY[@]}}\"",
+            words.replace("''", "\"\""),
+            count - 1
+        );
+        let ran = Command::new("bash").args(["--norc", "-c", &script]).current_dir(sandbox.path()).output().unwrap();
+        assert!(ran.status.success() && ran.stderr.is_empty(), "{words}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(complete("trellis ex"), "explain");
+    assert_eq!(complete("trellis fmt --ch"), "--check");
+    assert_eq!(complete("trellis explain unknown-ta"), "unknown-target");
+    assert_eq!(complete("trellis new --template f"), "form");
+    assert_eq!(complete("trellis new node --type q"), "question");
+    assert_eq!(complete("trellis graph --format do"), "dot");
+}
+
+#[test]
+fn every_command_has_a_manual_page_that_says_what_its_help_says() {
+    let sandbox = Sandbox::new(&[]);
+    assert_eq!(sandbox.trellis(&["man", "--dir", "share/man1"]).code, Some(0));
+    let pages: BTreeSet<String> =
+        fs::read_dir(sandbox.path().join("share/man1")).unwrap().map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
+    let expected = COMMANDS.map(|command| format!("trellis-{}.1", command.replace(' ', "-")));
+    assert_eq!(pages, expected.into_iter().chain(["trellis.1".to_owned()]).collect());
+    for command in COMMANDS {
+        let page = fs::read_to_string(sandbox.path().join(format!("share/man1/trellis-{}.1", command.replace(' ', "-")))).unwrap();
+        let words: Vec<&str> = ["man"].into_iter().chain(command.split(' ')).collect();
+        assert_eq!(sandbox.trellis(&words).out, page, "{command}");
+        for part in [".TH", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH OPTIONS", ".SH \"EXAMPLES\"\n.nf\n"] {
+            assert!(page.contains(part), "{command}: no {part}");
+        }
+        for option in options(command) {
+            assert!(page.contains(&option.replace('-', "\\-")), "{command}: no {option}");
+        }
+    }
+    let ran = sandbox.trellis(&["man", "chek"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(2), "error: there is no command `chek`\n  did you mean `check`?\n"));
+}
+
+#[test]
+fn manual_pages_are_roff_that_a_reader_takes() {
+    let sandbox = Sandbox::new(&[]);
+    for command in COMMANDS {
+        let words: Vec<&str> = ["man"].into_iter().chain(command.split(' ')).collect();
+        let page = sandbox.trellis(&words).out;
+        // No request but those that are known: a line of text that begins with a dot would vanish.
+        for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
+            let request = line.split(' ').next().unwrap();
+            assert!(
+                [".ie", ".el", ".TH", ".SH", ".PP", ".IP", ".TP", ".RS", ".RE", ".br", ".nf", ".fi"].contains(&request),
+                "{command}: {line}"
+            );
+        }
+        let Ok(mut reader) = Command::new("groff")
+            .args(["-man", "-Tutf8", "-ww"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+        else {
+            continue;
+        };
+        reader.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
+        let ran = reader.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&ran.stderr), "", "{command}");
+        assert!(String::from_utf8_lossy(&ran.stdout).contains(&format!("trellis {command}")), "{command}");
+    }
+}

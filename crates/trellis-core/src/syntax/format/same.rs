@@ -1,0 +1,35 @@
+//! Whether two texts mean the same: the trees of both, where the order of keys and their old names do not count.
+//!
+//! **Invariant:** what counts for the decoder counts here: everything but the order of keys in a mapping of a known form, and how those keys are spelled.
+
+use super::super::{
+    decode::{Form, Inside},
+    tree::{Data, Entry, Node},
+};
+
+/// Whether `one` and `other` mean the same where a value of `form` stands.
+pub(super) fn same(one: &Node<'_>, other: &Node<'_>, form: Option<Inside>) -> bool {
+    match (&one.data, &other.data) {
+        (Data::Scalar(one, style), Data::Scalar(other, styled)) => one == other && style == styled,
+        (Data::List(one), Data::List(other)) => {
+            let of_item = form.and_then(Inside::of_item);
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other, of_item))
+        }
+        (Data::Map(one), Data::Map(other)) if one.len() == other.len() => match form {
+            Some(Inside::One(form)) => of_form(one, other, form),
+            form => {
+                let of_item = form.and_then(Inside::of_item);
+                one.iter().zip(other).all(|(one, other)| one.key == other.key && same(&one.value, &other.value, of_item))
+            }
+        },
+        _ => false,
+    }
+}
+
+fn of_form(one: &[Entry<'_>], other: &[Entry<'_>], form: &'static Form) -> bool {
+    one.iter().all(|entry| {
+        let key = form.meant(&entry.key, one.iter().map(|entry| &*entry.key));
+        let found = other.iter().find(|other| *other.key == *key);
+        found.is_some_and(|found| same(&entry.value, &found.value, form.of_value(key)))
+    })
+}

@@ -1,0 +1,170 @@
+//! The keys of project files and libraries (language §1), for people.
+
+use super::{
+    super::decode,
+    Table,
+    Type::{self, Any, Count, Duration, Form, List, Map, MapOf, Named, Or, Path, Schema, Text},
+    calls::EFFECT,
+};
+use crate::diagnostic::Code;
+
+/// `trellis.yaml`, and a graph in one file.
+pub(super) static PROJECT: Table = Table {
+    form: &decode::PROJECT,
+    name: "project",
+    about: "What holds for the whole graph.",
+    needs: &[],
+    keys: &[
+        ("name", Text, "The graph's name, for people."),
+        (
+            "templates",
+            Named(&[
+                ("jinja", "`{{ user.name | upper }}`, with conditions, loops and filters."),
+                ("go", "The templates of Go Trellis: `{{ .user.name }}`."),
+                ("legacy", "`{{ key }}` is replaced, and nothing else."),
+            ]),
+            "The dialect of all templates. Without it: `jinja`.",
+        ),
+        ("locale", Path, "The context key that holds the session's locale, for `messages`."),
+        ("inputs", Schema, "A JSON Schema of the initial context; a session does not start without it."),
+        ("context", Map(&Schema), "Key → type, for the whole graph."),
+        ("redact", List(&Path), "Context paths that must not be shown or stored in the clear."),
+        ("on_error", Text, "Where a failed call goes on nodes without their own `on_error`."),
+        ("retry", Form("retry"), "The retry policy of calls without their own."),
+        ("on_signal_default", Or(&[Text, Map(&Text)]), "Signal → target on nodes that do not handle it, or one target for any signal."),
+        ("before_each", Or(&[Text, Form("call")]), "A call that runs before every node."),
+        ("on_rolled_back", Text, "Where a session goes on when everything was undone."),
+        (
+            "predicates",
+            Or(&[List(&Text), Map(&Or(&[Form("predicate"), Type::Null]))]),
+            "Conditions that have a name, and who answers them.",
+        ),
+        ("limits", Form("limits"), "Bounds; each has a default."),
+        (
+            "severity",
+            MapOf(
+                codes,
+                &Named(&[
+                    ("error", "There is no program."),
+                    ("warning", "The author should look."),
+                    ("info", "Worth knowing."),
+                    ("off", "Not reported."),
+                ]),
+            ),
+            "Diagnostic code → how grave it is in this graph.",
+        ),
+        ("bindings", Map(&Or(&[Form("binding"), Type::Null])), "Tool → how it is carried out."),
+        ("nodes", Map(&Form("node")), "The nodes of a graph in one file, by their ids."),
+    ],
+};
+
+fn codes() -> Vec<&'static str> {
+    Code::ALL.iter().map(|code| code.as_str()).collect()
+}
+
+/// A declared predicate.
+pub(super) static PREDICATE: Table = Table {
+    form: &decode::PREDICATE,
+    name: "predicate",
+    about: "Who answers: the host, a schema over the context, or a bound tool.",
+    needs: &[],
+    keys: &[
+        ("needs", List(&Path), "Keys that must be set when the host is asked."),
+        ("schema", Schema, "A JSON Schema; the predicate holds when the context meets it."),
+        ("binding", Text, "A bound tool that answers with a boolean."),
+    ],
+};
+
+/// `limits`.
+pub(super) static LIMITS: Table = Table {
+    form: &decode::LIMITS,
+    name: "limits",
+    about: "Bounds. Each error names the bound and the value met.",
+    needs: &[],
+    keys: &[
+        ("input", Count, "Bytes of one input. Without it: `4096`."),
+        ("template_output", Count, "Bytes of one rendered template. Without it: `1048576`."),
+        ("template_fuel", Count, "Instructions of one rendered template. Without it: `1000000`."),
+        ("pass_through", Count, "Steps in a row through nodes that do not stop. Without it: `10000`."),
+        ("tool_output", Count, "Bytes of one tool's output. Without it: `1048576`."),
+        ("effects", Count, "Calls with `undo` remembered at once. Without it: `10000`."),
+    ],
+};
+
+const PROCESS: &str = "A program and its arguments: `[./bin/weather.sh, --metric]`. There is no shell.";
+const ENV: &str = "More environment for the process, name → text.";
+const CWD: &str = "Its folder; the folder of this file otherwise.";
+const GRACE: &str = "How long a process that must stop may take to end by itself. Without it: `5s`.";
+const OUTPUT_LIMIT: &str = "Bytes of its output.";
+const FUNCTION: &str = "A name that the embedding program provides.";
+
+/// A binding.
+pub(super) static BINDING: Table = Table {
+    form: &decode::BINDING,
+    name: "binding",
+    about: "How a tool is carried out, and its contract.",
+    needs: &[],
+    keys: &[
+        ("process", Any, PROCESS),
+        ("http", Any, "A request that carries the tool out."),
+        ("mcp", Any, "A tool of an MCP server."),
+        ("model", Any, "A language model."),
+        ("function", Any, FUNCTION),
+        ("env", Any, ENV),
+        ("cwd", Any, CWD),
+        ("grace", Any, GRACE),
+        ("output_limit", Any, OUTPUT_LIMIT),
+        ("description", Text, "What it does, also for models that choose among tools."),
+        ("effect", EFFECT, "What it does to the world. Without it: `undoable`."),
+        ("timeout", Duration, "How long it may take."),
+        ("retry", Form("retry"), "The retry policy of its calls."),
+        ("parameters", Schema, "A JSON Schema of its arguments."),
+        ("returns", Schema, "A type that every success must meet."),
+    ],
+};
+
+/// A tool of `tools.yaml`.
+pub(super) static GO_TOOL: Table = Table {
+    form: &decode::GO_TOOL,
+    name: "go_tool",
+    about: "A bound tool in the form of Go Trellis.",
+    needs: &[],
+    keys: &[
+        ("name", Text, "The name that calls use."),
+        ("command", Any, "The program, or the program and its arguments."),
+        ("args", Any, "More arguments."),
+        ("process", Any, PROCESS),
+        ("http", Any, "A request that carries the tool out."),
+        ("mcp", Any, "A tool of an MCP server."),
+        ("model", Any, "A language model."),
+        ("function", Any, FUNCTION),
+        ("env", Any, ENV),
+        ("cwd", Any, CWD),
+        ("grace", Any, GRACE),
+        ("output_limit", Any, OUTPUT_LIMIT),
+        ("description", Text, "What it does, also for models that choose among tools."),
+        ("effect", EFFECT, "What it does to the world. Without it: `undoable`."),
+        ("timeout", Duration, "How long it may take."),
+        ("retry", Form("retry"), "The retry policy of its calls."),
+        ("parameters", Schema, "A JSON Schema of its arguments."),
+        ("returns", Schema, "A type that every success must meet."),
+    ],
+};
+
+/// A library.
+pub(super) static LIBRARY: Table = Table {
+    form: &decode::LIBRARY,
+    name: "library",
+    about: "Tools that nodes can name with the path of this file.",
+    needs: &["tools"],
+    keys: &[("tools", List(&Or(&[Text, Form("tool")])), "Definitions, names of bound tools, and other libraries.")],
+};
+
+/// `tools.yaml`.
+pub(super) static TOOLS: Table = Table {
+    form: &decode::GO_FILE,
+    name: "tools_file",
+    about: "Bound tools, read as `bindings`.",
+    needs: &[],
+    keys: &[("tools", Or(&[List(&Form("go_tool")), Map(&Form("go_tool"))]), "A list of tools, or a mapping by name.")],
+};

@@ -1,0 +1,121 @@
+//! The JSON Schemas for editors: what compiles meets them, what is wrong in one value does not, and the copies in the docs are the ones that are printed.
+
+use std::{collections::BTreeMap, fs};
+
+use jsonschema::Validator;
+use serde_json::Value as Json;
+use trellis_core::{
+    Code, Document, Source,
+    syntax::{
+        document::{Bytes, Content},
+        vocabulary::{Kind, schema},
+    },
+};
+use trellis_tests::harness::{Case, Loaded, Sheet, graph::parse, run::markdown_files};
+
+use crate::repository;
+
+/// Validators by the name of their kind.
+fn validators() -> BTreeMap<&'static str, Validator> {
+    let options = jsonschema::options().with_draft(jsonschema::Draft::Draft7);
+    Kind::ALL.iter().map(|kind| (kind.name(), options.build(&schema(*kind)).expect("the schema is a schema"))).collect()
+}
+
+/// Every case of the suite and the docs.
+fn cases() -> Vec<Case> {
+    let mut files = markdown_files(&repository().join("tests/suite"));
+    files.extend(markdown_files(&repository().join("docs")));
+    files.iter().flat_map(|path| Sheet::read(path).expect("a sheet").cases).filter(|case| !case.files.is_empty()).collect()
+}
+
+/// What a file is, and its keys as JSON; nothing for pages and what is no YAML.
+fn keys(document: &Document) -> Option<(Kind, Json)> {
+    let (kind, yaml) = match &document.content {
+        Content::Node(node) if !node.has_matter => return None,
+        Content::Node(_) => (Kind::Node, matter(document)),
+        Content::Nodes(..) => (Kind::Graph, &*document.text),
+        Content::Library(_) => (Kind::Library, matter(document)),
+        Content::Project(_) if document.path.ends_with("tools.yaml") => (Kind::Tools, &*document.text),
+        Content::Project(_) => (Kind::Project, &*document.text),
+        Content::Broken => return None,
+    };
+    let json: Json = serde_yaml::from_str(yaml.trim_start_matches('\u{feff}')).ok()?;
+    Some((kind, if json.is_null() { Json::Object(serde_json::Map::new()) } else { json }))
+}
+
+/// The YAML of a file.
+fn matter(document: &Document) -> &str {
+    if !document.path.ends_with(".md") {
+        return &document.text;
+    }
+    let text = document.text.trim_start_matches('\u{feff}').trim_start();
+    let rest = text.strip_prefix("---").and_then(|rest| rest.split_once('\n')).map_or("", |(_, rest)| rest);
+    let end = ["\n---", "\n..."].iter().filter_map(|fence| format!("\n{rest}").find(fence)).min();
+    end.map_or("", |end| &rest[..end])
+}
+
+#[test]
+fn what_compiles_meets_its_schema() {
+    let validators = validators();
+    let mut met = BTreeMap::<&str, usize>::new();
+    for case in cases() {
+        if Loaded::new(&case.files).compiled.program.is_none() {
+            continue;
+        }
+        for document in parse(&case.files) {
+            let Some((kind, json)) = keys(&document) else { continue };
+            let errors: Vec<String> =
+                validators[kind.name()].iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();
+            assert!(errors.is_empty(), "{}: {} as {}\n{}\n{json:#}", case.title, document.path, kind.name(), errors.join("\n"));
+            *met.entry(kind.name()).or_default() += 1;
+        }
+    }
+    for kind in Kind::ALL {
+        assert!(met.get(kind.name()).is_some_and(|met| *met > 0), "no {} was met: {met:?}", kind.name());
+    }
+}
+
+/// What a schema cannot see, by words of the message.
+const UNSEEN: [&str; 1] = ["is no number that JSON has"];
+
+#[test]
+fn what_is_wrong_in_one_value_does_not_meet_its_schema() {
+    let validators = validators();
+    let (mut seen, mut unseen) = (0, Vec::new());
+    for case in cases() {
+        for document in parse(&case.files) {
+            let Some((kind, json)) = keys(&document) else { continue };
+            let codes = [Code::UnknownKey, Code::WrongType];
+            let Some(found) = document.diagnostics.iter().find(|found| codes.contains(&found.code)) else { continue };
+            if !validators[kind.name()].is_valid(&json) {
+                seen += 1;
+            } else if !UNSEEN.iter().any(|words| found.message.contains(words)) {
+                unseen.push(format!("{} {}: {}", case.title, document.path, found.message));
+            }
+        }
+    }
+    assert!(unseen.is_empty(), "{seen} were seen, these were not:\n{}", unseen.join("\n"));
+    assert!(seen > 20, "only {seen} mistakes were seen");
+}
+
+#[test]
+fn the_docs_hold_what_is_printed() {
+    for kind in Kind::ALL {
+        let path = repository().join(format!("docs/reference/schema/{}.json", kind.name()));
+        let schema = schema(kind);
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&path, format!("{schema:#}\n")).expect("the docs can be written");
+        }
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let copy: Json = serde_json::from_str(&text).expect("JSON");
+        assert!(copy == schema, "{} is old: UPDATE=1 writes it again", path.display());
+    }
+}
+
+#[test]
+fn a_node_of_numbers_and_words_that_look_like_others_meets_its_schema() {
+    let text = "---\nid: 7\nto: 8\noptions: [1, { value: true, text: 2.5 }]\nwait: 1h30m\n---\n";
+    let document = Document::parse(&Source { path: "7.md".into(), bytes: Bytes::Read(text.as_bytes().into()) }, Default::default());
+    let (kind, json) = keys(&document).expect("it has keys");
+    assert!(validators()[kind.name()].is_valid(&json));
+}
