@@ -24,8 +24,8 @@ use crate::{
     markdown,
     output::OutputFile,
     ready::{Ready, Terms},
-    terminal::{self, Look},
-    watch::{News, Player, clock_time},
+    terminal::{self, Look, clock_time},
+    watch::{News, Player},
 };
 
 /// A session that is about to begin.

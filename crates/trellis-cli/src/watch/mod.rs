@@ -7,7 +7,6 @@ mod shown;
 
 use std::{thread, time::SystemTime};
 
-use jiff::{Timestamp, tz::TimeZone};
 use trellis_project::{Closer, Watch};
 
 use crate::{report::printable, terminal};
@@ -18,12 +17,6 @@ pub(crate) use self::{
     player::Player,
     shown::Shown,
 };
-
-/// The local time of day of a moment, in milliseconds since 1970: `14:02:10`.
-pub(crate) fn clock_time(moment: u64) -> String {
-    let moment = i64::try_from(moment).ok().and_then(|moment| Timestamp::from_millisecond(moment).ok());
-    moment.map_or_else(|| "an unknown time".to_owned(), |moment| moment.to_zoned(TimeZone::system()).strftime("%H:%M:%S").to_string())
-}
 
 /// In milliseconds since 1970.
 fn millis(time: SystemTime) -> u64 {

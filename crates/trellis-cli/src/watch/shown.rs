@@ -7,10 +7,10 @@ use std::{
 
 use anstyle::{AnsiColor, Style};
 
-use super::{clock_time, millis};
+use super::millis;
 use crate::{
     report::{self, Checked, News, Summary, counted, printable},
-    terminal,
+    terminal::{self, clock_time},
 };
 
 const QUIET: Style = Style::new().dimmed();
