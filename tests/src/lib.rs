@@ -1,4 +1,6 @@
-//! What the tests across crates share: the harness of the Markdown suite.
+//! What the tests across crates share: the harness of the Markdown suite, terminal sessions, and the schema of JSON Lines.
 
 pub mod generator;
 pub mod harness;
+pub mod screen;
+pub mod wire;

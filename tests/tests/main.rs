@@ -1,4 +1,4 @@
-//! The one integration-test binary: suite, pages, graphs, properties, bounds and house rules.
+//! The one integration-test binary: suite, pages, graphs, properties, bounds, JSON Lines and house rules.
 
 mod bounds;
 mod graphs;
@@ -6,6 +6,7 @@ mod properties;
 mod schemas;
 mod suite;
 mod tidy;
+mod wire;
 
 use std::path::{Path, PathBuf};
 

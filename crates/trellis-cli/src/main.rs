@@ -3,18 +3,26 @@
 //! **Invariant:** no rule of the language stands here; the terminal, exit codes and `anyhow` stand nowhere else.
 
 mod args;
+mod columns;
 mod commands;
+#[cfg(unix)]
+mod console;
+#[cfg(not(unix))]
+#[path = "console/absent.rs"]
+mod console;
 mod context;
 mod markdown;
 mod offer;
 mod open;
 mod output;
 mod progress;
+mod ready;
 mod replace;
 mod report;
 mod terminal;
 mod unbound;
 mod walk;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -1,15 +1,56 @@
-//! A collection offers its graphs: a numbered list, and one line of standard input.
+//! A collection offers its graphs: a list to choose from at a terminal, elsewhere a numbered one and a line of standard input.
+//!
+//! **Invariant:** what stands behind the answer is left to the graph, whether it came from a pipe or was typed ahead.
 
 use std::io::{self, BufRead};
 
-use crate::{open::Place, report::printable, terminal};
+use trellis_core::{
+    Value,
+    engine::{OptionView, Request, RequestType},
+    syntax::node::InputType,
+};
+use trellis_host::runner::choose;
 
-/// Asks which graph is meant, until one is; nothing when the input ends before.
+use crate::{
+    console::{Chosen, Interactive, Tty},
+    open::Place,
+    report::printable,
+    terminal::{self, Look},
+};
+
+/// Bytes of an answer.
+const LONGEST: u64 = 4096;
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Offered<'p> {
+    Chosen(&'p Place),
+    /// The input ended.
+    Ended,
+    Interrupted,
+}
+
+/// Asks which graph is meant, until one is. A terminal that is used for that is there again afterwards.
 ///
 /// # Errors
-/// Standard input or output fails.
-pub(crate) fn offer(places: &[Place]) -> anyhow::Result<Option<&Place>> {
-    let list = places.iter().enumerate().map(|(at, place)| format!("  {}) {}\n", at + 1, printable(name(place)))).collect::<String>();
+/// The terminal, standard input or output fails.
+pub(crate) fn offer<'p>(places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {
+    let request = request(places);
+    let Some(own) = tty.take() else { return from_lines(places, &request) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (chosen, own) =
+        runtime.block_on(async { Interactive::new(own, Look::of_stdout(), LONGEST, LONGEST)?.choose("Which graph?", &request).await })?;
+    *tty = own;
+    Ok(match chosen {
+        Chosen::Option(at) => places.get(at).map_or(Offered::Ended, Offered::Chosen),
+        Chosen::Ended => Offered::Ended,
+        Chosen::Interrupted => Offered::Interrupted,
+    })
+}
+
+fn from_lines<'p>(places: &'p [Place], request: &Request) -> anyhow::Result<Offered<'p>> {
+    let list =
+        request.options.iter().enumerate().map(|(at, option)| format!("  {}) {}\n", at + 1, printable(&option.text))).collect::<String>();
     terminal::print(&list)?;
     // The buffer belongs to the process: what stands behind this line is read by the graph.
     let mut stdin = io::stdin().lock();
@@ -18,30 +59,37 @@ pub(crate) fn offer(places: &[Place]) -> anyhow::Result<Option<&Place>> {
         let mut line = String::new();
         if stdin.read_line(&mut line)? == 0 {
             terminal::print("\n")?;
-            return Ok(None);
+            return Ok(Offered::Ended);
         }
-        let typed = line.trim();
-        match chosen(places, typed) {
-            Some(place) => return Ok(Some(place)),
-            None => terminal::print(&format!("there is no graph `{}` here\n", printable(typed)))?,
+        match chosen(places, request, &line) {
+            Some(place) => return Ok(Offered::Chosen(place)),
+            None => terminal::print(&format!("there is no graph `{}` here\n", printable(line.trim())))?,
         }
     }
 }
 
-/// By number, by name, or by a beginning that only one name has.
-fn chosen<'p>(places: &'p [Place], typed: &str) -> Option<&'p Place> {
-    if let Some(place) = places.iter().find(|place| name(place) == typed) {
-        return Some(place);
-    }
-    if let Ok(number) = typed.parse::<usize>() {
-        return places.get(number.checked_sub(1)?);
-    }
-    let mut begun = places.iter().filter(|place| !typed.is_empty() && name(place).starts_with(typed));
-    begun.next().filter(|_| begun.next().is_none())
+/// By name, by number, or by a beginning that only one name has: as options of a graph.
+fn chosen<'p>(places: &'p [Place], request: &Request, typed: &str) -> Option<&'p Place> {
+    let option = choose::option(request, typed)?;
+    let at = request.options.iter().position(|known| known.value == option.value)?;
+    places.get(at)
 }
 
-fn name(place: &Place) -> &str {
-    place.below.trim_end_matches('/')
+fn request(places: &[Place]) -> Request {
+    let option = |place: &Place| {
+        let name = place.below.trim_end_matches('/');
+        OptionView { value: Value::text(name), text: name.into() }
+    };
+    let input_type = RequestType::Declared(InputType::Choice);
+    Request {
+        input_type,
+        options: places.iter().map(option).collect(),
+        default: None,
+        schema: None,
+        timeout: None,
+        metadata: None,
+        open: false,
+    }
 }
 
 #[cfg(test)]
@@ -52,7 +100,8 @@ mod tests {
     fn a_graph_is_chosen_by_number_name_or_beginning() {
         let place = |name: &str| Place { path: name.into(), below: format!("{name}/") };
         let places = [place("tour"), place("support"), place("sup/2"), place("2")];
-        let named = |typed: &str| chosen(&places, typed).map(name);
+        let request = request(&places);
+        let named = |typed: &str| chosen(&places, &request, typed).map(|place| place.below.trim_end_matches('/'));
         assert_eq!(named("1"), Some("tour"));
         assert_eq!(named("2"), Some("2"), "a name comes before a number");
         assert_eq!((named("t"), named("sup"), named("supp")), (Some("tour"), None, Some("support")));

@@ -72,6 +72,11 @@ impl Place {
         Self { below: slashed(self.folder()), ..self }
     }
 
+    /// What stands before the paths of its files for people.
+    pub(crate) fn shown_below(&self) -> String {
+        slashed(self.folder())
+    }
+
     /// One of its files, as the user can type it.
     pub(crate) fn shown(&self, file: &str) -> String {
         format!("{}{file}", slashed(self.folder()))
@@ -91,7 +96,7 @@ impl Place {
             terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
         }
         let compiled = project.compile();
-        Ok(Opened { project, compiled, shown_below: slashed(self.folder()), below: self.below.clone() })
+        Ok(Opened { project, compiled, shown_below: self.shown_below(), below: self.below.clone() })
     }
 }
 

@@ -26,7 +26,7 @@ impl OutputFile {
     /// Nothing can be written there.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let is_file = std::fs::metadata(path).map_or(true, |about| about.is_file());
-        let unfinished = if is_file { Some(beside(path).with_context(|| cannot(path))?) } else { None };
+        let unfinished = if is_file { Some(beside(path).map_err(|error| unprepared(path, &error))?) } else { None };
         if path.is_dir() {
             anyhow::bail!("{}: it is a folder", cannot(path));
         }
@@ -49,6 +49,14 @@ impl OutputFile {
 
 fn cannot(path: &Path) -> String {
     format!("the output `{}` cannot be written", path.display())
+}
+
+/// Why nothing can be written there, without the name of the file that was to take its place.
+fn unprepared(path: &Path, error: &io::Error) -> anyhow::Error {
+    match (error.kind(), path.parent()) {
+        (io::ErrorKind::NotFound, Some(folder)) => anyhow::anyhow!("{}: there is no folder `{}`; make it", cannot(path), folder.display()),
+        (kind, _) => anyhow::anyhow!("{}: {kind}", cannot(path)),
+    }
 }
 
 /// A file in the same folder, with the permissions of any new file.

@@ -4,7 +4,10 @@
 //!
 //! **Invariant:** a reader that stops reading standard output ends the program without a word ([`Closed`]).
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    env,
+    io::{self, IsTerminal, Write},
+};
 
 use anstream::{AutoStream, ColorChoice};
 
@@ -15,6 +18,8 @@ pub(crate) struct Closed;
 
 /// Columns where the terminal does not say, or there is none.
 const WIDTH: usize = 100;
+/// Rows, likewise.
+const HEIGHT: usize = 24;
 
 /// Writes to standard output.
 ///
@@ -23,9 +28,17 @@ const WIDTH: usize = 100;
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stream = AutoStream::auto(io::stdout());
     let written = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
-    match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
-        other => Ok(other?),
+    written.map_err(unwritten)
+}
+
+/// Why standard output could not be written, and what to do; [`Closed`] where nobody reads it any more.
+pub(crate) fn unwritten(error: io::Error) -> anyhow::Error {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Closed.into(),
+        io::ErrorKind::StorageFull => {
+            anyhow::anyhow!("standard output cannot be written: the disk is full\nmake room, or send it elsewhere")
+        }
+        _ => anyhow::Error::new(error).context("standard output cannot be written"),
     }
 }
 
@@ -35,10 +48,52 @@ pub(crate) fn print_error(text: &str) {
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }
 
+/// Whether nobody reads standard output any more, as far as that can be known without writing.
+pub(crate) fn is_closed() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let out = io::stdout();
+        let mut asked = [PollFd::new(&out, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut asked, Some(&now)).is_ok_and(|answers| answers > 0) && asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
 /// Whether standard output shows styles: a terminal, or one that the environment asks to be taken for.
 pub(crate) fn is_styled() -> bool {
     let stdout = io::stdout();
     AutoStream::choice(&stdout) != ColorChoice::Never || stdout.is_terminal()
+}
+
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Whether styles are wanted. Without them marks say the same.
+    pub(crate) styled: bool,
+    /// Whether its characters are more than ASCII.
+    pub(crate) unicode: bool,
+}
+
+impl Look {
+    /// That of standard output.
+    pub(crate) fn of_stdout() -> Self {
+        Self { styled: AutoStream::choice(&io::stdout()) != ColorChoice::Never, unicode: is_unicode(|name| env::var(name).ok()) }
+    }
+
+    /// The first where there is more than ASCII, else the second.
+    pub(crate) fn pick(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        if self.unicode { unicode } else { ascii }
+    }
+}
+
+/// Whether the locale says UTF-8, as the system reads it: the first of these variables that says anything. Where none does, nothing
+/// was chosen, and terminals of today show it.
+fn is_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|locale| !locale.is_empty());
+    locale.is_none_or(|locale| locale.to_lowercase().replace('-', "").contains("utf8"))
 }
 
 /// Text for a writer that takes it as it is: without styles where standard output wants none.
@@ -49,8 +104,42 @@ pub(crate) fn adapted(text: String) -> String {
     }
 }
 
+/// The local time of day of a moment, in milliseconds since 1970: `14:02:10`.
+pub(crate) fn clock_time(moment: u64) -> String {
+    let moment = i64::try_from(moment).ok().and_then(|moment| jiff::Timestamp::from_millisecond(moment).ok());
+    moment.map_or_else(
+        || "an unknown time".to_owned(),
+        |moment| moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string(),
+    )
+}
+
 /// Columns of the terminal, within reason.
 pub(crate) fn width() -> usize {
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));
     width.clamp(40, 160)
+}
+
+/// Columns and rows of the terminal.
+pub(crate) fn size() -> (usize, usize) {
+    terminal_size::terminal_size().map_or((WIDTH, HEIGHT), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_beyond_all_calendars_is_no_panic() {
+        assert_eq!(clock_time(u64::MAX), "an unknown time");
+        assert_eq!(clock_time(0).len(), "14:02:10".len());
+    }
+
+    #[test]
+    fn the_first_variable_that_says_anything_names_the_locale() {
+        let with = |values: &'static [(&str, &str)]| {
+            is_unicode(|name| values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert!(with(&[]) && with(&[("LANG", "pt_PT.UTF-8")]) && with(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("LANG", "C")]));
+        assert!(!with(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")]) && !with(&[("LANG", "de_DE.ISO-8859-1")]));
+    }
 }

@@ -8,39 +8,52 @@ use std::{
 use anyhow::{Context as _, bail};
 use tokio::{
     io::{AsyncBufRead, BufReader},
+    signal::unix::{SignalKind, signal},
     sync::mpsc,
 };
 use trellis_core::{Engine, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
 use trellis_host::{
-    Bindings, JsonLines, Outcome, Policy, Reason, RunError, Runner, Sessions, TextConsole,
+    JsonLines, Outcome, Reason, RunError, Runner, Sessions, TextConsole,
     recording::{Recorder, Recording},
     runner::Console,
 };
 
 use crate::{
-    Exit, markdown,
+    Exit,
+    console::{Interactive, Tty},
+    markdown,
     output::OutputFile,
-    terminal::{self, Closed},
+    ready::{Ready, Terms},
+    terminal::{self, Look, clock_time},
+    watch::{News, Player},
 };
 
 /// A session that is about to begin.
 pub(crate) struct Beginning {
-    pub(crate) engine: Engine,
-    pub(crate) bindings: Bindings,
+    pub(crate) ready: Ready,
+    /// Edits of its graph, if it is watched.
+    pub(crate) news: Option<mpsc::Receiver<News>>,
     pub(crate) start: Start,
-    pub(crate) policy: Policy,
+    pub(crate) terms: Terms,
     pub(crate) taped: Taped,
+    /// The terminal that a person sits at, if one does.
+    pub(crate) tty: Option<Tty>,
     /// Bytes of an input, and of a result.
     pub(crate) input: u64,
     pub(crate) result: u64,
 }
 
 impl Beginning {
-    /// Walks it to its end, over standard input and output.
-    pub(crate) fn walk(self, json: bool, no_input: bool, output: Option<OutputFile>) -> anyhow::Result<Exit> {
+    /// Walks it to its end, over standard input and output; where it is watched, sessions follow until somebody leaves.
+    pub(crate) fn walk(mut self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
+        let Terms { json, no_input, .. } = self.terms;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let recorder = self.taped.recorder.clone();
         let outcome = runtime.block_on(async {
+            if let Some(tty) = self.tty.take() {
+                let console = Interactive::new(tty, Look::of_stdout(), self.input, self.result).context("the terminal cannot be used")?;
+                return self.with(console, &[]).await;
+            }
             if no_input { self.over(tokio::io::empty(), json).await } else { self.over(BufReader::new(tokio::io::stdin()), json).await }
         });
         // A thread may still wait for a line that nobody will type.
@@ -57,26 +70,32 @@ impl Beginning {
 
     async fn over(self, reader: impl AsyncBufRead + Unpin, json: bool) -> anyhow::Result<Outcome> {
         let writer = tokio::io::stdout();
+        let told_to_end = [SignalKind::terminate(), SignalKind::hangup()];
         if json {
             // A character may take six bytes in JSON, and something stands around it.
             let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
-            return self.with(JsonLines::new(reader, writer, line)).await;
+            return self.with(JsonLines::new(reader, writer, line), &told_to_end).await;
         }
-        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal());
+        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal()).time_of_day(clock_time);
         if terminal::is_styled() {
-            // A blank line tells what a node says from what stands above it.
-            self.with(console.format(|text| terminal::adapted(format!("\n{}", markdown::styled(text, terminal::width()))))).await
+            let console = console.format(|text| terminal::adapted(markdown::drawn(text, terminal::width(), Look::of_stdout())));
+            self.with(console, &told_to_end).await
         } else {
-            self.with(console).await
+            self.with(console, &told_to_end).await
         }
     }
 
-    async fn with(self, console: impl Console) -> anyhow::Result<Outcome> {
-        let program = self.engine.clone();
-        let sessions = self.taped.over(Sessions::new(self.engine, self.bindings).policy(self.policy));
-        match Runner::new(console, sessions).signals(interrupts()).run(self.start).await {
+    async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
+        let Self { ready, news, start, terms, taped, .. } = self;
+        let program = ready.engine.clone();
+        let signals = || interrupts(ends);
+        let over = match news {
+            Some(news) => Player::new(console, terms, taped, ready, start, news).play(signals).await,
+            None => Runner::new(console, taped.over(ready.sessions(terms))).signals(signals()).run(start).await,
+        };
+        match over {
             Ok(outcome) => Ok(outcome),
-            Err(RunError::Console(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+            Err(RunError::Console(error)) => Err(terminal::unwritten(error)),
             Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
             Err(error) => Err(error.into()),
         }
@@ -119,12 +138,13 @@ impl Taped {
         Ok(Self { recording, recorder: record.map(Recorder::create).transpose()? })
     }
 
-    fn over(self, sessions: Sessions) -> Sessions {
-        if let Some(recorder) = self.recorder {
+    /// Records what becomes of the calls of these sessions, or answers them.
+    pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
+        if let Some(recorder) = self.recorder.clone() {
             sessions.observe(move |_, happening| recorder.take(happening));
         }
-        match self.recording {
-            Some(recording) => sessions.interceptor(recording),
+        match &self.recording {
+            Some(recording) => sessions.interceptor(recording.rewound()),
             None => sessions,
         }
     }
@@ -138,11 +158,17 @@ fn exit(reason: Reason) -> Exit {
     }
 }
 
-/// Ctrl-C as a signal.
-fn interrupts() -> mpsc::Receiver<SignalName> {
+/// Ctrl-C as a signal, and the others of `kinds` likewise. What cannot be heard acts as the system has it.
+///
+/// A console of a terminal looks after being told to end by itself. Elsewhere it must come this way: a tool that runs must not stay behind.
+fn interrupts(kinds: &[SignalKind]) -> mpsc::Receiver<SignalName> {
     let (sender, signals) = mpsc::channel(4);
-    tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {}
-    });
+    for kind in [&[SignalKind::interrupt()], kinds].concat() {
+        let Ok(mut raised) = signal(kind) else { continue };
+        let sender = sender.clone();
+        tokio::spawn(
+            async move { while raised.recv().await.is_some() && sender.send(SignalName::new(SignalName::INTERRUPT)).await.is_ok() {} },
+        );
+    }
     signals
 }

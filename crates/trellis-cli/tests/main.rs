@@ -6,6 +6,8 @@
 mod check;
 #[path = "main/documents.rs"]
 mod documents;
+#[path = "main/edits.rs"]
+mod edits;
 #[path = "main/explain.rs"]
 mod explain;
 #[path = "main/fmt.rs"]
@@ -14,9 +16,17 @@ mod fmt;
 mod graph;
 #[path = "main/new.rs"]
 mod new;
+#[path = "main/open.rs"]
+mod open;
 #[path = "main/run.rs"]
 mod run;
 #[path = "main/sandbox.rs"]
 mod sandbox;
+#[path = "main/terminal.rs"]
+mod terminal;
 #[path = "main/usage.rs"]
 mod usage;
+#[path = "main/watch.rs"]
+mod watch;
+#[path = "main/wire.rs"]
+mod wire;

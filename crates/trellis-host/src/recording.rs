@@ -153,6 +153,15 @@ impl Recording {
         }
         Ok(Self { path, results: Mutex::new(results) })
     }
+
+    /// The same from its beginning, for another session.
+    #[must_use]
+    pub fn rewound(&self) -> Self {
+        let results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        let rewound = |known: &Results| Results { outcomes: known.outcomes.clone(), next: 0 };
+        let results = results.iter().map(|(asked, known)| (asked.clone(), rewound(known))).collect();
+        Self { path: self.path.clone(), results: Mutex::new(results) }
+    }
 }
 
 impl Interceptor for Recording {

@@ -79,7 +79,15 @@ impl Directory {
     pub(crate) fn list_to(&self, depth: usize) -> Result<Vec<FilePath>, LoadError> {
         #[cfg(target_os = "linux")]
         self.root.reopen();
-        walk(&self.root, depth)
+        Ok(walk(&self.root, depth)?.files)
+    }
+
+    /// The folders and links that the graph's files are found through; none of a single file.
+    pub(crate) fn spread(&self) -> Result<(Vec<PathBuf>, Vec<PathBuf>), LoadError> {
+        match self.only {
+            Some(_) => Ok((Vec::new(), Vec::new())),
+            None => walk(&self.root, usize::MAX).map(|found| (found.folders, found.links)),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Graphs on their way into the compiler: a [`GraphLoader`] lists and reads files, a [`Project`] parses them on threads and compiles them.
+//! Graphs on their way into the compiler: a [`GraphLoader`] lists and reads files, a [`Project`] parses them on threads and compiles them. A
+//! [`Watch`] says when files change, and a [`Live`] graph is loaded again then.
 //!
 //! ```text
 //! folder, file or memory ──GraphLoader──▶ Source ──parse──▶ Document ──┐
@@ -15,17 +16,21 @@ mod discover;
 mod error;
 mod format;
 mod ignored;
+mod live;
 mod loader;
 mod memory;
 mod parse;
 mod project;
 mod root;
 mod walk;
+mod watch;
 
 pub use directory::Directory;
 pub use discover::{Found, default_path, discover};
-pub use error::LoadError;
+pub use error::{LoadError, WatchError};
 pub use format::format;
+pub use live::{Edit, Live, Status, Version, Waited};
 pub use loader::{FILE_LIMIT, GraphLoader};
 pub use memory::Memory;
 pub use project::Project;
+pub use watch::{Closer, Wake, Watch};

@@ -46,31 +46,44 @@ impl Real {
     }
 }
 
-/// Lists the files below `root` that may belong to a graph, in folders up to `depth` levels down, sorted.
-pub(crate) fn walk(root: &Root, depth: usize) -> Result<Vec<FilePath>, LoadError> {
+/// What a walk met.
+pub(crate) struct Listing {
+    /// The files that may belong to the graph, sorted.
+    pub(crate) files: Vec<FilePath>,
+    /// The folders that were looked into: absolute, without links; the root is one.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The links that lead, or may come to lead, to files of the graph; as they stand in the folders that hold them.
+    pub(crate) links: Vec<PathBuf>,
+}
+
+/// Lists the files below `root` that may belong to a graph, in folders up to `depth` levels down.
+pub(crate) fn walk(root: &Root, depth: usize) -> Result<Listing, LoadError> {
     let real = Arc::new(Real { path: root.real().to_owned(), parent: None });
-    let mut walk = Walk { root, depth, entries: 0, files: Vec::new(), folders: Vec::new() };
+    let mut walk =
+        Walk { root, depth, entries: 0, found: Listing { files: Vec::new(), folders: Vec::new(), links: Vec::new() }, folders: Vec::new() };
     walk.folders.push(Folder { path: String::new(), depth: 0, real, ignored: Ignored::above(root.real())? });
     while let Some(folder) = walk.folders.pop() {
+        walk.found.folders.push(folder.real.path.clone());
         match walk.list(&folder) {
             Ok(()) => {}
             Err(Stop::Graph(error)) => return Err(error),
             Err(Stop::Folder(cause)) if folder.path.is_empty() => return Err(LoadError::Unreadable { path: root.shown(""), cause }),
             // A folder that vanished is as if it had never been listed; one that cannot be read is listed, so that reading it says why.
             Err(Stop::Folder(cause)) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-            Err(Stop::Folder(_)) => walk.files.push(folder.path.into()),
+            Err(Stop::Folder(_)) => walk.found.files.push(folder.path.into()),
         }
     }
-    walk.files.sort_unstable();
-    walk.files.dedup();
-    Ok(walk.files)
+    walk.found.files.sort_unstable();
+    walk.found.files.dedup();
+    Ok(walk.found)
 }
 
 struct Walk<'r> {
     root: &'r Root,
     depth: usize,
     entries: usize,
-    files: Vec<FilePath>,
+    found: Listing,
+    /// Those that are still to be looked into.
     folders: Vec<Folder>,
 }
 
@@ -127,26 +140,32 @@ impl Walk<'_> {
                     self.folders.push(Folder { path, depth: folder.depth + 1, real, ignored: ignored.cloned() });
                 }
             }
-            _ => self.files.push(path.into()),
+            _ => self.found.files.push(path.into()),
         }
     }
 
-    fn kind(&self, folder: &Folder, entry: &DirEntry, name: &str) -> Kind {
+    fn kind(&mut self, folder: &Folder, entry: &DirEntry, name: &str) -> Kind {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => Kind::Folder(None),
             Ok(kind) if kind.is_file() => Kind::File,
-            Ok(kind) if kind.is_symlink() => self.follow(folder, &entry.path(), name),
+            Ok(kind) if kind.is_symlink() => self.follow(folder, entry.path(), name),
             _ => Kind::Other,
         }
     }
 
     /// What a link stands for.
-    fn follow(&self, folder: &Folder, link: &Path, name: &str) -> Kind {
-        let Ok(target) = fs::canonicalize(link) else {
+    fn follow(&mut self, folder: &Folder, link: PathBuf, name: &str) -> Kind {
+        let target = fs::canonicalize(&link);
+        let is_outside = target.as_ref().is_ok_and(|target| !target.starts_with(self.root.real()));
+        // What is none of the graph's may become so when something else stands where it leads.
+        if !is_outside || is_graph_file(name) {
+            self.found.links.push(link);
+        }
+        let Ok(target) = target else {
             return if is_graph_file(name) { Kind::Refused } else { Kind::Other };
         };
         let is_folder = target.is_dir();
-        if !target.starts_with(self.root.real()) {
+        if is_outside {
             return if is_folder || is_graph_file(name) { Kind::Refused } else { Kind::Other };
         }
         match is_folder {

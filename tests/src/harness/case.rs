@@ -63,6 +63,8 @@ pub enum Kind {
     Edges,
     /// The drawing.
     Graph,
+    /// A session of the program at a terminal; played where the program is at hand.
+    Terminal,
 }
 
 impl Kind {
@@ -74,6 +76,7 @@ impl Kind {
             "journal" => Self::Journal,
             "edges" => Self::Edges,
             "graph" => Self::Graph,
+            "terminal" => Self::Terminal,
             _ => return None,
         })
     }
@@ -111,14 +114,27 @@ struct Section {
     line: usize,
     parent: Option<usize>,
     has_children: bool,
-    files: Vec<Source>,
+    files: Vec<(usize, File)>,
     expected: Vec<Expected>,
     end: usize,
 }
 
+/// A file block.
+enum File {
+    /// The whole file.
+    Whole(Source),
+    /// What changes in a file that stands before it.
+    Diff(String, String),
+}
+
+/// Where this stands, each case keeps the files of the cases before it.
+const STEPS: &str = "<!-- each step keeps the files of the steps before it -->";
+
 /// The cases of a Markdown text; an error comes with its line.
 fn cases(text: &str) -> Result<Vec<Case>, (usize, String)> {
     let sections = sections(text)?;
+    let are_steps = text.contains(STEPS);
+    let mut kept = Vec::new();
     let mut cases = Vec::new();
     for at in 0..sections.len() {
         let section = &sections[at];
@@ -128,18 +144,49 @@ fn cases(text: &str) -> Result<Vec<Case>, (usize, String)> {
         }
         let mut chain: Vec<&Section> = std::iter::successors(Some(section), |section| section.parent.map(|at| &sections[at])).collect();
         chain.reverse();
-        let mut files: Vec<Source> = Vec::new();
-        for file in chain.iter().flat_map(|section| &section.files) {
-            match files.iter_mut().find(|known| known.path == file.path) {
-                Some(known) => *known = file.clone(),
-                None => files.push(file.clone()),
-            }
+        let mut files = if are_steps { std::mem::take(&mut kept) } else { Vec::new() };
+        let written = if are_steps { &chain[chain.len() - 1..] } else { &chain[..] };
+        for (line, file) in written.iter().flat_map(|section| &section.files) {
+            put(&mut files, file).map_err(|error| (*line, error))?;
         }
+        kept.clone_from(&files);
         let title = chain.iter().map(|section| &*section.title).filter(|title| !title.is_empty()).collect::<Vec<_>>().join(" › ");
         let expected = section.expected.iter().map(Expected::again).collect();
         cases.push(Case { title, line: section.line, files, expected, end: section.end });
     }
     Ok(cases)
+}
+
+/// Adds a file, or changes one.
+fn put(files: &mut Vec<Source>, file: &File) -> Result<(), String> {
+    let path = match file {
+        File::Whole(source) => &*source.path,
+        File::Diff(path, _) => path,
+    };
+    let known = files.iter_mut().find(|known| &*known.path == path);
+    match (file, known) {
+        (File::Whole(source), Some(known)) => known.clone_from(source),
+        (File::Whole(source), None) => files.push(source.clone()),
+        (File::Diff(_, changes), Some(Source { bytes: Bytes::Read(bytes), .. })) => {
+            let text = patched(&String::from_utf8_lossy(bytes), changes)?;
+            *bytes = text.into_bytes().into();
+        }
+        (File::Diff(..), _) => return Err(format!("there is no `{path}` to change")),
+    }
+    Ok(())
+}
+
+/// The text after changes: lines that stay begin with a space, those that go with `-`, those that come with `+`.
+fn patched(text: &str, changes: &str) -> Result<String, String> {
+    let lines = |marks: [char; 2]| {
+        let lines = changes.lines().filter(|line| line.is_empty() || line.starts_with(marks));
+        lines.map(|line| format!("{}\n", line.get(1..).unwrap_or_default())).collect::<String>()
+    };
+    let (before, after) = (lines([' ', '-']), lines([' ', '+']));
+    match text.matches(&before).count() {
+        1 => Ok(text.replacen(&before, &after, 1)),
+        count => Err(format!("what changes stands {count} times in the file, not once")),
+    }
 }
 
 /// The sections of a Markdown text; what stands before the first heading is one of level 0.
@@ -178,8 +225,13 @@ fn take_block(section: &mut Section, text: &str, block: Block) -> Result<(), (us
         });
     } else if let Some(path) = block.info.get(1).filter(|path| path.contains('.')) {
         section.end = block.end;
-        let bytes = file_bytes(content, &block.info[2..]).map_err(|error| (block.line, error))?;
-        section.files.push(Source { path: path.as_str().into(), bytes });
+        let file = if first == "diff" {
+            File::Diff(path.clone(), content.to_owned())
+        } else {
+            let bytes = file_bytes(content, &block.info[2..]).map_err(|error| (block.line, error))?;
+            File::Whole(Source { path: path.as_str().into(), bytes })
+        };
+        section.files.push((block.line, file));
     }
     Ok(())
 }
@@ -242,6 +294,15 @@ mod tests {
         assert_eq!(text(&cases[0].files[1]), b"b\n");
         assert_eq!(text(&cases[1].files[1]), b"\xEF\xBB\xBFB\r\n");
         assert!(cases[0].clean());
+    }
+
+    #[test]
+    fn steps_keep_files_and_change_lines_of_them() {
+        let sheet = format!("{STEPS}\n## One\n```markdown start.md\na\nb\nc\n```\n## Two\n```diff start.md\n a\n-b\n+B\n```\n");
+        let two = cases(&sheet).unwrap();
+        assert_eq!(text(&two[1].files[0]), b"a\nB\nc\n");
+        let wrong = cases(&sheet.replace("-b", "-x")).unwrap_err();
+        assert_eq!(wrong, (9, "what changes stands 0 times in the file, not once".to_owned()));
     }
 
     #[test]

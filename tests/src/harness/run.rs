@@ -90,8 +90,12 @@ pub fn markdown_files(folder: &Path) -> Vec<PathBuf> {
 
 /// Runs one sheet; `UPDATE=1` rewrites it, `CASE=words` runs only cases whose title holds them.
 pub fn run_file(path: &Path, mode: Mode, findings: &mut Findings) {
-    let update = std::env::var_os("UPDATE").is_some_and(|value| !value.is_empty() && value != "0");
-    run_cases(path, mode, update, &std::env::var("CASE").unwrap_or_default(), findings);
+    run_cases(path, mode, updates(), &std::env::var("CASE").unwrap_or_default(), findings);
+}
+
+/// Whether blocks are rewritten: `UPDATE=1`.
+pub(crate) fn updates() -> bool {
+    std::env::var_os("UPDATE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 /// Runs the cases whose title holds `only`.
@@ -167,7 +171,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
         if !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == code) {
             outcome.problems.push(format!("the page's wrong graph does not show `{code}`, but:\n{found}"));
         }
-    } else if blocks.peek().is_none() {
+    } else if blocks.peek().is_none() && !shown_at_a_terminal(case, &loaded) {
         outcome.unexpected.clone_from(&found);
     }
     for block in blocks {
@@ -175,7 +179,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
     }
     let mut journal = String::new();
     for block in &case.expected {
-        if block.kind == Kind::Diagnostics {
+        if matches!(block.kind, Kind::Diagnostics | Kind::Terminal) {
             continue;
         }
         let program = match loaded.program() {
@@ -190,6 +194,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
             Kind::Transcript => {
                 let played: Played = transcript::play(program, &block.text);
                 journal = journal::print(&played);
+                outcome.problems.extend(transcript::drive(program, &played, &block.text));
                 outcome.problems.extend(played.problems);
                 compare(&mut outcome, block, played.text);
             }
@@ -198,10 +203,16 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
                 None => outcome.problems.push(format!("`{}` is no drawing: mermaid, dot, json", block.words.join(" "))),
             },
             Kind::Journal => compare(&mut outcome, block, journal.clone()),
-            Kind::Diagnostics => {}
+            Kind::Diagnostics | Kind::Terminal => {}
         }
     }
     outcome
+}
+
+/// Whether a terminal of the case shows every finding by its code.
+fn shown_at_a_terminal(case: &Case, loaded: &Loaded) -> bool {
+    let shown = |code: Code| case.of(Kind::Terminal).any(|block| block.text.contains(&format!("[{code}]")));
+    loaded.compiled.diagnostics.iter().all(|diagnostic| shown(diagnostic.code))
 }
 
 /// The spelling that the words of a `graph` block name; Mermaid without any.
@@ -234,7 +245,7 @@ fn compare(outcome: &mut Outcome, block: &Expected, actual: String) {
 }
 
 /// The text with edits made, which do not overlap.
-fn rewrite(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+pub(crate) fn rewrite(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
     let mut text = text.to_owned();
     for (range, replacement) in edits {

@@ -2,13 +2,14 @@
 
 use std::{
     io::IsTerminal,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use clap::ValueEnum;
-use trellis_core::diagnostic::Severity;
+use trellis_core::{Diagnostic, Program, diagnostic::Severity};
 use trellis_host::Bindings;
+use trellis_project::{Watch, default_path};
 
 use crate::{
     Exit,
@@ -17,6 +18,7 @@ use crate::{
     report::{self, Checked, Summary},
     terminal,
     unbound::unbound_tools,
+    watch::{Checker, Shown},
 };
 
 /// Proves that graphs make sense, on every way
@@ -29,8 +31,10 @@ Examples:
   trellis check graphs/tour           one graph
   trellis check --format json | jq '.diagnostics[].message'
   trellis check --host                also: can every tool be carried out here?
+  trellis check --watch               again whenever a file is saved; Ctrl-C ends it
 
-Exit codes: 0 no errors; 1 errors were found; 2 a file or folder could not be read.")]
+Exit codes: 0 no errors; 1 errors were found; 2 a file or folder could not be read.
+With `--watch`: 0 when it is ended, whatever was found last.")]
 pub(crate) struct Check {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     paths: Vec<PathBuf>,
@@ -40,6 +44,12 @@ pub(crate) struct Check {
     /// Also report tools that no binding carries out
     #[arg(long)]
     host: bool,
+    /// Stay, and check again whenever a file is saved
+    #[arg(long, short)]
+    watch: bool,
+    /// With `--watch`, look every half second: for folders of a network or a virtual machine
+    #[arg(long, requires = "watch")]
+    poll: bool,
 }
 
 /// How findings are printed.
@@ -53,6 +63,9 @@ enum Format {
 
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if self.watch {
+            return self.stay();
+        }
         let began = Instant::now();
         let progress = Progress::begin("checking");
         let places = self.places()?;
@@ -80,6 +93,13 @@ impl Check {
         })
     }
 
+    fn stay(self) -> anyhow::Result<Exit> {
+        let paths = if self.paths.is_empty() { vec![default_path()] } else { self.paths.clone() };
+        let watch = if self.poll { Watch::polling(paths) } else { Watch::new(paths) };
+        let shown = if self.format == Format::Json { Shown::Json } else { Shown::here() };
+        Checker::open(|| self.places(), |program, folder| self.of_host(program, folder), shown)?.stay(watch)
+    }
+
     /// The graphs that were named; where several paths were, each stands before its graphs' paths in JSON too.
     fn places(&self) -> anyhow::Result<Vec<Place>> {
         let several = self.paths.len() > 1;
@@ -93,17 +113,22 @@ impl Check {
 
     fn check(&self, place: &Place) -> anyhow::Result<(Checked, bool)> {
         let opened = place.open()?;
-        let program = opened.compiled.program.as_ref().filter(|_| self.host);
-        let of_host = program.map(|program| {
-            let (bindings, mut found) = Bindings::new(program, opened.folder());
-            found.extend(unbound_tools(program, &bindings, Severity::Error));
-            found
-        });
+        let of_host = opened.compiled.program.as_ref().map(|program| self.of_host(program, opened.folder()));
         let whole = opened.is_whole();
         let mut checked = opened.into_checked();
         checked.diagnostics.extend(of_host.into_iter().flatten());
         checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
         Ok((checked, whole))
+    }
+
+    /// What this host cannot carry out, if that was asked.
+    fn of_host(&self, program: &Program, folder: &Path) -> Vec<Diagnostic> {
+        if !self.host {
+            return Vec::new();
+        }
+        let (bindings, mut found) = Bindings::new(program, folder);
+        found.extend(unbound_tools(program, &bindings, Severity::Error));
+        found
     }
 }
 

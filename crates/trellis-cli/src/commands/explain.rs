@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use anyhow::bail;
 use trellis_core::{Code, diagnostic::did_you_mean};
 
-use crate::{Exit, markdown, terminal};
+use crate::{
+    Exit, markdown,
+    terminal::{self, Look},
+};
 
 /// Explains a diagnostic code, or lists all of them
 #[derive(Debug, clap::Args)]
@@ -24,7 +27,7 @@ impl Explain {
             Some(name) => page(name)?.to_owned(),
             None => list(),
         };
-        let text = if terminal::is_styled() { markdown::styled(&text, terminal::width()) } else { text };
+        let text = if terminal::is_styled() { markdown::drawn(&text, terminal::width(), Look::of_stdout()) } else { text };
         terminal::print(&text)?;
         Ok(Exit::Fine)
     }

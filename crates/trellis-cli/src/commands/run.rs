@@ -10,19 +10,22 @@ use std::{
 };
 
 use anyhow::bail;
-use trellis_core::{Diagnostic, Engine, NodeId, Program, SessionId, Start, diagnostic::Severity, program::PredicateSource};
-use trellis_host::{Bindings, Policy, Secrets, Unbound, runner::deferred_predicates};
+use tokio::sync::mpsc;
+use trellis_core::{NodeId, SessionId, Start};
 
 use crate::{
-    Exit, context,
-    offer::offer,
-    open::{self, DEFAULT_PATH, Opened, Place},
+    Exit,
+    console::Tty,
+    context,
+    offer::{Offered, offer},
+    open::{self, DEFAULT_PATH, Place},
     output::OutputFile,
     progress::Progress,
-    report::{self, Summary},
+    ready::{Loaded, Ready, Terms},
+    report::{self, Checked, Summary},
     terminal,
-    unbound::unbound_tools,
     walk::{Beginning, Taped},
+    watch::{Following, News},
 };
 
 /// The bound for inputs, in bytes (design §9).
@@ -38,6 +41,7 @@ Examples:
   trellis run orders --at pay --context saved.json
   trellis run orders --record tools.jsonl
   trellis run orders --replay-tools tools.jsonl     the same again, without effects
+  trellis run orders --watch          edit the graph while it runs
   trellis run orders --json           JSON Lines, for programs
   trellis run orders --yes --no-input --output result.json
 
@@ -74,6 +78,12 @@ pub(crate) struct Run {
     /// The session's name, which calls derive their keys from [default: a new one]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Take up edits of the graph while it runs; the session keeps its place
+    #[arg(long, short)]
+    watch: bool,
+    /// With `--watch`, look every half second: for folders of a network or a virtual machine
+    #[arg(long, requires = "watch")]
+    poll: bool,
     /// The session's locale, such as `pt-BR`
     #[arg(long)]
     locale: Option<String>,
@@ -84,70 +94,70 @@ impl Run {
         let max_input = max_input()?;
         let context = context::initial(&self.context)?;
         let places = open::places(self.path.as_deref())?;
-        let Some(place) = self.choose(&places)? else { return Ok(Exit::Failed) };
-        let progress = Progress::begin("loading");
-        progress.at(&place.path.to_string_lossy());
-        let mut opened = place.open()?;
-        drop(progress);
-        let Some((program, bindings)) = self.prepare(&mut opened) else { return self.refuse(opened) };
-        self.warn(opened);
-        if self.no_input {
-            predicates_have_answers(&program)?;
-        }
+        let mut tty = if self.json || self.no_input { None } else { Tty::open() };
+        let place = match self.choose(&places, &mut tty)? {
+            Offered::Chosen(place) => place,
+            Offered::Ended => return Ok(Exit::Failed),
+            Offered::Interrupted => return Ok(Exit::Interrupted),
+        };
+        let terms = self.terms(max_input);
+        let begun = if self.watch { self.follow(place, terms)? } else { self.load(place, terms)? };
+        let (ready, news) = match begun {
+            Begun::Ready(ready, news) => (ready, news),
+            Begun::Refused(exit) => return Ok(exit),
+        };
         let start = Start {
             session: Some(self.session.as_deref().map_or_else(new_session, SessionId::from)),
             context,
             locale: self.locale.as_deref().map(Arc::from),
             at: self.at.as_deref().map(NodeId::from),
         };
-        let predicates = deferred_predicates(&program);
-        let limits = *program.limits();
-        let input = max_input.unwrap_or(limits.input);
-        let engine = Engine::new(program, predicates)?.with_max_input(input);
+        let limits = *ready.engine.inspect().limits();
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?;
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
-        let session = Beginning { engine, bindings, start, policy: self.policy(), taped, input, result: limits.tool_output };
-        session.walk(self.json, self.no_input, output)
+        let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
+        Beginning { ready, news, start, terms, taped, tty, input, result }.walk(output)
     }
 
-    fn choose<'p>(&self, places: &'p [Place]) -> anyhow::Result<Option<&'p Place>> {
+    fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {
         match places {
-            [place] => Ok(Some(place)),
+            [place] => Ok(Offered::Chosen(place)),
             places if self.json || self.no_input => bail!(open::several(places, "run")),
-            places => offer(places),
+            places => offer(places, tty),
         }
     }
 
-    /// The program and its bindings; nothing where an author has to mend something first.
-    fn prepare(&self, opened: &mut Opened) -> Option<(Arc<Program>, Bindings)> {
-        let program = Arc::clone(opened.compiled.program.as_ref()?);
-        let (bindings, mut found) = Bindings::new(&program, opened.folder());
-        if !self.json {
-            let severity = if self.can_type() { Severity::Warning } else { Severity::Error };
-            found.extend(unbound_tools(&program, &bindings, severity));
+    fn terms(&self, max_input: Option<u64>) -> Terms {
+        let can_type = !self.no_input && io::stdin().is_terminal();
+        Terms { json: self.json, can_type, no_input: self.no_input, approve_all: self.yes, max_input }
+    }
+
+    /// Loads a graph that stays as it is.
+    fn load(&self, place: &Place, terms: Terms) -> anyhow::Result<Begun> {
+        let progress = Progress::begin("loading");
+        progress.at(&place.path.to_string_lossy());
+        let mut loaded = Loaded::opened(place.open()?);
+        drop(progress);
+        match terms.ready(&mut loaded)? {
+            Some(ready) => {
+                warn(loaded.checked);
+                Ok(Begun::Ready(ready, None))
+            }
+            None => self.refuse(loaded).map(Begun::Refused),
         }
-        let is_sound = !found.iter().any(Diagnostic::is_error);
-        opened.compiled.diagnostics.extend(found);
-        is_sound.then(|| (program, bindings.secrets(Secrets::from_env())))
     }
 
-    /// Whether a person sits there who can type in what no tool says.
-    fn can_type(&self) -> bool {
-        !self.no_input && io::stdin().is_terminal()
+    /// Loads a graph that is edited, when it can be run.
+    fn follow(&self, place: &Place, terms: Terms) -> anyhow::Result<Begun> {
+        let mut following = Following::open(place, terms, self.poll)?;
+        let (ready, checked) = following.first()?;
+        warn(checked);
+        Ok(Begun::Ready(ready, Some(following.tell()?)))
     }
 
-    fn policy(&self) -> Policy {
-        let unbound = match (self.json, self.can_type()) {
-            (true, _) => Unbound::Elsewhere,
-            (false, true) => Unbound::TypedIn,
-            (false, false) => Unbound::Fail,
-        };
-        Policy { approve_all: self.yes, unbound }
-    }
-
-    fn refuse(&self, opened: Opened) -> anyhow::Result<Exit> {
-        let exit = if opened.is_whole() { Exit::Failed } else { Exit::Usage };
-        let checked = [opened.into_checked()];
+    fn refuse(&self, loaded: Loaded) -> anyhow::Result<Exit> {
+        let exit = if loaded.problems.is_empty() { Exit::Failed } else { Exit::Usage };
+        let checked = [loaded.checked];
         let findings = report::human(&checked, terminal::width());
         terminal::print_error(&format!("{findings}{}\n", Summary::of(&checked).line()));
         if self.json {
@@ -155,10 +165,16 @@ impl Run {
         }
         Ok(exit)
     }
+}
 
-    fn warn(&self, opened: Opened) {
-        terminal::print_error(&report::human(&[opened.into_checked()], terminal::width()));
-    }
+fn warn(checked: Checked) {
+    terminal::print_error(&report::human(&[checked], terminal::width()));
+}
+
+/// What a run begins with.
+enum Begun {
+    Ready(Ready, Option<mpsc::Receiver<News>>),
+    Refused(Exit),
 }
 
 /// The bound that the environment sets, if it does.
@@ -167,16 +183,6 @@ fn max_input() -> anyhow::Result<Option<u64>> {
     let bytes = text.to_str().and_then(|text| text.parse().ok()).filter(|&bytes| bytes > 0);
     let Some(bytes) = bytes else { bail!("{MAX_INPUT} is a number of bytes above 0, not `{}`", text.to_string_lossy()) };
     Ok(Some(bytes))
-}
-
-/// Predicates that only a host answers need somebody who can be asked (language 6.2).
-fn predicates_have_answers(program: &Program) -> anyhow::Result<()> {
-    let asked = program.predicates().iter().filter(|predicate| matches!(predicate.source, PredicateSource::Host(_)));
-    let names = asked.map(|predicate| format!("`{}`", predicate.name)).collect::<Vec<_>>();
-    if !names.is_empty() {
-        bail!("nobody can be asked whether {} holds\nrun it without `--no-input`, or with `--json`", names.join(", "));
-    }
-    Ok(())
 }
 
 /// A name that no other session has: the keys of its calls must not be those of another.

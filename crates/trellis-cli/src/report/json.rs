@@ -61,15 +61,44 @@ struct WireSummary {
     warnings: usize,
 }
 
+/// What a check that stays open adds to the findings.
+#[derive(Serialize)]
+pub(crate) struct News<'n> {
+    /// The files that were saved since the last report.
+    pub(crate) changed: &'n [String],
+    /// What could not be read, and why.
+    pub(crate) problems: &'n [String],
+}
+
+#[derive(Serialize)]
+struct WireNews<'c> {
+    #[serde(flatten)]
+    wire: Wire<'c>,
+    #[serde(flatten)]
+    news: News<'c>,
+}
+
 /// The findings of these graphs as one JSON object, ended by a newline.
 pub(crate) fn json(graphs: &[Checked]) -> String {
+    serde_json::to_string_pretty(&wire(graphs)).unwrap_or_else(|_| unreachable!("names and numbers are always JSON")) + "\n"
+}
+
+/// The same on one line, with what is new.
+pub(crate) fn json_line<'c>(graphs: &'c [Checked], news: News<'c>) -> String {
+    let wire = WireNews { wire: wire(graphs), news };
+    serde_json::to_string(&wire).unwrap_or_else(|_| unreachable!("names and numbers are always JSON")) + "\n"
+}
+
+/// The list of findings alone.
+pub(crate) fn diagnostics(graphs: &[Checked]) -> serde_json::Value {
+    serde_json::to_value(wire(graphs).diagnostics).unwrap_or_else(|_| unreachable!("names and numbers are always JSON"))
+}
+
+fn wire(graphs: &[Checked]) -> Wire<'_> {
     let mut diagnostics = graphs.iter().flat_map(graph).collect::<Vec<_>>();
     diagnostics.sort_by(|a, b| (&a.path, a.span, a.code, a.message).cmp(&(&b.path, b.span, b.code, b.message)));
     let Summary { nodes, errors, warnings, .. } = Summary::of(graphs);
-    let wire = Wire { diagnostics, summary: WireSummary { nodes, unchecked: 0, errors, warnings } };
-    let mut text = serde_json::to_string_pretty(&wire).unwrap_or_else(|_| unreachable!("names and numbers are always JSON"));
-    text.push('\n');
-    text
+    Wire { diagnostics, summary: WireSummary { nodes, unchecked: 0, errors, warnings } }
 }
 
 /// Where the places of one graph are.

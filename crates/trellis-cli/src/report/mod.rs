@@ -16,7 +16,7 @@ use trellis_core::{
     span::LineIndex,
 };
 
-pub(crate) use json::json;
+pub(crate) use json::{News, diagnostics, json, json_line};
 pub(crate) use layout::human;
 pub(crate) use text::{display_width, printable};
 

@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** same program, state, input and answers give the same step; no clock, randomness, environment or IO.
 
+mod acceptance;
 mod adopt;
 mod call;
 mod choose;
@@ -23,6 +24,7 @@ mod start;
 mod step;
 mod write;
 
+pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
 pub(crate) use input::accept;
 pub use io::{

@@ -74,6 +74,7 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
     };
     let folder = absolute(folder);
     Ok(Decoded::Process(Process {
+        file: Arc::clone(path),
         command: command.clone(),
         program: program(command, &folder),
         args: args.to_vec(),

@@ -28,7 +28,7 @@ use trellis_core::{
     state::{CallKind, PendingCall},
 };
 
-pub(crate) use self::secret::shown;
+pub use self::secret::shown;
 use self::{function::Function, process::Process};
 pub use self::{process::MAX_ENV_ARGS, secret::Secrets};
 

@@ -5,10 +5,12 @@
 //!
 //! **Invariant:** when a run is over, or dropped, its whole process group is gone, and never more than the bound of its output was kept.
 
+mod start;
+
 use std::{
     collections::BTreeMap,
     io,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{ExitStatus, Stdio},
     time::Duration,
 };
@@ -18,7 +20,7 @@ use tokio::{
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     time::timeout,
 };
-use trellis_core::{ToolError, Value};
+use trellis_core::{ToolError, Value, diagnostic::FilePath};
 
 use super::{
     Job, Progress,
@@ -36,6 +38,8 @@ const DRAIN: Duration = Duration::from_millis(250);
 /// How a tool is started.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Process {
+    /// The project file that binds it.
+    pub(super) file: FilePath,
     /// The command as written.
     pub(super) command: String,
     /// What is started: a path, or a name that `PATH` knows.
@@ -55,7 +59,7 @@ impl Process {
         let mut args = Value::Map(job.args.clone()).to_json();
         let mut command = self.command(&job, &args);
         args.push('\n');
-        let child = command.spawn().map_err(|error| self.not_started(tool, &error))?;
+        let child = command.spawn().map_err(|error| start::refused(self, tool, &error))?;
         let (limit, bound) = self.output.map_or((job.output, "limits.tool_output"), |limit| (limit, "output_limit"));
         let mut running = Running::new(child, args.into_bytes(), limit, bound);
         let cause = tokio::select! {
@@ -66,7 +70,7 @@ impl Process {
         match cause {
             Cause::Exited(status) => {
                 running.drain(job.progress).await;
-                running.result(tool, status)
+                running.result(tool, status).map_err(|error| start::explained(self, tool, error))
             }
             Cause::TooMuch => {
                 running.end(self.grace, job.progress).await;
@@ -107,37 +111,6 @@ impl Process {
         command.process_group(0);
         command
     }
-
-    /// Why it did not start, naming binding, file and remedy.
-    fn not_started(&self, tool: &str, error: &io::Error) -> ToolError {
-        let command = &self.command;
-        let is_path = self.program.components().count() > 1;
-        let why = if !self.cwd.is_dir() {
-            "its `cwd` is no folder; make it, or change `cwd`".to_owned()
-        } else {
-            match error.kind() {
-                io::ErrorKind::NotFound if !is_path => format!("`{command}` is not on the PATH; install it, or write its path"),
-                io::ErrorKind::NotFound if self.program.exists() => {
-                    let named = interpreter(&self.program).map_or_else(String::new, |named| format!(" `{named}`"));
-                    format!("the interpreter{named} of `{command}` does not exist; correct its `#!` line")
-                }
-                io::ErrorKind::NotFound => format!("`{command}` does not exist; paths start at the folder of the project file"),
-                io::ErrorKind::PermissionDenied if self.program.is_dir() => format!("`{command}` is a folder"),
-                io::ErrorKind::PermissionDenied => format!("`{command}` may not be run; try `chmod +x {command}`"),
-                _ if error.raw_os_error() == Some(8) => format!("`{command}` is no program; a script begins with `#!`"),
-                _ => format!("`{command}`: {error}"),
-            }
-        };
-        ToolError::new(format!("the binding `{tool}` cannot start: {why}"))
-    }
-}
-
-/// The interpreter that a script's first line names.
-fn interpreter(script: &Path) -> Option<String> {
-    let mut head = [0; 256];
-    let length = io::Read::read(&mut std::fs::File::open(script).ok()?, &mut head).ok()?;
-    let line = head[..length].split(|&byte| byte == b'\n').next()?.strip_prefix(b"#!")?;
-    std::str::from_utf8(line).ok()?.split_whitespace().next().map(str::to_owned)
 }
 
 /// Waits for a timeout and says how long it was; for ever where there is none.

@@ -45,7 +45,7 @@ impl Secrets {
 }
 
 /// The call's arguments as people may see them: secrets as `{{secret:name}}`.
-pub(crate) fn shown(call: &PendingCall) -> Mapping {
+pub fn shown(call: &PendingCall) -> Mapping {
     let names = Secrets::new(|name| Some(format!("{{{{secret:{name}}}}}")));
     names.fill(call).map_or_else(|_| call.args.clone(), |(args, _)| args)
 }

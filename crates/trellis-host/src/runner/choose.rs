@@ -1,4 +1,5 @@
 //! What a typed line means to a request: numbers and prefixes of options become their values; the engine sees the value (language 6.5).
+//! Every console for people reads lines this way.
 
 use trellis_core::{
     Input, Value,
@@ -8,27 +9,38 @@ use trellis_core::{
 
 /// The input that a line stands for. What fits no option goes on as it is: the engine says what is accepted.
 pub fn answer(request: &Request, line: &str) -> Input {
-    let typed = line.trim();
-    match (!typed.is_empty()).then(|| option(request, typed)).flatten().map(|option| &option.value) {
-        Some(Value::Text(text)) => Input::Text(text.to_string()),
-        Some(value) => Input::Value(value.clone()),
-        None => Input::Text(line.to_owned()),
+    option(request, line).map_or_else(|| Input::Text(line.to_owned()), input)
+}
+
+/// The input that an option is.
+pub fn input(option: &OptionView) -> Input {
+    match &option.value {
+        Value::Text(text) => Input::Text(text.to_string()),
+        value => Input::Value(value.clone()),
     }
 }
 
-/// By value or text, then by number, then by a prefix that only one has. Where other input is accepted too, a prefix is no option.
-fn option<'r>(request: &'r Request, typed: &str) -> Option<&'r OptionView> {
-    let options = &request.options;
+/// The option that a line names: by value or text, then by number, then by a prefix that only one has. Where other input is accepted too, a prefix is no option.
+pub fn option<'r>(request: &'r Request, typed: &str) -> Option<&'r OptionView> {
+    let (options, typed) = (&request.options, typed.trim());
+    if typed.is_empty() {
+        return None;
+    }
     let exact = options.iter().find(|option| option.value.to_string() == typed || *option.text == *typed);
     let folded = typed.to_lowercase();
     let alike = || only(options.iter().filter(|option| names(option).contains(&folded)));
-    let numeric = matches!(request.input_type, RequestType::Declared(InputType::Int | InputType::Float | InputType::Json));
     let numbered = || {
         let number = typed.bytes().all(|byte| byte.is_ascii_digit()).then(|| typed.parse::<usize>().ok()).flatten();
-        number.filter(|_| !(request.open && numeric)).and_then(|number| options.get(number.checked_sub(1)?))
+        number.filter(|_| is_numbered(request)).and_then(|number| options.get(number.checked_sub(1)?))
     };
     let begun = || only(options.iter().filter(|option| !request.open && names(option).iter().any(|name| name.starts_with(&folded))));
     exact.or_else(alike).or_else(numbered).or_else(begun)
+}
+
+/// Whether the number of an option names it: not where a number may be an answer of its own.
+pub fn is_numbered(request: &Request) -> bool {
+    let numeric = matches!(request.input_type, RequestType::Declared(InputType::Int | InputType::Float | InputType::Json));
+    !(request.open && numeric)
 }
 
 fn names(option: &OptionView) -> [String; 2] {
@@ -40,7 +52,7 @@ fn only<'r>(mut options: impl Iterator<Item = &'r OptionView>) -> Option<&'r Opt
 }
 
 /// Yes or no, as `confirm` takes it (language 6.5).
-pub(super) fn yes_or_no(line: &str) -> Option<bool> {
+pub fn yes_or_no(line: &str) -> Option<bool> {
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" | "true" | "1" => Some(true),
         "n" | "no" | "false" | "0" => Some(false),

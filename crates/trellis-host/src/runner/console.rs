@@ -140,7 +140,7 @@ pub enum Reloaded<'a> {
     Sound {
         /// Whether it had been broken.
         healed: bool,
-        /// Why the session stands where it stands, if it moved.
+        /// Why the session stands where it stands, if it moved, and what else there is to say, in one line.
         moved: Option<&'a str>,
     },
     /// The graph is broken, and an older version goes on.
@@ -194,4 +194,19 @@ pub trait Console {
 
     /// Takes what comes. May be dropped before it is done: nothing is lost then.
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command>;
+}
+
+/// A console that is lent: it outlives the run, and another may follow on it.
+impl<C: Console> Console for &mut C {
+    async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
+        (**self).note(note).await
+    }
+
+    async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
+        (**self).ask(awaited, asking).await
+    }
+
+    async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
+        (**self).read(awaited).await
+    }
 }

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** a refusal costs nothing: it is said, and asked again. An edit never comes between a question and its answer.
 
-mod choose;
+pub mod choose;
 mod console;
 mod farewell;
 mod json;
@@ -107,6 +107,8 @@ pub enum Edit {
         engine: Engine,
         /// What carries its calls out.
         bindings: Bindings,
+        /// What else there is to say about it, in one line: that a script is another one, which no program shows.
+        told: Option<String>,
     },
     /// It is broken; an older version goes on.
     Broken {
@@ -124,8 +126,15 @@ pub struct Runner<C> {
     signals: mpsc::Receiver<SignalName>,
     edits: mpsc::Receiver<Edit>,
     happenings: mpsc::UnboundedReceiver<Happening>,
+    edited: Edited,
+}
+
+/// What is to be said when a session takes an edit up.
+#[derive(Default)]
+struct Edited {
     /// Whether the last edit broke the graph.
     broken: bool,
+    told: Option<String>,
 }
 
 /// Predicates for an engine that a runner walks: bindings and the console answer them step by step (language 6.2).
@@ -142,7 +151,7 @@ impl<C: Console> Runner<C> {
             // A runner that is gone wants to know nothing.
             let _ = sender.send(happening.clone());
         });
-        Self { console, sessions, signals: mpsc::channel(1).1, edits: mpsc::channel(1).1, happenings, broken: false }
+        Self { console, sessions, signals: mpsc::channel(1).1, edits: mpsc::channel(1).1, happenings, edited: Edited::default() }
     }
 
     /// The same, taking signals such as `interrupt` for Ctrl-C.
@@ -169,7 +178,7 @@ impl<C: Console> Runner<C> {
     }
 
     /// Shows something that happened.
-    async fn show(console: &mut C, happening: &Happening, broken: &mut bool) -> io::Result<()> {
+    async fn show(console: &mut C, happening: &Happening, edited: &mut Edited) -> io::Result<()> {
         let note = match happening {
             Happening::Said(content) => Note::Content(content),
             Happening::Invalid(message) => Note::Error { code: "invalid-input", message },
@@ -179,8 +188,10 @@ impl<C: Console> Runner<C> {
             Happening::Sleeping(left) => Note::Sleep(*left),
             Happening::Trouble(code, message) => Note::Error { code, message },
             Happening::Adopted(moved) => {
-                let healed = std::mem::take(broken);
-                return console.note(Note::Reload(&Reloaded::Sound { healed, moved: moved.as_deref() })).await;
+                let Edited { broken: healed, told } = std::mem::take(edited);
+                let said = moved.iter().map(|moved| &**moved).chain(told.as_deref()).collect::<Vec<_>>().join("; ");
+                let moved = (!said.is_empty()).then_some(&*said);
+                return console.note(Note::Reload(&Reloaded::Sound { healed, moved })).await;
             }
             Happening::Given(..) => return Ok(()),
         };

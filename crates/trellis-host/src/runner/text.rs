@@ -20,6 +20,7 @@ use super::{
 use crate::{binding::shown, sessions::quoted};
 
 type Format = Box<dyn Fn(&str) -> String>;
+type TimeOfDay = Box<dyn Fn(u64) -> String>;
 
 /// A person at the other end.
 pub struct TextConsole<R, W> {
@@ -28,6 +29,7 @@ pub struct TextConsole<R, W> {
     /// Bytes of an answer, and of a typed result.
     limits: (u64, u64),
     format: Format,
+    time_of_day: Option<TimeOfDay>,
     echo: bool,
     behind: Behind,
     /// Whether something was said: a blank line then stands before the next content.
@@ -49,13 +51,29 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
     /// Lines from `reader`, text to `writer`; an answer is at most `input` bytes, a typed result `result`.
     pub fn new(reader: R, writer: W, input: u64, result: u64) -> Self {
         let format = Box::new(|text: &str| text.to_owned());
-        Self { lines: Lines::new(reader), writer, limits: (input, result), format, echo: false, behind: Behind::Nothing, said: false }
+        Self {
+            lines: Lines::new(reader),
+            writer,
+            limits: (input, result),
+            format,
+            time_of_day: None,
+            echo: false,
+            behind: Behind::Nothing,
+            said: false,
+        }
     }
 
     /// Draws contents, which are Markdown, with `format`; without it they are printed as they are.
     #[must_use]
     pub fn format(mut self, format: impl Fn(&str) -> String + 'static) -> Self {
         self.format = Box::new(format);
+        self
+    }
+
+    /// Names moments, in milliseconds since 1970, by their time of day with `time_of_day`; without it they have no name.
+    #[must_use]
+    pub fn time_of_day(mut self, time_of_day: impl Fn(u64) -> String + 'static) -> Self {
+        self.time_of_day = Some(Box::new(time_of_day));
         self
     }
 
@@ -97,7 +115,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 self.print(&format!("{apart}{text}")).await
             }
             Note::Call(_) | Note::Result(..) | Note::Progress(..) | Note::Sleep(_) => Ok(()),
-            Note::Reload(reloaded) => match reload_text(reloaded) {
+            Note::Reload(reloaded) => match reload_text(reloaded, self.time_of_day.as_ref()) {
                 Some(text) => self.print(&text).await,
                 None => Ok(()),
             },
@@ -225,9 +243,13 @@ fn accepted(request: &Request) -> String {
 }
 
 /// What an edit came to, unless that goes without saying.
-fn reload_text(reloaded: &Reloaded<'_>) -> Option<String> {
+fn reload_text(reloaded: &Reloaded<'_>, time_of_day: Option<&TimeOfDay>) -> Option<String> {
     match reloaded {
-        Reloaded::Broken { findings, .. } => Some(format!("{}still running the version before\n", plain(&findings.text))),
+        // Findings are drawn, and harmless already.
+        Reloaded::Broken { findings, since } => {
+            let since = time_of_day.map_or_else(|| "before".to_owned(), |time_of_day| format!("of {}", time_of_day(*since)));
+            Some(format!("{}still running the version {since}\n", findings.text))
+        }
         Reloaded::Sound { healed, moved } => {
             let healed = healed.then_some("the graph is sound again");
             let said = healed.into_iter().chain(*moved).collect::<Vec<_>>().join("; ");

@@ -10,7 +10,7 @@ use tokio::{
 };
 use trellis_core::{Input, NodeId, SessionId, SignalName, Start, id::CallId};
 
-use super::{Asking, Awaited, Command, Console, Edit, Farewell, Note, Reason, Reloaded, RunError, Runner};
+use super::{Asking, Awaited, Command, Console, Edit, Edited, Farewell, Note, Reason, Reloaded, RunError, Runner};
 use crate::sessions::{Reply, SendError, Sessions, Stop, Turn};
 
 /// What came first.
@@ -85,7 +85,7 @@ impl<C: Console> Runner<C> {
         start: Option<Start>,
         onward: Option<Onward>,
     ) -> Result<Flow<Result<Turn, SendError>>, RunError> {
-        let Self { console, sessions, signals, edits, happenings, broken } = self;
+        let Self { console, sessions, signals, edits, happenings, edited } = self;
         let mut work: Pin<Box<dyn Future<Output = Result<Turn, SendError>>>> = match (start, onward) {
             (Some(start), _) => Box::pin(sessions.start(start)),
             (None, Some(Onward::Reply(reply))) => Box::pin(sessions.send(id, reply)),
@@ -98,7 +98,7 @@ impl<C: Console> Runner<C> {
             let signal = tokio::select! {
                 biased;
                 Some(happening) = happenings.recv() => {
-                    Self::show(console, &happening, broken).await?;
+                    Self::show(console, &happening, edited).await?;
                     None
                 }
                 turn = &mut work => {
@@ -107,7 +107,7 @@ impl<C: Console> Runner<C> {
                 }
                 Some(signal) = signals.recv() => Some(signal),
                 Some(edit) = edits.recv() => {
-                    take_edit(console, sessions, broken, edit).await?;
+                    take_edit(console, sessions, edited, edit).await?;
                     None
                 }
                 command = console.read(Awaited::Nothing), if !hung_up => match command? {
@@ -137,7 +137,7 @@ impl<C: Console> Runner<C> {
         }
         drop(work);
         while let Ok(happening) = happenings.try_recv() {
-            Self::show(console, &happening, broken).await?;
+            Self::show(console, &happening, edited).await?;
         }
         Ok(done.map_or_else(|| Flow::Break(Farewell::stopped(Reason::Interrupted, None)), Flow::Continue))
     }
@@ -154,7 +154,7 @@ impl<C: Console> Runner<C> {
                 Heard::TimeUp => return Ok(Flow::Continue(Onward::Resume)),
                 Heard::Signal(signal) => signal,
                 Heard::Edit(edit) => {
-                    if take_edit(&mut self.console, &self.sessions, &mut self.broken, edit).await? {
+                    if take_edit(&mut self.console, &self.sessions, &mut self.edited, edit).await? {
                         return Ok(Flow::Continue(Onward::Resume));
                     }
                     continue;
@@ -192,14 +192,15 @@ impl<C: Console> Runner<C> {
 }
 
 /// Takes up an edit; whether there is another program now.
-async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, broken: &mut bool, edit: Edit) -> io::Result<bool> {
+async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mut Edited, edit: Edit) -> io::Result<bool> {
     match edit {
-        Edit::Sound { engine, bindings } => {
+        Edit::Sound { engine, bindings, told } => {
+            edited.told = told;
             sessions.swap(engine, bindings);
             Ok(true)
         }
         Edit::Broken { findings, since } => {
-            *broken = true;
+            edited.broken = true;
             console.note(Note::Reload(&Reloaded::Broken { findings: &findings, since })).await?;
             Ok(false)
         }

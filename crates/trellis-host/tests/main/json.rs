@@ -3,6 +3,7 @@
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use trellis_core::{Start, Value};
 use trellis_host::Reason;
+use trellis_tests::wire::{Way, schema};
 
 use crate::stage::{Stage, run_timeless};
 
@@ -117,6 +118,7 @@ fn a_handed_over_call_times_out_and_its_late_result_is_kept() {
         };
         let run = async { stage.json_runner(BufReader::new(reader), writer).run(Start::default()).await };
         let (outcome, lines) = tokio::join!(run, other_end);
+        schema().assert(Way::Out, &lines);
         assert!(lines[1].contains(r#""error":{"kind":"timeout","message":"`there` took longer than 5s"}"#), "{lines:?}");
         assert_eq!(lines.iter().filter(|line| line.contains("ERROR")).count(), 0, "{lines:?}");
         outcome.unwrap()

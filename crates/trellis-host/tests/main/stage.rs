@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use trellis_core::{Dialect, Document, Engine, Program, Source, Start, compile};
 use trellis_host::{Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, runner::deferred_predicates};
+use trellis_tests::wire::{Way, schema};
 
 /// A graph and the folder where its tools stand.
 pub(crate) struct Stage {
@@ -84,11 +85,13 @@ impl Stage {
         (outcome, String::from_utf8(output).unwrap())
     }
 
-    /// A run in JSON Lines whose input is all there at once.
+    /// A run in JSON Lines whose input is all there at once; every line out must fit the schema.
     pub(crate) fn json(&self, input: impl AsRef<[u8]>) -> (Outcome, Vec<String>) {
         let mut output = Vec::new();
         let outcome = run(self.json_runner(input.as_ref(), &mut output).run(Start::default())).unwrap();
-        (outcome, String::from_utf8(output).unwrap().lines().map(str::to_owned).collect())
+        let lines: Vec<_> = String::from_utf8(output).unwrap().lines().map(str::to_owned).collect();
+        schema().assert(Way::Out, &lines);
+        (outcome, lines)
     }
 }
 

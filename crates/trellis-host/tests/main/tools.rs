@@ -35,7 +35,9 @@ fn bad_manners_are_error_results() {
     assert_eq!(output(", timeout: 100ms, grace: 50ms", "trap '' TERM; while :; do sleep 0.01; done"), "slow: timeout");
     assert_eq!(output("", "kill -SEGV $$"), "`tool` died by signal 11 (SIGSEGV)");
     assert_eq!(output("", "sleep 30 & echo started"), "started");
-    assert_eq!(output(", cwd: nowhere", "echo x"), "the binding `tool` cannot start: its `cwd` is no folder; make it, or change `cwd`");
+    let nowhere = output(", cwd: nowhere", "echo x");
+    assert!(nowhere.starts_with("the binding `tool` of `trellis.yaml` cannot start: its `cwd`, `/"), "{nowhere}");
+    assert!(nowhere.ends_with("nowhere`, does not exist; make that folder, or change `cwd`"), "{nowhere}");
 }
 
 #[test]

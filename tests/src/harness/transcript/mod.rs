@@ -2,12 +2,14 @@
 //!
 //! A block's author lines go in, its whole text as it should be comes out; on the way every property that holds for each step is checked.
 
+mod drive;
 mod print;
 mod script;
 mod walk;
 
 use std::sync::Arc;
 
+pub use drive::drive;
 use trellis_core::{
     Engine, Program, Start,
     engine::{Answers, Moment},

@@ -90,12 +90,7 @@ impl Walk {
             Line::Signal(name) => self.hand_in(Input::Signal(SignalName::new(name))),
             Line::Pass => self.hand_in(Input::Pass),
             Line::Result(number, outcome) => {
-                let id = match number {
-                    Some(0) => CallId::from("foreign"),
-                    Some(number) => self.calls.get(number - 1).cloned().unwrap_or_else(|| CallId::from("foreign")),
-                    None => self.calls.last().cloned().unwrap_or_else(|| CallId::from("foreign")),
-                };
-                self.hand_in(Input::Result(ToolResult { id, outcome }));
+                self.hand_in(Input::Result(ToolResult { id: self.call(number), outcome }));
             }
             Line::Show(of_state, path) => self.show(of_state, &path),
         }
@@ -109,6 +104,15 @@ impl Walk {
     /// What the host should do now.
     pub fn next(&self) -> Option<Next> {
         self.state.as_ref().and_then(|state| self.engine.render(state).ok()).map(|view| view.next)
+    }
+
+    /// The id of a call by its number, from 1, or of the last one; a call of nobody where there is none.
+    pub(super) fn call(&self, number: Option<usize>) -> CallId {
+        let found = match number {
+            Some(number) => number.checked_sub(1).and_then(|at| self.calls.get(at)),
+            None => self.calls.last(),
+        };
+        found.cloned().unwrap_or_else(|| CallId::from("foreign"))
     }
 
     /// How many calls the session made so far.

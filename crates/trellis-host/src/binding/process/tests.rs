@@ -30,6 +30,7 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let program = if command.contains('/') { folder.path().join(command) } else { command.into() };
         let process = Process {
+            file: "trellis.yaml".into(),
             command: command.into(),
             program,
             args: Vec::new(),
@@ -204,17 +205,21 @@ fn what_cannot_start_says_why_and_what_to_do() {
     let missing = Bench::command("./tool");
     assert_eq!(
         message(&missing),
-        "the binding `tool` cannot start: `./tool` does not exist; paths start at the folder of the project file"
+        "the binding `tool` of `trellis.yaml` cannot start: `./tool` does not exist; paths start at the folder of the project file"
     );
     let bare = Bench::command("no-such-program-here");
     assert!(message(&bare).contains("`no-such-program-here` is not on the PATH"));
     missing.write("#!/bin/sh\n", 0o644);
     assert!(message(&missing).ends_with("`./tool` may not be run; try `chmod +x ./tool`"));
     missing.write("#!/no/interpreter -x\n", 0o755);
-    assert!(message(&missing).ends_with("the interpreter `/no/interpreter` of `./tool` does not exist; correct its `#!` line"));
+    assert!(
+        message(&missing)
+            .ends_with("the interpreter `/no/interpreter` of `./tool` does not exist; install it, or correct the script's `#!` line")
+    );
     missing.write("echo no shebang\n", 0o755);
-    assert!(message(&missing).ends_with("`./tool` is no program; a script begins with `#!`"));
+    assert!(message(&missing).ends_with("`./tool` is no program; a script begins with a line such as `#!/bin/sh`"));
     let mut nowhere = Bench::script("echo x");
     nowhere.process.cwd = nowhere.folder.path().join("nowhere");
-    assert!(message(&nowhere).ends_with("its `cwd` is no folder; make it, or change `cwd`"));
+    let cwd = nowhere.process.cwd.display();
+    assert!(message(&nowhere).ends_with(&format!("its `cwd`, `{cwd}`, does not exist; make that folder, or change `cwd`")));
 }

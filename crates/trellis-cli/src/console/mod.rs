@@ -1,0 +1,268 @@
+//! A person at a terminal: what is said goes into the scrollback, what is asked and what runs stands in live rows below it.
+//!
+//! ```text
+//! keys ──▶ Question ──▶ Command          Note ──▶ lines above
+//!             └──▶ Frame ──▶ terminal ◀── Frame of what runs
+//! ```
+//!
+//! **Invariant:** the parts are pure: a state takes a key and gives rows. Only `tty.rs` and `live.rs` know the terminal.
+
+mod editor;
+mod frame;
+mod hint;
+mod history;
+mod keys;
+mod layout;
+mod live;
+mod menu;
+mod question;
+mod rows;
+mod said;
+mod talk;
+mod tty;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::VecDeque,
+    io,
+    time::{Duration, Instant},
+};
+
+use trellis_core::{SignalName, engine::Request};
+use trellis_host::runner::{Asking, Awaited, Command, Console, Note};
+
+pub(crate) use self::tty::Tty;
+use self::{
+    frame::Frame,
+    history::History,
+    keys::Key,
+    layout::in_one_row,
+    live::Live,
+    question::{Pressed, Question},
+};
+use crate::terminal::Look;
+
+/// How long a tool may take before it is said that it runs.
+const PATIENCE: Duration = Duration::from_millis(150);
+/// How often what turns turns.
+const TURN: Duration = Duration::from_millis(100);
+
+/// The console of a terminal.
+pub(crate) struct Interactive {
+    live: Live,
+    look: Look,
+    /// Bytes of an answer, and of a typed result.
+    limits: (u64, u64),
+    /// Keys that nobody took yet.
+    keys: VecDeque<Key>,
+    question: Option<Question>,
+    /// Whether the question stands there to be answered.
+    asking: bool,
+    /// Until when it can be.
+    until: Option<Instant>,
+    /// The answer that was given last, until it is known whether it was taken.
+    answered: Option<Answered>,
+    busy: Busy,
+    /// The lines that the running tool wrote last.
+    written: VecDeque<String>,
+    history: History,
+    /// Whether the graph was edited since something was asked, and the session stands where it stood.
+    edited: bool,
+    /// Whether the program was told to end: the graph may clean up, but nothing is asked any more.
+    terminated: bool,
+}
+
+/// An answer, not yet said: where it is refused, it goes on standing in its line.
+struct Answered {
+    lead: String,
+    shown: String,
+    refusal: Option<String>,
+}
+
+/// What the program does while it asks nothing.
+enum Busy {
+    Nothing,
+    Running { name: String, since: Instant },
+    Sleeping { until: Instant },
+}
+
+/// What came of asking for one of several things.
+pub(crate) enum Chosen {
+    /// The option, by its place.
+    Option(usize),
+    Ended,
+    Interrupted,
+}
+
+impl Interactive {
+    /// The console of this terminal; an answer is at most `input` bytes, a typed result `result`.
+    ///
+    /// # Errors
+    /// The terminal cannot be had.
+    pub(crate) fn new(tty: Tty, look: Look, input: u64, result: u64) -> io::Result<Self> {
+        Ok(Self {
+            live: Live::new(tty, look)?,
+            look,
+            limits: (input, result),
+            keys: VecDeque::new(),
+            question: None,
+            asking: false,
+            until: None,
+            answered: None,
+            busy: Busy::Nothing,
+            written: VecDeque::new(),
+            history: History::default(),
+            edited: false,
+            terminated: false,
+        })
+    }
+
+    /// Asks which of the request's options it should be. The terminal comes back, with what was typed ahead.
+    ///
+    /// # Errors
+    /// The terminal fails.
+    pub(crate) async fn choose(mut self, question: &str, request: &Request) -> io::Result<(Chosen, Option<Tty>)> {
+        self.say(&format!("{question}\n"));
+        let mut again = false;
+        loop {
+            self.ask(Awaited::Input(request), Asking { left: None, again }).await?;
+            let chosen = match self.read(Awaited::Input(request)).await? {
+                Command::Input(input) => {
+                    let place = request.options.iter().position(|option| trellis_host::runner::choose::input(option) == input);
+                    place.map(Chosen::Option)
+                }
+                Command::Signal(_) => Some(Chosen::Interrupted),
+                Command::End => Some(Chosen::Ended),
+                _ => None,
+            };
+            match chosen {
+                Some(chosen) => {
+                    self.asking = false;
+                    self.settle();
+                    return Ok((chosen, self.live.close()));
+                }
+                None => self.note(Note::Error { code: "invalid-input", message: "this is not one of them" }).await?,
+            }
+            again = true;
+        }
+    }
+
+    /// Says something, once the last answer is said.
+    fn say(&mut self, text: &str) {
+        self.settle();
+        self.live.say(text, &Frame::default());
+    }
+
+    /// What ran or slept does so no longer.
+    fn leave(&mut self) {
+        if let Busy::Running { name, since } = std::mem::replace(&mut self.busy, Busy::Nothing) {
+            let text = said::stopped(&name, since.elapsed(), self.live.window());
+            self.live.say(&text, &Frame::default());
+        }
+    }
+
+    /// The last answer was taken, or at least no longer stands there.
+    fn settle(&mut self) {
+        let Some(answered) = self.answered.take() else { return };
+        if !self.asking {
+            self.question = None;
+        }
+        let window = self.live.window();
+        let shown = in_one_row(&answered.shown, window.room.saturating_sub(crate::columns::width(&answered.lead)).max(1), self.look);
+        let refusal = answered.refusal.map_or_else(String::new, |message| said::refusal(&message, window));
+        self.live.say(&(said::answer(&answered.lead, &shown) + &refusal), &Frame::default());
+    }
+
+    /// The question is left without an answer: what stands there is shown, and why.
+    fn unanswered(&mut self, why: &str) {
+        if let Some(question) = self.question.as_ref().filter(|_| std::mem::take(&mut self.asking)) {
+            self.answered = Some(Answered { lead: question.lead(self.look), shown: question.left(why), refusal: None });
+        }
+    }
+
+    /// The rows that should stand there.
+    fn frame(&mut self) -> Frame {
+        let window = self.live.window();
+        let now = Instant::now();
+        match (&mut self.question, &self.busy) {
+            (Some(question), _) if self.asking => question.frame(window, self.until.map(|until| until.saturating_duration_since(now))),
+            (_, Busy::Running { name, since }) if now.duration_since(*since) >= PATIENCE => {
+                rows::running(name, now.duration_since(*since), window)
+            }
+            (_, Busy::Sleeping { until }) => rows::sleeping(until.saturating_duration_since(now), window),
+            _ => Frame::default(),
+        }
+    }
+
+    /// When the rows change by themselves.
+    fn next_change(&self) -> Option<Duration> {
+        let now = Instant::now();
+        let to_second = |until: Instant| {
+            let left = until.saturating_duration_since(now);
+            let step = if left > Duration::from_secs(10) { 1000 } else { 100 };
+            (!left.is_zero()).then(|| Duration::from_millis(u64::from(left.subsec_millis()) % step + 1))
+        };
+        match &self.busy {
+            _ if self.asking => self.until.and_then(to_second),
+            Busy::Nothing => None,
+            Busy::Running { since, .. } => {
+                let elapsed = now.duration_since(*since);
+                Some(PATIENCE.checked_sub(elapsed).unwrap_or(TURN))
+            }
+            Busy::Sleeping { until } => to_second(*until),
+        }
+    }
+
+    /// Takes a key of a question.
+    fn press(&mut self, key: &Key) -> Option<Command> {
+        let question = self.question.as_mut()?;
+        match key {
+            Key::Eof if question.is_empty() => return Some(Command::End),
+            Key::Redraw => {
+                self.live.clear();
+                return None;
+            }
+            _ => {}
+        }
+        let lead = question.lead(self.look);
+        match question.press(key, &mut self.history) {
+            Pressed::Open => None,
+            Pressed::Part(shown) => {
+                self.answered = Some(Answered { lead, shown, refusal: None });
+                self.settle();
+                None
+            }
+            Pressed::Given(command, shown) => {
+                self.answered = Some(Answered { lead, shown, refusal: None });
+                self.asking = false;
+                Some(command)
+            }
+        }
+    }
+
+    /// What keys that came say, while `awaited` is awaited.
+    fn command(&mut self, awaited: Awaited<'_>) -> Option<Command> {
+        // What was typed before an interrupt was typed for something else.
+        if let Some(at) = self.keys.iter().position(|key| *key == Key::Interrupt) {
+            self.keys.drain(..=at);
+            self.unanswered("^C");
+            return Some(Command::Signal(SignalName::new(SignalName::INTERRUPT)));
+        }
+        if let Some(at) = self.keys.iter().position(|key| *key == Key::Suspend) {
+            self.keys.remove(at);
+            self.live.suspend();
+        }
+        if matches!(awaited, Awaited::Nothing) {
+            return None;
+        }
+        while let Some(key) = self.keys.pop_front() {
+            if let Some(command) = self.press(&key) {
+                return Some(command);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,191 @@
+//! What stands above the live rows for good: calls, results, answers, edits, the end.
+//!
+//! In: what happened. Out: lines for the terminal.
+//!
+//! **Invariant:** nothing that a tool or an author wrote reaches the terminal as a command, and an approval shows every argument whole.
+
+use std::{fmt::Write as _, time::Duration};
+
+use anstyle::{AnsiColor, Style};
+use trellis_core::{
+    ToolOutcome, Value,
+    state::{CallKind, PendingCall},
+};
+use trellis_host::{
+    Reason,
+    binding::shown,
+    runner::{Farewell, Reloaded},
+};
+
+use super::rows::{Window, spoken};
+use crate::{
+    columns::{width, wrapped},
+    report::printable,
+    terminal::clock_time,
+};
+
+const QUIET: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const NOTED: Style = AnsiColor::Yellow.on_default();
+/// A call that took less time took none.
+const WORTH_SAYING: Duration = Duration::from_millis(100);
+const MARKED: Style = AnsiColor::Cyan.on_default();
+
+/// A call as it would be made: its name, then each argument. Texts of several lines stand as they are, behind a bar.
+pub(super) fn call(call: &PendingCall, window: Window) -> String {
+    let mut out = format!("{BOLD}{}{BOLD:#}\n", printable(&call.name));
+    match &call.kind {
+        CallKind::Parallel { branches, .. } => {
+            for (name, branch) in branches {
+                let _ = writeln!(out, "  {QUIET}{}:{QUIET:#} {}", printable(name), printable(&branch.name));
+                arguments(branch, "    ", window, &mut out);
+            }
+        }
+        CallKind::Each { items, .. } => argument("items", items, "  ", 5, window, &mut out),
+        CallKind::Tool | CallKind::Graph(_) => arguments(call, "  ", window, &mut out),
+    }
+    out
+}
+
+fn arguments(call: &PendingCall, margin: &str, window: Window, out: &mut String) {
+    let args = shown(call);
+    let column = args.keys().map(|key| width(key)).max().unwrap_or(0).min(window.room / 3);
+    for (key, value) in args.iter() {
+        argument(key, value, margin, column, window, out);
+    }
+}
+
+fn argument(key: &str, value: &Value, margin: &str, column: usize, window: Window, out: &mut String) {
+    let key = printable(key);
+    let gap = " ".repeat(column.saturating_sub(width(&key)));
+    let _ = write!(out, "{margin}{QUIET}{key}:{QUIET:#}");
+    let (text, bar) = match value {
+        Value::Text(text) if text.contains('\n') => (text.to_string(), window.look.pick("│ ", "| ")),
+        value => (serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_json()), ""),
+    };
+    let inner = " ".repeat(width(margin) + 2);
+    let room = window.room.saturating_sub(inner.len() + width(bar)).max(8);
+    let first = window.room.saturating_sub(width(margin) + column.max(width(&key)) + 2);
+    if bar.is_empty() && !text.contains('\n') && width(&text) <= first {
+        let _ = writeln!(out, "{gap} {}", printable(&text));
+        return;
+    }
+    out.push('\n');
+    for line in text.split('\n') {
+        for line in wrapped(&printable(&line.replace('\t', "    ")), room) {
+            let _ = writeln!(out, "{inner}{QUIET}{bar}{QUIET:#}{line}");
+        }
+    }
+}
+
+/// What became of a call; `said` are the lines that it wrote, which a message need not repeat.
+pub(super) fn result(call: &PendingCall, outcome: &ToolOutcome, elapsed: Option<Duration>, said: &[String], window: Window) -> String {
+    let elapsed = elapsed.filter(|elapsed| *elapsed >= WORTH_SAYING);
+    let time = elapsed.map_or_else(String::new, |elapsed| format!(" {QUIET}{}{QUIET:#}", spoken(elapsed)));
+    let name = printable(&call.name);
+    let (mark, style, why) = match outcome {
+        ToolOutcome::Success(_) => (window.look.pick("✓", "ok"), GOOD, None),
+        ToolOutcome::Error(error) => {
+            let is_said = said.ends_with(&error.message.lines().map(str::to_owned).collect::<Vec<_>>());
+            (window.look.pick("✗", "x"), BAD, Some(error.message.clone()).filter(|_| !is_said))
+        }
+        ToolOutcome::Denied(why) => (window.look.pick("✗", "x"), BAD, Some(why.clone().unwrap_or_else(|| "denied".to_owned()))),
+    };
+    let why = why.map_or_else(String::new, |why| indented(&format!(": {why}"), width(mark) + 1 + width(&name), window));
+    format!("{style}{mark}{style:#} {name}{time}{why}\n")
+}
+
+/// A call that ran and was left.
+pub(super) fn stopped(name: &str, elapsed: Duration, window: Window) -> String {
+    format!("{NOTED}{}{NOTED:#} {} {QUIET}stopped after {}{QUIET:#}\n", window.look.pick("■", "x"), printable(name), spoken(elapsed))
+}
+
+/// A line that a tool wrote.
+pub(super) fn progress(line: &str, window: Window) -> String {
+    let bar = window.look.pick("│", "|");
+    let lines = wrapped(&printable(&line.replace('\t', "    ")), window.room.saturating_sub(2).max(8));
+    lines.iter().map(|line| format!("{QUIET}{bar} {line}{QUIET:#}\n")).collect()
+}
+
+/// What was answered.
+pub(super) fn answer(lead: &str, answer: &str) -> String {
+    format!("{MARKED}{}{MARKED:#}{BOLD}{}{BOLD:#}\n", printable(lead), printable(answer))
+}
+
+/// What was refused.
+pub(super) fn refusal(message: &str, window: Window) -> String {
+    format!("{BAD}{}{BAD:#} {}\n", window.look.pick("✗", "x"), indented(message, 2, window))
+}
+
+/// A question above the line that answers it.
+pub(super) fn lead(text: &str, window: Window) -> String {
+    let lines = text.lines().flat_map(|line| wrapped(&printable(line), window.room.max(8)));
+    lines.map(|line| line + "\n").collect()
+}
+
+/// What an edit came to.
+pub(super) fn reload(reloaded: &Reloaded<'_>, window: Window) -> String {
+    match reloaded {
+        Reloaded::Sound { healed, moved } => {
+            let mark = window.look.pick("↻", "*");
+            let said = if *healed { format!("{GOOD}{mark} sound again{GOOD:#}") } else { format!("{QUIET}{mark} reloaded{QUIET:#}") };
+            let why = moved.map_or_else(String::new, |why| format!("{QUIET}{}{QUIET:#}", indented(&format!(": {why}"), 12, window)));
+            format!("{said}{why}\n")
+        }
+        Reloaded::Broken { findings, since } => {
+            let end = if findings.text.is_empty() || findings.text.ends_with('\n') { "" } else { "\n" };
+            let since = clock_time(*since);
+            format!("\n{}{end}{NOTED}still running the version of {since}{NOTED:#}\n", findings.text)
+        }
+    }
+}
+
+/// Why it is over, where that was, and what to do.
+pub(super) fn farewell(farewell: &Farewell, window: Window) -> String {
+    let ended = farewell.ended.as_deref();
+    let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());
+    let node = ended.map(|ended| format!("`{}`", ended.node));
+    // Most messages name the node themselves.
+    let node = node.filter(|node| !message.is_some_and(|message| message.starts_with(node)));
+    let at = node.map_or_else(String::new, |node| format!(" at {node}"));
+    let (word, mark, style) = match farewell.reason {
+        Reason::Finished => return format!("\n{GOOD}{}{GOOD:#} {QUIET}finished{QUIET:#}\n", window.look.pick("✓", "ok")),
+        Reason::Failed => ("failed", "✗", BAD),
+        Reason::Denied => ("denied", "✗", BAD),
+        Reason::RolledBack => ("rolled back", "↩", NOTED),
+        Reason::Interrupted => ("interrupted", "■", NOTED),
+        Reason::EndOfInput => ("", "■", NOTED),
+    };
+    let mark = window.look.pick(mark, "x");
+    let text = match (word, message) {
+        ("", message) => message.unwrap_or("the input ended").to_owned(),
+        (word, Some(message)) => format!("{word}{at}: {message}"),
+        (word, None) => format!("{word}{at}"),
+    };
+    let mut out = format!("\n{style}{mark}{style:#} {}\n", indented(&text, 2, window));
+    if let Some(place) = &farewell.place {
+        let _ = writeln!(out, "  {QUIET}{}{QUIET:#}", printable(place));
+    }
+    if let Some(unwound) = ended.and_then(|ended| ended.rollback.as_ref()) {
+        argument("rollback", unwound, "  ", 8, window, &mut out);
+    }
+    if let Some(help) = farewell.help {
+        let _ = writeln!(out, "{GOOD}help{GOOD:#}: {}", indented(help, 6, window));
+    }
+    out
+}
+
+/// Text behind `taken` columns of its first line, the others two columns in.
+fn indented(text: &str, taken: usize, window: Window) -> String {
+    let room = window.room.max(10);
+    let taken = taken.min(room - 2);
+    // The first line is wrapped with what stands before it, which is then taken off again.
+    let before = "\u{b7}".repeat(taken);
+    let lines = text.lines().enumerate().flat_map(|(at, line)| {
+        let line = printable(line);
+        wrapped(&if at == 0 { format!("{before}{line}") } else { line.into_owned() }, room - 2)
+    });
+    lines.collect::<Vec<_>>().join("\n  ").replacen(&before, "", 1)
+}

@@ -1,0 +1,176 @@
+//! What a runner says to a person and asks them, as it happens.
+//!
+//! **Invariant:** an answer stands in its line until it is known whether it was taken; a line that was half typed outlives what is said above it.
+
+use std::{collections::VecDeque, io, time::Instant};
+
+use trellis_core::SignalName;
+use trellis_host::runner::{Asking, Awaited, Command, Console, Note, Reloaded};
+
+use super::{Busy, Interactive, keys::Key, live::Event, question::Question, rows::Window, said};
+use crate::markdown;
+
+/// Columns of text that are pleasant to read.
+const READABLE: usize = 100;
+/// Lines of a tool that are remembered, so that they are not said twice.
+const REMEMBERED: usize = 20;
+
+impl Console for Interactive {
+    async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
+        let window = self.live.window();
+        match note {
+            Note::Content(text) => {
+                self.leave();
+                self.pass_on();
+                let text = markdown::drawn(text, window.room.min(READABLE), self.look);
+                if !text.is_empty() {
+                    self.say(&format!("\n{text}"));
+                }
+            }
+            Note::Call(call) => {
+                self.leave();
+                self.settle();
+                self.pass_on();
+                self.written.clear();
+                self.busy = Busy::Running { name: call.name.to_string(), since: Instant::now() };
+            }
+            Note::Progress(_, line) => {
+                self.written.push_back(line.to_owned());
+                if self.written.len() > REMEMBERED {
+                    self.written.pop_front();
+                }
+                let frame = self.frame();
+                self.live.say(&said::progress(line, window), &frame);
+            }
+            Note::Result(call, outcome) => {
+                let elapsed = match std::mem::replace(&mut self.busy, Busy::Nothing) {
+                    Busy::Running { since, .. } => Some(since.elapsed()),
+                    _ => None,
+                };
+                // An approval may have run out.
+                self.pass_on();
+                let written = std::mem::take(&mut self.written);
+                self.say(&said::result(call, outcome, elapsed, Vec::from(written).as_slice(), window));
+            }
+            Note::Sleep(time) => {
+                self.leave();
+                self.settle();
+                self.pass_on();
+                self.busy = Busy::Sleeping { until: Instant::now() + time };
+            }
+            Note::Reload(reloaded) => {
+                self.edited = matches!(reloaded, Reloaded::Sound { moved: None, .. });
+                self.say(&said::reload(reloaded, window));
+            }
+            Note::Error { message, .. } => match &mut self.answered {
+                Some(answered) if answered.refusal.is_none() => answered.refusal = Some(message.to_owned()),
+                _ => self.say(&said::refusal(message, window)),
+            },
+            Note::End(farewell) => {
+                self.leave();
+                self.pass_on();
+                self.say(&said::farewell(farewell, window));
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
+        self.leave();
+        self.until = asking.left.map(|left| Instant::now() + left);
+        if let (true, Some(question)) = (asking.again, &mut self.question) {
+            if let Some(refusal) = self.answered.take().and_then(|answered| answered.refusal) {
+                question.refuse(&refusal);
+            }
+            self.asking = true;
+            return Ok(());
+        }
+        // What was half typed stays, also where the edit changed what is asked.
+        let is_edited = std::mem::take(&mut self.edited) && self.answered.is_none();
+        self.settle();
+        self.history.rewind();
+        self.keys.extend(self.live.typed());
+        forget_unseen(awaited, &mut self.keys);
+        let lead = lead(awaited, self.live.window());
+        if !lead.is_empty() {
+            self.say(&lead);
+        }
+        let before = self.question.take().filter(|_| is_edited);
+        self.question = Question::new(awaited, self.limits.0, self.limits.1);
+        if let (Some(question), Some(before)) = (&mut self.question, before) {
+            question.take_over(before);
+        }
+        self.asking = self.question.is_some();
+        Ok(())
+    }
+
+    async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
+        loop {
+            if let Some(command) = self.command(awaited) {
+                return Ok(command);
+            }
+            let frame = self.frame();
+            self.live.draw(&frame);
+            let is_busy = matches!(awaited, Awaited::Nothing);
+            if self.live.is_gone() || (self.terminated && !is_busy) {
+                return Ok(Command::End);
+            }
+            match self.live.event(self.next_change()).await {
+                Event::Keys(keys) => self.keys.extend(keys),
+                Event::Changed => {}
+                Event::Terminated => {
+                    self.terminated = true;
+                    return Ok(Command::Signal(SignalName::new(SignalName::INTERRUPT)));
+                }
+            }
+        }
+    }
+}
+
+impl Interactive {
+    /// Nothing is asked for now. Unless it was an edit that said something, the session has moved on, and with it what was half typed.
+    fn pass_on(&mut self) {
+        if self.until.is_some_and(|until| until <= Instant::now()) {
+            self.unanswered(" (time is up)");
+        }
+        self.asking = false;
+        if !self.edited && self.answered.is_none() {
+            self.question = None;
+        }
+    }
+}
+
+/// Forgets keys that were typed before the question was seen, where they would decide it.
+pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
+    match awaited {
+        Awaited::Approval(_) => keys.retain(|key| matches!(key, Key::Interrupt | Key::Suspend | Key::Eof)),
+        Awaited::Input(request) if !request.options.is_empty() => {
+            while keys.front() == Some(&Key::Enter) {
+                keys.pop_front();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What stands above the line that answers it; nothing where the node has asked itself.
+fn lead(awaited: Awaited<'_>, window: Window) -> String {
+    match awaited {
+        Awaited::Approval(call) => {
+            let asks = call.approve.as_ref().and_then(|approval| approval.ask.as_deref()).unwrap_or("May this call run?");
+            format!("\n{}{}", said::call(call, window), said::lead(asks, window))
+        }
+        Awaited::Result(call) => format!("\n{}", said::call(call, window)),
+        Awaited::Predicate { name, .. } => said::lead(&format!("\ndoes `{name}` hold?"), window),
+        Awaited::Keys { node, missing } => {
+            let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            said::lead(&format!("\n`{node}` needs {names} now, which the session does not have"), window)
+        }
+        Awaited::Changed { pending, now } => {
+            let how = if *now == *pending.name { " with other arguments".to_owned() } else { format!(", not `{}`", pending.name) };
+            let text = format!("`{}` calls `{now}` now{how}. Keep this call as it is?", pending.node);
+            format!("\n{}{}", said::call(pending, window), said::lead(&text, window))
+        }
+        Awaited::Input(_) | Awaited::Nothing => String::new(),
+    }
+}

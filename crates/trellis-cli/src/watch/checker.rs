@@ -1,0 +1,197 @@
+//! `check --watch`: a checker that one leaves open.
+//!
+//! **Invariant:** it ends when somebody ends it, or nobody reads what it says; never because of what happens to the files.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use trellis_core::{Diagnostic, Program};
+use trellis_project::{Live, Status, Version, Wake, Watch};
+
+use super::{Shown, close_on_interrupt, shown::Report, warn_of_polling};
+use crate::{
+    Exit,
+    open::Place,
+    report::{Checked, Summary},
+    terminal::{self, Closed},
+};
+
+/// How often it is seen to that somebody still reads what is said.
+const GLANCE: Duration = Duration::from_secs(1);
+
+/// The graphs that are checked, whichever they are at the moment.
+pub(crate) struct Checker<P, H> {
+    /// Where they are.
+    places: P,
+    /// What the host has to say about one.
+    of_host: H,
+    shown: Shown,
+    graphs: Vec<Graph>,
+    /// Why they cannot be found, if they cannot.
+    gone: Option<String>,
+    /// Whether something was wrong with what was shown last.
+    was_wrong: bool,
+}
+
+struct Graph {
+    place: Place,
+    shown_below: String,
+    live: Option<Live>,
+    /// Why it cannot be loaded, if it cannot.
+    gone: Option<String>,
+}
+
+impl<P, H> Checker<P, H>
+where
+    P: Fn() -> anyhow::Result<Vec<Place>>,
+    H: Fn(&Program, &Path) -> Vec<Diagnostic>,
+{
+    /// A checker of what `places` finds.
+    ///
+    /// # Errors
+    /// There is nothing to begin with.
+    pub(crate) fn open(places: P, of_host: H, shown: Shown) -> anyhow::Result<Self> {
+        let graphs = places()?.into_iter().map(Graph::open).collect();
+        Ok(Self { places, of_host, shown, graphs, gone: None, was_wrong: false })
+    }
+
+    /// Shows what is found, and again after each edit, until somebody ends it.
+    ///
+    /// # Errors
+    /// Standard output fails.
+    pub(crate) fn stay(mut self, mut watch: Watch) -> anyhow::Result<Exit> {
+        close_on_interrupt(watch.closer())?;
+        warn_of_polling(&watch);
+        let mut is_warned = watch.trouble().is_some();
+        self.show(Instant::now(), None)?;
+        loop {
+            match watch.next(Some(GLANCE)) {
+                Wake::Closed => break,
+                Wake::Elapsed if terminal::is_closed() => return Err(Closed.into()),
+                Wake::Elapsed => continue,
+                Wake::Changed => {}
+            }
+            if !is_warned {
+                warn_of_polling(&watch);
+                is_warned = watch.trouble().is_some();
+            }
+            let began = Instant::now();
+            if let Some(changed) = self.look() {
+                self.show(began, Some(&changed))?;
+            }
+        }
+        if self.shown == Shown::Page {
+            terminal::print("\n")?;
+        }
+        Ok(Exit::Fine)
+    }
+
+    /// Looks at every graph again; the files that changed, or nothing where all is as it was.
+    fn look(&mut self) -> Option<Vec<String>> {
+        let mut news = self.find();
+        let mut changed = Vec::new();
+        for graph in &mut self.graphs {
+            news |= graph.look(self.shown, &mut changed);
+        }
+        changed.sort_unstable();
+        news.then_some(changed)
+    }
+
+    /// Finds graphs that are new, and drops those that are gone; whether there were any.
+    fn find(&mut self) -> bool {
+        let places = match (self.places)() {
+            Ok(places) => places,
+            Err(error) => {
+                let gone = Some(error.to_string());
+                let news = self.gone != gone;
+                self.gone = gone;
+                return news;
+            }
+        };
+        let mut news = self.gone.take().is_some();
+        let mut known = std::mem::take(&mut self.graphs);
+        for place in places {
+            let at = known.iter().position(|graph| graph.place.path == place.path && graph.place.below == place.below);
+            news |= at.is_none();
+            self.graphs.push(at.map_or_else(|| Graph::open(place), |at| known.swap_remove(at)));
+        }
+        news | !known.is_empty()
+    }
+
+    fn show(&mut self, began: Instant, changed: Option<&[String]>) -> anyhow::Result<()> {
+        let graphs: Vec<Checked> = match self.gone {
+            Some(_) => Vec::new(),
+            None => self.graphs.iter().filter_map(|graph| graph.checked(&self.of_host)).collect(),
+        };
+        let of_graphs = self.graphs.iter().flat_map(Graph::problems);
+        let problems: Vec<String> = self.gone.as_ref().map_or_else(|| of_graphs.collect(), |gone| vec![gone.clone()]);
+        let is_wrong = !problems.is_empty() || Summary::of(&graphs).errors > 0;
+        let report = Report {
+            graphs: &graphs,
+            changed: changed.unwrap_or_default(),
+            problems: &problems,
+            healed: self.was_wrong && !is_wrong,
+            took: began.elapsed(),
+            first: changed.is_none(),
+        };
+        self.was_wrong = is_wrong;
+        terminal::print(&self.shown.text(&report))
+    }
+}
+
+impl Graph {
+    fn open(place: Place) -> Self {
+        let shown_below = place.shown_below();
+        let (live, gone) = match Live::open(&place.path) {
+            Ok(live) => (Some(live), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Self { place, shown_below, live, gone }
+    }
+
+    /// Looks at it again; adds the files that changed, and says whether anything did.
+    fn look(&mut self, shown: Shown, changed: &mut Vec<String>) -> bool {
+        let Some(live) = &mut self.live else {
+            let again = Self::open(self.place.clone());
+            let news = again.live.is_some() || again.gone != self.gone;
+            *self = again;
+            return news;
+        };
+        let Some(edit) = live.look() else { return false };
+        let below = if shown == Shown::Json { &self.place.below } else { &self.shown_below };
+        changed.extend(edit.changed.iter().map(|path| format!("{below}{path}")));
+        self.gone = match edit.status {
+            Status::Gone { error, .. } => Some(error),
+            Status::Sound { .. } | Status::Broken { .. } => None,
+        };
+        // An edited script changes nothing that is checked.
+        edit.scripts.is_empty() || !edit.changed.is_empty()
+    }
+
+    fn version(&self) -> Option<&Arc<Version>> {
+        self.live.as_ref().filter(|_| self.gone.is_none()).map(Live::version)
+    }
+
+    fn problems(&self) -> impl Iterator<Item = String> {
+        let unread = self.version().into_iter().flat_map(|version| version.problems.iter().cloned());
+        self.gone.clone().into_iter().chain(unread)
+    }
+
+    fn checked(&self, of_host: impl Fn(&Program, &Path) -> Vec<Diagnostic>) -> Option<Checked> {
+        let version = self.version()?;
+        let root = self.live.as_ref().map(Live::root).unwrap_or_default();
+        let mut diagnostics = version.diagnostics.clone();
+        diagnostics.extend(version.program.iter().flat_map(|program| of_host(program, &root)));
+        diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+        Some(Checked {
+            shown_below: self.shown_below.clone(),
+            below: self.place.below.clone(),
+            documents: version.documents.clone(),
+            diagnostics,
+            nodes: version.nodes,
+        })
+    }
+}

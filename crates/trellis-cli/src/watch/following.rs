@@ -1,0 +1,151 @@
+//! A graph that is edited while it runs: each save becomes a program that can be run here, or what is wrong with it.
+//!
+//! **Invariant:** a program is handed on only if this host can run it; one that it cannot run is as broken as one that does not compile.
+
+use std::{path::PathBuf, thread, time::SystemTime};
+
+use tokio::sync::mpsc;
+use trellis_host::runner::{self, Findings};
+use trellis_project::{Edit, Live, Status, Version, Waited, Watch};
+
+use super::{millis, warn_of_polling};
+use crate::{
+    open::Place,
+    ready::{Loaded, Ready, Terms},
+    report::{self, Checked, printable},
+    terminal,
+};
+
+/// How many edits wait to be taken; the last one counts.
+const WAITING: usize = 16;
+
+/// A graph, its edits, and how it is run.
+pub(crate) struct Following {
+    watch: Watch,
+    live: Live,
+    place: Place,
+    root: PathBuf,
+    terms: Terms,
+    /// When the version that runs was loaded.
+    taken: SystemTime,
+}
+
+/// What an edit came to.
+#[derive(Clone)]
+pub(crate) enum News {
+    /// It can be run; with what else there is to say, in one line.
+    Sound(Ready, Option<String>),
+    /// It cannot; the version of `since` goes on, in milliseconds since 1970.
+    Broken { findings: Findings, since: u64 },
+}
+
+impl From<News> for runner::Edit {
+    fn from(news: News) -> Self {
+        match news {
+            News::Sound(Ready { engine, bindings }, told) => Self::Sound { engine, bindings, told },
+            News::Broken { findings, since } => Self::Broken { findings, since },
+        }
+    }
+}
+
+impl Following {
+    /// Loads the graph at a place, and watches it from then on; without the system's help if it is to `poll`.
+    ///
+    /// # Errors
+    /// There is no graph.
+    pub(crate) fn open(place: &Place, terms: Terms, poll: bool) -> anyhow::Result<Self> {
+        let watch = if poll { Watch::polling([&place.path]) } else { Watch::new([&place.path]) };
+        let live = Live::open(&place.path)?;
+        warn_of_polling(&watch);
+        Ok(Self { watch, root: live.root(), live, place: place.clone(), terms, taken: SystemTime::now() })
+    }
+
+    /// The first version that can be run, with what is to be said about it; until there is one, what is wrong is shown.
+    ///
+    /// # Errors
+    /// Standard output fails.
+    pub(crate) fn first(&mut self) -> anyhow::Result<(Ready, Checked)> {
+        loop {
+            match self.prepare(self.live.version()) {
+                Ok(first) => return Ok(first),
+                Err(findings) => self.refuse(&findings)?,
+            }
+            while let Waited::Edit(Edit { status: Status::Gone { error, .. }, .. }) = self.live.next(&mut self.watch, None) {
+                terminal::print_error(&format!("error: {}\n", printable(&error)));
+            }
+        }
+    }
+
+    /// Tells edits from now on, on a thread of its own.
+    ///
+    /// # Errors
+    /// There is no thread to be had.
+    pub(crate) fn tell(mut self) -> anyhow::Result<mpsc::Receiver<News>> {
+        let (sender, news) = mpsc::channel(WAITING);
+        thread::Builder::new().name("edits".to_owned()).spawn(move || {
+            while let Waited::Edit(edit) = self.live.next(&mut self.watch, None) {
+                let news = self.news(&edit);
+                if sender.blocking_send(news).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(news)
+    }
+
+    fn news(&mut self, edit: &Edit) -> News {
+        self.root = self.live.root();
+        let prepared = match &edit.status {
+            Status::Gone { error, .. } => Err(self.findings(&[], std::slice::from_ref(error))),
+            Status::Sound { .. } | Status::Broken { .. } => self.prepare(&edit.version),
+        };
+        match prepared {
+            Ok((ready, _)) => {
+                self.taken = edit.version.at;
+                News::Sound(ready, self.told(&edit.scripts))
+            }
+            Err(findings) => News::Broken { findings, since: millis(self.taken) },
+        }
+    }
+
+    /// Which scripts are others now.
+    fn told(&self, scripts: &[PathBuf]) -> Option<String> {
+        let below = |script: &PathBuf| script.strip_prefix(&self.root).unwrap_or(script).to_string_lossy().into_owned();
+        let names = scripts.iter().map(|script| format!("`{}`", printable(&below(script)))).collect::<Vec<_>>().join(", ");
+        (!names.is_empty()).then(|| format!("{names} changed"))
+    }
+
+    /// A version that can be run here, with everything that was found; or why it cannot.
+    fn prepare(&self, version: &Version) -> Result<(Ready, Checked), Findings> {
+        let mut loaded = Loaded::version(version, &self.root, &self.place);
+        let ready = self.terms.ready(&mut loaded);
+        loaded.checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+        match ready {
+            Ok(Some(ready)) => Ok((ready, loaded.checked)),
+            Ok(None) => Err(self.findings(&[loaded.checked], &loaded.problems)),
+            Err(error) => Err(self.findings(&[loaded.checked], &[format!("{error:#}")])),
+        }
+    }
+
+    fn findings(&self, checked: &[Checked], problems: &[String]) -> Findings {
+        let told = problems.iter().flat_map(|problem| problem.lines().map(|line| format!("error: {}\n", printable(line))));
+        let told = told.collect::<String>();
+        let drawn = report::human(checked, terminal::width());
+        if self.terms.json {
+            // What is no diagnostic has no place in the line.
+            terminal::print_error(&told);
+        }
+        Findings { text: terminal::adapted(format!("{told}{drawn}")), json: report::diagnostics(checked) }
+    }
+
+    /// Shows why there is nothing to run yet.
+    fn refuse(&self, findings: &Findings) -> anyhow::Result<()> {
+        if self.terms.json {
+            let line = serde_json::json!({ "type": "RELOAD", "payload": { "status": "broken", "diagnostics": findings.json } });
+            return terminal::print(&format!("{line}\n"));
+        }
+        let path = printable(&self.place.path.to_string_lossy()).into_owned();
+        terminal::print_error(&format!("{}waiting for `{path}` to be mended; Ctrl-C ends it\n", findings.text));
+        Ok(())
+    }
+}

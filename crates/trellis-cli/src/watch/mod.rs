@@ -1,0 +1,49 @@
+//! Commands that stay open while files are edited.
+
+mod checker;
+mod following;
+mod player;
+mod shown;
+
+use std::{thread, time::SystemTime};
+
+use trellis_project::{Closer, Watch};
+
+use crate::{report::printable, terminal};
+
+pub(crate) use self::{
+    checker::Checker,
+    following::{Following, News},
+    player::Player,
+    shown::Shown,
+};
+
+/// In milliseconds since 1970.
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Says why the system does not help to watch, if it does not.
+fn warn_of_polling(watch: &Watch) {
+    if let Some(trouble) = watch.trouble() {
+        let (why, help) = (printable(&trouble.to_string()).into_owned(), trouble.help());
+        terminal::print_error(&format!("warning: {why}; files are looked at twice a second instead\nhelp: {help}\n"));
+    }
+}
+
+/// Ends a wait when somebody presses Ctrl-C; the second time ends the program, whatever it does.
+fn close_on_interrupt(closer: Closer) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    thread::Builder::new().name("interrupts".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                closer.close();
+            }
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(130);
+            }
+        });
+    })?;
+    Ok(())
+}

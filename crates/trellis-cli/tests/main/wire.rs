@@ -1,0 +1,196 @@
+//! Every line that `run --json` prints or takes fits the published schema, and nothing in the schema is there for nothing.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::Stdio,
+};
+
+use serde_json::{Value, json};
+use trellis_tests::{
+    harness::{Mode, run_tree},
+    wire::{Way, schema},
+};
+
+use crate::sandbox::{Sandbox, THREE_MISTAKES};
+
+/// Runs a graph over JSON Lines; `answer` says what is sent for each line that comes. Every line fits the schema. Gives the types of the lines.
+fn converse(sandbox: &Sandbox, args: &[&str], mut answer: impl FnMut(&str, &Value) -> Vec<Value>) -> Vec<String> {
+    let mut command = sandbox.command(&[&["run", "--json"], args].concat());
+    command.env("TRELLIS_SECRET_TOKEN", "hunter2");
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take();
+    let mut kinds = Vec::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        schema().assert(Way::Out, [&line]);
+        let message: Value = serde_json::from_str(&line).unwrap();
+        let kind = message["type"].as_str().unwrap().to_owned();
+        for reply in answer(&kind, &message["payload"]) {
+            match (&reply, &mut input) {
+                // The input is over.
+                (Value::Null, input) => *input = None,
+                (reply, Some(input)) => {
+                    let reply = reply.to_string();
+                    schema().assert(Way::In, [&reply]);
+                    // A program that is done reads no more.
+                    let _ = writeln!(input, "{reply}");
+                }
+                (_, None) => {}
+            }
+        }
+        kinds.push(kind);
+    }
+    child.wait().unwrap();
+    kinds
+}
+
+/// A tool of each kind: one that tells how far it is and succeeds, one that fails, one that needs a person, and what a rollback cannot undo.
+const TRIP: &[(&str, &str)] = &[
+    (
+        "trellis.yaml",
+        "predicates: [vip]\nbindings:\n  book: {process: [sh, ./book]}\n  fail: {process: [sh, -c, 'echo no >&2; exit 3']}\n  slow: {process: [sleep, '60'], timeout: 10ms, grace: 10ms}\n  mail: {process: [echo, '1'], effect: irreversible}\n",
+    ),
+    ("book", "echo half >&2; echo 7"),
+    ("start.md", "---\ndo: book\nundo: fail\nto: mail\n---\nBooking.\n"),
+    (
+        "mail.md",
+        "---\ndo: { name: mail, approve: { ask: Send?, expires: 10m } }\non_denied: mail\nmax_visits: 2\non_max_visits: fail\nto: slow\n---\n",
+    ),
+    ("slow.md", "---\ndo: slow\non_error: number\nto: number\n---\n"),
+    (
+        "number.md",
+        "---\ninput_type: int\ninput_schema: {minimum: 1}\ninput_default: 3\ntimeout: 1h\nmetadata: {a: 1}\nto: secret\n---\nHow many?\n",
+    ),
+    (
+        "secret.md",
+        "---\ntools: [{name: there}]\ndo: {name: there, args: {key: 'k {{secret:token}}'}, timeout: 5s, approve: {ask: Really?}}\non_denied: vip\non_error: vip\nto: vip\n---\n",
+    ),
+    ("vip.md", "---\ntransitions: [{condition: vip, to: rollback}]\nto: end\n---\n"),
+    ("end.md", "Over.\n"),
+];
+
+fn trip(denied: bool) -> Vec<String> {
+    converse(&Sandbox::new(TRIP), &[], |kind, payload| {
+        let id = &payload["id"];
+        match kind {
+            "APPROVAL" if payload["name"] == "there" && denied => vec![json!({ "deny": id })],
+            "APPROVAL" => vec![json!({ "approve": id })],
+            "REQUEST_INPUT" => vec![json!({ "input": 0 }), json!({ "signal": "odd" }), json!({ "input": "7" })],
+            "CALL_TOOL" if payload["name"] == "there" => vec![json!({ "tool_result": { "id": id, "error": "down" } })],
+            "PREDICATE" => vec![json!({ "predicate": { "id": id, "value": true } })],
+            _ => Vec::new(),
+        }
+    })
+}
+
+/// What the program alone can show: real tools, the end of input, an interrupt, a graph that is broken.
+fn runs() {
+    let kinds = trip(true);
+    for kind in ["CALL_TOOL", "PROGRESS", "TOOL_RESULT", "APPROVAL", "REQUEST_INPUT", "ERROR", "PREDICATE", "END"] {
+        assert!(kinds.iter().any(|shown| shown == kind), "no {kind} among {kinds:?}");
+    }
+    trip(false);
+    converse(&Sandbox::new(TRIP), &[], |kind, _| if kind == "APPROVAL" { vec![Value::Null] } else { Vec::new() });
+    let interrupt = |kind: &str, _: &Value| if kind == "APPROVAL" { vec![json!({ "signal": "interrupt" })] } else { Vec::new() };
+    converse(&Sandbox::new(TRIP), &[], interrupt);
+    converse(&Sandbox::new(&[("start.md", "---\nto: nowhere\n---\n")]), &[], |_, _| Vec::new());
+    let nothing = |_: &str, _: &Value| Vec::new();
+    let hang_up = |_: &str, _: &Value| vec![Value::Null];
+    converse(&Sandbox::new(BRANCHES), &[], hang_up);
+    converse(&Sandbox::new(TOO_MANY), &[], nothing);
+    let recorded = Sandbox::new(TRIP);
+    recorded.write("tape", TAPE.as_bytes());
+    converse(&recorded, &["--yes", "--replay-tools", "tape"], nothing);
+}
+
+/// A graph that is edited while it runs: broken, mended with a key that the session lacks, with another call, with another name.
+const EDITED: &[(&str, &str)] = &[
+    ("start.md", "---\ninput_type: text\nsave_to: name\nto: weigh\n---\nWho?\n"),
+    ("weigh.md", "---\ntools: [{name: weigh}, {name: measure}]\ndo: {name: weigh, args: {name: \"{{ name }}\"}}\nto: last\n---\n"),
+    ("last.md", "---\ninput_type: text\nto: end\n---\nAnything else?\n"),
+    ("end.md", "Over.\n"),
+];
+
+/// The session of it: one edit for each stop.
+fn watched() -> Vec<String> {
+    let sandbox = Sandbox::new(EDITED);
+    let file = |path: &str| EDITED.iter().find(|(known, _)| *known == path).unwrap().1;
+    let (mut edits, mut questions, mut changes) = (0, 0, 0);
+    converse(&sandbox, &["--watch"], |kind, payload| {
+        let count = |count: &mut usize| {
+            *count += 1;
+            *count
+        };
+        match kind {
+            "REQUEST_INPUT" => match count(&mut questions) {
+                1 => sandbox.write("start.md", file("start.md").replace("to: weigh", "to: wiegh").as_bytes()),
+                2 => return vec![json!({ "input": "Ada" })],
+                3 => {
+                    // Under its new name first, so that a moment in between has two of them, not none.
+                    sandbox.write("late.md", file("last.md").replace("to: end", "was: [last]\nto: end").as_bytes());
+                    sandbox.write("weigh.md", file("weigh.md").replace("last", "late").as_bytes());
+                    std::fs::remove_file(sandbox.path().join("last.md")).unwrap();
+                }
+                _ => {}
+            },
+            "RELOAD" => match count(&mut edits) {
+                1 => sandbox.write("start.md", file("start.md").replace("input_type", "required_context: [shoe]\ninput_type").as_bytes()),
+                _ if payload["moved"].as_str().is_some_and(|moved| moved.contains("late")) => return vec![json!({ "input": "no" })],
+                _ => {}
+            },
+            "NEEDS" => return vec![json!({ "context": { "shoe": 42 } })],
+            "CALL_TOOL" if payload["name"] == "weigh" => {
+                sandbox.write("weigh.md", file("weigh.md").replace("{name: weigh, args", "{name: measure, args").as_bytes());
+            }
+            "CHANGED" => return vec![json!({ "keep": count(&mut changes) > 1 })],
+            "CALL_TOOL" => return vec![json!({ "tool_result": { "id": payload["id"], "result": 1 } })],
+            "END" => return vec![Value::Null],
+            _ => {}
+        }
+        Vec::new()
+    })
+}
+
+/// Branches with everything that a call can have.
+const BRANCHES: &[(&str, &str)] = &[(
+    "start.md",
+    "---\ntools: [{name: t}]\ndo: {parallel: {a: {name: t, args: {key: '{{secret:token}}'}, timeout: 1s, approve: {ask: Go?, expires: 1h}, metadata: {m: 1}}}}\n---\n",
+)];
+
+/// More effects than may be remembered.
+const TOO_MANY: &[(&str, &str)] = &[
+    ("trellis.yaml", "limits: {effects: 1}\nbindings: {book: {process: [echo, '1']}, free: {process: [echo], effect: none}}\n"),
+    ("start.md", "---\ndo: book\nundo: free\nto: again\n---\n"),
+    ("again.md", "---\ndo: book\nundo: free\n---\n"),
+];
+
+/// Findings that warn, inform, or are about the whole graph.
+const ODD: &[(&str, &str)] =
+    &[("trellis.yaml", "severity: {broken-link: info}\n"), ("start.md", "---\nto: b\n---\n[x](y.md)\n"), ("b.md", "---\nto: start\n---\n")];
+const WARNED: &[(&str, &str)] = &[("start.md", "[x](y.md)\n")];
+const HEADLESS: &[(&str, &str)] = &[("trellis.yaml", "name: x\n"), ("b.md", "---\nto: end\n---\n"), ("end.md", "Over.\n")];
+
+/// What no process can say: a denial with a reason, a failure with data.
+const TAPE: &str = r#"{"tool":"book","args":{},"outcome":{"success":7}}
+{"tool":"mail","args":{},"outcome":{"denied":"not today"}}
+{"tool":"mail","args":{},"outcome":{"error":{"kind":"schema","code":3,"message":"no","data":{"a":1}}}}
+"#;
+
+#[test]
+fn every_part_of_the_schema_is_shown_by_some_line() {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/suite");
+    run_tree(&suite, |_| Mode::Suite).assert_none();
+    runs();
+    let kinds = watched();
+    assert_eq!(kinds.last().map(String::as_str), Some("END"), "{kinds:?}");
+    for files in [THREE_MISTAKES, TOO_MANY, ODD, WARNED, HEADLESS] {
+        let ran = Sandbox::new(files).trellis(&["check", "--format", "json"]);
+        let checked: Value = serde_json::from_str(&ran.out).unwrap();
+        for finding in checked["diagnostics"].as_array().unwrap() {
+            schema().check_at("/$defs/diagnostic", finding).unwrap_or_else(|why| panic!("{finding}\n{why}"));
+        }
+    }
+    let unseen = schema().unseen();
+    assert!(unseen.is_empty(), "no line shows\n  {}", unseen.join("\n  "));
+}

@@ -1,0 +1,248 @@
+//! A graph that is edited while it is used (design §7).
+//!
+//! [`Live`] looks at its graph when it is told to, usually by a [`Watch`]. It parses again what changed, compiles, and says what came of it. A
+//! program that is sound takes the place of the last one; one that is not leaves it where it is.
+//!
+//! **Invariant:** the program is always one that compiled as a whole; what did not change, byte for byte, is no edit.
+
+mod remembered;
+mod scripts;
+mod stamp;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::{Duration, SystemTime},
+};
+
+use trellis_core::{Compiled, Diagnostic, Document, Program, diagnostic::FilePath, syntax::document::Content};
+
+use self::{remembered::Remembered, scripts::Scripts};
+use crate::{LoadError, Project, Wake, Watch};
+
+/// How much longer than a watch a writer may take who has emptied a file, or taken it away, before that is taken for what they meant.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// One graph, through its edits.
+pub struct Live {
+    path: PathBuf,
+    loader: Remembered,
+    project: Project,
+    scripts: Scripts,
+    version: Arc<Version>,
+    good: Option<Good>,
+    gone: Option<String>,
+}
+
+/// The graph as it stood at one moment.
+#[derive(Debug)]
+pub struct Version {
+    /// When it was loaded.
+    pub at: SystemTime,
+    /// The program, if it is sound.
+    pub program: Option<Arc<Program>>,
+    /// Everything that was found, sorted.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// Every file, parsed, sorted by path.
+    pub documents: Vec<Arc<Document>>,
+    /// Files and folders that could not be read, and why; while there are any, there is no program.
+    pub problems: Vec<String>,
+}
+
+/// The last sound version.
+#[derive(Clone, Debug)]
+struct Good {
+    program: Arc<Program>,
+    at: SystemTime,
+}
+
+/// What saving files came to.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// The files of the graph that were added, changed or removed, sorted.
+    pub changed: Vec<FilePath>,
+    /// Other files that calls run, and that changed: absolute, sorted. The program is the same, what a call does is not.
+    pub scripts: Vec<PathBuf>,
+    /// The graph as it is now; where it is gone, as it was.
+    pub version: Arc<Version>,
+    /// Whether it can be run.
+    pub status: Status,
+}
+
+/// Whether a graph that was edited can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It is sound.
+    Sound {
+        /// Whether it was not before.
+        healed: bool,
+    },
+    /// It is not.
+    Broken {
+        /// When the last version that was sound was loaded, if there was one: it goes on.
+        since: Option<SystemTime>,
+    },
+    /// There is nothing at its path, or it cannot be listed. It is looked for until it is back.
+    Gone {
+        /// Why, in one line.
+        error: String,
+        /// As of a broken one.
+        since: Option<SystemTime>,
+    },
+}
+
+/// What waiting for an edit came to.
+#[derive(Clone, Debug)]
+pub enum Waited {
+    /// Somebody saved something.
+    Edit(Edit),
+    /// Nothing happened in that time.
+    Elapsed,
+    /// The watch was closed.
+    Closed,
+}
+
+impl Live {
+    /// Loads and compiles the graph at `path`. Make the [`Watch`] first: what is saved in between is then seen.
+    ///
+    /// # Errors
+    /// As [`Project::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        let path = path.as_ref().to_owned();
+        let loader = Remembered::new(&path)?;
+        let project = Project::with_loader(loader.clone())?;
+        let version = Arc::new(Version::of(&project));
+        let mut live = Self { path, loader, project, scripts: Scripts::default(), good: version.good(), version, gone: None };
+        live.loader.share(live.project.documents());
+        live.scripts.look(live.project.documents(), &live.loader.root());
+        Ok(live)
+    }
+
+    /// The folder that the graph's paths are below: absolute, without links.
+    pub fn root(&self) -> PathBuf {
+        self.loader.root()
+    }
+
+    /// The graph as it was looked at last.
+    pub fn version(&self) -> &Arc<Version> {
+        &self.version
+    }
+
+    /// The last program that was sound, if there was one.
+    pub fn program(&self) -> Option<&Arc<Program>> {
+        self.good.as_ref().map(|good| &good.program)
+    }
+
+    /// Files besides the graph's own whose edits are noticed: the scripts that its bindings run. For [`Watch::also`].
+    pub fn scripts(&self) -> impl Iterator<Item = &Path> {
+        self.scripts.files()
+    }
+
+    /// Waits for the next edit, at most `timeout`; without one for as long as it takes.
+    pub fn next(&mut self, watch: &mut Watch, timeout: Option<Duration>) -> Waited {
+        watch.also(self.scripts.files());
+        loop {
+            match watch.next(timeout) {
+                Wake::Changed => {
+                    if let Some(edit) = self.look() {
+                        return Waited::Edit(edit);
+                    }
+                }
+                Wake::Elapsed => return Waited::Elapsed,
+                Wake::Closed => return Waited::Closed,
+            }
+        }
+    }
+
+    /// Looks at the graph again; nothing where nothing changed.
+    ///
+    /// A writer who has emptied a file or taken it away, and so broken the graph, is given a moment to finish.
+    pub fn look(&mut self) -> Option<Edit> {
+        let (before, was_sound, was_gone) = (Arc::clone(&self.version), self.is_sound(), self.gone.clone());
+        self.load();
+        if was_sound && !self.is_sound() && self.may_be_half_done(&before) {
+            thread::sleep(PATIENCE);
+            self.load();
+        }
+        let changed = differences(&before.documents, &self.version.documents);
+        let scripts = if self.gone.is_some() { Vec::new() } else { self.scripts.look(self.project.documents(), &self.loader.root()) };
+        let is_same = changed.is_empty() && scripts.is_empty() && before.problems == self.version.problems && was_gone == self.gone;
+        (!is_same).then(|| Edit { changed, scripts, version: Arc::clone(&self.version), status: self.status(was_sound) })
+    }
+
+    fn is_sound(&self) -> bool {
+        self.gone.is_none() && self.version.program.is_some()
+    }
+
+    fn status(&self, before: bool) -> Status {
+        let since = self.good.as_ref().map(|good| good.at);
+        match &self.gone {
+            Some(error) => Status::Gone { error: error.clone(), since },
+            None if self.is_sound() => Status::Sound { healed: !before },
+            None => Status::Broken { since },
+        }
+    }
+
+    /// Loads again, and compiles where that may come to something else.
+    fn load(&mut self) {
+        let loaded = self.loader.renew(&self.path).and_then(|()| self.project.reload());
+        let is_same = match loaded {
+            Ok(changed) => changed.is_empty() && problems(&self.project) == self.version.problems,
+            Err(error) => return self.gone = Some(error.to_string()),
+        };
+        self.gone = None;
+        if !is_same {
+            self.loader.share(self.project.documents());
+            self.version = Arc::new(Version::of(&self.project));
+            self.good = self.version.good().or(self.good.take());
+        }
+    }
+
+    /// Whether the graph may be broken because somebody is still writing: a file that was there is gone, or is empty now.
+    fn may_be_half_done(&self, before: &Version) -> bool {
+        let is_half = |document: &Arc<Document>| find(&self.version.documents, &document.path).is_none_or(|now| now.text.is_empty());
+        self.gone.is_some() || before.documents.iter().filter(|document| !document.text.is_empty()).any(is_half)
+    }
+}
+
+fn find<'d>(documents: &'d [Arc<Document>], path: &FilePath) -> Option<&'d Arc<Document>> {
+    documents.binary_search_by(|document| document.path.cmp(path)).ok().map(|at| &documents[at])
+}
+
+/// The files that are not in both, or are not the same there, sorted.
+fn differences(before: &[Arc<Document>], now: &[Arc<Document>]) -> Vec<FilePath> {
+    let differs = |others: &[Arc<Document>], document: &Arc<Document>| {
+        find(others, &document.path).is_none_or(|other| !Arc::ptr_eq(other, document) && !is_same(other, document))
+    };
+    let gone = before.iter().filter(|document| find(now, &document.path).is_none());
+    let news = now.iter().filter(|document| differs(before, document));
+    let mut changed: Vec<_> = gone.chain(news).map(|document| FilePath::clone(&document.path)).collect();
+    changed.sort_unstable();
+    changed
+}
+
+/// Whether two documents of one path were made of the same bytes. What is no text says nothing about its bytes.
+fn is_same(one: &Document, other: &Document) -> bool {
+    let is_text = |document: &Document| !matches!(document.content, Content::Broken) || !document.text.is_empty();
+    one.text == other.text && is_text(one) && is_text(other)
+}
+
+/// Files and folders that cannot be read, and why.
+fn problems(project: &Project) -> Vec<String> {
+    project.problems().iter().map(ToString::to_string).collect()
+}
+
+impl Version {
+    fn of(project: &Project) -> Self {
+        let Compiled { program, diagnostics, nodes } = project.compile();
+        let documents = project.documents().to_vec();
+        Self { at: SystemTime::now(), program, diagnostics, nodes, documents, problems: problems(project) }
+    }
+
+    fn good(&self) -> Option<Good> {
+        self.program.clone().map(|program| Good { program, at: self.at })
+    }
+}

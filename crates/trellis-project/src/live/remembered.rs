@@ -1,0 +1,152 @@
+//! A folder whose files are read again only when they may have changed.
+//!
+//! A graph that is watched is loaded at every save. Reading thousands of files each time would cost more than the save may take, and would raise
+//! as many events as a watcher can queue.
+//!
+//! **Invariant:** what comes out is what reading would give: a file whose stamp is not settled is read.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use trellis_core::{Document, Source, diagnostic::FilePath, syntax::document::Bytes};
+
+use super::stamp::Stamp;
+use crate::{Directory, GraphLoader, LoadError};
+
+/// A loader over a path that may come to mean another folder.
+#[derive(Clone)]
+pub(super) struct Remembered(Arc<Mutex<Inner>>);
+
+struct Inner {
+    directory: Arc<Directory>,
+    files: BTreeMap<FilePath, (Stamp, Arc<[u8]>)>,
+}
+
+impl Remembered {
+    pub(super) fn new(path: &Path) -> Result<Self, LoadError> {
+        Ok(Self(Arc::new(Mutex::new(Inner { directory: Arc::new(Directory::new(path)?), files: BTreeMap::new() }))))
+    }
+
+    /// Looks at `path` anew: what it leads to may have been replaced.
+    pub(super) fn renew(&self, path: &Path) -> Result<(), LoadError> {
+        let directory = Arc::new(Directory::new(path)?);
+        self.with(|inner| inner.directory = directory);
+        Ok(())
+    }
+
+    /// The folder that the graph's paths are below.
+    pub(super) fn root(&self) -> PathBuf {
+        self.with(|inner| inner.directory.root().to_owned())
+    }
+
+    /// Forgets files that are gone, and keeps each text once: as its document has it.
+    pub(super) fn share(&self, documents: &[Arc<Document>]) {
+        self.with(|inner| {
+            let mut files = BTreeMap::new();
+            for document in documents {
+                if let Some((stamp, bytes)) = inner.files.remove(&document.path) {
+                    let same = *bytes == *document.text.as_bytes();
+                    let bytes = if same { Arc::from(Arc::clone(&document.text)) } else { bytes };
+                    files.insert(FilePath::clone(&document.path), (stamp, bytes));
+                }
+            }
+            inner.files = files;
+        });
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl GraphLoader for Remembered {
+    fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
+        self.with(|inner| Arc::clone(&inner.directory)).list_nodes()
+    }
+
+    fn get_node(&self, path: &str) -> Result<Source, LoadError> {
+        let (directory, known) = self.with(|inner| (Arc::clone(&inner.directory), inner.files.get(path).cloned()));
+        // Before reading: a file that changes in between then differs from its stamp the next time.
+        let stamp = Stamp::of(&directory.root().join(path)).ok();
+        if let (Some(stamp), Some((known, bytes))) = (&stamp, known)
+            && *stamp == known
+        {
+            return Ok(Source { path: path.into(), bytes: Bytes::Read(bytes) });
+        }
+        let source = directory.get_node(path)?;
+        let trusted = stamp.filter(|stamp| stamp.is_settled(SystemTime::now()));
+        self.with(|inner| match (trusted, &source.bytes) {
+            (Some(stamp), Bytes::Read(bytes)) => inner.files.insert(path.into(), (stamp, Arc::clone(bytes))),
+            _ => inner.files.remove(path),
+        });
+        Ok(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Duration};
+
+    use super::*;
+
+    fn text(loader: &Remembered, path: &str) -> String {
+        match loader.get_node(path).unwrap().bytes {
+            Bytes::Read(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+            large @ Bytes::TooLarge { .. } => panic!("{large:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_stands_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("start.md");
+        let loader = Remembered::new(folder.path()).unwrap();
+        // Fresh files are never remembered, so writing as fast as can be loses nothing.
+        for round in 0..200 {
+            fs::write(&file, format!("{:03}", round % 7)).unwrap();
+            assert_eq!(text(&loader, "start.md"), format!("{:03}", round % 7));
+        }
+        fs::remove_file(&file).unwrap();
+        assert!(matches!(loader.get_node("start.md"), Err(LoadError::NotFound { .. })));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_path_that_leads_elsewhere_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["one", "two"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join("start.md"), name).unwrap();
+        }
+        let link = folder.path().join("current");
+        std::os::unix::fs::symlink("one", &link).unwrap();
+        let loader = Remembered::new(&link).unwrap();
+        assert_eq!(text(&loader, "start.md"), "one");
+        fs::remove_file(&link).unwrap();
+        assert!(loader.renew(&link).is_err());
+        std::os::unix::fs::symlink("two", &link).unwrap();
+        loader.renew(&link).unwrap();
+        assert_eq!(text(&loader, "start.md"), "two");
+        assert!(loader.root().ends_with("two"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_settled_file_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("start.md");
+        fs::write(&file, "one").unwrap();
+        let loader = Remembered::new(folder.path()).unwrap();
+        let stamp = Stamp::of(&file).unwrap();
+        // Time is not waited for here: the memory is filled as if the file had settled.
+        loader.with(|inner| inner.files.insert("start.md".into(), (stamp, Arc::from(*b"remembered"))));
+        assert_eq!(text(&loader, "start.md"), "remembered");
+        let later = SystemTime::now() + Duration::from_secs(1);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(later).unwrap();
+        assert_eq!(text(&loader, "start.md"), "one", "until its stamp differs");
+    }
+}

@@ -1,0 +1,282 @@
+//! Waiting until files below some paths change.
+//!
+//! In: paths of graphs and collections, and single files. Out: [`Wake`]s, one for a burst of saves. What changed is for the one who looks to say:
+//! events of file systems are hints, come late, twice or not at all.
+//!
+//! **Invariant:** a folder is watched before it is looked into; a folder that takes the place of a watched one is watched anew; what the system
+//! cannot watch is looked at now and then.
+
+mod bell;
+mod scope;
+mod trail;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use self::{
+    bell::{Bell, Heard},
+    scope::{Concern, Scope},
+};
+use crate::WatchError;
+
+/// How long nothing more may happen before a burst of saves is over: longer than editors pause between the steps of one.
+const QUIET: Duration = Duration::from_millis(40);
+/// How long a burst may keep everybody waiting.
+const BURST: Duration = Duration::from_secs(1);
+/// How often a root is looked for: what happens to the folders above it raises no event.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+const HEARTBEAT_WITHOUT_ROOT: Duration = Duration::from_millis(200);
+/// How often everything is looked at where the system does not watch; and how many times longer than a look the pause is, at least.
+const POLL: Duration = Duration::from_millis(500);
+const POLL_SHARE: u32 = 20;
+/// How often new folders may turn up while others are being watched.
+const ROUNDS: usize = 16;
+
+/// Watches files below some paths.
+pub struct Watch {
+    roots: Vec<PathBuf>,
+    files: BTreeSet<PathBuf>,
+    identity: Vec<Option<Identity>>,
+    bell: Arc<Bell>,
+    means: Means,
+    trouble: Option<WatchError>,
+    /// When the last wake was given: the time since then was spent looking.
+    woke: Option<Instant>,
+    /// When to look without being told.
+    due: Instant,
+}
+
+/// What waiting came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// Something may have changed: look.
+    Changed,
+    /// Nothing happened in that time.
+    Elapsed,
+    /// Somebody closed the watch.
+    Closed,
+}
+
+/// Ends a wait from another thread.
+#[derive(Clone)]
+pub struct Closer(Arc<Bell>);
+
+enum Means {
+    /// The folders that are watched, whether with all that is below them, and which they were.
+    System {
+        watcher: RecommendedWatcher,
+        watched: BTreeMap<(PathBuf, bool), Option<Identity>>,
+    },
+    Polling,
+}
+
+/// Which folder or file a path leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Identity {
+    real: PathBuf,
+    #[cfg(unix)]
+    inode: (u64, u64),
+}
+
+impl Watch {
+    /// Watches the graphs and collections at `paths`: folders with all that counts below them, and single files. They need not exist yet.
+    ///
+    /// Where the system cannot watch, [`Watch::trouble`] says why, and everything is looked at twice a second, or less often where that takes long.
+    pub fn new<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
+        let mut watch = Self::polling(paths);
+        watch.begin();
+        watch.rest(Duration::ZERO);
+        watch
+    }
+
+    /// The same without the system's help: for folders whose changes it does not tell, as of a network or a virtual machine.
+    pub fn polling<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
+        let roots: Vec<PathBuf> = paths.into_iter().map(Into::into).collect();
+        let identity = roots.iter().map(|root| Identity::of(root)).collect();
+        Self {
+            roots,
+            files: BTreeSet::new(),
+            identity,
+            bell: Arc::default(),
+            means: Means::Polling,
+            trouble: None,
+            woke: None,
+            due: Instant::now(),
+        }
+    }
+
+    /// Watches these single files too, besides the paths; those of an earlier call no longer. They need not exist.
+    pub fn also<'f>(&mut self, files: impl IntoIterator<Item = &'f Path>) {
+        let files = files.into_iter().map(Path::to_owned).collect();
+        if self.files != files {
+            self.files = files;
+            // What was saved before the watch began would be missed.
+            self.bell.ring(Concern::Folder);
+        }
+    }
+
+    /// Why the system does not watch, if it does not.
+    pub fn trouble(&self) -> Option<&WatchError> {
+        self.trouble.as_ref()
+    }
+
+    /// What ends a wait from another thread.
+    pub fn closer(&self) -> Closer {
+        Closer(Arc::clone(&self.bell))
+    }
+
+    /// Waits until something may have changed and the files have been left alone for a moment; at most `timeout`.
+    pub fn next(&mut self, timeout: Option<Duration>) -> Wake {
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        if let Some(woke) = self.woke.take() {
+            self.rest(woke.elapsed());
+        }
+        let wake = loop {
+            let until = deadline.map_or(self.due, |deadline| deadline.min(self.due));
+            match self.bell.wait(until.saturating_duration_since(Instant::now())) {
+                Heard::Closed => break Wake::Closed,
+                Heard::Stir => break self.settle(),
+                Heard::Nothing if deadline.is_some_and(|deadline| Instant::now() >= deadline) => break Wake::Elapsed,
+                Heard::Nothing => {}
+            }
+            match self.means {
+                _ if Instant::now() < self.due => {}
+                Means::Polling => break Wake::Changed,
+                Means::System { .. } if self.has_moved() => self.bell.ring(Concern::Replaced),
+                Means::System { .. } => self.rest(Duration::ZERO),
+            }
+        };
+        self.woke = (wake == Wake::Changed).then(Instant::now);
+        wake
+    }
+
+    /// Waits for the end of a burst, and watches what must be watched after it.
+    fn settle(&mut self) -> Wake {
+        match self.bell.settle(QUIET, BURST) {
+            None => return Wake::Closed,
+            Some(Concern::File) => {}
+            Some(Concern::Folder) => self.extend(),
+            // A new beginning would have to wait until whoever writes so much pauses.
+            Some(Concern::Lost) if !self.means.is_replaced() => self.extend(),
+            Some(Concern::Lost | Concern::Replaced) => self.begin(),
+        }
+        Wake::Changed
+    }
+
+    /// Looks again without being told after a while: longer, the longer looking takes.
+    fn rest(&mut self, looking: Duration) {
+        let rest = match self.means {
+            Means::Polling => POLL.max(looking * POLL_SHARE),
+            Means::System { .. } if self.identity.iter().all(Option::is_some) => HEARTBEAT,
+            Means::System { .. } => HEARTBEAT_WITHOUT_ROOT,
+        };
+        self.due = Instant::now() + rest;
+    }
+
+    /// Whether a root came, went, or is another folder now.
+    fn has_moved(&self) -> bool {
+        !self.roots.iter().map(|root| Identity::of(root)).eq(self.identity.iter().cloned())
+    }
+
+    /// Begins to watch, with nothing that came before.
+    fn begin(&mut self) {
+        if self.trouble.is_some() {
+            return;
+        }
+        // The old one ends first: a system has few of them to give.
+        self.means = Means::Polling;
+        let bell = Arc::clone(&self.bell);
+        match notify::recommended_watcher(move |event| bell.event(&event)) {
+            Ok(watcher) => {
+                self.means = Means::System { watcher, watched: BTreeMap::new() };
+                self.extend();
+            }
+            Err(error) => self.give_up(error),
+        }
+    }
+
+    /// Watches folders that are new, until there are no more of them: each may have been filled before it was watched.
+    fn extend(&mut self) {
+        for _ in 0..ROUNDS {
+            self.identity = self.roots.iter().map(|root| Identity::of(root)).collect();
+            let scope = Scope::of(&self.roots, &self.files);
+            let wanted = scope.watched();
+            self.bell.listen_for(Arc::new(scope));
+            let Means::System { watcher, watched } = &mut self.means else { return };
+            let mut news = false;
+            let mut failed = None;
+            for (folder, deep) in wanted.into_iter().filter(|folder| !watched.contains_key(folder)).collect::<Vec<_>>() {
+                let mode = if deep { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+                // Before it is watched: a folder that takes its place in between is then another one.
+                let identity = Identity::of(&folder);
+                match watcher.watch(&folder, mode) {
+                    Ok(()) => news |= watched.insert((folder, deep), identity).is_none(),
+                    Err(error) if is_of_folder(&error) => {}
+                    Err(error) => failed = Some(error),
+                }
+            }
+            if let Some(error) = failed {
+                return self.give_up(error);
+            }
+            if !news {
+                return;
+            }
+        }
+    }
+
+    fn give_up(&mut self, error: notify::Error) {
+        self.means = Means::Polling;
+        self.trouble = Some(WatchError::from_system(error));
+    }
+}
+
+/// Whether one folder cannot be watched, because it is gone or closed to us: what is above it tells when that changes.
+fn is_of_folder(error: &notify::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    match &error.kind {
+        ErrorKind::PathNotFound => true,
+        ErrorKind::Io(cause) => matches!(cause.kind(), NotFound | NotADirectory | PermissionDenied),
+        _ => false,
+    }
+}
+
+impl Means {
+    /// Whether a folder that is watched is gone, or another one.
+    fn is_replaced(&self) -> bool {
+        match self {
+            Self::System { watched, .. } => watched.iter().any(|((folder, _), identity)| Identity::of(folder) != *identity),
+            Self::Polling => false,
+        }
+    }
+}
+
+impl Closer {
+    /// Ends the wait that goes on, and every later one.
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+impl Identity {
+    fn of(path: &Path) -> Option<Self> {
+        let real = fs::canonicalize(path).ok()?;
+        #[cfg(unix)]
+        let inode = {
+            use std::os::unix::fs::MetadataExt;
+            let about = fs::metadata(&real).ok()?;
+            (about.dev(), about.ino())
+        };
+        Some(Self {
+            real,
+            #[cfg(unix)]
+            inode,
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! What is watched for some roots, and which events concern them.
+//!
+//! In: paths as they were given. Out: the folders to watch, and a verdict on each event.
+//!
+//! **Invariant:** a scope is exact for folders and generous for files: what it lets through costs a look, what it holds back is lost.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use notify::{
+    Event, EventKind,
+    event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind},
+};
+
+use super::trail::trail;
+use crate::{Directory, ignored, loader};
+
+/// Whether the system watches one folder at a time, so that a tree is as many watches as it has folders that count.
+const EACH_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+/// What is watched.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Scope {
+    /// The roots themselves, absolute, without links.
+    roots: BTreeSet<PathBuf>,
+    /// Folders of which everything counts.
+    folders: BTreeSet<PathBuf>,
+    /// Single files, folders and links that count, wherever they are. The system tells the events of a folder under one name: that without links.
+    named: BTreeSet<PathBuf>,
+    /// The folders that hold those, where not everything in them counts.
+    beside: BTreeSet<PathBuf>,
+}
+
+/// How much an event asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Concern {
+    /// A file changed.
+    File,
+    /// A folder or a link came, went or moved: what is watched must be thought over.
+    Folder,
+    /// Events were lost.
+    Lost,
+    /// A folder that is watched is not the one that it was: nothing that is watched can be relied on.
+    Replaced,
+}
+
+impl Scope {
+    /// What must be watched for the graphs or collections at `roots`, and for single `files`.
+    pub(super) fn of(roots: &[PathBuf], files: &BTreeSet<PathBuf>) -> Self {
+        let mut scope = Self::default();
+        files.iter().for_each(|file| scope.named.extend(trail(file)));
+        for root in roots {
+            scope.named.extend(std::path::absolute(root).iter().flat_map(|root| trail(root)));
+            let Ok(real) = fs::canonicalize(root) else { continue };
+            scope.rules_above(&real);
+            if real.is_dir() {
+                scope.tree(root, real);
+            }
+        }
+        let parents = scope.named.iter().filter_map(|path| path.parent());
+        scope.beside = parents.filter(|folder| !scope.folders.contains(*folder)).map(Path::to_owned).collect();
+        scope
+    }
+
+    fn tree(&mut self, root: &Path, real: PathBuf) {
+        if let Ok((folders, links)) = Directory::new(root).and_then(|directory| directory.spread()) {
+            self.folders.extend(folders);
+            self.named.extend(links.iter().flat_map(|link| trail(link)));
+        }
+        self.roots.insert(real);
+    }
+
+    /// The `.gitignore`s above a root that hold in it.
+    fn rules_above(&mut self, root: &Path) {
+        if let Some(top) = root.ancestors().position(|folder| folder.join(".git").exists()) {
+            self.named.extend(root.ancestors().take(top + 1).skip(1).map(|folder| folder.join(ignored::FILE_NAME)));
+        }
+    }
+
+    /// The folders to watch, and whether with all that is below them.
+    pub(super) fn watched(&self) -> BTreeSet<(PathBuf, bool)> {
+        let trees = if EACH_FOLDER { &self.folders } else { &self.roots };
+        let single = self.beside.iter().filter(|folder| !trees.contains(*folder)).map(|folder| (folder.clone(), false));
+        trees.iter().map(|folder| (folder.clone(), !EACH_FOLDER)).chain(single).collect()
+    }
+
+    /// Whether an event concerns what is watched, and how much.
+    pub(super) fn concern(&self, event: &Event) -> Option<Concern> {
+        if event.need_rescan() {
+            return Some(Concern::Lost);
+        }
+        // Reading raises events too; a file that was written through memory raises no other than this one.
+        if matches!(event.kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write)) {
+            return None;
+        }
+        event.paths.iter().filter_map(|path| self.concern_at(path, event.kind)).max()
+    }
+
+    fn concern_at(&self, path: &Path, kind: EventKind) -> Option<Concern> {
+        let moves = matches!(kind, EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+        if self.folders.contains(path) || self.roots.contains(path) {
+            return Some(if moves { Concern::Replaced } else { Concern::Folder });
+        }
+        if self.named.contains(path) {
+            return Some(Concern::Folder);
+        }
+        let parent = path.parent()?;
+        if self.beside.contains(path) {
+            return moves.then_some(Concern::Replaced);
+        }
+        if !self.folders.contains(parent) && (EACH_FOLDER || !self.is_below_root(parent)) {
+            return None;
+        }
+        concern_of(path, kind)
+    }
+
+    /// Whether nothing on the way from a root to this folder is hidden.
+    fn is_below_root(&self, folder: &Path) -> bool {
+        let below = |root: &PathBuf| {
+            folder.strip_prefix(root).is_ok_and(|rest| rest.iter().all(|name| !loader::is_hidden(&name.to_string_lossy())))
+        };
+        self.roots.iter().any(below)
+    }
+}
+
+/// What an entry of a watched folder is to a graph. What editors put beside the file that they save is nothing.
+fn concern_of(path: &Path, kind: EventKind) -> Option<Concern> {
+    let name = path.file_name()?.to_string_lossy();
+    if name == ignored::FILE_NAME {
+        return Some(Concern::Folder);
+    }
+    let is_hidden = loader::is_hidden(&name) || name.ends_with('~');
+    let is_known = loader::is_graph_file(&name) && !is_hidden;
+    match fs::symlink_metadata(path) {
+        // A hidden link may be what others lead through.
+        Ok(about) if about.is_symlink() => Some(Concern::Folder),
+        Ok(about) if about.is_dir() => (!is_hidden).then_some(Concern::Folder),
+        Ok(_) => is_known.then_some(Concern::File),
+        Err(_) if is_known => Some(Concern::File),
+        Err(_) if is_hidden => None,
+        Err(_) => match kind {
+            EventKind::Create(CreateKind::File) | EventKind::Remove(RemoveKind::File) | EventKind::Access(_) => None,
+            EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => None,
+            _ => Some(Concern::Folder),
+        },
+    }
+}

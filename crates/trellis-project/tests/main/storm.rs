@@ -1,0 +1,110 @@
+//! Whatever is done to a folder, and however fast: what is watched ends as what stands there.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use trellis_project::{Live, Project, Waited, Watch};
+
+use crate::desk::START;
+
+/// A seed in, numbers out.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % sides
+    }
+
+    fn pick<'a>(&mut self, names: &[&'a str]) -> &'a str {
+        names[self.roll(names.len())]
+    }
+
+    /// A folder that may be there.
+    fn folder(&mut self) -> PathBuf {
+        let depth = self.roll(3);
+        (0..depth).map(|_| self.pick(&["a", "b", ".hidden", "c"])).collect()
+    }
+
+    fn file(&mut self) -> PathBuf {
+        self.folder().join(self.pick(&["start.md", "x.md", "y.md", "lib.yaml", "notes.txt", ".gitignore", "trellis.yaml", "x.md~"]))
+    }
+}
+
+/// Does one thing to the folder, if it can be done.
+fn act(root: &Path, away: &Path, dice: &mut Dice, round: usize) -> io::Result<()> {
+    let (one, other) = (root.join(dice.file()), root.join(dice.file()));
+    let (folder, another) = (root.join(dice.folder()), root.join(dice.folder()));
+    match dice.roll(12) {
+        0..3 => {
+            let text = if one.ends_with(".gitignore") { "y.md\n/b/\n".to_owned() } else { format!("A page of round {round}.\n") };
+            fs::create_dir_all(one.parent().unwrap())?;
+            fs::write(one, text)
+        }
+        3 => fs::rename(one, other),
+        4 => fs::remove_file(one),
+        5 => fs::create_dir_all(folder),
+        6 if folder != root => fs::rename(folder, another),
+        7 if folder != root => fs::remove_dir_all(folder),
+        8 if folder != root => fs::rename(folder, away.join(round.to_string())),
+        9 => {
+            let from = fs::read_dir(away)?.next().ok_or(io::ErrorKind::NotFound)??;
+            fs::rename(from.path(), folder.join("back"))
+        }
+        #[cfg(unix)]
+        10 => std::os::unix::fs::symlink(dice.pick(&["../b", "a", ".hidden", "x.md", "nowhere"]), folder.join(dice.pick(&["l", "l.md"]))),
+        11 => fs::remove_file(folder.join(dice.pick(&["l", "l.md"]))),
+        _ => Ok(()),
+    }
+}
+
+/// Every file as it is loaded, and what cannot be.
+fn loaded<'d>(documents: impl IntoIterator<Item = &'d std::sync::Arc<trellis_core::Document>>, problems: &[String]) -> Vec<String> {
+    let files = documents.into_iter().map(|document| format!("{}: {}", document.path, document.text));
+    files.chain(problems.iter().cloned()).collect()
+}
+
+fn as_it_stands(root: &Path) -> Vec<String> {
+    let project = Project::open(root).unwrap();
+    let problems: Vec<_> = project.problems().iter().map(ToString::to_string).collect();
+    loaded(project.documents(), &problems)
+}
+
+fn storm(seed: u64) {
+    let (folder, away) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = folder.path().join("graph");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("start.md"), START).unwrap();
+    let mut dice = Dice(seed);
+    let mut watch = Watch::new([&root]);
+    let mut live = Live::open(&root).unwrap();
+    for round in 0..12 {
+        for _ in 0..=dice.roll(12) {
+            // What cannot be done is as good as another thing.
+            let _ = act(&root, away.path(), &mut dice, round);
+            if dice.roll(4) == 0 {
+                std::thread::sleep(Duration::from_millis(15));
+            }
+        }
+        let began = Instant::now();
+        loop {
+            let (seen, stands) = (loaded(&live.version().documents, &live.version().problems), as_it_stands(&root));
+            if seen == stands {
+                break;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "seed {seed}, round {round}:\n{seen:#?}\n{stands:#?}");
+            assert!(!matches!(live.next(&mut watch, Some(Duration::from_secs(5))), Waited::Closed));
+        }
+    }
+}
+
+#[test]
+fn what_is_watched_ends_as_what_stands_there() {
+    let seeds = std::env::var("STORMS").map_or(6, |storms| storms.parse().unwrap());
+    for seed in 0..seeds {
+        storm(seed);
+    }
+}
