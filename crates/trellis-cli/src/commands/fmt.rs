@@ -217,7 +217,7 @@ fn findings(shown: &str, path: &FilePath, text: Arc<str>, mut diagnostics: Vec<D
     diagnostics.truncate(1);
     let document = Document { path: FilePath::clone(path), text, content: Content::Broken, diagnostics: Vec::new() };
     let shown_below = shown.strip_suffix(&**path).unwrap_or_default().to_owned();
-    let checked = Checked { shown_below, below: String::new(), documents: vec![Arc::new(document)], diagnostics, nodes: 0 };
+    let checked = Checked { shown_below, below: String::new(), documents: vec![Arc::new(document)], diagnostics, nodes: 0, unchecked: 0 };
     let more = if more == 0 { String::new() } else { format!("and {more} more in this file\n\n") };
     report::human(&[checked], terminal::width()) + &more
 }

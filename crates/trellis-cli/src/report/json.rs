@@ -97,8 +97,8 @@ pub(crate) fn diagnostics(graphs: &[Checked]) -> serde_json::Value {
 fn wire(graphs: &[Checked]) -> Wire<'_> {
     let mut diagnostics = graphs.iter().flat_map(graph).collect::<Vec<_>>();
     diagnostics.sort_by(|a, b| (&a.path, a.span, a.code, a.message).cmp(&(&b.path, b.span, b.code, b.message)));
-    let Summary { nodes, errors, warnings, .. } = Summary::of(graphs);
-    Wire { diagnostics, summary: WireSummary { nodes, unchecked: 0, errors, warnings } }
+    let Summary { nodes, unchecked, errors, warnings, .. } = Summary::of(graphs);
+    Wire { diagnostics, summary: WireSummary { nodes, unchecked, errors, warnings } }
 }
 
 /// Where the places of one graph are.

@@ -33,12 +33,15 @@ pub(crate) struct Checked {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// How many nodes it has.
     pub(crate) nodes: usize,
+    /// How many reads go into values of which nothing is known.
+    pub(crate) unchecked: usize,
 }
 
 /// What a check comes to, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub(crate) nodes: usize,
+    pub(crate) unchecked: usize,
     pub(crate) errors: usize,
     pub(crate) warnings: usize,
     pub(crate) infos: usize,
@@ -47,7 +50,9 @@ pub(crate) struct Summary {
 impl Summary {
     /// The numbers of these graphs.
     pub(crate) fn of(graphs: &[Checked]) -> Self {
-        let mut summary = Self { nodes: graphs.iter().map(|graph| graph.nodes).sum(), ..Self::default() };
+        let nodes = graphs.iter().map(|graph| graph.nodes).sum();
+        let unchecked = graphs.iter().map(|graph| graph.unchecked).sum();
+        let mut summary = Self { nodes, unchecked, ..Self::default() };
         for diagnostic in graphs.iter().flat_map(|graph| &graph.diagnostics) {
             match diagnostic.severity {
                 Severity::Error => summary.errors += 1,

@@ -18,7 +18,7 @@ fn plain(graphs: &[Checked]) -> String {
 
 fn graph(documents: &[(&str, &str)], diagnostics: Vec<Diagnostic>) -> Checked {
     let documents = documents.iter().map(|(path, text)| document(path, text)).collect();
-    Checked { shown_below: "graphs/".into(), below: String::new(), documents, diagnostics, nodes: 2 }
+    Checked { shown_below: "graphs/".into(), below: String::new(), documents, diagnostics, nodes: 2, unchecked: 0 }
 }
 
 fn at(text: &str, part: &str) -> Span {
@@ -118,7 +118,7 @@ fn json_has_the_shape_of_the_design_and_paths_below_the_collection() {
 
 #[test]
 fn the_summary_counts() {
-    let summary = Summary { nodes: 12, errors: 3, warnings: 1, infos: 0 };
+    let summary = Summary { nodes: 12, unchecked: 0, errors: 3, warnings: 1, infos: 0 };
     assert_eq!(summary.line(), "3 errors, 1 warning in 12 nodes");
     assert_eq!(Summary { nodes: 1, ..Summary::default() }.line(), "1 node, no problems");
 }

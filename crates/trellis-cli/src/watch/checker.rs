@@ -192,6 +192,7 @@ impl Graph {
             documents: version.documents.clone(),
             diagnostics,
             nodes: version.nodes,
+            unchecked: version.unchecked,
         })
     }
 }

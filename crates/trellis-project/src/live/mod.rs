@@ -46,6 +46,8 @@ pub struct Version {
     pub diagnostics: Vec<Diagnostic>,
     /// How many nodes there are.
     pub nodes: usize,
+    /// How many reads go into values of which nothing is known.
+    pub unchecked: usize,
     /// Every file, parsed, sorted by path.
     pub documents: Vec<Arc<Document>>,
     /// Files and folders that could not be read, and why; while there are any, there is no program.
@@ -237,9 +239,9 @@ fn problems(project: &Project) -> Vec<String> {
 
 impl Version {
     fn of(project: &Project) -> Self {
-        let Compiled { program, diagnostics, nodes } = project.compile();
+        let Compiled { program, diagnostics, nodes, unchecked } = project.compile();
         let documents = project.documents().to_vec();
-        Self { at: SystemTime::now(), program, diagnostics, nodes, documents, problems: problems(project) }
+        Self { at: SystemTime::now(), program, diagnostics, nodes, unchecked, documents, problems: problems(project) }
     }
 
     fn good(&self) -> Option<Good> {
