@@ -251,7 +251,8 @@ impl Missing {
     /// The diagnostic at the target's name.
     pub(super) fn at(self, path: &FilePath, target: &TargetSyntax) -> Diagnostic {
         let diagnostic = Diagnostic::new(self.code, path, target.name.span, self.message).help_maybe(self.help);
-        match self.fix {
+        // A name that YAML reads otherwise needs quotes, and which ones depends on what stands around it.
+        match self.fix.filter(|name| name.chars().all(|char| char.is_alphanumeric() || "_-./".contains(char))) {
             Some(name) => diagnostic.fix(format!("rename to `{name}`"), target.name.span, name),
             None => diagnostic,
         }

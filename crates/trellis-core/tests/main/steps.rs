@@ -41,7 +41,8 @@ fn a_failed_step_keeps_what_was_written_before_and_says_where() {
 
 #[test]
 fn comparing_what_is_absent_is_a_failure_at_run_time() {
-    let files = [("start.md", "---\nwait: true\ntransitions: [{ condition: 'order.id == 3', to: end }, { to: end }]\n---\n"), END];
+    let project = ("trellis.yaml", "severity: { undefined-variable: \"off\" }\n");
+    let files = [project, ("start.md", "---\nwait: true\ntransitions: [{ condition: 'order.id == 3', to: end }, { to: end }]\n---\n"), END];
     let mut walk = Walk::with(engine(&files), r#"{"order":{}}"#);
     walk.say("");
     assert_eq!(

@@ -3,10 +3,14 @@
 //! A fixed point over the ways nominates reads that may miss something; each is then searched for a way there, which the engine itself walks.
 //! What cannot be walked is not reported, or reported as not decided.
 
+mod act;
+mod env;
 mod instance;
+mod origins;
 mod paths;
 mod presence;
 mod replay;
+mod scene;
 mod script;
 mod shapes;
 mod symbols;
@@ -35,7 +39,7 @@ pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, found: &mut Vec<Dia
     let entering: Vec<Vec<Op<'_>>> = points.map(|point| script::entering(program, point)).collect();
     let (tracked, asked) = tracked(program, &entering);
     let paths = Paths::new(tracked.into_iter());
-    let origins = presence::origins(program);
+    let origins = origins::origins(program);
     let mut unchecked = 0;
     let mut budget = witness::BUDGET_OF_ALL;
     let mut reported: BTreeSet<(String, u32)> = BTreeSet::new();

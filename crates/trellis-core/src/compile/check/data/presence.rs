@@ -6,51 +6,16 @@
 //! **Invariant:** each concrete state of a session at a point is among what is possible there; the guards and writes are those that the engine takes.
 
 use super::{
+    env::Env,
+    origins::{Given, Origin},
     paths::{PathId, Paths, names},
     script::{self, Op, Site},
     shapes::{self, Part},
 };
 use crate::{
-    program::{Callee, Guard, Outcome, Place, PointIndex, Program, Reply, Role, Target, Write},
+    program::{Guard, Outcome, Place, PointIndex, Program, Reply, Role, Target, Write},
     template::Shape,
 };
-
-/// What is possible of 64 paths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Env {
-    pub(super) absent: u64,
-    pub(super) present: u64,
-    pub(super) unknown: u64,
-}
-
-impl Env {
-    fn join(&mut self, other: Self) -> bool {
-        let before = *self;
-        self.absent |= other.absent;
-        self.present |= other.present;
-        self.unknown |= other.unknown;
-        *self != before
-    }
-
-    fn forget(&mut self, bits: u64) {
-        self.absent &= !bits;
-        self.present &= !bits;
-        self.unknown &= !bits;
-    }
-
-    /// A path is there, and so is what it stands in.
-    pub(super) fn set(&mut self, paths: &Paths, id: PathId) {
-        let bits = id.mask() | paths.above(id);
-        self.forget(bits);
-        self.present |= bits;
-    }
-
-    fn unset(&mut self, paths: &Paths, id: PathId) {
-        let bits = id.mask() | paths.below(id);
-        self.forget(bits);
-        self.absent |= bits;
-    }
-}
 
 /// A read that something may be missing for.
 #[derive(Clone, Debug)]
@@ -62,21 +27,6 @@ pub(super) struct Candidate {
     pub(super) never: bool,
     /// What is there, for the nearest name.
     pub(super) there: Vec<String>,
-}
-
-/// Where a context begins: a point with what is in it.
-pub(super) struct Origin<'p> {
-    pub(super) point: PointIndex,
-    pub(super) given: Given<'p>,
-}
-
-/// What a context begins with.
-#[derive(Clone, Copy)]
-pub(super) enum Given<'p> {
-    /// The inputs of the program's entry.
-    Inputs,
-    /// The arguments of a call.
-    Args(Option<&'p Shape>),
 }
 
 /// Works through the words of a program's paths.
@@ -413,26 +363,4 @@ impl<'a, 'p> Presence<'a, 'p> {
             _ => {}
         }
     }
-}
-
-/// Every place where a context begins: the program's entry, and each node that is called as a child (language 5.4).
-pub(super) fn origins(program: &Program) -> Vec<Origin<'_>> {
-    fn called<'p>(call: &'p crate::program::Call, program: &'p Program, found: &mut Vec<Origin<'p>>) {
-        match &call.callee {
-            Callee::Graph(node) => {
-                let node = program.node(*node);
-                found.push(Origin { point: node.gate.unwrap_or(node.body), given: Given::Args(call.args.as_ref()) });
-            }
-            Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| called(branch, program, found)),
-            Callee::Tool(_) | Callee::Each(..) => {}
-        }
-    }
-    let entry = program.entry();
-    let mut found = vec![Origin { point: entry.gate.unwrap_or(entry.body), given: Given::Inputs }];
-    for node in &program.nodes {
-        if let Role::Act(call) = &node.role {
-            called(call, program, &mut found);
-        }
-    }
-    found
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     presence::Candidate,
     symbols::Vars,
-    witness::{Beginning, Given1, Move},
+    witness::{Beginning, Brought, Move},
 };
 use crate::{
     engine::{Answers, Engine, Input, Predicates, Start, StartError, ToolError, ToolErrorKind, ToolOutcome, ToolResult},
@@ -87,14 +87,14 @@ fn input(state: &State, step: &Move, vars: &Vars) -> Option<Input> {
         Some(Input::Result(ToolResult { id: call.id.clone(), outcome }))
     };
     match &step.given {
-        Given1::Pass => Some(Input::Pass),
-        Given1::Answer(sym) => Some(Input::Value(vars.choose(sym)?)),
-        Given1::Invalid => Some(Input::Text("?".into())),
-        Given1::Success(sym) => result(ToolOutcome::Success(vars.choose(sym)?)),
-        Given1::Error => result(ToolOutcome::Error(ToolError::new("it failed"))),
-        Given1::Timeout => result(ToolOutcome::Error(ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new("it took too long") })),
-        Given1::Denied => result(ToolOutcome::Denied(None)),
-        Given1::Signal(name) => Some(Input::Signal(name.clone())),
+        Brought::Pass => Some(Input::Pass),
+        Brought::Answer(sym) => Some(Input::Value(vars.choose(sym)?)),
+        Brought::Invalid => Some(Input::Text("?".into())),
+        Brought::Success(sym) => result(ToolOutcome::Success(vars.choose(sym)?)),
+        Brought::Error => result(ToolOutcome::Error(ToolError::new("it failed"))),
+        Brought::Timeout => result(ToolOutcome::Error(ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new("it took too long") })),
+        Brought::Denied => result(ToolOutcome::Denied(None)),
+        Brought::Signal(name) => Some(Input::Signal(name.clone())),
     }
 }
 

@@ -7,23 +7,21 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    rc::Rc,
     sync::Arc,
 };
 
 use super::{
-    paths::names,
-    presence::{Candidate, Given, Origin},
+    origins::Origin,
+    presence::Candidate,
     replay,
-    script::{self, Op, Site},
-    shapes,
-    symbols::{self, Found, Sym, Vars},
+    scene::Scene,
+    script::{self, Op},
+    symbols::Sym,
 };
 use crate::{
     id::SignalName,
     path::KeyPath,
-    program::{Edge, From, Guard, Outcome, Place, PointIndex, Program, Reply, Role, Root, Target, Truth, Way, Write},
-    template::{Shape, Test},
+    program::{Edge, Outcome, PointIndex, Program, Reply, Role, Target, Way},
     value::Key,
 };
 
@@ -54,7 +52,7 @@ pub(super) struct Hop {
 
 /// What is handed in for a step.
 #[derive(Clone, Debug)]
-pub(super) enum Given1 {
+pub(super) enum Brought {
     Pass,
     Answer(Sym),
     Success(Sym),
@@ -68,7 +66,7 @@ pub(super) enum Given1 {
 /// One step of a way, as the engine will be asked to take it.
 #[derive(Clone, Debug)]
 pub(super) struct Move {
-    pub(super) given: Given1,
+    pub(super) given: Brought,
     /// What predicates answer.
     pub(super) answers: BTreeMap<u32, bool>,
 }
@@ -81,19 +79,6 @@ pub(super) struct Beginning {
     pub(super) context: BTreeMap<Key, Sym>,
 }
 
-/// A session that is searched: where it waits, and what it knows.
-#[derive(Clone)]
-struct Scene {
-    point: PointIndex,
-    context: Rc<BTreeMap<Key, Sym>>,
-    ans: Option<Sym>,
-    error: Option<Sym>,
-    unwound: bool,
-    vars: Vars,
-    input: Option<Sym>,
-    result: Option<Sym>,
-}
-
 /// A scene with how it was reached.
 struct Reached {
     scene: Scene,
@@ -102,7 +87,7 @@ struct Reached {
 }
 
 /// What became of doing something in a scene.
-enum Done {
+pub(super) enum Done {
     On,
     /// The session ends otherwise: no way leads through here.
     Dead,
@@ -203,180 +188,6 @@ impl Search<'_, '_> {
         if tries > 0 { Verdict::Open } else { Verdict::Refuted }
     }
 
-    fn begin(&self, origin: &Origin<'_>) -> (Scene, Beginning) {
-        let program = self.program;
-        let mut vars = Vars::default();
-        let mut context = BTreeMap::new();
-        let node = program.node(program.point(origin.point).node);
-        match origin.given {
-            Given::Inputs => {
-                let inputs = program.root().inputs.as_ref().map(|schema| schema.source());
-                for (key, part) in inputs.map(shapes::properties).into_iter().flatten() {
-                    let is_wanted = names(&self.candidate.site.path).0.first().is_some_and(|root| root == key);
-                    if part.presence().absent && is_wanted {
-                        continue;
-                    }
-                    let schema = match part {
-                        shapes::Part::Schema(schema) | shapes::Part::Optional(schema) => crate::schema::Schema::new(schema).ok(),
-                        _ => None,
-                    };
-                    context.insert(Key::from(key), vars.fitting(schema.as_slice()));
-                }
-            }
-            Given::Args(Some(Shape::Map(entries))) => {
-                for (key, shape) in entries {
-                    let sym = match &shape.value {
-                        Shape::Literal(value) => Sym::Known(value.clone()),
-                        _ => vars.fitting(&[]),
-                    };
-                    let is_wanted = names(&self.candidate.site.path).0 == [key.value.to_string()];
-                    if !(shapes::Part::of_shape(&shape.value).presence().absent && is_wanted) {
-                        context.insert(key.value.clone(), sym);
-                    }
-                }
-            }
-            Given::Args(Some(Shape::Literal(crate::value::Value::Map(entries)))) => {
-                context.extend(entries.iter().map(|(key, value)| (key.clone(), Sym::Known(value.clone()))));
-            }
-            Given::Args(_) => {}
-        }
-        for (key, schema) in &node.entry.types {
-            let sym = vars.fitting(std::slice::from_ref(schema));
-            context.entry(key.clone()).or_insert(sym);
-        }
-        for path in &node.entry.required {
-            if !context.contains_key(path.root()) {
-                let sym = vars.fitting(&[]);
-                symbols::write(&mut context, path, sym);
-            }
-        }
-        let is_entry = matches!(origin.given, Given::Inputs);
-        let scene = Scene {
-            point: origin.point,
-            context: Rc::new(context.clone()),
-            ans: None,
-            error: None,
-            unwound: false,
-            vars,
-            input: None,
-            result: None,
-        };
-        (scene, Beginning { point: origin.point, is_entry, context })
-    }
-
-    /// What is told apart: the point, and what is known of the paths that matter.
-    fn sketch(&self, scene: &Scene) -> (u32, Vec<String>) {
-        let mut scene = scene.clone();
-        let paths = self.asked.iter().chain([&self.candidate.site.path]);
-        let known = paths.map(|path| match scene.look(path, false) {
-            Found::There(sym) => scene.vars.sketch(&sym),
-            Found::Absent => "-".to_owned(),
-        });
-        let known = known.collect();
-        (scene.point.0, known)
-    }
-
-    fn is_goal(&self, point: PointIndex, site: &Site) -> bool {
-        point == self.candidate.point && *site == self.candidate.site
-    }
-
-    fn enter(&self, scene: &mut Scene, point: PointIndex) -> Done {
-        scene.point = point;
-        (scene.input, scene.result) = (None, None);
-        self.all(scene, point, &self.entering[point.0 as usize])
-    }
-
-    fn all(&self, scene: &mut Scene, point: PointIndex, ops: &[Op<'_>]) -> Done {
-        for op in ops {
-            match self.happen(scene, point, op) {
-                Done::On => {}
-                done => return done,
-            }
-        }
-        Done::On
-    }
-
-    fn happen(&self, scene: &mut Scene, point: PointIndex, op: &Op<'_>) -> Done {
-        match op {
-            Op::Read(site) => self.read(scene, point, site),
-            Op::Write(write) => self.write(scene, point, write),
-            Op::Assert(guard) => match scene.assume(guard, true, &mut BTreeMap::new()) {
-                true => Done::On,
-                false => Done::Dead,
-            },
-        }
-    }
-
-    fn read(&self, scene: &mut Scene, point: PointIndex, site: &Site) -> Done {
-        let is_goal = self.is_goal(point, site);
-        if is_goal {
-            let mut met = scene.clone();
-            if site.when.iter().all(|test| met.meets(test)) && matches!(met.look(&site.path, true), Found::Absent) {
-                *scene = met;
-                return Done::Accident;
-            }
-        }
-        match scene.look(&site.path, false) {
-            Found::There(_) => Done::On,
-            // Where it depends on something, the engine will say.
-            Found::Absent if site.when.is_empty() => Done::Dead,
-            Found::Absent => Done::On,
-        }
-    }
-
-    fn write(&self, scene: &mut Scene, point: PointIndex, write: &Write) -> Done {
-        if let Place::Absent(key) = &write.to
-            && scene.context.contains_key(key)
-        {
-            return Done::On;
-        }
-        let value = match &write.value {
-            From::Input => match &scene.input {
-                Some(sym) => sym.clone(),
-                None => return Done::On,
-            },
-            From::Error => scene.vars.made(),
-            From::Shape(shape) => {
-                let node = self.program.node(self.program.point(point).node);
-                for crate::template::Read { path, span, when, deep } in shape.reads() {
-                    let site = Site { path, document: node.document, span, kind: script::Kind::Template, when, deep };
-                    match self.read(scene, point, &site) {
-                        Done::On => {}
-                        done => return done,
-                    }
-                }
-                match scene.evaluate(shape) {
-                    Some(sym) => sym,
-                    None => return Done::On,
-                }
-            }
-        };
-        let done = match &write.to {
-            Place::Input => {
-                scene.input = Some(value);
-                true
-            }
-            Place::Ans => {
-                scene.ans = Some(value);
-                true
-            }
-            Place::Error => {
-                scene.error = Some(value);
-                true
-            }
-            Place::Absent(key) => {
-                Rc::make_mut(&mut scene.context).insert(key.clone(), value);
-                true
-            }
-            Place::Path(path) => symbols::write(Rc::make_mut(&mut scene.context), path, value),
-            Place::Append(path) => {
-                let list = scene.vars.made();
-                symbols::write(Rc::make_mut(&mut scene.context), path, list)
-            }
-        };
-        if done { Done::On } else { Done::Dead }
-    }
-
     /// Every step that a waiting session can take, up to the choice of the target.
     fn steps(&self, from: &Scene) -> Vec<(Scene, Hop, Move, Done)> {
         let program: &Program = self.program;
@@ -400,17 +211,17 @@ impl Search<'_, '_> {
     }
 
     /// What is handed in for a reply; nothing for those that no host brings about at will.
-    fn given(&self, scene: &mut Scene, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<Given1> {
+    fn given(&self, scene: &mut Scene, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<Brought> {
         let program: &Program = self.program;
         Some(match &reply.on {
-            Outcome::Pass => Given1::Pass,
+            Outcome::Pass => Brought::Pass,
             Outcome::Answer => match &node.role {
                 Role::Listen(listen) if listen.sleep.is_none() => {
                     let sym = scene.vars.input(listen);
                     scene.input = Some(sym.clone());
-                    Given1::Answer(sym)
+                    Brought::Answer(sym)
                 }
-                _ => Given1::Pass,
+                _ => Brought::Pass,
             },
             Outcome::Success => {
                 let call = if node.gate == Some(point) {
@@ -422,14 +233,14 @@ impl Search<'_, '_> {
                 };
                 let sym = scene.vars.fitting(call.map_or(&[], |call| &call.returns));
                 (scene.input, scene.result) = (Some(sym.clone()), Some(sym.clone()));
-                Given1::Success(sym)
+                Brought::Success(sym)
             }
-            Outcome::Invalid => Given1::Invalid,
-            Outcome::Error => Given1::Error,
-            Outcome::Timeout => Given1::Timeout,
-            Outcome::Denied => Given1::Denied,
-            Outcome::Signal(name) => Given1::Signal(name.clone()),
-            Outcome::AnySignal => Given1::Signal(SignalName::new("any")),
+            Outcome::Invalid => Brought::Invalid,
+            Outcome::Error => Brought::Error,
+            Outcome::Timeout => Brought::Timeout,
+            Outcome::Denied => Brought::Denied,
+            Outcome::Signal(name) => Brought::Signal(name.clone()),
+            Outcome::AnySignal => Brought::Signal(SignalName::new("any")),
             Outcome::Exhausted | Outcome::Unwound => return None,
         })
     }
@@ -442,7 +253,7 @@ impl Search<'_, '_> {
         point: PointIndex,
         reply: &Reply,
         on: u32,
-        given: &Given1,
+        given: &Brought,
         found: &mut Vec<(Scene, Hop, Move, Done)>,
     ) {
         let program: &Program = self.program;
@@ -492,95 +303,6 @@ impl Search<'_, '_> {
                 Some(self.enter(scene, to))
             }
             Target::Again | Target::End(_) => None,
-        }
-    }
-}
-
-impl Scene {
-    /// What is at a path; `wanted` takes what may be absent for absent.
-    fn look(&mut self, path: &KeyPath, wanted: bool) -> Found {
-        let root = match (&**path.root(), path.rest()) {
-            ("input", rest) => (self.input.clone(), rest),
-            ("tool_result", rest) => (self.result.clone(), rest),
-            ("sys", [crate::path::Segment::Key(key), rest @ ..]) => match &**key {
-                "ans" => (self.ans.clone(), rest),
-                "error" => (self.error.clone(), rest),
-                "rollback" if !self.unwound => (None, rest),
-                _ => return Found::There(self.vars.made()),
-            },
-            ("sys", []) => return Found::There(self.vars.made()),
-            (key, rest) => (self.context.get(key).cloned(), rest),
-        };
-        match root {
-            (Some(root), rest) => self.vars.below(&root, rest, wanted),
-            (None, _) => Found::Absent,
-        }
-    }
-
-    fn meets(&mut self, test: &Test) -> bool {
-        match test {
-            Test::Opaque => false,
-            Test::Set(path, yes) => matches!(self.look(path, !yes), Found::There(_)) == *yes,
-            Test::Truthy(path, yes) => {
-                let found = match self.look(path, !yes) {
-                    Found::There(sym) => Some(sym),
-                    Found::Absent => None,
-                };
-                self.vars.take_for(found.as_ref(), *yes)
-            }
-            Test::Is(path, yes, value) => {
-                let Found::There(sym) = self.look(path, false) else { return false };
-                let operand = crate::program::Operand { root: Root::Context, path: path.clone() };
-                self.vars.assume(&Guard::Is(operand, *yes, value.clone()), Some(&sym), true)
-            }
-        }
-    }
-
-    /// Narrows to where a guard comes to `truth`; false where it cannot.
-    fn assume(&mut self, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
-        match guard {
-            Guard::Always => truth,
-            Guard::Attempts(_) => true,
-            Guard::Predicate(index, wanted) => *answers.entry(*index).or_insert(*wanted == truth) == (*wanted == truth),
-            guard => {
-                let Some(operand) = guard.operand() else { return true };
-                // A question about presence may be answered by the other side of what is open.
-                let wanted =
-                    matches!(guard, Guard::Set(_, wanted) | Guard::Empty(_, wanted) if *wanted != truth) && matches!(guard, Guard::Set(..));
-                let found = match self.look(&operand.path, wanted) {
-                    Found::There(sym) => Some(sym),
-                    Found::Absent => None,
-                };
-                if found.is_none() && matches!(guard, Guard::Is(..) | Guard::In(..) | Guard::Truth(..)) {
-                    return false;
-                }
-                self.vars.assume(guard, found.as_ref(), truth)
-                    && self.vars.decide(guard, found.as_ref()) != if truth { Truth::No } else { Truth::Yes }
-            }
-        }
-    }
-
-    /// What a shape comes to; nothing where it leaves its key out.
-    fn evaluate(&mut self, shape: &Shape) -> Option<Sym> {
-        match shape {
-            Shape::Literal(value) => Some(Sym::Known(value.clone())),
-            Shape::Map(entries) => {
-                let mut parts = BTreeMap::new();
-                for (key, shape) in entries {
-                    if let Some(sym) = self.evaluate(&shape.value) {
-                        parts.insert(key.value.clone(), sym);
-                    }
-                }
-                Some(Sym::Map(Rc::new(parts)))
-            }
-            Shape::Expression(expression) => match expression.path() {
-                Some((path, optional)) => match self.look(&path, optional) {
-                    Found::There(sym) => Some(sym),
-                    Found::Absent => None,
-                },
-                None => Some(self.vars.made()),
-            },
-            Shape::Text(_) | Shape::List(_) => Some(self.vars.made()),
         }
     }
 }
