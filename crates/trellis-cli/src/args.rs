@@ -22,8 +22,8 @@ Examples:
   trellis explain unknown-target      what a code means, and how to mend it
   trellis graph --format dot | dot -Tsvg > graph.svg
 
-Exit codes: 0 fine; 1 the graph or the flow failed; 2 wrong usage, or the host failed;
-130 interrupted.";
+Exit codes: 0 fine; 1 the graph or the flow failed;
+2 wrong usage, or the host failed; 130 interrupted.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

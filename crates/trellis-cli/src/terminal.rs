@@ -113,6 +113,17 @@ pub(crate) fn clock_time(moment: u64) -> String {
     )
 }
 
+/// Shows what is typed, or not, where standard input is a terminal.
+pub(crate) fn hide_typing(hidden: bool) {
+    #[cfg(unix)]
+    if let Ok(mut mode) = rustix::termios::tcgetattr(io::stdin()) {
+        mode.local_modes.set(rustix::termios::LocalModes::ECHO, !hidden);
+        let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, &mode);
+    }
+    #[cfg(not(unix))]
+    let _ = hidden;
+}
+
 /// Columns of the terminal, within reason.
 pub(crate) fn width() -> usize {
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0));

@@ -77,6 +77,7 @@ impl Beginning {
             return self.with(JsonLines::new(reader, writer, line), &told_to_end).await;
         }
         let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal()).time_of_day(clock_time);
+        let console = if io::stdin().is_terminal() { console.hide(terminal::hide_typing) } else { console };
         if terminal::is_styled() {
             let console = console.format(|text| terminal::adapted(markdown::drawn(text, terminal::width(), Look::of_stdout())));
             self.with(console, &told_to_end).await

@@ -138,7 +138,11 @@ impl Live {
             _ = self.signals.hung_up.recv() => self.gone = true,
             _ = self.signals.terminated.recv() => return Event::Terminated,
             _ = self.signals.resized.recv() => self.resized(),
-            _ = self.signals.continued.recv() => self.resume(),
+            _ = self.signals.continued.recv() => {
+                // After a stop of our own the rows stand already.
+                self.draw(&Frame::default());
+                self.resume();
+            }
             bytes = tty.next() => match bytes {
                 Some(bytes) => {
                     let mut keys = self.decoder.take(&bytes);

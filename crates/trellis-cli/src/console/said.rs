@@ -14,7 +14,7 @@ use trellis_core::{
 use trellis_host::{
     Reason,
     binding::shown,
-    runner::{Farewell, Reloaded},
+    runner::{Farewell, Reloaded, leaves_something},
 };
 
 use super::rows::{Window, spoken};
@@ -168,7 +168,7 @@ pub(super) fn farewell(farewell: &Farewell, window: Window) -> String {
     if let Some(place) = &farewell.place {
         let _ = writeln!(out, "  {QUIET}{}{QUIET:#}", printable(place));
     }
-    if let Some(unwound) = ended.and_then(|ended| ended.rollback.as_ref()) {
+    if let Some(unwound) = ended.and_then(|ended| ended.rollback.as_ref()).filter(|list| leaves_something(list)) {
         argument("rollback", unwound, "  ", 8, window, &mut out);
     }
     if let Some(help) = farewell.help {

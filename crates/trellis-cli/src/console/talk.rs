@@ -157,8 +157,9 @@ pub(super) fn forget_unseen(awaited: Awaited<'_>, keys: &mut VecDeque<Key>) {
 fn lead(awaited: Awaited<'_>, window: Window) -> String {
     match awaited {
         Awaited::Approval(call) => {
-            let asks = call.approve.as_ref().and_then(|approval| approval.ask.as_deref()).unwrap_or("May this call run?");
-            format!("\n{}{}", said::call(call, window), said::lead(asks, window))
+            let asks = call.approve.as_ref().and_then(|approval| approval.ask.clone());
+            let asks = asks.unwrap_or_else(|| format!("May `{}` run?", call.name).into());
+            format!("\n{}{}", said::call(call, window), said::lead(&asks, window))
         }
         Awaited::Result(call) => format!("\n{}", said::call(call, window)),
         Awaited::Predicate { name, .. } => said::lead(&format!("\ndoes `{name}` hold?"), window),

@@ -27,7 +27,8 @@ fn told(schema: &Value, depth: usize) -> Option<String> {
     let apart = parts.is_empty();
     parts.extend(span(schema, ["minimum", "maximum"], ""));
     parts.extend(text(schema, "exclusiveMinimum").map(|limit| format!("more than {limit}")));
-    parts.extend(text(schema, "exclusiveMaximum").map(|limit| format!("less than {limit}")));
+    let joint = if schema.contains("exclusiveMinimum") || schema.contains("minimum") { "and " } else { "" };
+    parts.extend(text(schema, "exclusiveMaximum").map(|limit| format!("{joint}less than {limit}")));
     parts.extend(text(schema, "multipleOf").map(|step| format!("in steps of {step}")));
     parts.extend(span(schema, ["minLength", "maxLength"], "character").map(|span| if apart { span } else { format!("of {span}") }));
     parts.extend(span(schema, ["minItems", "maxItems"], "item").map(|span| format!("of {span}")));

@@ -96,7 +96,8 @@ impl Page {
     pub(super) fn begin_block(&mut self) {
         let is_item = self.margins.last().is_some_and(|margin| margin.first.is_some());
         self.end_block();
-        self.gap = !self.out.is_empty() && !is_item;
+        // Behind its bullet a block has the gap that the list asked for.
+        self.gap = if is_item { self.gap } else { !self.out.is_empty() };
     }
 
     pub(super) fn begin_quote(&mut self) {

@@ -80,6 +80,7 @@ impl Move<'_> {
         let called = self.error.as_ref().and_then(Value::as_map);
         let part = |key| called.and_then(|error| error.get(key)).map(Value::to_string).unwrap_or_default();
         match failure {
+            Failure::Fail if called.is_some() => format!("`{id}` leads to `fail`, since `{}` failed: {}", part("tool"), part("message")),
             Failure::Fail => format!("`{id}` leads to `fail`"),
             Failure::End => format!("`{id}` ends as failed"),
             Failure::NoMatch => self.no_match(id, point),

@@ -1,6 +1,6 @@
 //! Why a run is over, where, and what can be done about it.
 
-use trellis_core::{Program, engine::EndView, program::Role, span::LineIndex, state::EndReason, syntax::document::Content};
+use trellis_core::{Program, Value, engine::EndView, program::Role, span::LineIndex, state::EndReason, syntax::document::Content};
 
 use super::{Reason, console::Farewell};
 
@@ -18,6 +18,11 @@ impl Farewell {
     pub(super) fn stopped(reason: Reason, message: Option<String>) -> Self {
         Self { reason, ended: None, message, place: None, help: None }
     }
+}
+
+/// Whether a rollback could not take everything back: what it says of that (language 7.7) is not empty.
+pub fn leaves_something(rollback: &Value) -> bool {
+    rollback.as_map().is_some_and(|lists| lists.iter().any(|(_, list)| !list.is_empty()))
 }
 
 /// The file and line of the node, or of its call where that failed.

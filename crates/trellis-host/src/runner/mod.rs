@@ -23,6 +23,7 @@ use trellis_core::{
 pub use self::{
     choose::answer,
     console::{Asking, Awaited, Command, Console, Farewell, Findings, Note, Reloaded},
+    farewell::leaves_something,
     json::JsonLines,
     text::TextConsole,
 };

@@ -15,12 +15,14 @@ use trellis_core::{
 use super::{
     Reason, choose,
     console::{Asking, Awaited, Command, Console, Farewell, Note, Reloaded},
+    farewell::leaves_something,
     lines::{Line, Lines},
 };
 use crate::{binding::shown, sessions::quoted};
 
 type Format = Box<dyn Fn(&str) -> String>;
 type TimeOfDay = Box<dyn Fn(u64) -> String>;
+type Hide = Box<dyn Fn(bool)>;
 
 /// A person at the other end.
 pub struct TextConsole<R, W> {
@@ -30,6 +32,7 @@ pub struct TextConsole<R, W> {
     limits: (u64, u64),
     format: Format,
     time_of_day: Option<TimeOfDay>,
+    hide: Option<Hide>,
     echo: bool,
     behind: Behind,
     /// Whether something was said: a blank line then stands before the next content.
@@ -57,6 +60,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
             limits: (input, result),
             format,
             time_of_day: None,
+            hide: None,
             echo: false,
             behind: Behind::Nothing,
             said: false,
@@ -75,6 +79,19 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
     pub fn time_of_day(mut self, time_of_day: impl Fn(u64) -> String + 'static) -> Self {
         self.time_of_day = Some(Box::new(time_of_day));
         self
+    }
+
+    /// Calls `hide` with true while a secret is typed, for a screen that shows what is typed, and with false behind it.
+    #[must_use]
+    pub fn hide(mut self, hide: impl Fn(bool) + 'static) -> Self {
+        self.hide = Some(Box::new(hide));
+        self
+    }
+
+    fn hidden(&self, hidden: bool) {
+        if let Some(hide) = &self.hide {
+            hide(hidden);
+        }
     }
 
     /// Repeats each answer behind its prompt, for input that no terminal shows. Secrets are not repeated.
@@ -120,14 +137,18 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
                 None => Ok(()),
             },
             Note::Error { message, .. } => self.print(&plain(message)).await,
-            Note::End(farewell) => match farewell_text(farewell) {
-                Some(text) => self.print(&plain(&text)).await,
-                None => self.write("").await,
-            },
+            Note::End(farewell) => {
+                self.hidden(false);
+                match farewell_text(farewell) {
+                    Some(text) => self.print(&plain(&text)).await,
+                    None => self.write("").await,
+                }
+            }
         }
     }
 
     async fn ask(&mut self, awaited: Awaited<'_>, _asking: Asking) -> io::Result<()> {
+        self.hidden(is_secret(awaited));
         match awaited {
             Awaited::Input(request) => self.prompt(&options(request), &accepted(request)).await,
             Awaited::Approval(call) => {
@@ -165,14 +186,22 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
             }
             Line::End => return Ok(Command::End),
         };
-        self.behind = if self.echo {
-            let secret = matches!(awaited, Awaited::Input(request) if request.input_type == RequestType::Declared(InputType::Secret));
-            Behind::Answer(if secret { "***".into() } else { plain(&line) })
-        } else {
-            Behind::Nothing
+        let secret = is_secret(awaited);
+        self.behind = match (self.echo, secret) {
+            // The line break was not shown either.
+            (_, true) if self.echo || self.hide.is_some() => Behind::Answer("***".into()),
+            (true, _) => Behind::Answer(plain(&line)),
+            _ => Behind::Nothing,
         };
+        if secret {
+            self.hidden(false);
+        }
         Ok(understand(awaited, &line))
     }
+}
+
+fn is_secret(awaited: Awaited<'_>) -> bool {
+    matches!(awaited, Awaited::Input(request) if request.input_type == RequestType::Declared(InputType::Secret))
 }
 
 fn understand(awaited: Awaited<'_>, line: &str) -> Command {
@@ -271,7 +300,10 @@ fn farewell_text(farewell: &Farewell) -> Option<String> {
     let why = message.map_or_else(String::new, |message| format!(": {message}"));
     let place = farewell.place.as_ref().map_or_else(String::new, |place| format!("\n  {place}"));
     let help = farewell.help.map_or_else(String::new, |help| format!("\nhelp: {help}"));
-    let unwound = ended.and_then(|ended| ended.rollback.as_ref()).map_or_else(String::new, |list| format!(" {}", list.to_json()));
+    let unwound = ended
+        .and_then(|ended| ended.rollback.as_ref())
+        .filter(|list| leaves_something(list))
+        .map_or_else(String::new, |list| format!(" {}", list.to_json()));
     match farewell.reason {
         Reason::Finished => None,
         Reason::Failed => Some(format!("failed{at}{why}{unwound}{place}{help}")),
