@@ -212,7 +212,6 @@ fn open(program: &Program, candidate: &Candidate) -> Diagnostic {
 fn describe(program: &Program, hop: &Hop) -> Option<(crate::diagnostic::FilePath, Span, String)> {
     let edge = &program.edges[hop.edge as usize];
     let reply = &program.replies[hop.on as usize];
-    let node = program.node(program.point(hop.point).node);
     let to = match &edge.to {
         Target::Point(to) | Target::Proceed(to) => program.node(program.point(*to).node).id.to_string(),
         Target::Rollback => "rollback".to_owned(),
@@ -234,6 +233,5 @@ fn describe(program: &Program, hop: &Hop) -> Option<(crate::diagnostic::FilePath
         _ => "goes on".to_owned(),
     };
     let origin = edge.origin?;
-    let _ = node;
     Some((program.documents[origin.document as usize].path.clone(), origin.span, format!("{why} → {to}")))
 }

@@ -196,7 +196,7 @@ impl<'a, 'p> Presence<'a, 'p> {
         let node = program.node(program.point(point).node);
         for edge in program.edges_of(reply) {
             let span = super::span_of(program, node, edge);
-            if let Some(site) = script::guarded(program, node, &edge.when, span) {
+            if let Some(site) = script::guarded(node, &edge.when, span) {
                 self.read(point, &mut env, &site);
             }
             let mut taken = env;

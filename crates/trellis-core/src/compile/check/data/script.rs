@@ -106,10 +106,9 @@ pub(super) fn ending<'p>(program: &'p Program, point: PointIndex, target: &Targe
 }
 
 /// What a guard reads and fails without; a question whether something is there reads nothing.
-pub(super) fn guarded(program: &Program, node: &Node, guard: &Guard, span: Span) -> Option<Site> {
+pub(super) fn guarded(node: &Node, guard: &Guard, span: Span) -> Option<Site> {
     let (Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _)) = guard else { return None };
     let Operand { path, .. } = operand;
-    let _ = program;
     Some(Site { path: path.clone(), document: node.document, span, kind: Kind::Condition, when: Box::default(), deep: false })
 }
 
@@ -161,7 +160,7 @@ impl<'p> Script<'p> {
         let asserts = syntax.map(|syntax| &syntax.asserts);
         for (at, (guard, _)) in node.entry.asserts.iter().enumerate() {
             let span = asserts.and_then(|asserts| asserts.get(at)).map_or(node.span, |condition| condition.span);
-            self.ops.extend(guarded(self.program, node, guard, span).map(Op::Read));
+            self.ops.extend(guarded(node, guard, span).map(Op::Read));
             self.ops.push(Op::Assert(guard));
         }
     }

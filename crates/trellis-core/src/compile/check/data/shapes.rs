@@ -1,7 +1,7 @@
 //! What is known of a value before it is there: from a literal, a schema, a kind of input.
 
 use crate::{
-    program::{From, Listen, PointIndex, Program, Role, Write},
+    program::{Call, From, Listen, PointIndex, Program, Role, Write},
     syntax::node::InputType,
     template::Shape,
     value::Value,
@@ -151,17 +151,19 @@ pub(super) fn input(listen: &Listen) -> Part<'_> {
     }
 }
 
+/// The call whose result is taken at a point.
+pub(super) fn call_at(program: &Program, point: PointIndex) -> Option<&Call> {
+    let node = program.node(program.point(point).node);
+    match &node.role {
+        _ if node.gate == Some(point) => program.graph_of(node).before_each.as_deref(),
+        Role::Act(call) => Some(call),
+        Role::Pass | Role::Listen(_) => None,
+    }
+}
+
 /// A successful result at a point.
 pub(super) fn returned(program: &Program, point: PointIndex) -> Part<'_> {
-    let node = program.node(program.point(point).node);
-    let call = if node.gate == Some(point) {
-        program.graph_of(node).before_each.as_deref()
-    } else if let Role::Act(call) = &node.role {
-        Some(&**call)
-    } else {
-        None
-    };
-    match call.map(|call| &*call.returns) {
+    match call_at(program, point).map(|call| &*call.returns) {
         Some([.., schema]) => Part::Schema(schema.source()),
         _ => Part::Unknown,
     }

@@ -16,6 +16,7 @@ use super::{
     replay,
     scene::Scene,
     script::{self, Op},
+    shapes,
     symbols::Sym,
 };
 use crate::{
@@ -224,13 +225,7 @@ impl Search<'_, '_> {
                 _ => Brought::Pass,
             },
             Outcome::Success => {
-                let call = if node.gate == Some(point) {
-                    program.graph_of(node).before_each.as_deref()
-                } else if let Role::Act(call) = &node.role {
-                    Some(&**call)
-                } else {
-                    None
-                };
+                let call = shapes::call_at(program, point);
                 let sym = scene.vars.fitting(call.map_or(&[], |call| &call.returns));
                 (scene.input, scene.result) = (Some(sym.clone()), Some(sym.clone()));
                 Brought::Success(sym)
@@ -261,7 +256,7 @@ impl Search<'_, '_> {
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
             let hop = Hop { point, on, edge: at };
-            if let Some(site) = script::guarded(program, node, &edge.when, super::span_of(program, node, edge)) {
+            if let Some(site) = script::guarded(node, &edge.when, super::span_of(program, node, edge)) {
                 match self.read(&mut scene, point, &site) {
                     Done::On => {}
                     Done::Dead => return,
