@@ -192,7 +192,7 @@ impl Graph {
             documents: version.documents.clone(),
             diagnostics,
             nodes: version.nodes,
-            unchecked: version.unchecked,
+            unchecked: version.unchecked.len(),
         })
     }
 }

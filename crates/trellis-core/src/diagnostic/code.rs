@@ -88,6 +88,7 @@ codes! {
         MaybeUndefined "maybe-undefined" Error,
         UnsetRequiredContext "unset-required-context" Error,
         NotDecided "not-decided" Info,
+        FailedAssert "failed-assert" Error,
         ReservedNamespace "reserved-namespace" Error,
         TypeMismatch "type-mismatch" Error,
         TemplateSyntax "template-syntax" Error,
@@ -101,6 +102,7 @@ codes! {
         NamelessTool "nameless-tool" Error,
         InvalidToolSchema "invalid-tool-schema" Error,
         UnboundTool "unbound-tool" Error,
+        BadToolArgs "bad-tool-args" Error,
     }
 }
 

@@ -142,6 +142,11 @@ impl Diagnostic {
         self
     }
 
+    /// Whether it is about exactly this place.
+    pub(crate) fn is_at(&self, path: &FilePath, span: Span) -> bool {
+        self.place.as_ref().is_some_and(|place| place.path == *path && place.span == span)
+    }
+
     /// Whether it forbids a program.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
