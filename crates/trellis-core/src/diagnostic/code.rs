@@ -101,6 +101,7 @@ codes! {
         MissingToolLibrary "missing-tool-library" Error,
         NamelessTool "nameless-tool" Error,
         InvalidToolSchema "invalid-tool-schema" Error,
+        BadToolArgs "bad-tool-args" Error,
         UnboundTool "unbound-tool" Error,
         BadToolArgs "bad-tool-args" Error,
     }

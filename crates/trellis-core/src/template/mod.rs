@@ -213,6 +213,11 @@ impl Template {
         matches!(self.inner.body, Body::Literal)
     }
 
+    /// Whether it could not be read, which was reported.
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self.inner.body, Body::Broken)
+    }
+
     /// The text as the author wrote it.
     pub fn text(&self) -> &str {
         &self.inner.text

@@ -1,5 +1,6 @@
 //! What is proved of a lowered graph. One check per file, each over the one edge list.
 
+pub(super) mod args;
 mod cases;
 mod data;
 mod exhaustive;
