@@ -11,7 +11,10 @@ mod console;
 #[path = "console/absent.rs"]
 mod console;
 mod context;
+mod demands;
+mod difference;
 mod markdown;
+mod mending;
 mod offer;
 mod open;
 mod output;

@@ -3,9 +3,10 @@
 use trellis_core::{Code, span::Span, syntax::document::Content};
 
 use super::*;
+use crate::terminal::Width;
 
 fn document(path: &str, text: &str) -> Arc<Document> {
-    Arc::new(Document { path: path.into(), text: text.into(), content: Content::Broken, diagnostics: Vec::new() })
+    Arc::new(Document { path: path.into(), text: text.into(), content: Content::Broken, diagnostics: Vec::new(), allows: Box::default() })
 }
 
 fn path(path: &str) -> FilePath {
@@ -13,7 +14,7 @@ fn path(path: &str) -> FilePath {
 }
 
 fn plain(graphs: &[Checked]) -> String {
-    anstream::adapter::strip_str(&human(graphs, 100)).to_string()
+    anstream::adapter::strip_str(&human(graphs, Width { columns: 100, folds: false })).to_string()
 }
 
 fn graph(documents: &[(&str, &str)], diagnostics: Vec<Diagnostic>) -> Checked {
@@ -33,7 +34,7 @@ fn a_finding_looks_as_the_design_shows_it() {
     let found =
         Diagnostic::new(Code::TypeMismatch, &path("human.md"), at(human, "order_id"), "`order_id` is not set on every way to `human`")
             .label(&path("human.md"), at(human, "order_id"), "missing when you come this way:")
-            .label(&path("start.md"), at(start, "text"), "option \"Talk to a person\" → human")
+            .step(&path("start.md"), at(start, "text"), "option \"Talk to a person\" → human")
             .label(&path("orders/start.md"), Span::at(0), "sets `order_id`, on other ways")
             .help("{{ order_id | default(\"–\") }}, or ask for it before `human`");
     let text = plain(&[graph(&[("human.md", human), ("start.md", start), ("orders/start.md", "")], vec![found])]);
@@ -41,7 +42,7 @@ fn a_finding_looks_as_the_design_shows_it() {
   graphs/human.md:4:30
  4 | A person takes over order {{ order_id }}.
    |                              ^^^^^^^^ missing when you come this way:
-  ·  graphs/start.md:3:5         option "Talk to a person" → human
+  1  graphs/start.md:3:5         option "Talk to a person" → human
   ·  graphs/orders/start.md:1:1  sets `order_id`, on other ways
 help: {{ order_id | default("–") }}, or ask for it before `human`
 

@@ -11,8 +11,9 @@ mod reach;
 
 use std::sync::Arc;
 
+use super::settle::Settled;
 use crate::{
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, Severity},
     program::{Node, Program},
     syntax::{
         document::Content,
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: nothing is unreachable, or without a way out.
-pub(super) fn program(program: &Arc<Program>, unresolved: bool, found: &mut Vec<Diagnostic>) -> usize {
+pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settled<'_>, found: &mut Vec<Diagnostic>) -> usize {
     let flow = flow::Flow::new(program);
     let reached = reach::from_entries(&flow);
     if !unresolved {
@@ -31,8 +32,9 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, found: &mut Vec<
     never::check(program, found);
     exhaustive::check(program, found);
     links::check(program.documents(), found);
-    // What is wrong elsewhere would show here once more.
-    if unresolved || found.iter().any(Diagnostic::is_error) { 0 } else { data::check(program, &flow, found) }
+    // What is wrong elsewhere would show here once more; what its author tolerates does not stand in the way of a program.
+    let is_error = |diagnostic: &Diagnostic| settled.severity(diagnostic) == Some(Severity::Error);
+    if unresolved || found.iter().any(is_error) { 0 } else { data::check(program, &flow, found) }
 }
 
 /// Every target that a node names.

@@ -26,7 +26,7 @@ use self::{
 };
 use super::flow::Flow;
 use crate::{
-    diagnostic::{Code, Diagnostic, did_you_mean},
+    diagnostic::{Code, Diagnostic, Near, near},
     path::KeyPath,
     program::{Edge, Guard, Node, Outcome, Place, PointIndex, Program, Target, Why, Write},
     span::Span,
@@ -167,11 +167,16 @@ fn report(program: &Program, candidate: &Candidate, hops: &[Hop]) -> Diagnostic 
         Kind::Condition => format!("ask first whether it is there, `{} is set`, or set it before", site.path),
         Kind::Required | Kind::List => "set it before, or give it a `default_context`".to_owned(),
     };
-    let near = did_you_mean(&site.path.to_string(), there.iter().map(String::as_str)).filter(|_| *never);
-    let mut found = Diagnostic::new(code, path, site.span, message).help(near.unwrap_or(guard));
+    let written = site.path.to_string();
+    let near = near(&written, there.iter().map(String::as_str)).filter(|_| *never);
+    let mut found = Diagnostic::new(code, path, site.span, message).help(near.map_or(guard, Near::question));
+    // What is not spelled as the path, such as `user["name"]`, is not written anew.
+    if let Some(near) = near.filter(|_| program.documents[site.document as usize].text.get(site.span.range()) == Some(&*written)) {
+        found = found.rename_if(near.is_only, site.span, near.name);
+    }
     for hop in hops {
         if let Some((path, span, text)) = describe(program, hop) {
-            found = found.label(&path, span, text);
+            found = found.step(&path, span, text);
         }
     }
     for (path, span) in setters(program, &site.path).into_iter().take(SETTERS).filter(|_| !never) {
