@@ -109,7 +109,7 @@ impl<'d> Settled<'d> {
 fn unneeded(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>, needed: &[Span], is_whole: bool) -> Option<Diagnostic> {
     let found = |message: String| Diagnostic::new(Code::UnusedAllow, &document.path, code.span, message);
     let Some(known) = Code::named(&code.value) else {
-        let near = near(&code.value, Code::ALL.iter().map(|code| code.as_str()));
+        let near = near(&code.value, Code::ALL.iter().filter(|code| code.is_tolerable()).map(|code| code.as_str()));
         return Some(
             found(format!("`{}` is no code of a diagnostic", code.value)).meant(code.span, near, || "`trellis explain` lists them".into()),
         );

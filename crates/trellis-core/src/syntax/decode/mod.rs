@@ -111,7 +111,8 @@ impl<'t> Decoder<'t, '_> {
             Data::Reported => {}
             Data::Scalar(text, style) => {
                 let found = self.finding(Code::WrongType, self.head(node), format!("`{}` takes {what}, not {}", shown(key), node.kind()));
-                let bracketed = *style == super::scalar::Style::Plain && !text.contains(['\n', ',', '[', ']', '{', '}']);
+                let bracketed =
+                    *style == super::scalar::Style::Plain && !text.is_empty() && !text.contains(['\n', ',', '[', ']', '{', '}']);
                 let found = match bracketed {
                     true => found.help("write it as a list").fix("make it a list", node.span, format!("[{text}]")),
                     false => found.help("write it as a list"),
