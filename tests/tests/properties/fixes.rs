@@ -152,5 +152,5 @@ fn damaged_graphs_are_mended_in_few_rounds_or_left_alone() {
         let left = Loaded::new(&after).compiled.diagnostics;
         assert!(left.iter().all(|found| found.fix.is_none()), "it goes round: {left:?}\n{}\n=>\n{}", shown(&files), shown(&after));
     }
-    assert!(changes > 300, "only {changes} changes were made");
+    assert!(changes > 1_000, "only {changes} changes were made");
 }
