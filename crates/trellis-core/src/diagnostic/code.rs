@@ -56,6 +56,7 @@ codes! {
         UnknownKey "unknown-key" Error,
         WrongType "wrong-type" Error,
         MissingValue "missing-value" Error,
+        UnusedAllow "unused-allow" Warning,
     }
     "names" {
         MissingStart "missing-start" Error,
@@ -89,6 +90,7 @@ codes! {
         UnsetRequiredContext "unset-required-context" Error,
         NotDecided "not-decided" Info,
         FailedAssert "failed-assert" Error,
+        UncheckedRead "unchecked-read" Error,
         ReservedNamespace "reserved-namespace" Error,
         TypeMismatch "type-mismatch" Error,
         TemplateSyntax "template-syntax" Error,
@@ -103,7 +105,6 @@ codes! {
         InvalidToolSchema "invalid-tool-schema" Error,
         BadToolArgs "bad-tool-args" Error,
         UnboundTool "unbound-tool" Error,
-        BadToolArgs "bad-tool-args" Error,
     }
 }
 

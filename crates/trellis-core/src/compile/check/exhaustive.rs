@@ -8,6 +8,7 @@ use crate::{
     diagnostic::{Code, Diagnostic},
     program::{Callee, Domain, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target, Truth},
     span::Span,
+    syntax::document::Content,
 };
 
 /// Combinations of cases that are tried at one reply.
@@ -109,7 +110,31 @@ fn report(program: &Program, node: &Node, reply: &Reply, gaps: &[String]) -> Dia
     let when = if listed.is_empty() { "after any input".to_owned() } else { format!("when {listed}{more}") };
     let what = if reply.on == Outcome::Success { "a result" } else { "this node" };
     let help = "add `to: node` as the way for everything else";
-    Diagnostic::new(Code::NonExhaustive, program.path_of(node), place(program, node), format!("{what} has no way on {when}")).help(help)
+    let found = Diagnostic::new(Code::NonExhaustive, program.path_of(node), place(program, node), format!("{what} has no way on {when}"));
+    match fallback(program, node) {
+        Some((at, line)) => found.help(help).fix("add `to: fail`, the end as failed", at, line),
+        None => found.help(help),
+    }
+}
+
+/// The line that makes a node end as failed where no way fits, and where it belongs: it says what happens without it.
+fn fallback(program: &Program, node: &Node) -> Option<(Span, String)> {
+    let document = &program.documents[node.document as usize];
+    let syntax = syntax_of(program, node).filter(|_| matches!(document.content, Content::Node(_)))?;
+    let text = &*document.text;
+    let keys = || syntax.keys.iter().map(|(_, span)| span.start as usize);
+    let line = |at: usize| text[..at].rfind('\n').map_or(0, |before| before + 1);
+    let indent = &text[line(keys().next()?)..keys().next()?];
+    let is_block = indent.chars().all(|char| char == ' ') && keys().all(|at| text[line(at)..at] == *indent);
+    let is_markdown = document.path.to_ascii_lowercase().ends_with(".md");
+    let at = if is_markdown { (node.span.end as usize).checked_sub("---".len())? } else { text.len() };
+    let is_data = document.path.ends_with(".yaml") || document.path.ends_with(".yml");
+    let is_open = syntax.to.is_none() && (is_markdown || is_data && !text.contains("\n..."));
+    let is_new_line = text[..at].ends_with('\n');
+    (is_block && is_open && is_new_line).then(|| {
+        let end = if text[..at].ends_with("\r\n") { "\r\n" } else { "\n" };
+        (Span::at(at), format!("{indent}to: fail{end}"))
+    })
 }
 
 /// The key whose ways have the gap.

@@ -137,7 +137,7 @@ impl Search<'_, '_> {
             }
             Op::Args { call } => {
                 if let (true, Callee::Tool(tool), Some(args)) = (self.is_goal(point, Accident::Args(at)), &call.callee, &call.args)
-                    && let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema)).ok())
+                    && let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema.source())).ok())
                     && let Some(sym) = scene.evaluate(args)
                     && self.tried(scene, |vars| vars.break_(&sym, &schema))
                 {

@@ -387,8 +387,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         match &call.callee {
             Callee::Tool(tool) => {
                 if let Some(schema) = tool.parameters.as_ref().filter(|_| self.gathered.is_some() && call.args.is_some())
-                    && let Ok(schema) = crate::schema::Schema::new(schema)
-                    && self.types.breaks(args, &schema, false)
+                    && self.types.breaks(args, schema, false)
                 {
                     self.suspect(point, Accident::Args(at), false, args);
                 }

@@ -107,7 +107,7 @@ fn is_accident(search: &Search<'_, '_>, state: &State) -> bool {
     if let Accident::Args(op) = search.candidate.accident {
         let Op::Args { call } = &ops[op as usize] else { return false };
         let Callee::Tool(tool) = &call.callee else { return false };
-        let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema)).ok()) else { return false };
+        let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema.source())).ok()) else { return false };
         let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());
         let calls = [state.pending_tool_call.as_deref(), undone];
         return calls.into_iter().flatten().any(|call| *call.name == *tool.name && !schema.fits(&Value::Map(call.args.clone())));

@@ -15,7 +15,7 @@ use super::{
     witness::{Hop, Met},
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, did_you_mean},
+    diagnostic::{Code, Diagnostic, FilePath, Near, near},
     path::KeyPath,
     program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place, Program, Target, Why, Write},
     schema::Schema,
@@ -67,7 +67,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let mut finding = self.finding(known, candidate, met);
         for hop in hops {
             if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
-                finding = finding.label(&path, span, text);
+                finding = finding.step(&path, span, text);
             }
         }
         let missing = match candidate.accident {
@@ -178,7 +178,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
     /// The argument that does not fit; `args` where it cannot be told.
     fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, node: &Node, call: &Call) -> Diagnostic {
         let Callee::Tool(tool) = &call.callee else { unreachable!("only a tool has parameters") };
-        let properties = tool.parameters.as_ref().and_then(Value::as_map).and_then(|schema| schema.get("properties")).and_then(Value::as_map);
+        let properties = tool.parameters.as_ref().and_then(|schema| schema.source().as_map()).and_then(|schema| schema.get("properties")).and_then(Value::as_map);
         let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
         let broken = given.filter_map(|(key, of)| {
             let schema = Schema::new(properties?.get(key)?).ok()?;
@@ -235,8 +235,15 @@ impl<'a, 'p> Reporter<'a, 'p> {
             Kind::Edge(..) | Kind::Assert(..) => format!("ask first whether it is there, `{path} is set`, or set it before"),
             Kind::Required(..) | Kind::List(_) => "set it before, or give it a `default_context`".to_owned(),
         };
-        let near = did_you_mean(&path.to_string(), met.there.iter().map(String::as_str)).filter(|_| candidate.never);
-        Diagnostic::new(code, self.file(site.document), site.span(self.program), message).help(near.unwrap_or(guard))
+        let (written, span) = (path.to_string(), site.span(self.program));
+        let near = near(&written, met.there.iter().map(String::as_str)).filter(|_| candidate.never);
+        let found = Diagnostic::new(code, self.file(site.document), span, message).help(near.map_or(guard, Near::question));
+        // What is not spelled as the path, such as `user["name"]`, is not written anew.
+        let text = self.program.documents[site.document as usize].text.get(span.range());
+        match near.filter(|_| text == Some(&*written)) {
+            Some(near) => found.rename_if(near.is_only, span, near.name),
+            None => found,
+        }
     }
 
     /// Where a path, or what it stands in, is written, in file order.
