@@ -70,7 +70,7 @@ pub fn run_tree(folder: &Path, mode: impl Fn(&Path) -> Mode) -> Findings {
     findings
 }
 
-/// All `.md` files below a folder, sorted.
+/// All `.md` files below a folder, sorted; a name that begins with `_` stands for a sheet that waits.
 pub fn markdown_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -79,7 +79,7 @@ pub fn markdown_files(folder: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
+            } else if path.extension().is_some_and(|extension| extension == "md") && !entry.file_name().as_encoded_bytes().starts_with(b"_") {
                 files.push(path);
             }
         }
