@@ -56,6 +56,8 @@ pub struct Expected {
 pub enum Kind {
     /// What the compiler found.
     Diagnostics,
+    /// Only where, and of which code.
+    Finds,
     /// What author and program say.
     Transcript,
     /// The session's records of the transcript before it.
@@ -73,6 +75,7 @@ impl Kind {
     fn named(word: &str) -> Option<Self> {
         Some(match word {
             "diagnostics" => Self::Diagnostics,
+            "finds" => Self::Finds,
             "transcript" => Self::Transcript,
             "journal" => Self::Journal,
             "edges" => Self::Edges,
@@ -103,7 +106,7 @@ impl Case {
 
     /// Whether the compiler must find nothing.
     pub fn clean(&self) -> bool {
-        self.of(Kind::Diagnostics).all(|expected| expected.text.is_empty())
+        self.expected.iter().all(|expected| !matches!(expected.kind, Kind::Diagnostics | Kind::Finds) || expected.text.is_empty())
     }
 }
 

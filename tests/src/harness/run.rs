@@ -15,6 +15,7 @@ use trellis_core::{
 
 use super::{
     case::{Case, Expected, Kind, Sheet},
+    diagnostics,
     diff::diff,
     edges,
     graph::Loaded,
@@ -171,15 +172,18 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
         if !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == code) {
             outcome.problems.push(format!("the page's wrong graph does not show `{code}`, but:\n{found}"));
         }
-    } else if blocks.peek().is_none() && !shown_at_a_terminal(case, &loaded) {
+    } else if blocks.peek().is_none() && case.of(Kind::Finds).next().is_none() && !shown_at_a_terminal(case, &loaded) {
         outcome.unexpected.clone_from(&found);
     }
     for block in blocks {
         compare(&mut outcome, block, found.clone());
     }
+    for block in case.of(Kind::Finds) {
+        compare(&mut outcome, block, diagnostics::places(&loaded.compiled.diagnostics, &loaded.texts));
+    }
     let mut journal = String::new();
     for block in &case.expected {
-        if matches!(block.kind, Kind::Diagnostics | Kind::Terminal) {
+        if matches!(block.kind, Kind::Diagnostics | Kind::Finds | Kind::Terminal) {
             continue;
         }
         let program = match loaded.program() {
@@ -203,7 +207,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
                 None => outcome.problems.push(format!("`{}` is no drawing: mermaid, dot, json", block.words.join(" "))),
             },
             Kind::Journal => compare(&mut outcome, block, journal.clone()),
-            Kind::Diagnostics | Kind::Terminal => {}
+            Kind::Diagnostics | Kind::Finds | Kind::Terminal => {}
         }
     }
     outcome
