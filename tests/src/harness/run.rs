@@ -71,16 +71,16 @@ pub fn run_tree(folder: &Path, mode: impl Fn(&Path) -> Mode) -> Findings {
     findings
 }
 
-/// All `.md` files below a folder, sorted; a name that begins with `_` stands for a sheet that waits.
+/// All `.md` files below a folder, sorted; what begins with `_` is no sheet: it waits, or is a graph that sheets name.
 pub fn markdown_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for path in entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"_")).map(|entry| entry.path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") && !entry.file_name().as_encoded_bytes().starts_with(b"_") {
+            } else if path.extension().is_some_and(|extension| extension == "md") {
                 files.push(path);
             }
         }
