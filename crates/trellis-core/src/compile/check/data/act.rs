@@ -153,12 +153,12 @@ impl Search<'_, '_> {
             let mut met = scene.clone();
             let operand = guard.operand().map(|operand| met.look(&operand.path, false));
             let is_known = matches!(&operand, Some(Found::There(sym)) if met.vars.is_known(sym)) || matches!(operand, Some(Found::Absent));
-            if is_known && met.assume(guard, false, &mut BTreeMap::new()) {
+            if is_known && self.suppose(&mut met, guard, false, &mut BTreeMap::new()) {
                 *scene = met;
                 return Done::Accident;
             }
         }
-        if scene.assume(guard, true, &mut BTreeMap::new()) { Done::On } else { Done::Dead }
+        if self.suppose(scene, guard, true, &mut BTreeMap::new()) { Done::On } else { Done::Dead }
     }
 
     /// Keeps what was narrowed if it could be.

@@ -231,8 +231,8 @@ impl<'a, 'p> Knowledge<'a, 'p> {
                 self.follow(point, edge, facts, onward);
                 return;
             }
-            if let Some(site) = self.script.guarded(at) {
-                self.look(point, at, &edge.when, &before);
+            self.look(point, at, &edge.when, &before);
+            for site in self.script.guarded(at) {
                 self.read(point, &mut facts, site, Some(&edge.when));
             }
             if let Some(taken) = self.assumed(&facts, &edge.when, true) {
@@ -279,7 +279,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         if self.gathered.is_none() {
             return;
         }
-        let Some(operand) = guard.operand() else { return };
+        let (Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _)) = guard else { return };
         let Some(known) = self.known(facts, &operand.path) else { return };
         let holds = self.assumed(facts, guard, true).is_some();
         if let Some(gathered) = &mut self.gathered {

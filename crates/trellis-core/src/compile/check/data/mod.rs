@@ -9,6 +9,7 @@ mod facts;
 mod instance;
 mod knowledge;
 mod origins;
+mod pattern;
 mod replay;
 mod report;
 mod scene;

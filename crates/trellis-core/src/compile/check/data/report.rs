@@ -289,6 +289,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             (Why::OnSignal, Outcome::Timeout) => "the call takes too long".to_owned(),
             (Why::SignalDefault, _) => "a signal".to_owned(),
             (Why::OnInvalid, _) => "too many invalid inputs".to_owned(),
+            (Why::OnMaxVisits, _) => "it was entered too often".to_owned(),
             (Why::BeforeEach, _) => return None,
             _ => "goes on".to_owned(),
         };

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::facts::{INPUT, RESULT, Slot};
 use crate::{
     path::{KeyPath, Segment},
-    program::{Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, Program, Reason, Reply, Role, Target, Write},
+    program::{Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Write},
     schema::Schema,
     span::Span,
     syntax::document::Content,
@@ -125,13 +125,11 @@ pub(super) struct Script<'p> {
     replying: Vec<Range<u32>>,
     ending: Vec<Range<u32>>,
     /// The sites of conditions, by edge.
-    guards: Vec<u32>,
+    guards: Vec<Range<u32>>,
     slots: FxHashMap<&'p str, Slot>,
     /// Whether anything reads the accepted input or result.
     pub(super) reads_input: bool,
 }
-
-const NONE: u32 = u32::MAX;
 
 impl<'p> Script<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
@@ -142,7 +140,7 @@ impl<'p> Script<'p> {
             entering: Vec::with_capacity(program.points.len()),
             replying: vec![0..0; program.replies.len()],
             ending: Vec::with_capacity(program.points.len()),
-            guards: vec![NONE; program.edges.len()],
+            guards: vec![0..0; program.edges.len()],
             slots: FxHashMap::default(),
             reads_input: false,
         };
@@ -188,8 +186,8 @@ impl<'p> Script<'p> {
     }
 
     /// What an edge's condition reads and fails without; a question whether something is there reads nothing.
-    pub(super) fn guarded(&self, edge: u32) -> Option<u32> {
-        Some(self.guards[edge as usize]).filter(|site| *site != NONE)
+    pub(super) fn guarded(&self, edge: u32) -> Range<u32> {
+        self.guards[edge as usize].clone()
     }
 
     /// A path as it is followed; nothing where nobody reads it.
@@ -324,14 +322,25 @@ impl<'p> Script<'p> {
         let program = self.program;
         let node = program.node(program.point(point).node);
         for at in reply.edges.clone() {
-            let guard = &program.edges[at as usize].when;
-            match guard {
-                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) if self.guards[at as usize] == NONE => {
-                    self.guards[at as usize] = self.site(&operand.path, node.document, Kind::Edge(node.index, at));
+            if !self.guards[at as usize].is_empty() {
+                continue;
+            }
+            let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
+            match &program.edges[at as usize].when {
+                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
+                    self.site(&operand.path, node.document, Kind::Edge(node.index, at));
                 }
                 Guard::Set(operand, _) | Guard::Empty(operand, _) => drop(self.follow(&operand.path)),
-                _ => {}
+                Guard::Predicate(index, _) => {
+                    if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
+                        for path in needs {
+                            self.site(path, node.document, Kind::Edge(node.index, at));
+                        }
+                    }
+                }
+                Guard::Always | Guard::Attempts(_) => {}
             }
+            self.guards[at as usize] = from..u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
         }
     }
 
