@@ -10,6 +10,9 @@ mod names;
 mod schemas;
 mod settle;
 mod tools;
+mod types;
+
+pub use types::{ContextTypes, KeyType};
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -12,6 +12,7 @@ mod reach;
 
 use std::sync::Arc;
 
+pub(super) use self::data::Known;
 use super::{UncheckedRead, settle::Settled};
 use crate::{
     diagnostic::{Diagnostic, Severity},

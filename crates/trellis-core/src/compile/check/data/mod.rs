@@ -8,6 +8,7 @@ mod act;
 mod facts;
 mod instance;
 mod knowledge;
+mod known;
 mod origins;
 mod pattern;
 mod replay;
@@ -22,12 +23,14 @@ mod witness;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+pub(in super::super) use self::known::Known;
+
 use self::{
     accident::{Accident, Candidate},
     knowledge::{Gathered, Knowledge},
     origins::Origin,
     report::Reporter,
-    script::{Op, Script, Site},
+    script::{Op, Script},
     search::{BUDGET_OF_ALL, Tree},
     witness::{Search, Verdict},
 };
@@ -36,7 +39,7 @@ use super::{
     flow::{Flow, successors},
 };
 use crate::{
-    diagnostic::{Diagnostic, Place},
+    diagnostic::Diagnostic,
     path::KeyPath,
     program::{Callee, Place as To, PointIndex, Program, Target},
     schema::Schema,
@@ -58,9 +61,7 @@ pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &[bool], foun
 fn unchecked(script: &Script<'_>, gathered: &mut Gathered) -> Vec<UncheckedRead> {
     gathered.unchecked.sort_unstable();
     gathered.unchecked.dedup();
-    let sites = gathered.unchecked.iter().map(|at| &script.sites[*at as usize]);
-    let place = |site: &Site<'_>| Place::new(&script.program.documents[site.document as usize].path, site.span(script.program));
-    let mut reads: Vec<UncheckedRead> = sites.map(|site| UncheckedRead { place: place(site), path: site.path.clone() }).collect();
+    let mut reads: Vec<UncheckedRead> = gathered.unchecked.iter().filter_map(|place| report::unknown(script, *place)).collect();
     reads.sort_unstable();
     reads.dedup();
     reads

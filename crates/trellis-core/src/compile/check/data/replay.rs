@@ -116,6 +116,7 @@ fn is_accident(search: &Search<'_, '_>, state: &State) -> bool {
     let codes: &[Failure] = match search.candidate.accident {
         Accident::Missing(_) => &[Failure::Template, Failure::Condition, Failure::MissingContext],
         Accident::Truth(_) => &[Failure::Condition],
+        Accident::Operand(_) => &[Failure::Template],
         Accident::Unfit(_) => &[Failure::ContextSchema],
         Accident::Fails(_) => &[Failure::Assert],
         Accident::Write(_) => &[Failure::Write],

@@ -15,7 +15,7 @@ use crate::{
     schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Shape, Template, Used},
+    template::{Demand, Shape, Template, Used},
 };
 
 /// One thing that happens.
@@ -79,6 +79,11 @@ impl<'p> Site<'p> {
     /// Whether it goes on below the path into the unknown.
     pub(super) fn is_deep(&self) -> bool {
         matches!(self.kind, Kind::Template(used, _) if used.deep) || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
+    }
+
+    /// What its value must be, beside being there.
+    pub(super) fn demand(&self) -> Option<Demand> {
+        if let Kind::Template(used, _) = self.kind { used.demand } else { None }
     }
 
     pub(super) fn span(&self, program: &Program) -> Span {
@@ -205,7 +210,13 @@ impl<'p> Script<'p> {
         self.slots.get(name).copied()
     }
 
-    /// The document of a point's own words: that of a graph's `before_each` at a gate.
+    /// The keys that are followed, sorted.
+    pub(super) fn keys(&self) -> Vec<(String, Slot)> {
+        let mut keys: Vec<_> = self.slots.iter().map(|(key, slot)| ((*key).to_owned(), *slot)).collect();
+        keys.sort_unstable();
+        keys
+    }
+
     fn now(&self) -> u32 {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
     }
