@@ -5,10 +5,12 @@ mod cases;
 mod data;
 mod exhaustive;
 mod flow;
+mod gap;
 mod links;
 mod loops;
 mod never;
 mod reach;
+pub(super) mod shadowing;
 
 use std::sync::Arc;
 
@@ -31,6 +33,7 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, found: &mut Vec<
     loops::check(&flow, &reached, unresolved, found);
     never::check(program, found);
     exhaustive::check(program, found);
+    gap::check(program, found);
     links::check(program.documents(), found);
     // What is wrong elsewhere would show here once more.
     if unresolved || found.iter().any(Diagnostic::is_error) { 0 } else { data::check(program, &flow, found) }

@@ -64,3 +64,10 @@ fn fixes_mend_what_they_promise_to() {
         assert_eq!(report.diagnostics, [], "{fixed}");
     }
 }
+
+#[test]
+fn a_line_separator_behind_a_bracket_is_no_bracket() {
+    let text = "---\na:\n  b: [\u{2028}  c: { d: e }, f: { g: [h, i] } }\n  j: k\nl: m\n---\n";
+    let document = Document::parse(&Source::text("start.md", text), Dialect::Jinja);
+    assert!(document.diagnostics.iter().any(Diagnostic::is_error), "{:?}", document.diagnostics);
+}
