@@ -35,8 +35,9 @@ impl Engine {
         let mut problems = problems(graph, node, &start.context);
         // At the entry the analysis has seen to it; a session that begins elsewhere skips the nodes that would have brought the keys.
         if node.index != graph.entry {
-            let missing =
-                missing(&self.program.needs(node), &start.context).filter(|problem| !problems.contains(problem)).collect::<Vec<_>>();
+            let missing = missing(&self.program.needs(node).certain, &start.context)
+                .filter(|problem| !problems.contains(problem))
+                .collect::<Vec<_>>();
             problems.extend(missing);
         }
         if !problems.is_empty() {
