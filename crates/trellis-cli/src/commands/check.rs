@@ -41,7 +41,7 @@ pub(crate) struct Check {
     /// How to print what was found
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Also report tools that no binding carries out
+    /// Also report tools that no binding carries out, and commands that are not there
     #[arg(long)]
     host: bool,
     /// Stay, and check again whenever a file is saved
@@ -128,6 +128,8 @@ impl Check {
         }
         let (bindings, mut found) = Bindings::new(program, folder);
         found.extend(unbound_tools(program, &bindings, Severity::Error));
+        // A watch looks at the files of graphs, so it would not hear of a command that came or went.
+        found.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
         found
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a node that is entered, or a state that waits. Out: the context paths that it must have, worked out over the one edge list when somebody asks.
 //!
-//! - A **certain** need is read on every way on which nothing goes wrong: no error, denial, timeout or signal. A session without it fails there, unless it
+//! - A **certain** need is read on every way on which nothing goes wrong: no error, denial, timeout, signal or invalid input. A session without it fails there, unless it
 //!   goes round for ever before. A condition that could not hold counts as a way, so that none is named in vain.
 //! - A **possible** need is read on some way. A key whose absence the same condition or template asks for first is none.
 

@@ -37,6 +37,8 @@ pub(super) enum Event {
 #[derive(Debug, Default)]
 pub(super) struct Spot {
     pub(super) enter: Vec<Event>,
+    /// What follows instead of entering when it was entered too often (`max_visits`).
+    pub(super) exhausted: Option<Answer>,
     pub(super) replies: Vec<Answer>,
 }
 
@@ -114,7 +116,9 @@ impl Locals {
                 let is_normal = matches!(reply.on, Outcome::Pass | Outcome::Answer | Outcome::Success);
                 replies.push(Answer { is_normal, update, edges });
             }
-            locals.spots.push(Spot { enter, replies });
+            let at = program.replies(&program.point(point).replies).iter().position(|reply| reply.on == Outcome::Exhausted);
+            let exhausted = at.map(|at| replies.remove(at)).filter(|_| !waits);
+            locals.spots.push(Spot { enter, exhausted, replies });
         }
         locals
     }

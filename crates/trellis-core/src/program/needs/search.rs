@@ -50,7 +50,7 @@ fn is_read(locals: &Locals) -> Vec<bool> {
     };
     for spot in &locals.spots {
         see(&spot.enter);
-        for reply in &spot.replies {
+        for reply in spot.replies.iter().chain(&spot.exhausted) {
             see(&reply.update);
             for edge in &reply.edges {
                 see(&edge.end);
@@ -65,7 +65,7 @@ fn is_read(locals: &Locals) -> Vec<bool> {
 fn predecessors(locals: &Locals) -> Vec<Vec<u32>> {
     let mut before = vec![Vec::new(); locals.spots.len()];
     for (from, spot) in (0..).zip(&locals.spots) {
-        for edge in spot.replies.iter().flat_map(|reply| &reply.edges) {
+        for edge in spot.replies.iter().chain(&spot.exhausted).flat_map(|reply| &reply.edges) {
             if let Onto::Spot(to) = edge.to {
                 before[to as usize].push(from);
             }
@@ -77,7 +77,7 @@ fn predecessors(locals: &Locals) -> Vec<Vec<u32>> {
 /// From which spots an end can be reached while nothing goes wrong.
 fn reaches_an_end(locals: &Locals, before: &[Vec<u32>]) -> Vec<bool> {
     let normal = |spot: &Spot, leads: &dyn Fn(Onto) -> bool| {
-        spot.replies.iter().filter(|reply| reply.is_normal).flat_map(|reply| &reply.edges).any(|edge| leads(edge.to))
+        spot.replies.iter().filter(|reply| reply.is_normal).chain(&spot.exhausted).flat_map(|reply| &reply.edges).any(|edge| leads(edge.to))
     };
     let mut ends: Vec<bool> = locals.spots.iter().map(|spot| normal(spot, &|to| to == Onto::End)).collect();
     let mut open: Vec<u32> = (0..).zip(&ends).filter(|(_, ends)| **ends).map(|(at, _)| at).collect();
@@ -171,7 +171,12 @@ impl Lanes<'_> {
     fn spot(&self, spot: &Spot, needed: &[u64], certain: bool) -> u64 {
         let replies = spot.replies.iter().filter(|reply| reply.is_normal || !certain).map(|reply| self.reply(reply, needed, certain));
         let after = if certain { replies.reduce(|a, b| a & b).unwrap_or(0) } else { replies.fold(0, |a, b| a | b) };
-        self.through(&spot.enter, after, certain)
+        let entered = self.through(&spot.enter, after, certain);
+        match spot.exhausted.as_ref().map(|reply| self.reply(reply, needed, certain)) {
+            Some(instead) if certain => entered & instead,
+            Some(instead) => entered | instead,
+            None => entered,
+        }
     }
 
     /// The least fixed point: what some way reads.
