@@ -5,6 +5,7 @@ use std::sync::Arc;
 use trellis_core::{
     Next, Program, Source,
     engine::{Request, RequestType},
+    state::EndReason,
     syntax::{document::Bytes, node::InputType},
 };
 use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk};
@@ -39,15 +40,20 @@ fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
             let played = played.unwrap_or_else(|panic| panic!("{panic}\n{}", transcript()));
             assert!(played.problems.is_empty(), "{}\n{}\n{}", played.problems.join("\n"), played.text, shown(&files));
             // What a host gives undeclared is not part of the proof.
-            let is_proved = loaded.compiled.unchecked == 0 && found.is_empty() && !lines.iter().any(|line| line.starts_with("$ context"));
+            let is_proved =
+                loaded.compiled.unchecked.is_empty() && found.is_empty() && !lines.iter().any(|line| line.starts_with("$ context"));
             let lacks = played.records.last().and_then(|last| last.after.ended.as_ref()?.message.clone());
             let lacks = lacks.filter(|message| message.ends_with("which is not set") || message.ends_with("` is not set"));
             assert!(!(is_proved && lacks.is_some()), "{}\n{}", lacks.unwrap_or_default(), transcript());
             proved += u64::from(is_proved);
             // Whoever came through without trouble never lacked what every way without trouble reads (language 8.7).
             let trouble = ["<!", "<~", "<x", "^"];
-            let is_smooth = !lines.iter().any(|line| trouble.iter().any(|mark| line.starts_with(mark))) && !shown(&files).contains("on_invalid");
-            let has_finished = played.records.last().is_some_and(|last| last.after.ended.as_ref().is_some_and(|ended| ended.reason == Reason::Finished));
+            let is_smooth =
+                !lines.iter().any(|line| trouble.iter().any(|mark| line.starts_with(mark))) && !shown(&files).contains("on_invalid");
+            let has_finished = played
+                .records
+                .last()
+                .is_some_and(|last| last.after.ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Finished));
             for record in played.records.iter().filter(|_| is_smooth && has_finished) {
                 assert_eq!(program.admits(&record.after), Ok(()), "{}", transcript());
                 smooth += 1;

@@ -17,7 +17,7 @@ use super::{
     schemas::Schemas,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, Place, did_you_mean, nearest},
+    diagnostic::{Code, Diagnostic, FilePath, Place, near},
     program::Tool,
     span::Spanned,
     syntax::{
@@ -147,11 +147,9 @@ impl<'d> Tools<'d> {
                 && scope.get(&name.value).is_none_or(|tool| !tool.bound && tool.parameters.is_none())
                 && self.inherited(candidate, &name.value).is_none()
             {
-                let help = did_you_mean(&name.value, self.bindings[candidate.graph as usize].keys().map(|name| &**name))
-                    .unwrap_or_else(|| "name a bound tool, or define it here with `name`, `parameters`".into());
-                found.push(
-                    Diagnostic::new(Code::UnknownTool, candidate.path, name.span, format!("there is no tool `{}`", name.value)).help(help),
-                );
+                let near = near(&name.value, self.bindings[candidate.graph as usize].keys().map(|name| &**name));
+                let unknown = Diagnostic::new(Code::UnknownTool, candidate.path, name.span, format!("there is no tool `{}`", name.value));
+                found.push(unknown.meant(name.span, near, || "name a bound tool, or define it here with `name`, `parameters`".into()));
             }
         }
         scope
@@ -272,8 +270,8 @@ impl<'d> Tools<'d> {
     /// The tool that a call of `candidate` names.
     ///
     /// # Errors
-    /// The remedy for `unknown-tool`; nothing where a missing library may hold the tool, which was reported already.
-    pub(super) fn find(&self, candidate: &Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<String>> {
+    /// The nearest name for `unknown-tool`, if there is one, and whether it is the only one; nothing at all where a missing library may hold the tool, which was reported already.
+    pub(super) fn find(&self, candidate: &Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<Option<(String, bool)>>> {
         let bindings = &self.bindings[candidate.graph as usize];
         if let Some(tool) = own.get(name).or_else(|| self.inherited(candidate, name)) {
             return Ok(Arc::clone(tool));
@@ -290,14 +288,7 @@ impl<'d> Tools<'d> {
                 .flat_map(|scope| scope.tools.iter().map(|tool| &*tool.name)),
         );
         names.sort_unstable();
-        Err(Some(nearest(name, names).map_or_else(
-            || {
-                format!(
-                    "declare it under `tools` here, in a library, or bind it in `trellis.yaml`: `bindings: {{{name}: {{process: […]}}}}`"
-                )
-            },
-            |near| format!("did you mean `{near}`?"),
-        )))
+        Err(Some(near(name, names).map(|near| (near.name.to_owned(), near.is_only))))
     }
 }
 

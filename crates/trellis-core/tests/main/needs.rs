@@ -89,10 +89,7 @@ fn a_loop_that_can_be_left_hides_nothing_and_one_that_cannot_claims_nothing() {
 
 #[test]
 fn a_node_that_admits_no_more_entries_is_not_read() {
-    let nodes = [
-        ("start.md", "---\nmax_visits: 2\non_max_visits: x\nwait: true\nto: start\n---\n{{ b }}"),
-        ("x.md", "{{ a }}"),
-    ];
+    let nodes = [("start.md", "---\nmax_visits: 2\non_max_visits: x\nwait: true\nto: start\n---\n{{ b }}"), ("x.md", "{{ a }}")];
     assert_eq!(of(&nodes), (strings(&["a"]), strings(&["b"])));
 }
 

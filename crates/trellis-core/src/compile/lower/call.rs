@@ -8,7 +8,7 @@ use crate::{
         check::args::{self, Demands},
         names::{Candidate, Resolved},
     },
-    diagnostic::Code,
+    diagnostic::{Code, Diagnostic, Near},
     program::{Approve, Call, Callee, Composite, From, Place, Tool, Write},
     syntax::node::{CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, TargetSyntax},
 };
@@ -102,9 +102,15 @@ impl<'d> Lowering<'d> {
     fn tool(&mut self, around: &Around<'_, 'd>, name: &crate::span::Spanned<Arc<str>>) -> Arc<Tool> {
         match self.tools.find(around.candidate, around.own, &name.value) {
             Ok(tool) => tool,
-            Err(help) => {
-                if help.is_some() {
-                    self.report(around.here, Code::UnknownTool, name.span, format!("there is no tool `{}`", name.value)).help = help;
+            Err(unknown) => {
+                if let Some(near) = unknown {
+                    let near = near.as_ref().map(|(name, is_only)| Near { name, is_only: *is_only });
+                    let found =
+                        Diagnostic::new(Code::UnknownTool, around.here.path, name.span, format!("there is no tool `{}`", name.value));
+                    self.push(found.meant(name.span, near, || {
+                        let binding = format!("`bindings: {{{}: {{process: […]}}}}`", name.value);
+                        format!("declare it under `tools` here, in a library, or bind it in `trellis.yaml`: {binding}")
+                    }));
                 }
                 Arc::new(Tool { name: name.value.clone(), ..Tool::default() })
             }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use super::{DEPTH, Tools, folder, references};
 use crate::{
     compile::schemas::Schemas,
-    diagnostic::{Code, Diagnostic, did_you_mean},
+    diagnostic::{Code, Diagnostic, near},
     span::Spanned,
     syntax::{document::Document, node::ToolRef},
 };
@@ -45,9 +45,14 @@ impl Tools<'_> {
     fn missing_library(&self, document: &Document, written: &Spanned<Arc<str>>) -> Diagnostic {
         let libraries = self.documents.iter().filter(|document| references(document).next().is_some()).map(|document| &*document.path);
         let bare = written.value.trim_start_matches("./").trim_start_matches('/');
-        let help = did_you_mean(bare, libraries).unwrap_or_else(|| "library references start at the root, `./` at this file".into());
-        Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, format!("there is no library `{}`", written.value))
-            .help(help)
+        let near = near(bare, libraries);
+        let found =
+            Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, format!("there is no library `{}`", written.value));
+        match near {
+            // Only from the root its path is what stands there.
+            Some(near) if written.value.starts_with("./") => found.help(near.question()),
+            near => found.meant(written.span, near, || "library references start at the root, `./` at this file".into()),
+        }
     }
 
     /// Walks library references depth first; a library met while it is being resolved closes a cycle (language 5.2).

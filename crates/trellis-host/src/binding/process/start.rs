@@ -21,7 +21,8 @@ pub(super) fn refused(process: &Process, tool: &str, error: &io::Error) -> ToolE
 pub(super) fn foreseen(process: &Process) -> Option<String> {
     folder(process).or_else(|| {
         let is_path = process.program.components().count() > 1;
-        let refusal = if is_path { refusal(&process.program) } else { (!is_on_path(process, &process.command)).then_some(io::ErrorKind::NotFound) };
+        let refusal =
+            if is_path { refusal(&process.program) } else { (!is_on_path(process, &process.command)).then_some(io::ErrorKind::NotFound) };
         refusal.map(|kind| program(process, &kind.into())).or_else(|| through_env(process))
     })
 }
