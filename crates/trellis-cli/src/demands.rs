@@ -21,6 +21,8 @@ use crate::{
 pub(crate) struct Demands {
     /// Whether every tool has to be carried out here.
     pub(crate) host: bool,
+    /// Whether it is asked again at each save.
+    pub(crate) watch: bool,
     /// Whether every read has to be proved.
     pub(crate) strict: bool,
     /// Findings that are errors.
@@ -69,6 +71,8 @@ impl Demands {
             let (bindings, found) = Bindings::new(program, folder);
             late.extend(found);
             late.extend(unbound_tools(program, &bindings, Severity::Error));
+            // A watch looks at the files of graphs, so it would not hear of a command that came or went.
+            late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
         }
         if self.strict {
             late.extend(unchecked_reads(checked));

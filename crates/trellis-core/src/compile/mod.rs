@@ -234,6 +234,7 @@ fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>], set
             lowering.node(candidate, syntax, index);
         }
     }
+    lowering.found.extend(lowering.tools.shadowed());
     let unwound: Vec<u32> = (0..lowering.graphs.len()).map(|graph| lowering.unwound(u32::try_from(graph).unwrap_or(0))).collect();
     let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();

@@ -12,6 +12,7 @@ mod ways;
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
+pub use needs::{Missing, Needs};
 pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role};
 use rustc_hash::FxHashMap;
 pub use ways::{

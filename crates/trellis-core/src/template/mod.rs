@@ -256,7 +256,9 @@ impl Template {
                 }
             }
             Body::Engine(engine) => {
-                engine.uses().iter().for_each(|used| see(Used { path: &used.path, when: &used.when, deep: used.deep, demand: used.demand, place: &used.place, map }));
+                engine.uses().iter().for_each(|used| {
+                    see(Used { path: &used.path, when: &used.when, deep: used.deep, demand: used.demand, place: &used.place, map })
+                });
             }
         }
     }

@@ -45,8 +45,20 @@ fn demand_of(filter: &str) -> Option<Demand> {
     match filter {
         "abs" | "round" => Some(Demand::Number),
         "length" | "count" | "first" | "last" | "list" => Some(Demand::Items),
-        hook::USE | hook::COMPARE | hook::KEEP | "default" | "d" | "optional" | "string" | "tojson" | "bool" | "lower" | "upper" | "title"
-        | "trim" | "capitalize" => None,
+        hook::USE
+        | hook::COMPARE
+        | hook::KEEP
+        | "default"
+        | "d"
+        | "optional"
+        | "string"
+        | "tojson"
+        | "bool"
+        | "lower"
+        | "upper"
+        | "title"
+        | "trim"
+        | "capitalize" => None,
         _ => Some(Demand::Other),
     }
 }

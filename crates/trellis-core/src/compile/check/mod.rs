@@ -5,10 +5,12 @@ mod cases;
 mod data;
 mod exhaustive;
 mod flow;
+mod gap;
 mod links;
 mod loops;
 mod never;
 mod reach;
+pub(super) mod shadowing;
 
 use std::sync::Arc;
 
@@ -33,6 +35,7 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settle
     loops::check(&flow, &reached, unresolved, found);
     never::check(program, found);
     exhaustive::check(program, found);
+    gap::check(program, found);
     links::check(program.documents(), found);
     match wild(program, settled, found) {
         Some(wild) => data::check(program, &flow, &wild, found),

@@ -71,7 +71,9 @@ impl Search<'_, '_> {
     /// The path that the accident is about: ways that know the same of it are one.
     pub(super) fn subject(&self) -> Option<KeyPath> {
         match self.candidate.accident {
-            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => Some(self.script.sites[site as usize].path.clone()),
+            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
+                Some(self.script.sites[site as usize].path.clone())
+            }
             Accident::NoMatch(_) => None,
             Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => match &self.script.ops[op as usize] {
                 Op::Fit { node, index, .. } => {
@@ -190,7 +192,11 @@ impl Search<'_, '_> {
                     _ => return Done::On,
                 };
                 let met = site.when().iter().all(|test| scene.meets(test));
-                if met && self.tried(scene, |vars| typed(kind).is_some_and(|schema| vars.break_(&sym, &schema))) { Done::Accident } else { Done::On }
+                if met && self.tried(scene, |vars| typed(kind).is_some_and(|schema| vars.break_(&sym, &schema))) {
+                    Done::Accident
+                } else {
+                    Done::On
+                }
             }
             // Where it depends on something, the engine will say.
             Found::Absent if site.is_certain() => Done::Dead,

@@ -159,17 +159,8 @@ fn of_kind(kind: &str, schema: &Mapping, depth: usize) -> Vec<Value> {
 }
 
 /// Texts that are tried.
-const TRIED: [&str; 9] = [
-    "a",
-    "b",
-    "2026-01-01",
-    "2026-01-01T00:00:00Z",
-    "a@b.cd",
-    "https://a.bc/",
-    "00000000-0000-0000-0000-000000000000",
-    "1",
-    "A",
-];
+const TRIED: [&str; 9] =
+    ["a", "b", "2026-01-01", "2026-01-01T00:00:00Z", "a@b.cd", "https://a.bc/", "00000000-0000-0000-0000-000000000000", "1", "A"];
 
 /// Numbers on both sides of what bounds them.
 fn numbers(kind: &str, bound: impl Fn(&str) -> Option<i64>) -> Vec<Value> {

@@ -46,7 +46,11 @@ impl Known {
             let (of, value) = (facts.get(*slot), value(key));
             if !self.types.holds(of, value.as_ref()) {
                 let met = value.map_or_else(|| "absent".to_owned(), |value| value.to_json());
-                return Err(format!("`{key}` is {met}, and was thought to be {:?} {}", self.types.get(of).absent, self.types.described(of)));
+                return Err(format!(
+                    "`{key}` is {met}, and was thought to be {:?} {}",
+                    self.types.get(of).absent,
+                    self.types.described(of)
+                ));
             }
         }
         Ok(())

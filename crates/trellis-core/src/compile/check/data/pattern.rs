@@ -20,7 +20,9 @@ fn write(tree: &Hir, text: &mut String) -> bool {
         HirKind::Empty | HirKind::Look(_) => true,
         HirKind::Literal(literal) => std::str::from_utf8(&literal.0).map(|literal| text.push_str(literal)).is_ok(),
         HirKind::Class(class) => plain(class).map(|char| text.push(char)).is_some(),
-        HirKind::Repetition(repetition) => (0..repetition.min.max(1).min(repetition.max.unwrap_or(u32::MAX))).all(|_| write(&repetition.sub, text)),
+        HirKind::Repetition(repetition) => {
+            (0..repetition.min.max(1).min(repetition.max.unwrap_or(u32::MAX))).all(|_| write(&repetition.sub, text))
+        }
         HirKind::Capture(capture) => write(&capture.sub, text),
         HirKind::Concat(parts) => parts.iter().all(|part| write(part, text)),
         HirKind::Alternation(parts) => parts.first().is_some_and(|part| write(part, text)),

@@ -11,7 +11,10 @@ use rustc_hash::FxHashMap;
 use super::facts::{INPUT, RESULT, Slot};
 use crate::{
     path::{KeyPath, Segment},
-    program::{Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Write},
+    program::{
+        Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, PredicateSource, Program, Reason, Reply,
+        Role, Target, Write,
+    },
     schema::Schema,
     span::Span,
     syntax::document::Content,
@@ -78,7 +81,8 @@ impl<'p> Site<'p> {
 
     /// Whether it goes on below the path into the unknown.
     pub(super) fn is_deep(&self) -> bool {
-        matches!(self.kind, Kind::Template(used, _) if used.deep) || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
+        matches!(self.kind, Kind::Template(used, _) if used.deep)
+            || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }
 
     /// What its value must be, beside being there.
@@ -98,9 +102,11 @@ impl<'p> Site<'p> {
             Kind::Assert(node, at) => assert_span(program, node, at),
             Kind::List(node) => {
                 let node = program.node(node);
-                super::super::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| match &call.callee {
-                    crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
-                    _ => call.span,
+                super::super::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| {
+                    match &call.callee {
+                        crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
+                        _ => call.span,
+                    }
                 })
             }
         }
@@ -238,7 +244,9 @@ impl<'p> Script<'p> {
     fn site(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) -> u32 {
         if let Kind::Template(used, _) = kind {
             for test in used.when {
-                if let crate::template::Test::Truthy(path, _) | crate::template::Test::Set(path, _) | crate::template::Test::Is(path, ..) = test {
+                if let crate::template::Test::Truthy(path, _) | crate::template::Test::Set(path, _) | crate::template::Test::Is(path, ..) =
+                    test
+                {
                     self.follow(path);
                 }
             }
@@ -402,7 +410,10 @@ impl<'p> Script<'p> {
     fn content(&mut self, node: &'p Node) {
         let localised = !node.localised.is_empty();
         node.content.iter().for_each(|content| self.template(content, node.document, localised));
-        node.localised.iter().filter_map(|(_, words)| words.content.as_ref()).for_each(|content| self.template(content, node.document, true));
+        node.localised
+            .iter()
+            .filter_map(|(_, words)| words.content.as_ref())
+            .for_each(|content| self.template(content, node.document, true));
     }
 
     fn call(&mut self, node: &'p Node, call: &'p Call, document: u32) {

@@ -391,7 +391,8 @@ impl Vars {
                 }
                 let candidates: Vec<Value> = match &var.kind {
                     Kind::Input(kind) => {
-                        let wished = var.fits.iter().chain(&var.breaks).flat_map(|schema| instance::of_input_schema(*kind, schema.source()));
+                        let wished =
+                            var.fits.iter().chain(&var.breaks).flat_map(|schema| instance::of_input_schema(*kind, schema.source()));
                         instance::inputs(*kind).into_iter().chain(wished).collect()
                     }
                     Kind::Schemas(schemas) => {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
+use super::super::flow::Flow;
 use super::{
     accident::{Accident, Candidate},
     origins::Origin,
@@ -10,7 +11,6 @@ use super::{
     search::Tree,
     symbols::Sym,
 };
-use super::super::flow::Flow;
 use crate::{
     id::SignalName,
     path::KeyPath,
