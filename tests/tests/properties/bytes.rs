@@ -12,7 +12,7 @@ use super::{coverage::Coverage, rng::Rng};
 use crate::repository;
 
 /// Damaged graphs in all.
-const MUTANTS: usize = 50_000;
+const MUTANTS: usize = 62_500;
 /// Random texts in all.
 const TEXTS: u64 = 20_000;
 

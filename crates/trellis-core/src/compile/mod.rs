@@ -23,7 +23,8 @@ use self::{
     tools::Tools,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic},
+    diagnostic::{Code, Diagnostic, Place},
+    path::KeyPath,
     program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program},
     schema::Schema,
     syntax::{
@@ -42,8 +43,17 @@ pub struct Compiled {
     pub diagnostics: Vec<Diagnostic>,
     /// How many nodes there are.
     pub nodes: usize,
-    /// How many reads go into values of which nothing is known: only there can an accepted program fail on data.
-    pub unchecked: usize,
+    /// The reads of which nothing is known: only there can an accepted program fail on data.
+    pub unchecked: Vec<UncheckedRead>,
+}
+
+/// A read of which nothing is known (language 8.2).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UncheckedRead {
+    /// Where it stands.
+    pub place: Place,
+    /// What is read.
+    pub path: KeyPath,
 }
 
 /// Compiles the documents of a graph; they come in any order.
@@ -208,7 +218,7 @@ struct Lowered {
     program: Option<Arc<Program>>,
     found: Vec<Diagnostic>,
     nodes: usize,
-    unchecked: usize,
+    unchecked: Vec<UncheckedRead>,
 }
 
 fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>], settled: &Settled<'_>) -> Lowered {
@@ -225,7 +235,7 @@ fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>], set
     let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
-        return Lowered { program: None, found: lowering.found, nodes, unchecked: 0 };
+        return Lowered { program: None, found: lowering.found, nodes, unchecked: Vec::new() };
     };
     let unresolved = lowering.unresolved;
     let (program, mut found) = assemble(lowering, documents, &entries, &unwound);

@@ -83,9 +83,14 @@ impl<'d> Names<'d> {
             match &document.content {
                 Content::Node(syntax) => {
                     let page = !syntax.has_matter && document.path.ends_with(".md") && !alone;
-                    let id = syntax.id.as_ref().map_or_else(|| id_of(&document.path, alone), |id| id.value.clone());
+                    let by_path = || id_of(&document.path, alone);
+                    let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
                     let page = page && !id.is_start();
-                    names.add(Candidate { syntax: Some(syntax), page, ..own(id) }, found);
+                    let taken = names.add(Candidate { syntax: Some(syntax), page, ..own(id) }, found);
+                    // A node whose `id` it cannot have is found by its path, so that nothing else is said of those who lead to it.
+                    if !taken && syntax.id.is_some() && !names.by_id.contains_key(&by_path()) {
+                        names.add(Candidate { syntax: Some(syntax), page, ..own(by_path()) }, found);
+                    }
                 }
                 Content::Nodes(nodes, _) => {
                     let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -94,23 +99,29 @@ impl<'d> Names<'d> {
                         names.add(Candidate { syntax: Some(syntax), ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
                     }
                 }
-                Content::Broken if !is_project(&document.path) => names.add(own(id_of(&document.path, alone)), found),
+                Content::Broken if !is_project(&document.path) => {
+                    names.add(own(id_of(&document.path, alone)), found);
+                }
                 Content::Library(_) | Content::Project(_) | Content::Broken => {}
             }
         }
         names
     }
 
-    fn add(&mut self, candidate: Candidate<'d>, found: &mut Vec<Diagnostic>) {
+    /// Adds a node; whether it got its name.
+    fn add(&mut self, candidate: Candidate<'d>, found: &mut Vec<Diagnostic>) -> bool {
         if let Some(&first) = self.by_id.get(&candidate.id) {
             found.push(self.duplicate(&candidate, &self.candidates[first as usize]));
-            return;
+            return false;
         }
         let last = candidate.id.name();
         if RESERVED.contains(&last) {
             let message = format!("`{last}` is a reserved target and cannot name a node");
             let help = format!("rename the file, or give it another `id`; `to: {last}` has a meaning of its own");
             found.push(Diagnostic::new(Code::ReservedName, candidate.path, candidate.place(), message).help(help));
+            if candidate.syntax.is_some_and(|syntax| syntax.id.is_some()) {
+                return false;
+            }
         }
         let mut folder = candidate.path.rsplit_once('/').map(|(folder, _)| folder);
         while let Some(here) = folder {
@@ -121,6 +132,7 @@ impl<'d> Names<'d> {
         }
         self.by_id.insert(candidate.id.clone(), u32::try_from(self.candidates.len()).unwrap_or(u32::MAX));
         self.candidates.push(candidate);
+        true
     }
 
     fn duplicate(&self, second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {

@@ -51,6 +51,11 @@ impl Scope {
     pub(super) fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
     }
+
+    /// Whether nothing can be called here, as far as is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tools.is_empty() && !self.incomplete
+    }
 }
 
 /// The tools of all graphs.
@@ -99,6 +104,11 @@ impl<'d> Tools<'d> {
         }
         tools.check_definitions(owner, schemas, found);
         tools
+    }
+
+    /// The file of an index.
+    pub(super) fn document(&self, index: u32) -> &'d Document {
+        &self.documents[index as usize]
     }
 
     /// Reports nameless tools, broken schemas, missing libraries and cycles, each where it is written.
@@ -236,6 +246,7 @@ impl<'d> Tools<'d> {
                     tool.timeout = tool.timeout.or(bound.timeout);
                     tool.retry = tool.retry.or_else(|| bound.retry.clone());
                     tool.returns = tool.returns.or_else(|| bound.returns.clone());
+                    tool.parameters = tool.parameters.or_else(|| bound.parameters.clone());
                 }
                 scope.put(Arc::new(tool));
             }
@@ -329,7 +340,7 @@ fn tool(syntax: &ToolSyntax, name: Arc<str>, bound: bool, schemas: &mut Schemas)
     Tool {
         name,
         description: syntax.description.clone(),
-        parameters: syntax.parameters.as_ref().map(|schema| schema.value.clone()),
+        parameters: syntax.parameters.as_ref().and_then(|schema| schemas.get(&schema.value)),
         returns: syntax.returns.as_ref().and_then(|schema| schemas.get(&schema.value)),
         effect: syntax.effect.as_ref().map(|effect| effect.value),
         timeout: syntax.timeout.as_ref().map(|timeout| timeout.value),

@@ -89,6 +89,7 @@ codes! {
         MaybeUndefined "maybe-undefined" Error,
         UnsetRequiredContext "unset-required-context" Error,
         NotDecided "not-decided" Info,
+        FailedAssert "failed-assert" Error,
         UncheckedRead "unchecked-read" Error,
         ReservedNamespace "reserved-namespace" Error,
         TypeMismatch "type-mismatch" Error,
@@ -102,6 +103,7 @@ codes! {
         MissingToolLibrary "missing-tool-library" Error,
         NamelessTool "nameless-tool" Error,
         InvalidToolSchema "invalid-tool-schema" Error,
+        BadToolArgs "bad-tool-args" Error,
         UnboundTool "unbound-tool" Error,
     }
 }

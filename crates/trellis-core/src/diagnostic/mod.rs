@@ -153,6 +153,11 @@ impl Diagnostic {
         self
     }
 
+    /// Whether it is about exactly this place.
+    pub(crate) fn is_at(&self, path: &FilePath, span: Span) -> bool {
+        self.place.as_ref().is_some_and(|place| place.path == *path && place.span == span)
+    }
+
     /// Offers to write `name` at `span` of the finding's own file, if it can stand there whatever stands around it: YAML reads some names
     /// otherwise, and which quotes they need depends on the place.
     #[must_use]

@@ -1,12 +1,12 @@
 //! `non-exhaustive`: every input and every successful result has a way (language 8.4).
 
 use super::{
-    cases::{Assignment, Case, of_operand, subject},
+    cases::{Assignment, Case, Closed, closed, input_path, of_operand, subject},
     syntax_of,
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
-    program::{Domain, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Target, Truth},
+    program::{Callee, Domain, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target, Truth},
     span::Span,
     syntax::document::Content,
 };
@@ -24,11 +24,22 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
         }
         let replies = program.replies(&program.point(node.body).replies);
         for reply in replies.iter().filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
-            if let Some(gaps) = gaps(program, node, reply) {
+            // What a child returns, only the flow of data knows.
+            let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
+            // What else a node asks about comes from elsewhere, and only that flow knows what it can be.
+            let mut operands = program.edges_of(reply).iter().filter_map(|edge| subject(&edge.when));
+            let own = !of_child && operands.all(|operand| input_path(reply, operand).is_some());
+            if own
+                && let Some(gaps) = gaps(program, reply, &mut |operand| closed(node, reply, operand)) {
                 found.push(report(program, node, reply, &gaps));
             }
         }
     }
+}
+
+/// The finding about a reply for which the engine found no way; `closed` says what is known of its operands there.
+pub(super) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Diagnostic {
+    report(program, node, reply, &gaps(program, reply, closed).unwrap_or_default())
 }
 
 /// Whether the node's file has mistakes of its own: a way that could not be read is no gap.
@@ -37,7 +48,7 @@ fn broken(program: &Program, node: &Node) -> bool {
 }
 
 /// The combinations that no explicit way takes; nothing where there is none.
-fn gaps(program: &Program, node: &Node, reply: &Reply) -> Option<Vec<String>> {
+fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Option<Vec<String>> {
     let (last, explicit) = program.edges_of(reply).split_last()?;
     if last.to != Target::End(Reason::Failed(Failure::NoMatch)) {
         return None;
@@ -49,7 +60,7 @@ fn gaps(program: &Program, node: &Node, reply: &Reply) -> Option<Vec<String>> {
         if let Some(operand) = subject(guard)
             && !operands.iter().any(|(known, _)| *known == operand)
         {
-            operands.push((operand, of_operand(node, reply, operand, &guards)));
+            operands.push((operand, of_operand(closed(operand), operand, &guards)));
         }
         if let Guard::Predicate(index, _) = guard
             && !predicates.contains(index)

@@ -14,7 +14,8 @@ impl Lowering<'_> {
     /// Lowers how a node listens.
     pub(super) fn listen(&mut self, here: Here<'_>, node: &NodeSyntax) -> Listen {
         let options: &[_] = node.options.as_ref().map_or(&[], |options| &options.value);
-        let kind = node.input_type.as_ref().map(|kind| kind.value).or((!options.is_empty()).then_some(InputType::Choice));
+        let declared = node.input_type.as_ref().map(|kind| kind.value);
+        let kind = if options.is_empty() { declared } else { Some(InputType::Choice) };
         self.check_options(here, node);
         let open = !options.is_empty()
             && options.iter().all(|option| option.target.is_some())

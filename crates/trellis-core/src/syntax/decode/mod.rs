@@ -118,6 +118,10 @@ impl<'t> Decoder<'t, '_> {
                     false => found.help("write it as a list"),
                 };
                 self.report.push(found);
+                // What it can only mean is read on.
+                if bracketed && node.plain() == super::scalar::Plain::Text {
+                    return Some(std::slice::from_ref(node));
+                }
             }
             Data::Map(_) => self.wrong_type_with(key, what, node, "begin each item with `- `"),
         }
