@@ -150,7 +150,7 @@ impl Mending {
             documents: self.project.documents().to_vec(),
             diagnostics: self.compiled.diagnostics.clone(),
             nodes: self.compiled.nodes,
-            unchecked: self.compiled.unchecked,
+            unchecked: self.compiled.unchecked.clone(),
         }
     }
 
