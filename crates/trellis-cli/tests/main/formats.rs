@@ -167,9 +167,9 @@ fn a_strict_check_wants_every_read_proved() {
     let ran = sandbox.trellis(&["check", "--strict"]);
     let expected = "\
 error[unchecked-read]: whether `order.total` is there is not known before it is read
-  show.md:2:24
+  show.md:2:22
  2 | output: { total: \"{{ order.total }}\" }
-   |                     ^^^^^^^^^^^
+   |                      ^^^^^^^^^^^
 help: say what `order` holds (`returns` of a call, `input_schema`, `context_schema`), or guard the read
 
 1 error in 2 nodes
