@@ -19,7 +19,7 @@ fn plain(graphs: &[Checked]) -> String {
 
 fn graph(documents: &[(&str, &str)], diagnostics: Vec<Diagnostic>) -> Checked {
     let documents = documents.iter().map(|(path, text)| document(path, text)).collect();
-    Checked { shown_below: "graphs/".into(), below: String::new(), documents, diagnostics, nodes: 2, unchecked: 0 }
+    Checked { shown_below: "graphs/".into(), below: String::new(), documents, diagnostics, nodes: 2, unchecked: Vec::new() }
 }
 
 fn at(text: &str, part: &str) -> Span {
