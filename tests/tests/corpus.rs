@@ -39,6 +39,7 @@ fn correct_graphs_are_many_clean_and_walked() {
 
 /// `--nocapture` shows how the mistakes spread over the codes.
 #[test]
+#[expect(clippy::print_stdout, reason = "the histogram, for whoever asks")]
 fn single_mistakes_are_many_alone_and_of_every_code() {
     let mut histogram: BTreeMap<Code, usize> = BTreeMap::new();
     for case in cases("mistakes") {

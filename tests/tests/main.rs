@@ -8,6 +8,7 @@ mod schemas;
 mod suite;
 mod tidy;
 mod wire;
+mod worst;
 
 use std::path::{Path, PathBuf};
 
