@@ -1,12 +1,14 @@
 //! The one integration-test binary: suite, pages, graphs, properties, bounds, JSON Lines and house rules.
 
 mod bounds;
+mod corpus;
 mod graphs;
 mod properties;
 mod schemas;
 mod suite;
 mod tidy;
 mod wire;
+mod worst;
 
 use std::path::{Path, PathBuf};
 

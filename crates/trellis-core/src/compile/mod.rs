@@ -74,7 +74,7 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     graphs::entries(&mut graphs, &names.candidates, &mut found);
 
     let mut lowering = prepare(&documents, graphs, &owner, &names, found);
-    lowering.unresolved |= unread;
+    (lowering.unread, lowering.unresolved) = (unread, unread);
     let pages = lowering.pages();
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
     let Lowered { program, mut found, nodes, unchecked } = lower_all(lowering, &documents, &settled);
@@ -140,6 +140,7 @@ fn prepare<'d>(
         edges: Vec::with_capacity(names.candidates.iter().filter_map(|candidate| candidate.syntax).map(likely_edges).sum()),
         predicates,
         found,
+        unread: false,
         unresolved: false,
     };
     let mut point = 0;

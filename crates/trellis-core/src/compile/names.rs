@@ -61,7 +61,7 @@ pub(super) struct Names<'d> {
 }
 
 /// A graph in which everything is misspelled gets this many comparisons, and its last mistakes no suggestion.
-const PATIENCE: usize = 20_000_000;
+const PATIENCE: usize = 2_000_000;
 
 impl<'d> Names<'d> {
     /// Collects the nodes of `documents`, which belong to the graphs with these roots (`owner` says which).

@@ -242,10 +242,13 @@ pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
         3..=5 => 2,
         length => length / 3,
     };
+    let counts = counts(name);
     let close = |candidate: &&str| *candidate != name && candidate.len().abs_diff(name.len()) <= 4 * limit;
-    let distances = candidates.into_iter().filter(close).map(|candidate| {
-        let same_but_case = candidate.eq_ignore_ascii_case(name);
-        (if same_but_case { 0 } else { strsim::osa_distance(name, candidate) }, candidate)
+    let distances = candidates.into_iter().filter(close).filter_map(|candidate| {
+        if candidate.eq_ignore_ascii_case(name) {
+            return Some((0, candidate));
+        }
+        (at_least(name, &counts, candidate) <= limit).then(|| (strsim::osa_distance(name, candidate), candidate))
     });
     let mut best: Option<(usize, &str, bool)> = None;
     for (distance, candidate) in distances.filter(|(distance, _)| *distance <= limit) {
@@ -256,6 +259,30 @@ pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
         };
     }
     best.map(|(_, name, is_only)| Near { name, is_only })
+}
+
+/// How often each byte stands in a name; longer names than these numbers hold are not compared that way.
+fn counts(name: &str) -> [u8; 128] {
+    let mut counts = [0; 128];
+    for byte in name.bytes().filter(u8::is_ascii) {
+        counts[usize::from(byte)] = u8::saturating_add(counts[usize::from(byte)], 1);
+    }
+    counts
+}
+
+/// What the distance cannot be below: letters that the other name lacks must all be made. It is cheap, and spares most comparisons.
+fn at_least(name: &str, counts: &[u8; 128], candidate: &str) -> usize {
+    if name.len() > 255 || !name.is_ascii() || !candidate.is_ascii() {
+        return 0;
+    }
+    let mut left = *counts;
+    let shared = candidate.bytes().filter(|byte| {
+        let count = &mut left[usize::from(*byte)];
+        let had = *count > 0;
+        *count = count.saturating_sub(1);
+        had
+    });
+    name.len().max(candidate.len()) - shared.count()
 }
 
 /// "did you mean `…`?" for the nearest candidate.

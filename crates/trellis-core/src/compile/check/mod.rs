@@ -14,11 +14,13 @@ pub(super) mod shadowing;
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 pub(super) use self::data::Known;
 use super::{UncheckedRead, settle::Settled};
 use crate::{
-    diagnostic::{Diagnostic, Severity},
-    program::{Node, Program},
+    diagnostic::{Code, Diagnostic, Severity},
+    program::{Node, Program, Role},
     syntax::{
         document::Content,
         node::{CallSyntax, CalleeSyntax, NodeSyntax, TargetSyntax},
@@ -34,7 +36,9 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settle
     }
     loops::check(&flow, &reached, unresolved, found);
     never::check(program, found);
+    let before = found.len();
     exhaustive::check(program, found);
+    follows(program, before, found);
     gap::check(program, found);
     links::check(program.documents(), found);
     match wild(program, settled, found) {
@@ -55,6 +59,27 @@ fn wild(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Optio
         broken[at] = true;
     }
     Some(program.points.iter().map(|point| broken[program.node(point.node).document as usize]).collect())
+}
+
+/// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned.
+fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
+    let (mut here, mut everywhere) = (FxHashSet::default(), false);
+    for other in &found[..before] {
+        match other.code {
+            Code::UnknownTool | Code::UnknownTarget | Code::WrongCase | Code::UnknownModule => {
+                here.extend(other.place.as_ref().map(|place| place.path.clone()));
+            }
+            Code::InvalidToolSchema | Code::MissingToolLibrary | Code::ToolCycle | Code::NamelessTool => everywhere = true,
+            _ => {}
+        }
+    }
+    if found.len() == before || (here.is_empty() && !everywhere) {
+        return;
+    }
+    let acting = program.nodes.iter().filter(|node| matches!(node.role, Role::Act(_))).map(|node| program.path_of(node));
+    let acting: FxHashSet<_> = acting.filter(|path| everywhere || here.contains(*path)).collect();
+    let gaps = found.split_off(before);
+    found.extend(gaps.into_iter().filter(|gap| !gap.place.as_ref().is_some_and(|place| acting.contains(&place.path))));
 }
 
 /// Every target that a node names.

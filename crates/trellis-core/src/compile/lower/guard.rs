@@ -20,7 +20,8 @@ impl Lowering<'_> {
                 return Guard::Predicate(predicate, yes);
             }
             let name = &**subject.root();
-            if root_of(subject) == Root::Context && !graph.keys.contains(name) {
+            // What could not be read might set it.
+            if !self.unread && root_of(subject) == Root::Context && !graph.keys.contains(name) {
                 self.unknown_predicate(here, condition);
             }
         }

@@ -53,6 +53,8 @@ pub(super) struct Lowering<'d> {
     pub(super) edges: Vec<Edge>,
     pub(super) predicates: Vec<Predicate>,
     pub(super) found: Vec<Diagnostic>,
+    /// Whether some file, or some key of one, could not be read: nobody knows what it would have set.
+    pub(super) unread: bool,
     /// Whether some target leads nowhere: what stands behind it is unknown then.
     pub(super) unresolved: bool,
 }

@@ -217,7 +217,11 @@ impl<'t> Decoder<'t, '_> {
             return None;
         };
         let quote = if *style == Style::Double { '\'' } else { '"' };
+        let before = self.report.diagnostics.len();
         forbid_secrets(text, &node.map(self.text), self.dialect, self.report);
+        if self.report.diagnostics.len() > before {
+            return None;
+        }
         let condition = Condition::parse(text, &node.map(self.text), quote, self.report)?;
         Some(Spanned::new(condition, node.span))
     }
