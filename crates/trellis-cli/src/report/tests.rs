@@ -5,7 +5,7 @@ use trellis_core::{Code, span::Span, syntax::document::Content};
 use super::*;
 
 fn document(path: &str, text: &str) -> Arc<Document> {
-    Arc::new(Document { path: path.into(), text: text.into(), content: Content::Broken, diagnostics: Vec::new() })
+    Arc::new(Document::broken(path, text))
 }
 
 fn path(path: &str) -> FilePath {

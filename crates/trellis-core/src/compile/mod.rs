@@ -10,11 +10,11 @@ mod names;
 mod schemas;
 mod tools;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 use self::{
     graphs::GraphSyntax,
-    lower::{GraphInfo, Lowering},
+    lower::{Common, GraphInfo, Lowering},
     names::{Names, Resolved},
     schemas::Schemas,
     tools::Tools,
@@ -46,15 +46,18 @@ pub struct Compiled {
 /// Compiles the documents of a graph; they come in any order.
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     let mut documents = documents.to_vec();
-    documents.sort_by(|a, b| a.path.cmp(&b.path));
+    if !documents.is_sorted_by(|a, b| a.path <= b.path) {
+        documents.sort_by(|a, b| a.path.cmp(&b.path));
+    }
     let mut parsed: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
     let mut found = Vec::new();
     let (mut graphs, owner) = graphs::split(&documents);
     let roots: Vec<Arc<str>> = graphs.iter().map(|graph| graph.root.clone()).collect();
+    let severities = severities(&graphs);
     let names = Names::collect(&documents, &roots, &owner, &mut found);
     // What could not be read, or has no name, may lead anywhere.
     let unread = !found.is_empty() || parsed.iter().any(Diagnostic::is_error);
-    graphs::entries(&mut graphs, &names.candidates, &mut found);
+    graphs::entries(&mut graphs, &names, &mut found);
 
     let mut lowering = prepare(&documents, graphs, &owner, &names, found);
     lowering.unresolved |= unread;
@@ -63,9 +66,7 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     let Lowered { program, mut found, nodes, unchecked } = lower_all(lowering, &documents);
     explained(&parsed, &mut found);
     found.extend(parsed);
-    for graph in severities(&documents, &roots) {
-        graph.apply(&mut found);
-    }
+    severities.iter().for_each(|graph| graph.apply(&mut found));
     found.sort_by(|a, b| a.order().cmp(&b.order()));
     found.dedup();
     let failed = found.iter().any(Diagnostic::is_error);
@@ -94,13 +95,10 @@ fn prepare<'d>(
     let mut predicates = Vec::new();
     let graphs: Vec<GraphInfo<'d>> = graphs
         .into_iter()
-        .enumerate()
-        .map(|(index, syntax)| {
-            let own = names.candidates.iter().filter(|candidate| candidate.graph as usize == index);
-            let keys = graphs::known_keys(&syntax, own.filter_map(|candidate| candidate.syntax));
+        .map(|syntax| {
             let declared = declare(&syntax, &mut schemas, &mut predicates, &mut found);
             let defaults = syntax.defaults(&names.candidates, &mut found);
-            GraphInfo { syntax, defaults, keys, predicates: declared, before_each: None }
+            GraphInfo { syntax, defaults, keys: OnceCell::new(), predicates: declared, before_each: None }
         })
         .collect();
 
@@ -117,6 +115,7 @@ fn prepare<'d>(
         points: Vec::with_capacity(names.candidates.len()),
         replies: Vec::with_capacity(2 * names.candidates.len()),
         edges: Vec::with_capacity(names.candidates.iter().filter_map(|candidate| candidate.syntax).map(likely_edges).sum()),
+        common: Common::default(),
         predicates,
         found,
         unresolved: false,
@@ -310,13 +309,12 @@ struct Severities {
     said: BTreeMap<Code, Option<Severity>>,
 }
 
-fn severities(documents: &[Arc<Document>], roots: &[Arc<str>]) -> Vec<Severities> {
-    let (graphs, _) = graphs::split(documents);
+fn severities(graphs: &[GraphSyntax<'_>]) -> Vec<Severities> {
     let said = |graph: &GraphSyntax<'_>| {
         let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
         all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()
     };
-    let all = graphs.iter().zip(roots).map(|(graph, root)| Severities { root: root.clone(), said: said(graph) });
+    let all = graphs.iter().map(|graph| Severities { root: graph.root.clone(), said: said(graph) });
     all.filter(|severities| !severities.said.is_empty()).collect()
 }
 

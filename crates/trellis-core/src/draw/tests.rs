@@ -31,6 +31,7 @@ fn node(id: &str, index: usize, role: Role, terminal: bool) -> Node {
         index: NodeIndex(index),
         graph: 0,
         document: 0,
+        ordinal: 0,
         span: Span::at(0),
         gate: None,
         body: PointIndex(index),
@@ -46,8 +47,7 @@ fn node(id: &str, index: usize, role: Role, terminal: bool) -> Node {
 }
 
 fn program(sketches: Vec<Sketch>) -> Program {
-    let text: Arc<str> = "one\ntwo\n".into();
-    let document = Document { path: "graph.yaml".into(), text, content: Content::Broken, diagnostics: Vec::new() };
+    let document = Document::broken("graph.yaml", "one\ntwo\n");
     let mut program = Program {
         graphs: Vec::new(),
         nodes: Vec::new(),

@@ -1,6 +1,6 @@
 //! The ways out of a point, as data: the engine executes them, the checks analyse them, `graph` draws them (language 8.1).
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::{NodeIndex, Program};
 use crate::{
@@ -138,7 +138,7 @@ pub struct Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// An option, by its text.
-    Option(String),
+    Option(Arc<str>),
     /// A transition.
     Transition,
     /// `to` of the node.

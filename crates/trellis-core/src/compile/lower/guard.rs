@@ -20,7 +20,7 @@ impl Lowering<'_> {
                 return Guard::Predicate(predicate, yes);
             }
             let name = &**subject.root();
-            if root_of(subject) == Root::Context && !graph.keys.contains(name) {
+            if root_of(subject) == Root::Context && !self.keys(here.graph).contains(name) {
                 self.unknown_predicate(here, condition);
             }
         }
@@ -37,7 +37,7 @@ impl Lowering<'_> {
     fn unknown_predicate(&mut self, here: Here<'_>, condition: &Spanned<Condition>) {
         let name = condition.value.subject.root().clone();
         let graph = &self.graphs[here.graph as usize];
-        let mut candidates: Vec<&str> = graph.predicates.keys().map(|name| &**name).chain(graph.keys.iter().copied()).collect();
+        let mut candidates: Vec<&str> = graph.predicates.keys().map(|name| &**name).chain(self.keys(here.graph).iter().copied()).collect();
         candidates.sort_unstable();
         let near = nearest(&name, candidates).map(str::to_owned);
         let help = near.as_ref().map_or_else(

@@ -40,18 +40,18 @@ impl<'d> Lowering<'d> {
             self.gate(here, syntax, index, body);
         }
         self.begin_point(index, Part::Body);
-        let edges = self.main_edges(here, syntax, terminal, listens);
+        let first = self.main_edges(here, syntax, terminal, listens);
         match &role {
-            Role::Pass => self.reply(Outcome::Pass, writes, edges),
+            Role::Pass => self.reply_from(first, Outcome::Pass, writes),
             Role::Listen(listen) => {
                 let default = listen.default.clone();
-                self.reply(Outcome::Answer, writes, edges);
+                self.reply_from(first, Outcome::Answer, writes);
                 self.listening_replies(here, syntax, default);
                 self.signals(here, syntax, false);
             }
             Role::Act(call) => {
                 let call = Arc::clone(call);
-                self.reply(Outcome::Success, writes, edges);
+                self.reply_from(first, Outcome::Success, writes);
                 self.recovery(here, syntax, &call, false);
                 self.signals(here, syntax, true);
             }
@@ -72,6 +72,7 @@ impl<'d> Lowering<'d> {
             index,
             graph: candidate.graph,
             document: candidate.document,
+            ordinal: candidate.ordinal,
             span: syntax.span,
             gate,
             body,
