@@ -11,11 +11,7 @@ use std::{
     thread,
 };
 
-use trellis_core::{
-    Dialect, Document, Source,
-    diagnostic::FilePath,
-    syntax::document::{Bytes, Content},
-};
+use trellis_core::{Dialect, Document, Source, diagnostic::FilePath, syntax::document::Bytes};
 
 use crate::{GraphLoader, LoadError};
 

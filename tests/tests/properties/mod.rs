@@ -4,6 +4,7 @@
 
 mod bytes;
 mod coverage;
+mod edits;
 mod format;
 mod random;
 mod rng;

@@ -16,7 +16,7 @@ use trellis_core::{
     Diagnostic, Document, Source,
     diagnostic::FilePath,
     syntax::{
-        document::{Bytes, Content},
+        document::Bytes,
         format::{self, Formatted},
     },
 };

@@ -1,6 +1,6 @@
 //! Findings made by hand, as people and programs get them.
 
-use trellis_core::{Code, span::Span, syntax::document::Content};
+use trellis_core::{Code, span::Span};
 
 use super::*;
 

@@ -78,7 +78,7 @@ struct Named {
 }
 
 /// A graph in which everything is misspelled gets this many comparisons, and its last mistakes no suggestion.
-const PATIENCE: usize = 20_000_000;
+pub(super) const PATIENCE: usize = 20_000_000;
 
 impl<'d> Names<'d> {
     /// Collects the nodes of `documents`, which belong to the graphs with these roots (`owner` says which).
@@ -137,6 +137,11 @@ impl<'d> Names<'d> {
             self.by_name.entry(NodeId::from(candidate.id.folder())).or_insert(Named { node: None, module: None }).module = Some(index);
         }
         self.candidates.push(candidate);
+    }
+
+    /// How many names were compared so far.
+    pub(super) fn compared(&self) -> usize {
+        PATIENCE - self.patience.get()
     }
 
     /// The candidate of an id.

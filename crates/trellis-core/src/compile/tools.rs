@@ -1,6 +1,9 @@
 //! Tools: libraries, shadowing, and which names a node may call (language §5.1, 5.2).
 
-use std::{cell::RefCell, sync::Arc};
+use std::{
+    cell::{OnceCell, RefCell},
+    sync::Arc,
+};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -56,7 +59,8 @@ impl Scope {
 /// The tools of all graphs.
 pub(super) struct Tools<'d> {
     documents: &'d [Arc<Document>],
-    by_path: FxHashMap<&'d str, u32>,
+    /// Made when the first library is looked up.
+    by_path: OnceCell<FxHashMap<&'d str, u32>>,
     roots: Vec<Arc<str>>,
     bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
     modules: FxHashMap<(u32, String), Arc<Scope>>,
@@ -80,10 +84,15 @@ impl<'d> Tools<'d> {
         schemas: &mut Schemas,
         found: &mut Vec<Diagnostic>,
     ) -> Self {
-        let by_path = documents.iter().enumerate().map(|(at, document)| (&*document.path, u32::try_from(at).unwrap_or(u32::MAX))).collect();
         let roots = graphs.iter().map(|graph| graph.root.clone()).collect();
-        let mut tools =
-            Self { documents, by_path, roots, bindings: Vec::new(), modules: FxHashMap::default(), libraries: RefCell::default() };
+        let mut tools = Self {
+            documents,
+            by_path: OnceCell::new(),
+            roots,
+            bindings: Vec::new(),
+            modules: FxHashMap::default(),
+            libraries: RefCell::default(),
+        };
         for graph in graphs {
             let mut bound = FxHashMap::default();
             for (_, path, project) in &graph.projects {
@@ -104,7 +113,7 @@ impl<'d> Tools<'d> {
     /// Reports nameless tools, broken schemas, missing libraries and cycles, each where it is written.
     fn check_definitions(&self, owner: &[u32], schemas: &mut Schemas, found: &mut Vec<Diagnostic>) {
         let mut done = FxHashSet::default();
-        for (index, document) in self.documents.iter().enumerate() {
+        for (index, document) in self.documents.iter().enumerate().filter(|(_, document)| references(document).next().is_some()) {
             for reference in references(document) {
                 match reference {
                     ToolRef::Inline(syntax) => {
@@ -182,8 +191,9 @@ impl<'d> Tools<'d> {
             Some(below) => join(folder, below),
             None => join(root, reference.trim_start_matches('/')),
         };
-        let with = |extension: &str| self.by_path.get(format!("{path}.{extension}").as_str()).copied();
-        self.by_path.get(path.as_str()).copied().or_else(|| ["md", "yaml", "yml", "json"].into_iter().find_map(with))
+        let by_path = self.by_path.get_or_init(|| (0..).zip(self.documents).map(|(at, document)| (&*document.path, at)).collect());
+        let with = |extension: &str| by_path.get(format!("{path}.{extension}").as_str()).copied();
+        by_path.get(path.as_str()).copied().or_else(|| ["md", "yaml", "yml", "json"].into_iter().find_map(with))
     }
 
     /// The tools that a list of references stands for: inline definitions beat imports, later imports earlier ones.

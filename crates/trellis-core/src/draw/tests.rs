@@ -6,9 +6,9 @@ use super::*;
 use crate::{
     id::NodeId,
     path::KeyPath,
-    program::{Edge, Entry, Failure, Graph, Guard, Limits, NodeIndex, Operand, Point, Reply, Root},
+    program::{Edge, Entry, Failure, Graph, Guard, Limits, NodeIndex, Operand, Point, Reply, Root, Writes},
     span::Span,
-    syntax::document::{Content, Document},
+    syntax::document::Document,
     value::Value,
 };
 
@@ -55,7 +55,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         replies: Vec::new(),
         edges: Vec::new(),
         predicates: Vec::new(),
-        by_id: rustc_hash::FxHashMap::default(),
+        by_id: Arc::default(),
         renamed: BTreeMap::new(),
         documents: vec![Arc::new(document)],
         limits: Limits::default(),
@@ -64,19 +64,19 @@ fn program(sketches: Vec<Sketch>) -> Program {
     let count = |length: usize| u32::try_from(length).unwrap();
     for (index, (id, role, replies)) in sketches.into_iter().enumerate() {
         let terminal = replies.iter().flat_map(|(_, edges)| edges).all(|edge| matches!(edge.to, Target::End(_)));
-        program.nodes.push(node(id, index, role, terminal));
+        program.nodes.push(Arc::new(node(id, index, role, terminal)));
         let first = count(program.replies.len());
         for (on, edges) in replies {
             let start = count(program.edges.len());
             program.edges.extend(edges);
-            program.replies.push(Reply { on, update: Box::default(), edges: start..count(program.edges.len()) });
+            program.replies.push(Reply { on, update: Writes::default(), edges: start..count(program.edges.len()) });
         }
         let replies = first..count(program.replies.len());
         program.points.push(Point { node: NodeIndex(count(index)), part: Part::Body, replies });
     }
     let start = count(program.edges.len());
     program.edges.push(Edge { when: Guard::Always, to: Target::End(Reason::RolledBack), why: Why::Rule, origin: None });
-    program.replies.push(Reply { on: Outcome::Unwound, update: Box::default(), edges: start..start + 1 });
+    program.replies.push(Reply { on: Outcome::Unwound, update: Writes::default(), edges: start..start + 1 });
     program.graphs.push(Graph {
         root: "".into(),
         name: None,

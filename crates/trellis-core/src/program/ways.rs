@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::{NodeIndex, Program};
+use super::{NodeIndex, Program, Writes};
 use crate::{
     id::SignalName,
     path::KeyPath,
@@ -68,7 +68,7 @@ pub struct Reply {
     /// When this reply is taken.
     pub on: Outcome,
     /// What is written first, in order.
-    pub update: Box<[Write]>,
+    pub update: Writes,
     /// The ways, in order; the last one always holds.
     pub(crate) edges: Range<u32>,
 }

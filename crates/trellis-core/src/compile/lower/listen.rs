@@ -75,7 +75,9 @@ impl Lowering<'_> {
     fn check_twice(&mut self, here: Here<'_>, options: &[OptionSyntax]) {
         let texts = |at: usize| if let Value::Text(text) = &options[at].value.value { Some(text) } else { None };
         // A few texts are compared as they are: most nodes cost no table.
-        if options.len() <= FEW && (0..options.len()).all(|at| texts(at).is_some_and(|text| (0..at).all(|other| texts(other) != Some(text)))) {
+        if options.len() <= FEW
+            && (0..options.len()).all(|at| texts(at).is_some_and(|text| (0..at).all(|other| texts(other) != Some(text))))
+        {
             return;
         }
         let mut seen: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();

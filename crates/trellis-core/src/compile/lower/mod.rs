@@ -18,11 +18,12 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
-    program::{
-        Edge, Failure, Guard, Node, NodeIndex, Operand, Origin, Outcome, Part, Point, PointIndex, Predicate, Reason, Reply, Target, Why, Write,
-    },
     id::SignalName,
     path::KeyPath,
+    program::{
+        Edge, Failure, Guard, Node, NodeIndex, Operand, Origin, Outcome, Part, Point, PointIndex, Predicate, Reason, Reply, Target, Why,
+        Write,
+    },
     span::Span,
     syntax::node::TargetSyntax,
     value::Value,
@@ -50,7 +51,7 @@ pub(super) struct Lowering<'d> {
     pub(super) points_of: Vec<u32>,
     /// Whether `before_each` stands before each node.
     pub(super) gated: Vec<bool>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<Arc<Node>>,
     pub(super) points: Vec<Point>,
     pub(super) replies: Vec<Reply>,
     pub(super) edges: Vec<Edge>,

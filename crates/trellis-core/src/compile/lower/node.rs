@@ -67,7 +67,7 @@ impl<'d> Lowering<'d> {
         });
         let mut localised: Box<[_]> = localised.collect();
         localised.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.nodes.push(Node {
+        self.nodes.push(Arc::new(Node {
             id: candidate.id.clone(),
             index,
             graph: candidate.graph,
@@ -84,7 +84,7 @@ impl<'d> Lowering<'d> {
             output: syntax.output.as_ref().map(|output| output.value.clone()),
             end: syntax.end.as_ref().map(|end| end.value),
             metadata: syntax.metadata.as_ref().map(|metadata| metadata.value.clone()),
-        });
+        }));
     }
 
     /// The point where `before_each` is called.

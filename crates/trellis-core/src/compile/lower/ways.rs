@@ -249,11 +249,7 @@ impl<'d> Lowering<'d> {
 
     /// From the gate on to the node itself.
     pub(super) fn proceed(&mut self, body: PointIndex, writes: Vec<Write>) {
-        self.reply(
-            Outcome::Success,
-            writes,
-            [Edge { when: Guard::Always, to: Target::Proceed(body), why: Why::BeforeEach, origin: None }],
-        );
+        self.reply(Outcome::Success, writes, [Edge { when: Guard::Always, to: Target::Proceed(body), why: Why::BeforeEach, origin: None }]);
     }
 
     /// What follows when a graph was unwound; the index of that reply.
