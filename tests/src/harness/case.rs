@@ -6,6 +6,7 @@ use std::{
 };
 
 use trellis_core::syntax::document::{Bytes, Source};
+use trellis_project::{Directory, GraphLoader};
 
 use super::markdown::{Block, Item, items};
 
@@ -55,6 +56,8 @@ pub struct Expected {
 pub enum Kind {
     /// What the compiler found.
     Diagnostics,
+    /// Only where, and of which code.
+    Finds,
     /// What author and program say.
     Transcript,
     /// The session's records of the transcript before it.
@@ -72,6 +75,7 @@ impl Kind {
     fn named(word: &str) -> Option<Self> {
         Some(match word {
             "diagnostics" => Self::Diagnostics,
+            "finds" => Self::Finds,
             "transcript" => Self::Transcript,
             "journal" => Self::Journal,
             "edges" => Self::Edges,
@@ -102,7 +106,7 @@ impl Case {
 
     /// Whether the compiler must find nothing.
     pub fn clean(&self) -> bool {
-        self.of(Kind::Diagnostics).all(|expected| expected.text.is_empty())
+        self.expected.iter().all(|expected| !matches!(expected.kind, Kind::Diagnostics | Kind::Finds) || expected.text.is_empty())
     }
 }
 
@@ -125,6 +129,8 @@ enum File {
     Whole(Source),
     /// What changes in a file that stands before it.
     Diff(String, String),
+    /// A file that stands before it is not there.
+    Gone(String),
 }
 
 /// Where this stands, each case keeps the files of the cases before it.
@@ -161,8 +167,13 @@ fn cases(text: &str) -> Result<Vec<Case>, (usize, String)> {
 fn put(files: &mut Vec<Source>, file: &File) -> Result<(), String> {
     let path = match file {
         File::Whole(source) => &*source.path,
-        File::Diff(path, _) => path,
+        File::Diff(path, _) | File::Gone(path) => path,
     };
+    if matches!(file, File::Gone(_)) {
+        let before = files.len();
+        files.retain(|known| &*known.path != path);
+        return if files.len() < before { Ok(()) } else { Err(format!("there is no `{path}` that could go")) };
+    }
     let known = files.iter_mut().find(|known| &*known.path == path);
     match (file, known) {
         (File::Whole(source), Some(known)) => known.clone_from(source),
@@ -171,7 +182,7 @@ fn put(files: &mut Vec<Source>, file: &File) -> Result<(), String> {
             let text = patched(&String::from_utf8_lossy(bytes), changes)?;
             *bytes = text.into_bytes().into();
         }
-        (File::Diff(..), _) => return Err(format!("there is no `{path}` to change")),
+        (File::Diff(..) | File::Gone(_), _) => return Err(format!("there is no `{path}` to change")),
     }
     Ok(())
 }
@@ -205,6 +216,11 @@ fn sections(text: &str) -> Result<Vec<Section>, (usize, String)> {
                 let last = sections.len() - 1;
                 take_block(&mut sections[last], text, block)?;
             }
+            Item::Folder { path, line } => {
+                let last = sections.len() - 1;
+                let files = folder(&path).map_err(|error| (line, error))?;
+                sections[last].files.extend(files.into_iter().map(|file| (line, File::Whole(file))));
+            }
         }
     }
     Ok(sections)
@@ -227,6 +243,8 @@ fn take_block(section: &mut Section, text: &str, block: Block) -> Result<(), (us
         section.end = block.end;
         let file = if first == "diff" {
             File::Diff(path.clone(), content.to_owned())
+        } else if first == "gone" {
+            File::Gone(path.clone())
         } else {
             let bytes = file_bytes(content, &block.info[2..]).map_err(|error| (block.line, error))?;
             File::Whole(Source { path: path.as_str().into(), bytes })
@@ -234,6 +252,14 @@ fn take_block(section: &mut Section, text: &str, block: Block) -> Result<(), (us
         section.files.push((block.line, file));
     }
     Ok(())
+}
+
+/// The files of a graph of the repository, through the loader that people use.
+fn folder(path: &str) -> Result<Vec<Source>, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let loader = Directory::new(root).map_err(|error| error.to_string())?;
+    let paths = loader.list_nodes().map_err(|error| error.to_string())?;
+    paths.iter().map(|path| loader.get_node(path).map_err(|error| error.to_string())).collect()
 }
 
 /// The bytes of a file block, after the words of its info string.
@@ -303,6 +329,14 @@ mod tests {
         assert_eq!(text(&two[1].files[0]), b"a\nB\nc\n");
         let wrong = cases(&sheet.replace("-b", "-x")).unwrap_err();
         assert_eq!(wrong, (9, "what changes stands 0 times in the file, not once".to_owned()));
+    }
+
+    #[test]
+    fn files_come_from_a_graph_of_the_repository_and_can_go() {
+        let cases = cases("# T\n<!-- the files of graphs/hello -->\n## One\n```gone start.md\n```\n```markdown a.md\n```\n").unwrap();
+        assert_eq!(cases[0].files.iter().map(|file| &*file.path).collect::<Vec<_>>(), ["choose.md", "served.md", "a.md"]);
+        let (line, error) = super::cases("# T\n```gone start.md\n```\n").unwrap_err();
+        assert_eq!((line, &*error), (2, "there is no `start.md` that could go"));
     }
 
     #[test]

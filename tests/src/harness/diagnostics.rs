@@ -35,6 +35,15 @@ pub fn print(diagnostics: &[Diagnostic], texts: &Texts) -> String {
     out
 }
 
+/// Only where each stands, and its code: `path:line:column code`.
+pub fn places(diagnostics: &[Diagnostic], texts: &Texts) -> String {
+    let line = |found: &Diagnostic| match &found.place {
+        Some(place) => format!("{} {}\n", locate(place, texts), found.code),
+        None => format!("graph {}\n", found.code),
+    };
+    diagnostics.iter().map(line).collect()
+}
+
 /// `path:line:column` of a place.
 fn locate(place: &Place, texts: &Texts) -> String {
     let text = texts.get(&place.path).map_or("", |text| text);

@@ -16,6 +16,13 @@ pub enum Item {
     },
     /// A fenced block.
     Block(Block),
+    /// `<!-- the files of FOLDER -->`.
+    Folder {
+        /// Below the repository.
+        path: String,
+        /// Its line, from 1.
+        line: usize,
+    },
 }
 
 /// A fenced block.
@@ -31,7 +38,7 @@ pub struct Block {
     pub end: usize,
 }
 
-/// Headings and top-level fenced blocks of a Markdown text, in order.
+/// Headings, top-level fenced blocks and named folders of a Markdown text, in order.
 pub fn items(text: &str) -> Vec<Item> {
     let mut items = Vec::new();
     let mut open: Option<(String, Block)> = None;
@@ -52,6 +59,8 @@ pub fn items(text: &str) -> Vec<Item> {
             open = Some((fence.to_owned(), Block { info, line: number + 1, range: at..at, end: at }));
         } else if let Some((level, title)) = heading(bare) {
             items.push(Item::Heading { level, title: title.to_owned(), line: number + 1 });
+        } else if let Some(path) = bare.strip_prefix("<!-- the files of ").and_then(|rest| rest.strip_suffix(" -->")) {
+            items.push(Item::Folder { path: path.to_owned(), line: number + 1 });
         }
     }
     items

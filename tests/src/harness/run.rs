@@ -15,6 +15,7 @@ use trellis_core::{
 
 use super::{
     case::{Case, Expected, Kind, Sheet},
+    diagnostics,
     diff::diff,
     edges,
     graph::Loaded,
@@ -70,13 +71,13 @@ pub fn run_tree(folder: &Path, mode: impl Fn(&Path) -> Mode) -> Findings {
     findings
 }
 
-/// All `.md` files below a folder, sorted.
+/// All `.md` files below a folder, sorted; what begins with `_` is no sheet: it waits, or is a graph that sheets name.
 pub fn markdown_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let path = entry.path();
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for path in entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"_")).map(|entry| entry.path()) {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "md") {
@@ -171,15 +172,18 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
         if !loaded.compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == code) {
             outcome.problems.push(format!("the page's wrong graph does not show `{code}`, but:\n{found}"));
         }
-    } else if blocks.peek().is_none() && !shown_at_a_terminal(case, &loaded) {
+    } else if blocks.peek().is_none() && case.of(Kind::Finds).next().is_none() && !shown_at_a_terminal(case, &loaded) {
         outcome.unexpected.clone_from(&found);
     }
     for block in blocks {
         compare(&mut outcome, block, found.clone());
     }
+    for block in case.of(Kind::Finds) {
+        compare(&mut outcome, block, diagnostics::places(&loaded.compiled.diagnostics, &loaded.texts));
+    }
     let mut journal = String::new();
     for block in &case.expected {
-        if matches!(block.kind, Kind::Diagnostics | Kind::Terminal) {
+        if matches!(block.kind, Kind::Diagnostics | Kind::Finds | Kind::Terminal) {
             continue;
         }
         let program = match loaded.program() {
@@ -203,7 +207,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
                 None => outcome.problems.push(format!("`{}` is no drawing: mermaid, dot, json", block.words.join(" "))),
             },
             Kind::Journal => compare(&mut outcome, block, journal.clone()),
-            Kind::Diagnostics | Kind::Terminal => {}
+            Kind::Diagnostics | Kind::Finds | Kind::Terminal => {}
         }
     }
     outcome

@@ -87,7 +87,7 @@ fn shown(project: &Project, compiled: &Compiled) -> String {
         let edges = edges::print(program, &diagnostics::texts(project.documents()), &[]);
         format!("{}\n{}\n{edges}", program.fingerprint(), draw(program, Format::Json))
     });
-    format!("{nodes} nodes, {unchecked} unchecked\n{diagnostics:#?}\n{drawn}")
+    format!("{nodes} nodes, unchecked {unchecked:?}\n{diagnostics:#?}\n{drawn}")
 }
 
 fn first_difference(warm: &str, cold: &str, files: &Files) -> String {

@@ -5,6 +5,7 @@
 mod bytes;
 mod coverage;
 mod edits;
+mod fixes;
 mod format;
 mod random;
 mod rng;

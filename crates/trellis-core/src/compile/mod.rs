@@ -9,21 +9,24 @@ mod graphs;
 mod lower;
 mod names;
 mod schemas;
+mod settle;
 mod tools;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
-pub use self::again::Compiler;
+pub use self::{again::Compiler, settle::settle};
 use self::{
     again::Linked,
     graphs::GraphSyntax,
     lower::{Common, GraphInfo, Lowering},
     names::{Names, Resolved},
     schemas::Schemas,
+    settle::Settled,
     tools::Tools,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic, Place},
+    path::KeyPath,
     program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program},
     schema::Schema,
     syntax::{
@@ -42,8 +45,17 @@ pub struct Compiled {
     pub diagnostics: Vec<Diagnostic>,
     /// How many nodes there are.
     pub nodes: usize,
-    /// How many reads go into values of which nothing is known: only there can an accepted program fail on data.
-    pub unchecked: usize,
+    /// The reads of which nothing is known: only there can an accepted program fail on data.
+    pub unchecked: Vec<UncheckedRead>,
+}
+
+/// A read of which nothing is known (language 8.2).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UncheckedRead {
+    /// Where it stands.
+    pub place: Place,
+    /// What is read.
+    pub path: KeyPath,
 }
 
 /// Compiles the documents of a graph; they come in any order.
@@ -61,8 +73,8 @@ fn link(documents: &[Arc<Document>], last: Option<Linked>) -> (Compiled, Option<
     let mut parsed: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
     let mut found = Vec::new();
     let (mut graphs, owner) = graphs::split(&documents);
+    let settled = Settled::new(&documents, &graphs, &owner);
     let roots: Vec<Arc<str>> = graphs.iter().map(|graph| graph.root.clone()).collect();
-    let severities = severities(&graphs);
     let names = Names::collect(&documents, &roots, &owner, &mut found);
     // What could not be read, or has no name, may lead anywhere.
     let unread = !found.is_empty() || parsed.iter().any(Diagnostic::is_error);
@@ -73,12 +85,17 @@ fn link(documents: &[Arc<Document>], last: Option<Linked>) -> (Compiled, Option<
     lowering.unresolved |= unread;
     let pages = lowering.pages();
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
-    let Some(Lowered { program, linked, mut found, nodes, unchecked }) = lower_all(lowering, &documents, last) else {
+    let Some(Lowered { program, linked, mut found, nodes, unchecked }) = lower_all(lowering, &documents, last, &settled) else {
         return link(given, None);
     };
     explained(&parsed, &mut found);
     found.extend(parsed);
-    severities.iter().for_each(|graph| graph.apply(&mut found));
+    let needed = settled.apply(&mut found);
+    let failed = found.iter().any(Diagnostic::is_error);
+    let mut unused = Vec::new();
+    settled.unused(&needed, !failed, &mut unused);
+    settled.apply(&mut unused);
+    found.extend(unused);
     found.sort_by(|a, b| a.order().cmp(&b.order()));
     found.dedup();
     let failed = found.iter().any(Diagnostic::is_error);
@@ -117,6 +134,7 @@ fn prepare<'d>(
 
     let targeted = targeted_pages(names, &graphs);
     let mut lowering = Lowering {
+        documents,
         names,
         graphs,
         tools,
@@ -189,9 +207,9 @@ fn declare(
                 PredicateAnswer::Binding(name) => {
                     if !project.bindings.iter().any(|binding| binding.tool.name.as_ref().is_some_and(|bound| bound.value == name.value)) {
                         let bound = project.bindings.iter().filter_map(|binding| binding.tool.name.as_ref()).map(|name| &*name.value);
-                        let help = crate::diagnostic::did_you_mean(&name.value, bound).unwrap_or_else(|| "bind it under `bindings`".into());
-                        let message = format!("there is no binding `{}`", name.value);
-                        found.push(Diagnostic::new(Code::UnknownTool, path, name.span, message).help(help));
+                        let unknown = Diagnostic::new(Code::UnknownTool, path, name.span, format!("there is no binding `{}`", name.value));
+                        let near = crate::diagnostic::near(&name.value, bound);
+                        found.push(unknown.meant(name.span, near, || "bind it under `bindings`".into()));
                     }
                     PredicateSource::Binding(name.value.clone())
                 }
@@ -213,11 +231,16 @@ struct Lowered {
     linked: Option<Linked>,
     found: Vec<Diagnostic>,
     nodes: usize,
-    unchecked: usize,
+    unchecked: Vec<UncheckedRead>,
 }
 
 /// Nothing where taking over from the last time was in vain.
-fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>], last: Option<Linked>) -> Option<Lowered> {
+fn lower_all<'d>(
+    mut lowering: Lowering<'d>,
+    documents: &'d [Arc<Document>],
+    last: Option<Linked>,
+    settled: &Settled<'_>,
+) -> Option<Lowered> {
     lowering.modules();
     lowering.gates();
     lowering.defaults();
@@ -229,12 +252,12 @@ fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>], las
     let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
-        return Some(Lowered { program: None, linked: None, found: lowering.found, nodes, unchecked: 0 });
+        return Some(Lowered { program: None, linked: None, found: lowering.found, nodes, unchecked: Vec::new() });
     };
     let unresolved = lowering.unresolved;
     let (program, mut found) = assemble(lowering, documents, &entries, &unwound, last.as_deref());
     let program = Arc::new(program);
-    let unchecked = check::program(&program, unresolved, &mut found);
+    let unchecked = check::program(&program, unresolved, settled, &mut found);
     let linked = seats.with(&program);
     Some(Lowered { program: Some(program), linked: Some(linked), found, nodes, unchecked })
 }
@@ -315,37 +338,5 @@ fn bounded(limits: Limits, said: LimitsSyntax) -> Limits {
         pass_through: said.pass_through.unwrap_or(limits.pass_through),
         tool_output: said.tool_output.unwrap_or(limits.tool_output),
         effects: said.effects.unwrap_or(limits.effects),
-    }
-}
-
-/// What one graph says about severities, and which files it speaks of.
-struct Severities {
-    root: Arc<str>,
-    said: BTreeMap<Code, Option<Severity>>,
-}
-
-fn severities(graphs: &[GraphSyntax<'_>]) -> Vec<Severities> {
-    let said = |graph: &GraphSyntax<'_>| {
-        let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
-        all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()
-    };
-    let all = graphs.iter().map(|graph| Severities { root: graph.root.clone(), said: said(graph) });
-    all.filter(|severities| !severities.said.is_empty()).collect()
-}
-
-impl Severities {
-    fn apply(&self, found: &mut Vec<Diagnostic>) {
-        found.retain_mut(|diagnostic| {
-            let below = |path: &str| self.root.is_empty() || path.strip_prefix(&*self.root).is_some_and(|rest| rest.starts_with('/'));
-            if !diagnostic.place.as_ref().map_or(self.root.is_empty(), |place| below(&place.path)) {
-                return true;
-            }
-            match self.said.get(&diagnostic.code) {
-                Some(Some(severity)) => diagnostic.severity = *severity,
-                Some(None) => return false,
-                None => {}
-            }
-            true
-        });
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, nearest},
+    diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,
     span::Span,
     syntax::{
@@ -69,7 +69,7 @@ pub(super) struct Names<'d> {
 }
 
 /// What a name stands for, so that one look finds a node as well as a module.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Named {
     /// The candidate of this id.
     node: Option<u32>,
@@ -101,9 +101,14 @@ impl<'d> Names<'d> {
             match &document.content {
                 Content::Node(syntax) => {
                     let page = !syntax.has_matter && document.path.ends_with(".md") && !alone;
-                    let id = syntax.id.as_ref().map_or_else(|| id_of(document, alone), |id| id.value.clone());
+                    let by_path = || id_of(document, alone);
+                    let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
                     let page = page && !id.is_start();
-                    names.add(Candidate { syntax: Some(syntax), page, ..own(id) }, found);
+                    let taken = names.add(Candidate { syntax: Some(syntax), page, ..own(id) }, found);
+                    // A node whose `id` it cannot have is found by its path, so that nothing else is said of those who lead to it.
+                    if !taken && syntax.id.is_some() && names.of_id(by_path().as_str()).is_none() {
+                        names.add(Candidate { syntax: Some(syntax), page, ..own(by_path()) }, found);
+                    }
                 }
                 Content::Nodes(nodes, _) => {
                     let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -112,31 +117,37 @@ impl<'d> Names<'d> {
                         names.add(Candidate { syntax: Some(syntax), ordinal, ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
                     }
                 }
-                Content::Broken if !is_project(&document.path) => names.add(own(id_of(document, alone)), found),
+                Content::Broken if !is_project(&document.path) => {
+                    names.add(own(id_of(document, alone)), found);
+                }
                 Content::Library(_) | Content::Project(_) | Content::Broken => {}
             }
         }
         names
     }
 
-    fn add(&mut self, candidate: Candidate<'d>, found: &mut Vec<Diagnostic>) {
+    /// Adds a node; whether it got its name.
+    fn add(&mut self, candidate: Candidate<'d>, found: &mut Vec<Diagnostic>) -> bool {
         let index = u32::try_from(self.candidates.len()).unwrap_or(u32::MAX);
-        let named = self.by_name.entry(candidate.id.clone()).or_insert(Named { node: None, module: None });
-        if let Some(first) = named.node {
+        if let Some(first) = self.of_id(candidate.id.as_str()) {
             found.push(self.duplicate(&candidate, &self.candidates[first as usize]));
-            return;
+            return false;
         }
-        named.node = Some(index);
         let last = candidate.id.name();
         if RESERVED.contains(&last) {
             let message = format!("`{last}` is a reserved target and cannot name a node");
             let help = format!("rename the file, or give it another `id`; `to: {last}` has a meaning of its own");
             found.push(Diagnostic::new(Code::ReservedName, candidate.path, candidate.place(), message).help(help));
+            if candidate.syntax.is_some_and(|syntax| syntax.id.is_some()) {
+                return false;
+            }
         }
         if last == "start" {
-            self.by_name.entry(NodeId::from(candidate.id.folder())).or_insert(Named { node: None, module: None }).module = Some(index);
+            self.by_name.entry(NodeId::from(candidate.id.folder())).or_default().module = Some(index);
         }
+        self.by_name.entry(candidate.id.clone()).or_default().node = Some(index);
         self.candidates.push(candidate);
+        true
     }
 
     /// How many names were compared so far.
@@ -232,6 +243,7 @@ impl<'d> Names<'d> {
     fn missing(&self, name: &str, folder: &str, graph: u32) -> Missing {
         let root = &*self.roots[graph as usize];
         let bare = name.trim_start_matches("./").trim_start_matches('/');
+        let before = &name[..name.len() - bare.len()];
         let scopes = match name.as_bytes() {
             [b'.', b'/', ..] => vec![folder],
             [b'/', ..] => vec![root],
@@ -245,7 +257,7 @@ impl<'d> Names<'d> {
         let visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
         self.patience.set(patience - visible.len());
         if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
-            let fix = Some(name.replace(bare, right));
+            let fix = Some(format!("{before}{right}"));
             return Missing {
                 code: Code::WrongCase,
                 message: format!("`{name}` is written `{right}`"),
@@ -255,17 +267,17 @@ impl<'d> Names<'d> {
         }
         let stem = bare.rsplit_once('.').filter(|(_, extension)| is_node_extension(extension)).map(|(stem, _)| stem);
         let near = stem.filter(|stem| self.look_up(stem, false, folder, graph).is_some());
-        let near = near.or_else(|| nearest(bare, visible.iter().copied()));
+        let near = near.map(|name| Near { name, is_only: true }).or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
         let help = match near {
-            Some(near) if Some(near) == stem => format!("targets have no extension: `{near}`"),
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) if Some(near.name) == stem => format!("targets have no extension: `{}`", near.name),
+            Some(near) => near.question(),
             None => format!("add `{}.md`, or name a node that exists", join(scopes[0], bare)),
         };
         Missing {
             code: Code::UnknownTarget,
             message: format!("there is no node `{name}`"),
             help: Some(help),
-            fix: near.map(|near| name.replace(bare, near)),
+            fix: near.filter(|near| near.is_only).map(|near| format!("{before}{}", near.name)),
         }
     }
 
@@ -291,11 +303,7 @@ impl Missing {
     /// The diagnostic at the target's name.
     pub(super) fn at(self, path: &FilePath, target: &TargetSyntax) -> Diagnostic {
         let diagnostic = Diagnostic::new(self.code, path, target.name.span, self.message).help_maybe(self.help);
-        // A name that YAML reads otherwise needs quotes, and which ones depends on what stands around it.
-        match self.fix.filter(|name| name.chars().all(|char| char.is_alphanumeric() || "_-./".contains(char))) {
-            Some(name) => diagnostic.fix(format!("rename to `{name}`"), target.name.span, name),
-            None => diagnostic,
-        }
+        self.fix.into_iter().fold(diagnostic, |diagnostic, name| diagnostic.rename(target.name.span, &name))
     }
 }
 

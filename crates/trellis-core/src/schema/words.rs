@@ -123,8 +123,7 @@ const MANY: usize = 12;
 /// One error as one line; nothing for those that have no words of ours.
 fn message(error: &ValidationError<'_>) -> Option<String> {
     let met = error.instance();
-    let name = error.instance_path().as_str().rsplit('/').next().unwrap_or_default();
-    let name = if name.is_empty() { "the value".to_owned() } else { format!("`{}`", unescape(name)) };
+    let what = if error.instance_path().as_str().is_empty() { "the value " } else { "" };
     Some(match error.kind() {
         Kind::Type { kind: TypeKind::Single(wanted) } => format!("must be {}, is {}", type_name(*wanted), kind(met)),
         Kind::Type { kind: TypeKind::Multiple(wanted) } => {
@@ -139,7 +138,7 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
             format!("must be one of {}{more}, is {}", first.join(", "), shown(met))
         }
         Kind::Constant { expected_value } => format!("must be {}, is {}", shown(expected_value), shown(met)),
-        Kind::Pattern { pattern } => format!("{name} does not match `{pattern}`"),
+        Kind::Pattern { pattern } => format!("{what}does not match `{pattern}`"),
         Kind::Minimum { limit } => format!("must be at least {limit}, is {met}"),
         Kind::Maximum { limit } => format!("must be at most {limit}, is {met}"),
         Kind::ExclusiveMinimum { limit } => format!("must be more than {limit}, is {met}"),
@@ -154,8 +153,8 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
         Kind::MaxProperties { limit } => format!("must have at most {}, has {}", counted(*limit, "key"), items(met)),
         Kind::UniqueItems => "must not have the same item twice".into(),
         Kind::Contains => "must contain an item that fits".into(),
-        Kind::FalseSchema => format!("{name} must not be here"),
-        Kind::Format { format } => format!("{name} is no `{format}`"),
+        Kind::FalseSchema => format!("{what}must not be here"),
+        Kind::Format { format } => format!("{what}is no `{format}`"),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => match alternatives(context) {
             Some(reasons) => format!("fits no alternative: {reasons}"),
             None => "fits no alternative".into(),
@@ -164,7 +163,7 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
         Kind::Not { .. } => "fits what it must not fit".into(),
         Kind::UnevaluatedItems { .. } => "has items that are not known here".into(),
         Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
-            format!("{name} takes too long to compare with its pattern")
+            format!("{what}takes too long to compare with its pattern")
         }
         _ => return None,
     })

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     diagnostic::{Diagnostic, FilePath},
     id::NodeId,
-    span::Spanned,
+    span::{Span, Spanned},
     template::Dialect,
 };
 
@@ -59,10 +59,23 @@ pub struct Document {
     pub content: Content,
     /// What is wrong with it, in order of place.
     pub diagnostics: Vec<Diagnostic>,
+    /// What its comments allow, in order of place.
+    pub allows: Box<[Allow]>,
     /// The id that its path gives.
     pub(crate) id: NodeId,
     /// A hash of its path and text: a save costs one of these, not ten thousand.
     pub(crate) hash: u64,
+}
+
+/// A comment that allows findings: `# trellis: allow(code)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allow {
+    /// The comment, from its `#`.
+    pub comment: Span,
+    /// The codes as they are written; none where the comment cannot be read.
+    pub codes: Box<[Spanned<Arc<str>>]>,
+    /// Where it holds; nothing means the whole file.
+    pub covers: Option<Span>,
 }
 
 /// What a file holds (language 1.1, 1.2).
@@ -81,15 +94,15 @@ pub enum Content {
 }
 
 impl Document {
-    pub(super) fn new(path: FilePath, text: Arc<str>, content: Content, diagnostics: Vec<Diagnostic>) -> Self {
+    pub(super) fn new(path: FilePath, text: Arc<str>, content: Content, diagnostics: Vec<Diagnostic>, allows: Box<[Allow]>) -> Self {
         let id = NodeId::new(path.rsplit_once('.').map_or(&*path, |(stem, _)| stem));
         let hash = mix(mix(SEED, path.as_bytes()), text.as_bytes());
-        Self { path, text, content, diagnostics, id, hash }
+        Self { path, text, content, diagnostics, allows, id, hash }
     }
 
     /// A file that is not understood; its text is for showing places in it.
     pub fn broken(path: impl Into<FilePath>, text: impl Into<Arc<str>>) -> Self {
-        Self::new(path.into(), text.into(), Content::Broken, Vec::new())
+        Self::new(path.into(), text.into(), Content::Broken, Vec::new(), Box::default())
     }
 
     /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names.

@@ -1,5 +1,6 @@
 //! What is proved of a lowered graph. One check per file, each over the one edge list.
 
+pub(super) mod args;
 mod cases;
 mod data;
 mod exhaustive;
@@ -11,8 +12,9 @@ mod reach;
 
 use std::sync::Arc;
 
+use super::{UncheckedRead, settle::Settled};
 use crate::{
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, Severity},
     program::{Node, Program},
     syntax::{
         document::Content,
@@ -21,7 +23,7 @@ use crate::{
 };
 
 /// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: nothing is unreachable, or without a way out.
-pub(super) fn program(program: &Arc<Program>, unresolved: bool, found: &mut Vec<Diagnostic>) -> usize {
+pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settled<'_>, found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
     let flow = flow::Flow::new(program);
     let reached = reach::from_entries(&flow);
     if !unresolved {
@@ -31,8 +33,24 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, found: &mut Vec<
     never::check(program, found);
     exhaustive::check(program, found);
     links::check(program.documents(), found);
-    // What is wrong elsewhere would show here once more.
-    if unresolved || found.iter().any(Diagnostic::is_error) { 0 } else { data::check(program, &flow, found) }
+    match wild(program, settled, found) {
+        Some(wild) => data::check(program, &flow, &wild, found),
+        None => Vec::new(),
+    }
+}
+
+/// The points whose file has mistakes: what they do is not known, and what is wrong with them is said already. Nothing where a mistake may concern
+/// every node. What its author tolerates does not stand in the way.
+fn wild(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
+    let mut broken = vec![false; program.documents.len()];
+    let parsed = program.documents.iter().flat_map(|document| &document.diagnostics);
+    for diagnostic in parsed.chain(found).filter(|diagnostic| settled.severity(diagnostic) == Some(Severity::Error)) {
+        let path = &diagnostic.place.as_ref()?.path;
+        let at = program.documents.binary_search_by(|document| document.path.cmp(path)).ok()?;
+        matches!(program.documents[at].content, Content::Node(_) | Content::Nodes(..)).then_some(())?;
+        broken[at] = true;
+    }
+    Some(program.points.iter().map(|point| broken[program.node(point.node).document as usize]).collect())
 }
 
 /// Every target that a node names.

@@ -25,7 +25,7 @@ use crate::{
         Write,
     },
     span::Span,
-    syntax::node::TargetSyntax,
+    syntax::{document::Document, node::TargetSyntax},
     value::Value,
 };
 
@@ -41,6 +41,7 @@ pub(super) struct GraphInfo<'d> {
 
 /// What lowering reads and what it has written so far.
 pub(super) struct Lowering<'d> {
+    pub(super) documents: &'d [Arc<Document>],
     pub(super) names: &'d Names<'d>,
     pub(super) graphs: Vec<GraphInfo<'d>>,
     pub(super) tools: Tools<'d>,

@@ -163,14 +163,16 @@ impl<'d> Lowering<'d> {
     fn check_places(&mut self, here: Here<'_>, candidate: &Candidate<'_>, node: &NodeSyntax) {
         let entry =
             self.graphs[here.graph as usize].syntax.entry.is_some_and(|entry| self.names.candidates[entry as usize].id == candidate.id);
-        let acts = node.call.is_some();
+        // A key whose value was refused still says what the node is.
+        let acts = node.key("do").is_some();
         let listens = listening_key(node).is_some();
         let gated = self.graphs[here.graph as usize].defaults.before_each.is_some();
-        let waits = acts || listens || gated;
+        let waits = acts || listens || gated || node.key("wait").is_some();
         let terminal = node.to.is_none()
             && node.transitions.is_empty()
             && !node.options.as_ref().is_some_and(|options| options.value.iter().any(|option| option.target.is_some()));
-        let confirm = node.input_type.as_ref().is_some_and(|kind| kind.value == crate::syntax::node::InputType::Confirm);
+        let other_type = node.input_type.as_ref().is_some_and(|kind| kind.value != crate::syntax::node::InputType::Confirm);
+        let confirm = node.key("input_type").is_some() && !other_type;
         let graph_wide = ["before_each", "on_signal_default", "on_rolled_back"];
         for &(key, span) in &node.keys {
             let help = match key {
@@ -184,7 +186,7 @@ impl<'d> Lowering<'d> {
                 "on_signal" | "on_interrupt" if !waits => {
                     "signals are taken only while a node waits: add `wait: true`, `input_type` or `do`"
                 }
-                "on_max_visits" if node.max_visits.is_none() => "it needs `max_visits: n`",
+                "on_max_visits" if node.key("max_visits").is_none() => "it needs `max_visits: n`",
                 "output" | "end" if !terminal => "it belongs to a node that ends: drop it, or drop the targets",
                 _ => continue,
             };
@@ -204,5 +206,6 @@ fn listening_key(node: &NodeSyntax) -> Option<crate::span::Span> {
     let wait = node.wait.as_ref().map(|wait| wait.span);
     let input = node.input_type.as_ref().map(|kind| kind.span);
     let options = node.options.as_ref().map(|options| options.span);
-    wait.or(input).or(options).or(kind.map(|kind| kind.span))
+    let refused = || ["input_type", "options"].iter().find_map(|key| node.key(key));
+    wait.or(input).or(options).or(kind.map(|kind| kind.span)).or_else(refused)
 }

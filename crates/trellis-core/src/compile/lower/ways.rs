@@ -98,6 +98,8 @@ impl<'d> Lowering<'d> {
             .label(here.path, open, "this one always holds")
             .help("move the unconditional way to the end, or give it a condition");
             self.push(diagnostic);
+            // The shadowed ways are meant to lead somewhere.
+            self.unresolved = true;
         }
         if terminal {
             self.edges.push(Edge {

@@ -74,11 +74,13 @@ impl<'t> Decoder<'t, '_> {
             self.wrong_type_with("on_invalid", "a mapping", value, "write `on_invalid: { text: …, max: 3, to: … }`");
             return None;
         };
-        self.each(entries, &ON_INVALID, |decoder, key, entry| match key {
+        let seen = self.each(entries, &ON_INVALID, |decoder, key, entry| match key {
             "text" => on_invalid.text = decoder.template(key, &entry.value),
             "max" => on_invalid.max = decoder.count(key, &entry.value),
             _ => decoder.put_target(&mut on_invalid.to, key, entry),
         });
+        // Without the number that was refused, `to` would seem to mean nothing.
+        on_invalid.to = on_invalid.to.filter(|_| on_invalid.max.is_some() || seen.lacks(&["max"]));
         Some(Spanned::new(on_invalid, value.span))
     }
 
