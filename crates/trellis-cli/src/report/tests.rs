@@ -79,17 +79,14 @@ fn a_long_way_is_cut_in_its_middle() {
     let (text, found) = long_way(20);
     let text = plain(&[graph(&[("human.md", &text), ("orders/find/start.md", &"x".repeat(50))], found)]);
     let lines: Vec<&str> = text.lines().skip(3).take(6).collect();
-    assert_eq!(
-        lines,
-        [
-            "   |                              ^^^^^^^^ when you come this way:",
-            "  1  graphs/orders/find/start.md:1:2   option \"Talk to person 1\" → orders/step1",
-            "  2  graphs/orders/find/start.md:1:3   option \"Talk to person 2\" → orders/step2",
-            "  ·  … 17 more hops",
-            " 20  graphs/orders/find/start.md:1:21  option \"Talk to person 20\" → orders/step20",
-            "  ·  graphs/orders/find/start.md:1:10  sets `order_id`, on other ways",
-        ]
-    );
+    assert_eq!(lines, [
+        "   |                              ^^^^^^^^ when you come this way:",
+        "  1  graphs/orders/find/start.md:1:2   option \"Talk to person 1\" → orders/step1",
+        "  2  graphs/orders/find/start.md:1:3   option \"Talk to person 2\" → orders/step2",
+        "  ·  … 17 more hops",
+        " 20  graphs/orders/find/start.md:1:21  option \"Talk to person 20\" → orders/step20",
+        "  ·  graphs/orders/find/start.md:1:10  sets `order_id`, on other ways",
+    ]);
     for steps in 0..12 {
         let (text, found) = long_way(steps);
         let text = plain(&[graph(&[("human.md", &text), ("orders/find/start.md", &"x".repeat(50))], found)]);
@@ -115,8 +112,7 @@ fn on_a_terminal_every_line_fits() {
 
 #[test]
 fn of_very_many_findings_the_first_are_shown() {
-    let found =
-        |graph: usize| (0..3).map(move |at| Diagnostic::new(Code::UnknownKey, &path("a.md"), Span::at(at), format!("odd {graph}-{at}")));
+    let found = |graph: usize| (0..3).map(move |at| Diagnostic::new(Code::UnknownKey, &path("a.md"), Span::at(at), format!("odd {graph}-{at}")));
     let graphs = [graph(&[("a.md", "abc")], found(1).collect()), graph(&[("a.md", "abc")], found(2).collect())];
     let shown = |limit| anstream::adapter::strip_str(&human_up_to(&graphs, Width { columns: 100, folds: false }, limit)).to_string();
     assert!(shown(6) == shown(usize::MAX) && !shown(6).contains('…'));

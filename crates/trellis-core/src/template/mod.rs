@@ -254,10 +254,7 @@ impl Template {
                 }
             }
             Body::Engine(engine) => {
-                engine
-                    .uses()
-                    .iter()
-                    .for_each(|used| see(Used { path: &used.path, when: &used.when, deep: used.deep, place: &used.place, map }));
+                engine.uses().iter().for_each(|used| see(Used { path: &used.path, when: &used.when, deep: used.deep, place: &used.place, map }));
             }
         }
     }

@@ -29,7 +29,8 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
             // What else a node asks about comes from elsewhere, and only that flow knows what it can be.
             let mut operands = program.edges_of(reply).iter().filter_map(|edge| subject(&edge.when));
             let own = !of_child && operands.all(|operand| input_path(reply, operand).is_some());
-            if own && let Some(gaps) = gaps(program, reply, &mut |operand| closed(node, reply, operand)) {
+            if own
+                && let Some(gaps) = gaps(program, reply, &mut |operand| closed(node, reply, operand)) {
                 found.push(report(program, node, reply, &gaps));
             }
         }

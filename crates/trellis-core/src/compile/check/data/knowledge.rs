@@ -15,9 +15,7 @@ use super::{
 };
 use crate::{
     path::{KeyPath, Segment},
-    program::{
-        Call, Callee, Edge, Failure, From, Guard, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Role, Root, Target,
-    },
+    program::{Call, Callee, Edge, Failure, From, Guard, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Role, Root, Target},
     template::Shape,
 };
 

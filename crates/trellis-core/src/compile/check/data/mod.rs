@@ -123,14 +123,7 @@ impl Findings<'_, '_> {
         }
     }
 
-    fn one(
-        &self,
-        known: &mut Knowledge<'_, '_>,
-        candidate: &Candidate,
-        shared: &Shared,
-        mended: &[KeyPath],
-        budget: &mut usize,
-    ) -> Verdict {
+    fn one(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, shared: &Shared, mended: &[KeyPath], budget: &mut usize) -> Verdict {
         let absent = self.may_be_absent(known, candidate);
         let returns = |point: PointIndex| {
             let call = shapes::call_at(self.program, point);

@@ -162,15 +162,11 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 let (message, help) = match &write.to {
                     Place::Append(_) => {
                         let kind = known.types.described(candidate.seen);
-                        (
-                            format!("`{path}` is {kind} on some way, and nothing can be added to it"),
-                            "begin with a list, `set: {key: []}`, or leave the key unset",
-                        )
+                        (format!("`{path}` is {kind} on some way, and nothing can be added to it"), "begin with a list, `set: {key: []}`, or leave the key unset")
                     }
-                    _ => (
-                        format!("`{}` is no mapping on some way, so `{path}` cannot be written", path.root()),
-                        "save to another key, or set a mapping before",
-                    ),
+                    _ => {
+                        (format!("`{}` is no mapping on some way, so `{path}` cannot be written", path.root()), "save to another key, or set a mapping before")
+                    }
                 };
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
@@ -182,12 +178,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
     /// The argument that does not fit; `args` where it cannot be told.
     fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, node: &Node, call: &Call) -> Diagnostic {
         let Callee::Tool(tool) = &call.callee else { unreachable!("only a tool has parameters") };
-        let properties = tool
-            .parameters
-            .as_ref()
-            .and_then(|schema| schema.source().as_map())
-            .and_then(|schema| schema.get("properties"))
-            .and_then(Value::as_map);
+        let properties = tool.parameters.as_ref().and_then(|schema| schema.source().as_map()).and_then(|schema| schema.get("properties")).and_then(Value::as_map);
         let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
         let broken = given.filter_map(|(key, of)| {
             let schema = Schema::new(properties?.get(key)?).ok()?;
@@ -203,13 +194,14 @@ impl<'a, 'p> Reporter<'a, 'p> {
         };
         let mut types = Types::new();
         let wanted = types.of_schema(schema.source());
-        let message =
-            format!("`{key}` is {} on some way, and `{}` takes {}", known.types.described(of), tool.name, types.described(wanted));
-        Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message).help(format!(
-            "give {} on every way, or change the `parameters` of `{}`",
-            types.described(wanted),
-            tool.name
-        ))
+        let message = format!(
+            "`{key}` is {} on some way, and `{}` takes {}",
+            known.types.described(of),
+            tool.name,
+            types.described(wanted)
+        );
+        Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message)
+            .help(format!("give {} on every way, or change the `parameters` of `{}`", types.described(wanted), tool.name))
     }
 
     /// What a key must be, in the engine's own words.
@@ -234,9 +226,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let node = self.node(candidate);
         let path = site.path;
         let (code, message) = match (site.kind, candidate.never) {
-            (Kind::Required(..), _) => {
-                (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id))
-            }
+            (Kind::Required(..), _) => (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id)),
             (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any way to `{}`", node.id)),
             (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every way to `{}`", node.id)),
         };
@@ -319,11 +309,7 @@ pub(super) fn never_true(known: &mut Knowledge<'_, '_>, gathered: &Gathered, fou
         // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
         let (Some(condition), Some(operand)) = (never::condition(program, node, edge), edge.when.operand()) else { continue };
         let is_switch = matches!(of.values.as_slice(), [value] if of.kinds == Kinds::default() && literals(&edge.when).iter().all(|literal| same_kind(literal, value)));
-        if of.absent
-            || is_switch
-            || known.types.may_fail(seen.operand, &edge.when)
-            || found.iter().any(|other| other.is_at(program.path_of(node), condition.span))
-        {
+        if of.absent || is_switch || known.types.may_fail(seen.operand, &edge.when) || found.iter().any(|other| other.is_at(program.path_of(node), condition.span)) {
             continue;
         }
         let finding = never::finding(program, node, condition, &edge.when, operand, &of.values, &known.types.described(seen.operand));

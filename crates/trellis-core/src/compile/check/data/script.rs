@@ -11,9 +11,7 @@ use rustc_hash::FxHashMap;
 use super::facts::{INPUT, RESULT, Slot};
 use crate::{
     path::{KeyPath, Segment},
-    program::{
-        Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, Program, Reason, Reply, Role, Target, Write,
-    },
+    program::{Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, Program, Reason, Reply, Role, Target, Write},
     schema::Schema,
     span::Span,
     syntax::document::Content,
@@ -80,8 +78,7 @@ impl<'p> Site<'p> {
 
     /// Whether it goes on below the path into the unknown.
     pub(super) fn is_deep(&self) -> bool {
-        matches!(self.kind, Kind::Template(used, _) if used.deep)
-            || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
+        matches!(self.kind, Kind::Template(used, _) if used.deep) || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }
 
     pub(super) fn span(&self, program: &Program) -> Span {
@@ -96,11 +93,9 @@ impl<'p> Site<'p> {
             Kind::Assert(node, at) => assert_span(program, node, at),
             Kind::List(node) => {
                 let node = program.node(node);
-                super::super::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| {
-                    match &call.callee {
-                        crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
-                        _ => call.span,
-                    }
+                super::super::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| match &call.callee {
+                    crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
+                    _ => call.span,
                 })
             }
         }
@@ -234,9 +229,7 @@ impl<'p> Script<'p> {
     fn site(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) -> u32 {
         if let Kind::Template(used, _) = kind {
             for test in used.when {
-                if let crate::template::Test::Truthy(path, _) | crate::template::Test::Set(path, _) | crate::template::Test::Is(path, ..) =
-                    test
-                {
+                if let crate::template::Test::Truthy(path, _) | crate::template::Test::Set(path, _) | crate::template::Test::Is(path, ..) = test {
                     self.follow(path);
                 }
             }
@@ -389,10 +382,7 @@ impl<'p> Script<'p> {
     fn content(&mut self, node: &'p Node) {
         let localised = !node.localised.is_empty();
         node.content.iter().for_each(|content| self.template(content, node.document, localised));
-        node.localised
-            .iter()
-            .filter_map(|(_, words)| words.content.as_ref())
-            .for_each(|content| self.template(content, node.document, true));
+        node.localised.iter().filter_map(|(_, words)| words.content.as_ref()).for_each(|content| self.template(content, node.document, true));
     }
 
     fn call(&mut self, node: &'p Node, call: &'p Call, document: u32) {

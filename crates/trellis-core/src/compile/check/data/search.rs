@@ -128,10 +128,7 @@ impl Search<'_, '_> {
             if !matches!(done, Done::On) || scene.point != hop.point {
                 break;
             }
-            let step = self
-                .steps(&scene)
-                .into_iter()
-                .find(|(_, taken, _, done)| taken.edge == hop.edge && taken.on == hop.on && matches!(done, Done::On));
+            let step = self.steps(&scene).into_iter().find(|(_, taken, _, done)| taken.edge == hop.edge && taken.on == hop.on && matches!(done, Done::On));
             let Some((next, _, step, _)) = step else { return None };
             scene = next;
             moves.push(step);

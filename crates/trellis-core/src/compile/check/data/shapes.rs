@@ -14,10 +14,12 @@ pub(super) fn input(types: &mut Types, listen: &Listen) -> TypeId {
     }
     let numbers = |types: &mut Types, kind: &str| types.of_schema(&Value::map([("type", Value::text(kind))]));
     let kind = match listen.kind {
-        _ if listen.closed && !listen.options.is_empty() => listen.options.iter().fold(TypeId::NEVER, |known, option| {
-            let value = types.of_value(&option.value);
-            types.join(known, value)
-        }),
+        _ if listen.closed && !listen.options.is_empty() => {
+            listen.options.iter().fold(TypeId::NEVER, |known, option| {
+                let value = types.of_value(&option.value);
+                types.join(known, value)
+            })
+        }
         Some(InputType::Text | InputType::Secret) => TypeId::TEXT,
         Some(InputType::Confirm) => types.of_schema(&Value::map([("enum", Value::list(["yes", "no"].map(Value::from)))])),
         Some(InputType::Int) => numbers(types, "integer"),

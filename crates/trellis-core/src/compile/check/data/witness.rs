@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::super::flow::Flow;
 use super::{
     accident::{Accident, Candidate},
     origins::Origin,
@@ -11,6 +10,7 @@ use super::{
     search::Tree,
     symbols::Sym,
 };
+use super::super::flow::Flow;
 use crate::{
     id::SignalName,
     path::KeyPath,

@@ -269,15 +269,7 @@ impl Types {
             values.retain(|value| !kinds.hold(value));
         }
         values.sort_by_cached_key(Value::to_json);
-        let id = self.put(Type {
-            absent: left.absent || right.absent,
-            any: left.any || right.any,
-            open: left.open || right.open,
-            kinds,
-            values,
-            fields,
-            items,
-        });
+        let id = self.put(Type { absent: left.absent || right.absent, any: left.any || right.any, open: left.open || right.open, kinds, values, fields, items });
         self.joined.insert(pair, id);
         id
     }
@@ -298,13 +290,7 @@ impl Types {
         let of = self.get(id);
         let Segment::Key(key) = first else {
             let is_gone = of.absent && id != TypeId::ABSENT;
-            return if is_gone {
-                self.join(TypeId::OPEN, TypeId::ABSENT)
-            } else if of.absent {
-                id
-            } else {
-                TypeId::OPEN
-            };
+            return if is_gone { self.join(TypeId::OPEN, TypeId::ABSENT) } else if of.absent { id } else { TypeId::OPEN };
         };
         // Below what is no mapping there is nothing.
         let mut below = if of.absent || of.kinds != Kinds::default() || !of.values.is_empty() || of.items.is_some() {
@@ -402,8 +388,7 @@ impl Types {
             Value::List(_) => of.items.is_some(),
             _ => false,
         };
-        let values: Vec<String> =
-            of.values.iter().filter(|value| !hides(value)).take(8).map(|value| format!("`{}`", value.to_json())).collect();
+        let values: Vec<String> = of.values.iter().filter(|value| !hides(value)).take(8).map(|value| format!("`{}`", value.to_json())).collect();
         match values.as_slice() {
             [] => {}
             [value] => words.push(value.clone()),

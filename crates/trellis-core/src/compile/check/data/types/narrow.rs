@@ -30,9 +30,7 @@ impl Types {
             }
             Guard::Is(..) | Guard::In(..) => (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items),
             Guard::Truth(_, yes) => left.values.extend(of.any.then_some(Value::Bool(*yes == truth))),
-            Guard::Set(_, yes) if *yes == truth => {
-                (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items)
-            }
+            Guard::Set(_, yes) if *yes == truth => (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items),
             Guard::Set(..) => left.absent |= open,
             Guard::Empty(_, yes) if *yes == truth => {
                 (left.any, left.open) = (of.any && !open, open);

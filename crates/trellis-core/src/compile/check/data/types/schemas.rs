@@ -10,8 +10,7 @@ use crate::{
 const STEPS: usize = 1_000;
 
 /// What says more about a value than its parts do; of such a schema's values nothing is known.
-const BEYOND: [&str; 8] =
-    ["if", "not", "patternProperties", "$dynamicRef", "dependentSchemas", "unevaluatedProperties", "contains", "propertyNames"];
+const BEYOND: [&str; 8] = ["if", "not", "patternProperties", "$dynamicRef", "dependentSchemas", "unevaluatedProperties", "contains", "propertyNames"];
 
 /// What takes values away from a kind.
 const REFINED: [&str; 14] = [
@@ -216,10 +215,7 @@ impl Types {
         kinds
             || of.values.iter().any(|value| !fits(value))
             || of.items.is_some_and(|items| {
-                !takes("array")
-                    || closed
-                    || refined
-                    || map.get("items").is_some_and(|schema| self.broken(items, schema, exactly, depth - 1))
+                !takes("array") || closed || refined || map.get("items").is_some_and(|schema| self.broken(items, schema, exactly, depth - 1))
             })
             || of.fields.as_ref().is_some_and(|fields| !takes("object") || closed || self.broken_fields(fields, map, exactly, depth))
     }
@@ -227,7 +223,9 @@ impl Types {
     fn broken_fields(&self, fields: &Fields, schema: &Mapping, exactly: bool, depth: u8) -> bool {
         let declared = schema.get("properties").and_then(Value::as_map);
         let more = schema.get("additionalProperties");
-        let lacks = |key: &str| self.get(fields.get(key)).absent;
+        let lacks = |key: &str| {
+            self.get(fields.get(key)).absent
+        };
         let named = fields.named.iter().any(|(key, of)| match (declared.and_then(|declared| declared.get(key)), more) {
             (Some(property), _) => self.broken(*of, property, exactly, depth - 1),
             (None, Some(more)) => *of != TypeId::ABSENT && self.broken(*of, more, exactly, depth - 1),
