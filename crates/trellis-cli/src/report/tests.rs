@@ -1,12 +1,12 @@
 //! Findings made by hand, as people and programs get them.
 
-use trellis_core::{Code, span::Span, syntax::document::Content};
+use trellis_core::{Code, span::Span};
 
 use super::*;
 use crate::terminal::Width;
 
 fn document(path: &str, text: &str) -> Arc<Document> {
-    Arc::new(Document { path: path.into(), text: text.into(), content: Content::Broken, diagnostics: Vec::new(), allows: Box::default() })
+    Arc::new(Document::broken(path, text))
 }
 
 fn path(path: &str) -> FilePath {

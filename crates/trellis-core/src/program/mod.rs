@@ -8,6 +8,7 @@ mod call;
 mod needs;
 mod node;
 mod ways;
+mod writes;
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -19,6 +20,7 @@ pub use ways::{
     Domain, Edge, Failure, From, Guard, Operand, Origin, Outcome, Part, Place, Point, PointIndex, Reason, Reply, Root, Target, Truth, Way,
     Why, Write,
 };
+pub use writes::Writes;
 
 use crate::{
     diagnostic::FilePath,
@@ -37,12 +39,12 @@ pub struct NodeIndex(pub u32);
 #[derive(Debug)]
 pub struct Program {
     pub(crate) graphs: Vec<Graph>,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Arc<Node>>,
     pub(crate) points: Vec<Point>,
     pub(crate) replies: Vec<Reply>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) predicates: Vec<Predicate>,
-    pub(crate) by_id: FxHashMap<NodeId, NodeIndex>,
+    pub(crate) by_id: Arc<FxHashMap<NodeId, NodeIndex>>,
     pub(crate) renamed: BTreeMap<NodeId, NodeIndex>,
     pub(crate) documents: Vec<Arc<Document>>,
     pub(crate) limits: Limits,
@@ -107,8 +109,8 @@ impl Default for Limits {
 }
 
 impl Program {
-    /// Nodes in file order.
-    pub fn nodes(&self) -> &[Node] {
+    /// Nodes in file order; programs of one graph share those that stayed the same.
+    pub fn nodes(&self) -> &[Arc<Node>] {
         &self.nodes
     }
 

@@ -40,7 +40,7 @@ pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
         Err(text) => (text, Content::Broken),
     };
     report.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
-    Document { path: Arc::clone(&source.path), text, content, diagnostics: report.diagnostics, allows }
+    Document::new(Arc::clone(&source.path), text, content, report.diagnostics, allows)
 }
 
 pub(super) fn is_markdown(path: &str) -> bool {

@@ -137,11 +137,9 @@ impl<'s> Reads<'s> {
         self.uses.push(Use { path, place, when: self.when.clone().into(), deep, demand: self.demand });
     }
 
-    /// Visits what something is demanded of.
-    fn demanding(&mut self, demand: Option<Demand>, visit: impl FnOnce(&mut Self)) {
-        let outside = std::mem::replace(&mut self.demand, demand);
-        visit(self);
-        self.demand = outside;
+    /// Says what is demanded from here on, and what was before. No closure: templates nest deeply, and each frame counts.
+    fn demands(&mut self, demand: Option<Demand>) -> Option<Demand> {
+        std::mem::replace(&mut self.demand, demand)
     }
 
     /// Visits what is met only when `tests` hold.
@@ -161,7 +159,9 @@ impl<'s> Reads<'s> {
             Stmt::Template(node) => self.body(&node.children),
             Stmt::EmitExpr(node) => self.expression(&node.expr, false),
             Stmt::ForLoop(node) => {
-                self.demanding(Some(Demand::Items), |reads| reads.expression(&node.iter, false));
+                let outside = self.demands(Some(Demand::Items));
+                self.expression(&node.iter, false);
+                self.demand = outside;
                 let test = inner(&node.iter).and_then(path).map_or(Test::Opaque, |(path, _)| Test::Truthy(path, true));
                 let outside = self.local.len();
                 self.named(&node.target);
@@ -229,7 +229,9 @@ impl<'s> Reads<'s> {
             }
             Expr::UnaryOp(node) => {
                 let is_negation = matches!(node.op, UnaryOpKind::Neg);
-                self.demanding(is_negation.then_some(Demand::Number), |reads| reads.expression(&node.expr, is_negation));
+                let outside = self.demands(is_negation.then_some(Demand::Number));
+                self.expression(&node.expr, is_negation);
+                self.demand = outside;
             }
             Expr::BinOp(node) => match node.op {
                 BinOpKind::ScAnd => {
@@ -240,15 +242,19 @@ impl<'s> Reads<'s> {
                     self.expression(&node.left, false);
                     self.under(opposite(&tests(&node.left)), |reads| reads.expression(&node.right, used));
                 }
-                ref op => self.demanding(demand_of_operator(op), |reads| {
-                    reads.expression(&node.left, false);
-                    reads.expression(&node.right, false);
-                }),
+                ref op => {
+                    let outside = self.demands(demand_of_operator(op));
+                    self.expression(&node.left, false);
+                    self.expression(&node.right, false);
+                    self.demand = outside;
+                }
             },
-            Expr::Compare(node) => self.demanding(None, |reads| {
-                reads.expression(&node.expr, false);
-                node.ops.iter().for_each(|op| reads.expression(&op.expr, false));
-            }),
+            Expr::Compare(node) => {
+                let outside = self.demands(None);
+                self.expression(&node.expr, false);
+                node.ops.iter().for_each(|op| self.expression(&op.expr, false));
+                self.demand = outside;
+            }
             Expr::IfExpr(node) => {
                 self.expression(&node.test_expr, false);
                 let tests = tests(&node.test_expr);
@@ -258,7 +264,9 @@ impl<'s> Reads<'s> {
             }
             Expr::Test(node) => {
                 let is_plain = node.args.is_empty() && !matches!(node.name, "odd" | "even");
-                self.demanding((!is_plain).then_some(Demand::Other), |reads| reads.expression(&node.expr, false));
+                let outside = self.demands((!is_plain).then_some(Demand::Other));
+                self.expression(&node.expr, false);
+                self.demand = outside;
                 self.arguments(&node.args);
             }
             Expr::Call(node) => self.arguments(&node.args),
@@ -280,14 +288,18 @@ impl<'s> Reads<'s> {
                 self.under(vec![test], |reads| args.iter().for_each(|arg| reads.expression(value_of(arg), used)));
             }
             _ => {
-                self.demanding(demand_of(name), |reads| input.iter().for_each(|input| reads.expression(input, false)));
+                let outside = self.demands(demand_of(name));
+                input.iter().for_each(|input| self.expression(input, false));
+                self.demand = outside;
                 self.arguments(args);
             }
         }
     }
 
     fn arguments(&mut self, args: &[CallArg<'s>]) {
-        self.demanding(Some(Demand::Other), |reads| args.iter().for_each(|arg| reads.expression(value_of(arg), false)));
+        let outside = self.demands(Some(Demand::Other));
+        args.iter().for_each(|arg| self.expression(value_of(arg), false));
+        self.demand = outside;
     }
 }
 

@@ -116,7 +116,7 @@ pub(super) fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {
 fn syntax_of<'p>(program: &'p Program, node: &Node) -> Option<&'p NodeSyntax> {
     match &program.documents.get(node.document as usize)?.content {
         Content::Node(syntax) => Some(syntax),
-        Content::Nodes(nodes, _) => nodes.iter().find(|syntax| syntax.span == node.span),
+        Content::Nodes(nodes, _) => nodes.get(node.ordinal as usize),
         _ => None,
     }
 }

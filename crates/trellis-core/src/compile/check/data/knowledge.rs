@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::{
     accident::{Accident, Candidate},
     facts::{Facts, INPUT, RESULT, Slot},
-    script::{Op, Script},
+    script::{FOLLOWED, Op, Script},
     shapes,
     types::{TypeId, Types},
 };
@@ -475,7 +475,12 @@ impl<'a, 'p> Knowledge<'a, 'p> {
 
     fn read(&mut self, point: PointIndex, facts: &mut Facts, site: u32, guard: Option<&Guard>) {
         let of = &self.script.sites[site as usize];
-        let Some((slot, rest)) = of.at else { return };
+        let Some((slot, rest)) = of.at else {
+            if of.is_deep() {
+                self.unknown(Unknown::Site(site));
+            }
+            return;
+        };
         let known = self.types.below(facts.get(slot), rest);
         let is_absent = self.types.may_be_absent(known);
         if self.gathered.is_some() {
@@ -509,7 +514,8 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     fn write(&mut self, point: PointIndex, op: u32, facts: &mut Facts, write: &'p crate::program::Write, to: (Slot, &[Segment])) -> bool {
         let (slot, rest) = to;
         let known = facts.get(slot);
-        let source = self.source(point, facts, write);
+        let is_cut = matches!(&write.to, Place::Path(path) | Place::Append(path) if path.segments().len() > FOLLOWED);
+        let source = if is_cut { TypeId::ANY } else { self.source(point, facts, write) };
         if self.is_unknown(known) && (!rest.is_empty() || matches!(write.to, Place::Append(_))) {
             self.unknown(Unknown::Op(op, point));
         }

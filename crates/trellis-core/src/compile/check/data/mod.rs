@@ -41,7 +41,7 @@ use super::{
 use crate::{
     diagnostic::Diagnostic,
     path::KeyPath,
-    program::{Callee, Place as To, PointIndex, Program, Target},
+    program::{Callee, Place as To, PointIndex, Program, Target, Why},
     schema::Schema,
 };
 
@@ -202,7 +202,9 @@ fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
     let mut open = vec![entry];
     while let Some(point) = open.pop() {
         let graph = program.node(program.point(point).node).graph;
-        for way in program.ways(point) {
+        // Of the graph-wide keys none of these applies in a child (language 5.4).
+        let applies = |why: &Why| !matches!(why, Why::SignalDefault | Why::ErrorDefault | Why::OnRolledBack);
+        for way in program.ways(point).filter(|way| applies(&way.edge.why)) {
             let to: Vec<PointIndex> = match way.edge.to {
                 Target::Point(to) | Target::Proceed(to) => vec![to],
                 Target::Rollback => program

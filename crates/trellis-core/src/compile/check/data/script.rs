@@ -81,7 +81,8 @@ impl<'p> Site<'p> {
 
     /// Whether it goes on below the path into the unknown.
     pub(super) fn is_deep(&self) -> bool {
-        matches!(self.kind, Kind::Template(used, _) if used.deep)
+        self.path.segments().len() > FOLLOWED
+            || matches!(self.kind, Kind::Template(used, _) if used.deep)
             || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }
 
@@ -292,7 +293,10 @@ impl<'p> Script<'p> {
         for op in &mut ops {
             if let Op::Write { write, at, .. } = op {
                 *at = match &write.to {
-                    Place::Path(path) | Place::Append(path) => self.at(path),
+                    // Of what is written deeper than is followed, the upper part is there.
+                    Place::Path(path) | Place::Append(path) => {
+                        self.at(path).or_else(|| Some((self.slot(path.root())?, &path.rest()[..FOLLOWED.min(path.rest().len())])))
+                    }
                     Place::Absent(key) => self.slot(key).map(|slot| (slot, &[][..])),
                     Place::Input => Some((INPUT, &[][..])),
                     Place::Ans => self.slot("sys.ans").map(|slot| (slot, &[][..])),
@@ -431,8 +435,14 @@ impl<'p> Script<'p> {
     }
 }
 
-/// The name that is followed, and what stands below it; nothing for what the engine always knows of `sys`.
+/// How many names of a path are followed.
+pub(super) const FOLLOWED: usize = 16;
+
+/// The name that is followed, and what stands below it; nothing for what the engine always knows of `sys`, and for what goes deeper than is followed.
 fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
+    if path.segments().len() > FOLLOWED {
+        return None;
+    }
     match (&**path.root(), path.rest()) {
         ("sys", [Segment::Key(key), rest @ ..]) => match &**key {
             "ans" => Some(("sys.ans", rest)),

@@ -475,5 +475,5 @@ pub(super) fn write(context: &mut BTreeMap<Key, Sym>, path: &KeyPath, value: Sym
             Sym::Known(_) | Sym::Var(_) => false,
         }
     }
-    at(context, path.root(), path.rest(), value)
+    path.segments().len() <= super::script::FOLLOWED && at(context, path.root(), path.rest(), value)
 }
