@@ -11,7 +11,10 @@ mod console;
 #[path = "console/absent.rs"]
 mod console;
 mod context;
+mod demands;
+mod difference;
 mod markdown;
+mod mending;
 mod offer;
 mod open;
 mod output;
@@ -24,7 +27,7 @@ mod unbound;
 mod walk;
 mod watch;
 
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 use clap::Parser;
 
@@ -59,12 +62,27 @@ impl From<Exit> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    match commands::run(Args::parse()) {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(said) => return tell(&said),
+    };
+    match commands::run(args) {
         Ok(exit) => exit.into(),
         Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
         Err(error) => {
             terminal::print_error(&report::failure(&error));
             Exit::Usage.into()
         }
+    }
+}
+
+/// Prints a help text, the version, or what is wrong with the arguments.
+fn tell(said: &clap::Error) -> ExitCode {
+    match said.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe && !said.use_stderr() => {
+            terminal::print_error(&report::failure(&terminal::unwritten(error)));
+            Exit::Usage.into()
+        }
+        _ => u8::try_from(said.exit_code()).unwrap_or(2).into(),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
-use trellis_core::Compiled;
+use anyhow::{anyhow, bail};
+use trellis_core::{Compiled, diagnostic::nearest};
 use trellis_project::{Found, LoadError, Project, default_path, discover};
 
 use crate::{
@@ -37,15 +37,28 @@ pub(crate) struct Opened {
 ///
 /// # Errors
 /// There is nothing, or it cannot be listed.
-pub(crate) fn places(path: Option<&Path>) -> Result<Vec<Place>, LoadError> {
+pub(crate) fn places(path: Option<&Path>) -> anyhow::Result<Vec<Place>> {
     let path = path.map_or_else(default_path, Path::to_owned);
-    Ok(match discover(&path)? {
+    let found = discover(&path).map_err(|error| match (&error, beside(&path)) {
+        (LoadError::NotFound { .. }, Some(near)) => anyhow!("{error}\ndid you mean `{near}`?"),
+        _ => error.into(),
+    });
+    Ok(match found? {
         Found::Graph(path) => vec![Place { path, below: String::new() }],
         Found::Collection(graphs) => {
             let below = |graph: &Path| graph.strip_prefix(&path).map(slashed).unwrap_or_default();
             graphs.into_iter().map(|graph| Place { below: below(&graph), path: graph }).collect()
         }
     })
+}
+
+/// What stands beside a path that is not there, if its name is near.
+fn beside(path: &Path) -> Option<String> {
+    let (name, folder) = (path.file_name()?.to_str()?, path.parent()?);
+    let listed = std::fs::read_dir(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok()?;
+    let names: Vec<String> = listed.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let near = nearest(name, names.iter().map(String::as_str).filter(|name| !name.starts_with('.')))?;
+    Some(folder.join(near).to_string_lossy().into_owned())
 }
 
 /// The one graph at `path`.
@@ -119,7 +132,7 @@ impl Opened {
             documents: self.project.documents().to_vec(),
             diagnostics: self.compiled.diagnostics,
             nodes: self.compiled.nodes,
-            unchecked: self.compiled.unchecked,
+            unchecked: self.compiled.unchecked.len(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::bail;
-use trellis_core::{Diagnostic, Engine, Program, diagnostic::Severity, program::PredicateSource};
+use trellis_core::{Diagnostic, Engine, Program, compile::settle, diagnostic::Severity, program::PredicateSource};
 use trellis_host::{Bindings, Policy, Secrets, Sessions, Unbound, runner::deferred_predicates};
 use trellis_project::Version;
 
@@ -70,7 +70,7 @@ impl Loaded {
             documents: version.documents.clone(),
             diagnostics: version.diagnostics.clone(),
             nodes: version.nodes,
-            unchecked: version.unchecked,
+            unchecked: version.unchecked.len(),
         };
         Self { program: version.program.clone(), folder: folder.to_owned(), checked, problems: version.problems.clone() }
     }
@@ -98,6 +98,7 @@ impl Terms {
             let severity = if self.can_type { Severity::Warning } else { Severity::Error };
             found.extend(unbound_tools(&program, &bindings, severity));
         }
+        settle(program.documents(), &mut found);
         let is_sound = !found.iter().any(Diagnostic::is_error);
         loaded.checked.diagnostics.extend(found);
         if !is_sound {

@@ -130,6 +130,21 @@ pub(crate) fn width() -> usize {
     width.clamp(40, 160)
 }
 
+/// How wide what is written to a stream may be, and whether longer lines go on below each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Width {
+    pub(crate) columns: usize,
+    /// On a terminal only: elsewhere a program may read line by line.
+    pub(crate) folds: bool,
+}
+
+impl Width {
+    /// That of a stream.
+    pub(crate) fn of(stream: &impl IsTerminal) -> Self {
+        Self { columns: width(), folds: stream.is_terminal() }
+    }
+}
+
 /// Columns and rows of the terminal.
 pub(crate) fn size() -> (usize, usize) {
     terminal_size::terminal_size().map_or((WIDTH, HEIGHT), |(columns, rows)| (usize::from(columns.0), usize::from(rows.0)))

@@ -12,8 +12,12 @@ mod edits;
 mod explain;
 #[path = "main/fmt.rs"]
 mod fmt;
+#[path = "main/formats.rs"]
+mod formats;
 #[path = "main/graph.rs"]
 mod graph;
+#[path = "main/mending.rs"]
+mod mending;
 #[path = "main/new.rs"]
 mod new;
 #[path = "main/open.rs"]

@@ -5,6 +5,8 @@
 //! **Invariant:** no schema reaches outside itself: remote references are refused when it is made.
 
 mod closed;
+mod part;
+mod partial;
 mod words;
 
 use std::{
@@ -13,6 +15,7 @@ use std::{
 };
 
 use jsonschema::{Validator, draft202012};
+pub use partial::{Flaw, Hole, below};
 use serde_json::Value as Json;
 
 use crate::{path::Segment, value::Value};

@@ -65,7 +65,13 @@ impl Parsed {
         match known {
             Some(known) if matches!(known.origin, Origin::Nothing) => known.clone(),
             _ => {
-                let document = Document { path: FilePath::clone(path), text: "".into(), content: Content::Broken, diagnostics: Vec::new() };
+                let document = Document {
+                    path: FilePath::clone(path),
+                    text: "".into(),
+                    content: Content::Broken,
+                    diagnostics: Vec::new(),
+                    allows: Box::default(),
+                };
                 Self { document: Arc::new(document), dialect: Dialect::default(), origin: Origin::Nothing }
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trellis_core::{
     Compiled, Dialect, Document, Program, Source, compile,
-    diagnostic::{Diagnostic, Fix},
+    diagnostic::{Diagnostic, Fix, TextEdit, fixes},
     syntax::document::Bytes,
 };
 use trellis_project::{GraphLoader, Memory};
@@ -99,19 +99,36 @@ fn idle_fix(diagnostic: &Diagnostic, files: &[Source]) -> Option<String> {
 
 /// The files after a fix.
 fn apply(fix: &Fix, files: &[Source]) -> Vec<Source> {
-    let mut fixed = files.to_vec();
-    for file in &mut fixed {
-        let Bytes::Read(bytes) = &file.bytes else { continue };
-        let mut bytes = bytes.to_vec();
-        let mut edits: Vec<_> = fix.edits.iter().filter(|edit| edit.place.path == file.path).collect();
-        edits.sort_by_key(|edit| std::cmp::Reverse(edit.place.span));
-        for edit in edits {
-            let range = edit.place.span.range();
-            if range.end <= bytes.len() {
-                bytes.splice(range, edit.text.bytes());
-            }
+    edit(&fix.edits.iter().collect::<Vec<_>>(), files)
+}
+
+/// The files after every change that findings offer, round by round, and how many changes were made.
+pub fn mended(files: &[Source]) -> (Vec<Source>, usize) {
+    let (mut files, mut made) = (files.to_vec(), 0);
+    for _ in 0..ROUNDS {
+        let loaded = Loaded::new(&files);
+        let chosen = fixes::together(&loaded.compiled.diagnostics);
+        let edits: Vec<&TextEdit> = chosen.iter().filter_map(|found| found.fix.as_ref()).flat_map(|fix| &fix.edits).collect();
+        if edits.is_empty() {
+            break;
         }
-        file.bytes = Bytes::Read(bytes.into());
+        made += chosen.len();
+        files = edit(&edits, &files);
     }
-    fixed
+    (files, made)
+}
+
+/// Rounds of changes after which something goes round.
+const ROUNDS: usize = 50;
+
+fn edit(edits: &[&TextEdit], files: &[Source]) -> Vec<Source> {
+    let mut edited = files.to_vec();
+    for file in &mut edited {
+        let Bytes::Read(bytes) = &file.bytes else { continue };
+        let own = edits.iter().copied().filter(|edit| edit.place.path == file.path);
+        if let Some(text) = std::str::from_utf8(bytes).ok().and_then(|text| fixes::edited(text, own)) {
+            file.bytes = Bytes::Read(text.into_bytes().into());
+        }
+    }
+    edited
 }

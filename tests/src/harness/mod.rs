@@ -19,5 +19,5 @@ pub mod run;
 pub mod transcript;
 
 pub use case::{Case, Expected, Kind, Sheet};
-pub use graph::Loaded;
+pub use graph::{Loaded, mended};
 pub use run::{Findings, Mode, run_file, run_tree};

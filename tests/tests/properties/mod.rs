@@ -4,6 +4,7 @@
 
 mod bytes;
 mod coverage;
+mod fixes;
 mod format;
 mod random;
 mod rng;

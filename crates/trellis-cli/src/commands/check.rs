@@ -1,23 +1,24 @@
 //! `trellis check [PATH…]`: everything that is wrong with graphs, before they run.
 
 use std::{
+    fmt::Write as _,
     io::IsTerminal,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
+use anyhow::bail;
 use clap::ValueEnum;
-use trellis_core::{Diagnostic, Program, diagnostic::Severity};
-use trellis_host::Bindings;
 use trellis_project::{Watch, default_path};
 
 use crate::{
     Exit,
+    demands::{Demands, Denied},
+    mending::Mending,
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
-    report::{self, Checked, Summary},
-    terminal,
-    unbound::unbound_tools,
+    report::{self, Checked, Summary, counted, printable},
+    terminal::{self, Width},
     watch::{Checker, Shown},
 };
 
@@ -29,11 +30,16 @@ use crate::{
 Examples:
   trellis check                       the graphs in `graphs`, or in the current folder
   trellis check graphs/tour           one graph
+  trellis check --fix                 mend what can be mended safely
+  trellis check --fix --dry-run       show what that would change
   trellis check --format json | jq '.diagnostics[].message'
+  trellis check --format sarif > trellis.sarif
+  trellis check --deny warnings       warnings are errors, as a test server wants it
   trellis check --host                also: can every tool be carried out here?
   trellis check --watch               again whenever a file is saved; Ctrl-C ends it
 
-Exit codes: 0 no errors; 1 errors were found; 2 a file or folder could not be read.
+Exit codes: 0 no errors; 1 errors were found, with `--fix` errors that are left;
+2 a file or folder could not be read or written.
 With `--watch`: 0 when it is ended, whatever was found last.")]
 pub(crate) struct Check {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
@@ -41,9 +47,24 @@ pub(crate) struct Check {
     /// How to print what was found
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
+    /// Make the safe changes that findings offer, then report what is left
+    #[arg(long, conflicts_with = "watch")]
+    fix: bool,
+    /// With `--fix`, write nothing; show what would change
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+    /// Take these codes for errors; `warnings` means all of them
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = Denied::named)]
+    deny: Vec<Denied>,
+    /// Take reads of which nothing is known for errors
+    #[arg(long)]
+    strict: bool,
     /// Also report tools that no binding carries out
     #[arg(long)]
     host: bool,
+    /// Show at most so many findings of a graph, 0 for all; formats for programs always have all
+    #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+    limit: usize,
     /// Stay, and check again whenever a file is saved
     #[arg(long, short)]
     watch: bool,
@@ -59,28 +80,37 @@ enum Format {
     Human,
     /// One JSON object
     Json,
+    /// SARIF 2.1.0, for code scanning and editors
+    Sarif,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+/// What checking came to.
+struct Outcome {
+    graphs: Vec<Checked>,
+    /// Whether every file could be read, and written.
+    whole: bool,
 }
 
 impl Check {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
+        if self.dry_run && self.format != Format::Human {
+            bail!(
+                "`--dry-run` shows a difference, which is no JSON and no SARIF\nleave `--format` out; every finding of `--format json` has its `fix`"
+            );
+        }
+        let demands = Demands { host: self.host, strict: self.strict, deny: std::mem::take(&mut self.deny) };
         if self.watch {
-            return self.stay();
+            return self.stay(demands);
         }
         let began = Instant::now();
-        let progress = Progress::begin("checking");
-        let places = self.places()?;
-        let mut whole = true;
-        let mut graphs = Vec::with_capacity(places.len());
-        for place in &places {
-            progress.at(&place.path.to_string_lossy());
-            let (checked, is_whole) = self.check(place)?;
-            whole &= is_whole;
-            graphs.push(checked);
-        }
-        drop(progress);
+        let Outcome { graphs, whole } = if self.fix { self.mend(&demands)? } else { self.look(&demands)? };
         let text = match self.format {
             Format::Json => report::json(&graphs),
-            Format::Human => human(&graphs, began.elapsed(), whole),
+            Format::Sarif => report::sarif(&graphs),
+            Format::Github => report::github(&graphs),
+            Format::Human => self.human(&graphs, began.elapsed(), whole),
         };
         terminal::print(&text)?;
         let errors = Summary::of(&graphs).errors;
@@ -93,11 +123,75 @@ impl Check {
         })
     }
 
-    fn stay(self) -> anyhow::Result<Exit> {
+    fn look(&self, demands: &Demands) -> anyhow::Result<Outcome> {
+        let progress = Progress::begin("checking");
+        let mut outcome = Outcome { graphs: Vec::new(), whole: true };
+        for place in self.places()? {
+            progress.at(&place.path.to_string_lossy());
+            let opened = place.open()?;
+            outcome.whole &= opened.is_whole();
+            let (program, folder) = (opened.compiled.program.clone(), opened.folder().to_owned());
+            let mut checked = opened.into_checked();
+            demands.apply(&mut checked, program.as_deref(), &folder);
+            outcome.graphs.push(checked);
+        }
+        Ok(outcome)
+    }
+
+    /// Makes the changes that findings offer; what is left is the outcome, or with `--dry-run` what is there now.
+    fn mend(&self, demands: &Demands) -> anyhow::Result<Outcome> {
+        let mut outcome = Outcome { graphs: Vec::new(), whole: true };
+        let mut said = String::new();
+        let mut count = 0;
+        for place in self.places()? {
+            let progress = Progress::begin("mending");
+            progress.at(&place.path.to_string_lossy());
+            let mending = Mending::begin(&place)?;
+            drop(progress);
+            for problem in mending.problems() {
+                terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
+            }
+            outcome.whole &= mending.problems().is_empty();
+            if self.dry_run {
+                terminal::print(&mending.differences())?;
+            } else if let Err(unwritten) = mending.write() {
+                let shown = place.shown(&unwritten.path);
+                let error = unwritten.error.context(format!("`{shown}` is as it was"));
+                terminal::print_error(&report::failure(&error));
+                outcome.whole = false;
+            }
+            let verb = if self.dry_run { "would fix" } else { "fixed" };
+            for mended in mending.done() {
+                let at = format!("{}:{}:{}", place.shown(&mended.path), mended.at.line, mended.at.column);
+                let _ = writeln!(said, "{verb} {}  {}: {}", printable(&at), mended.code, printable(&mended.title));
+            }
+            count += mending.done().len();
+            let mut checked = mending.checked();
+            demands.apply(&mut checked, mending.compiled().program.as_deref(), mending.root());
+            outcome.graphs.push(checked);
+        }
+        if count > 0 {
+            let verb = if self.dry_run { "would be fixed" } else { "fixed" };
+            let _ = writeln!(said, "{} {verb}\n", counted(count, "finding"));
+        }
+        match self.format {
+            Format::Human => terminal::print(&said)?,
+            _ => terminal::print_error(&said),
+        }
+        Ok(if self.dry_run { self.look(demands)? } else { outcome })
+    }
+
+    fn stay(self, demands: Demands) -> anyhow::Result<Exit> {
+        let shown = match self.format {
+            Format::Human => Shown::here(),
+            Format::Json => Shown::Json,
+            Format::Sarif | Format::Github => {
+                bail!("`--watch` reports again and again, which this format cannot\nuse `--format json`: one line each time")
+            }
+        };
         let paths = if self.paths.is_empty() { vec![default_path()] } else { self.paths.clone() };
         let watch = if self.poll { Watch::polling(paths) } else { Watch::new(paths) };
-        let shown = if self.format == Format::Json { Shown::Json } else { Shown::here() };
-        Checker::open(|| self.places(), |program, folder| self.of_host(program, folder), shown)?.stay(watch)
+        Checker::open(|| self.places(), demands, shown)?.stay(watch)
     }
 
     /// The graphs that were named; where several paths were, each stands before its graphs' paths in JSON too.
@@ -111,32 +205,13 @@ impl Check {
         Ok(places)
     }
 
-    fn check(&self, place: &Place) -> anyhow::Result<(Checked, bool)> {
-        let opened = place.open()?;
-        let of_host = opened.compiled.program.as_ref().map(|program| self.of_host(program, opened.folder()));
-        let whole = opened.is_whole();
-        let mut checked = opened.into_checked();
-        checked.diagnostics.extend(of_host.into_iter().flatten());
-        checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
-        Ok((checked, whole))
+    fn human(&self, graphs: &[Checked], took: Duration, whole: bool) -> String {
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
+        let findings = report::human_up_to(graphs, Width::of(&std::io::stdout()), limit);
+        let summary = Summary::of(graphs).line();
+        let summary = if whole { summary } else { format!("{summary}; some files could not be read or written") };
+        // The time would make two runs differ, which only a person forgives.
+        let time = if std::io::stdout().is_terminal() { format!(" ({} ms)", took.as_millis()) } else { String::new() };
+        format!("{findings}{summary}{time}\n")
     }
-
-    /// What this host cannot carry out, if that was asked.
-    fn of_host(&self, program: &Program, folder: &Path) -> Vec<Diagnostic> {
-        if !self.host {
-            return Vec::new();
-        }
-        let (bindings, mut found) = Bindings::new(program, folder);
-        found.extend(unbound_tools(program, &bindings, Severity::Error));
-        found
-    }
-}
-
-fn human(graphs: &[Checked], took: Duration, whole: bool) -> String {
-    let findings = report::human(graphs, terminal::width());
-    let summary = Summary::of(graphs).line();
-    let summary = if whole { summary } else { format!("{summary}; some files could not be read") };
-    // The time would make two runs differ, which only a person forgives.
-    let time = if std::io::stdout().is_terminal() { format!(" ({} ms)", took.as_millis()) } else { String::new() };
-    format!("{findings}{summary}{time}\n")
 }

@@ -7,6 +7,7 @@ use trellis_core::{Code, diagnostic::did_you_mean};
 
 use crate::{
     Exit, markdown,
+    report::title,
     terminal::{self, Look},
 };
 
@@ -55,13 +56,6 @@ fn list() -> String {
         let _ = writeln!(out, "- `{code}`: {}", title(code.page()));
     }
     out
-}
-
-/// The first paragraph of a page in one line.
-fn title(page: &str) -> String {
-    let paragraphs = page.split("\n\n").map(str::trim);
-    let first = paragraphs.into_iter().find(|paragraph| !paragraph.is_empty() && !paragraph.starts_with('#'));
-    first.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

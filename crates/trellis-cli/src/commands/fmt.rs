@@ -9,9 +9,7 @@ use std::{
     },
 };
 
-use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
-use similar::{ChangeTag, TextDiff};
 use trellis_core::{
     Diagnostic, Document, Source,
     diagnostic::FilePath,
@@ -24,11 +22,12 @@ use trellis_project::{Directory, FILE_LIMIT, LoadError};
 
 use crate::{
     Exit,
+    difference::difference,
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
     replace::replace,
     report::{self, Checked, counted, printable},
-    terminal::{self, Closed},
+    terminal::{self, Closed, Width},
 };
 
 /// Puts the keys of files in order, under their present names
@@ -215,30 +214,10 @@ fn print_as_it_is(text: &str) -> anyhow::Result<()> {
 fn findings(shown: &str, path: &FilePath, text: Arc<str>, mut diagnostics: Vec<Diagnostic>) -> String {
     let more = diagnostics.len().saturating_sub(1);
     diagnostics.truncate(1);
-    let document = Document { path: FilePath::clone(path), text, content: Content::Broken, diagnostics: Vec::new() };
+    let document =
+        Document { path: FilePath::clone(path), text, content: Content::Broken, diagnostics: Vec::new(), allows: Box::default() };
     let shown_below = shown.strip_suffix(&**path).unwrap_or_default().to_owned();
     let checked = Checked { shown_below, below: String::new(), documents: vec![Arc::new(document)], diagnostics, nodes: 0, unchecked: 0 };
     let more = if more == 0 { String::new() } else { format!("and {more} more in this file\n\n") };
-    report::human(&[checked], terminal::width()) + &more
-}
-
-/// What would change in a file, line by line, with three lines around it.
-fn difference(shown: &str, from: &str, to: &str) -> String {
-    let (bold, removed, added) = (Style::new().bold(), AnsiColor::Red.on_default(), AnsiColor::Green.on_default());
-    let mut out = format!("{bold}--- {0}{bold:#}\n{bold}+++ {0}{bold:#}\n", printable(shown));
-    let difference = TextDiff::from_lines(from, to);
-    for hunk in difference.unified_diff().context_radius(3).iter_hunks() {
-        out += &format!("{}\n", hunk.header());
-        for change in hunk.iter_changes() {
-            let (sign, style) = match change.tag() {
-                ChangeTag::Delete => ('-', removed),
-                ChangeTag::Insert => ('+', added),
-                ChangeTag::Equal => (' ', Style::new()),
-            };
-            let line = change.value().trim_end_matches(['\r', '\n']);
-            let line = line.split('\t').map(printable).collect::<Vec<_>>().join("\t");
-            out += &format!("{style}{sign}{line}{style:#}\n");
-        }
-    }
-    out
+    report::human(&[checked], Width::of(&io::stderr())) + &more
 }

@@ -8,7 +8,8 @@ use trellis_core::draw;
 use crate::{
     Exit,
     open::{self, DEFAULT_PATH},
-    report, terminal,
+    report,
+    terminal::{self, Width},
 };
 
 /// Draws a graph, with every way that can be taken
@@ -44,7 +45,7 @@ impl Graph {
         let opened = open::only(self.path.as_deref(), "graph")?.open()?;
         let Some(program) = &opened.compiled.program else {
             let exit = if opened.is_whole() { Exit::Failed } else { Exit::Usage };
-            terminal::print_error(&report::human(&[opened.into_checked()], terminal::width()));
+            terminal::print_error(&report::human(&[opened.into_checked()], Width::of(&std::io::stderr())));
             return Ok(exit);
         };
         let format = match self.format {

@@ -23,7 +23,7 @@ use crate::{
     progress::Progress,
     ready::{Loaded, Ready, Terms},
     report::{self, Checked, Summary},
-    terminal,
+    terminal::{self, Width},
     walk::{Beginning, Taped},
     watch::{Following, News},
 };
@@ -158,7 +158,7 @@ impl Run {
     fn refuse(&self, loaded: Loaded) -> anyhow::Result<Exit> {
         let exit = if loaded.problems.is_empty() { Exit::Failed } else { Exit::Usage };
         let checked = [loaded.checked];
-        let findings = report::human(&checked, terminal::width());
+        let findings = report::human(&checked, Width::of(&io::stderr()));
         terminal::print_error(&format!("{findings}{}\n", Summary::of(&checked).line()));
         if self.json {
             terminal::print("{\"type\":\"END\",\"payload\":{\"reason\":\"invalid_graph\",\"output\":null}}\n")?;
@@ -168,7 +168,7 @@ impl Run {
 }
 
 fn warn(checked: Checked) {
-    terminal::print_error(&report::human(&[checked], terminal::width()));
+    terminal::print_error(&report::human(&[checked], Width::of(&io::stderr())));
 }
 
 /// What a run begins with.

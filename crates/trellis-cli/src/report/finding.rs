@@ -11,6 +11,9 @@ use trellis_core::{
 
 use super::Files;
 
+/// The code of a place that is a step of the way on which a finding comes about.
+pub(super) const STEP: &str = "step";
+
 /// One finding.
 #[derive(Debug)]
 pub(super) struct Finding<'f> {
@@ -26,6 +29,7 @@ pub(super) struct Finding<'f> {
 struct Hop<'f> {
     message: &'f str,
     spot: Spot<'f>,
+    is_step: bool,
 }
 
 /// A place with its file.
@@ -52,7 +56,8 @@ impl<'f> Finding<'f> {
         let is_own = |label: &&Label| diagnostic.place.as_ref() == Some(&label.place);
         let note = diagnostic.labels.iter().find(is_own).map(|label| label.message.as_str());
         let others = diagnostic.labels.iter().filter(|label| !is_own(label));
-        let hops = others.filter_map(|label| Some(Hop { message: &label.message, spot: spot(&label.place)? })).collect();
+        let hops =
+            others.filter_map(|label| Some(Hop { message: &label.message, spot: spot(&label.place)?, is_step: label.is_step })).collect();
         Self { diagnostic, spot: diagnostic.place.as_ref().and_then(spot), note, hops }
     }
 }
@@ -107,6 +112,10 @@ impl fmt::Display for Hop<'_> {
 impl std::error::Error for Hop<'_> {}
 
 impl miette::Diagnostic for Hop<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        if self.is_step { Some(Box::new(STEP)) } else { None }
+    }
+
     fn source_code(&self) -> Option<&dyn SourceCode> {
         Some(&self.spot.file)
     }

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use trellis_core::{
     Code, Diagnostic,
-    diagnostic::{Place, Severity, TextEdit},
+    diagnostic::{Severity, TextEdit},
     span::{LineColumn, Span},
 };
 
-use super::{Checked, Files, Summary};
+use super::{Checked, Summary, places::Places};
 
 #[derive(Serialize)]
 struct Wire<'c> {
@@ -101,32 +101,16 @@ fn wire(graphs: &[Checked]) -> Wire<'_> {
     Wire { diagnostics, summary: WireSummary { nodes, unchecked, errors, warnings } }
 }
 
-/// Where the places of one graph are.
-struct Places<'c> {
-    below: &'c str,
-    files: Files<'c>,
-}
-
-impl Places<'_> {
-    fn path(&self, place: &Place) -> String {
-        format!("{}{}", self.below, place.path)
-    }
-
-    fn locate(&self, place: &Place, offset: u32) -> LineColumn {
-        self.files.lines(&place.path).map_or(LineColumn { line: 1, column: 1 }, |lines| lines.locate(offset))
-    }
-}
-
 fn graph(graph: &Checked) -> Vec<WireDiagnostic<'_>> {
-    let places = Places { below: &graph.below, files: Files::new(graph) };
+    let places = Places::new(graph, &graph.below);
     graph.diagnostics.iter().map(|found| diagnostic(found, &places)).collect()
 }
 
 fn diagnostic<'c>(found: &'c Diagnostic, places: &Places<'_>) -> WireDiagnostic<'c> {
-    let start = found.place.as_ref().map(|place| places.locate(place, place.span.start));
-    let end = found.place.as_ref().map(|place| places.locate(place, place.span.end));
+    let region = found.place.as_ref().map(|place| places.region(place));
+    let (start, end) = (region.map(|region| region.start), region.map(|region| region.end));
     let labels = found.labels.iter().map(|label| {
-        let LineColumn { line, column } = places.locate(&label.place, label.place.span.start);
+        let LineColumn { line, column } = places.region(&label.place).start;
         WireLabel { message: &label.message, path: places.path(&label.place), span: label.place.span, line, column }
     });
     let edit = |edit: &'c TextEdit| WireEdit { path: places.path(&edit.place), span: edit.place.span, text: &edit.text };

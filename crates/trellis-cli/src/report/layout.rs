@@ -7,32 +7,56 @@ use std::fmt::{self, Write as _};
 use anstyle::{AnsiColor, Style};
 use miette::{Diagnostic, ReportHandler, Severity};
 
-use super::{Checked, Files, display_width, finding::Finding, printable, text::excerpt};
+use super::{
+    Checked, Files, display_width,
+    finding::{Finding, STEP},
+    printable,
+    text::{excerpt, fold},
+};
+use crate::terminal::Width;
 
-/// Places elsewhere that are shown; the rest is counted.
-const HOPS: usize = 5;
+/// Lines for places elsewhere; the rest is counted.
+const PLACES: usize = 5;
+/// Of these, lines for places that are not on the way, where there is a way.
+const BESIDE: usize = 2;
+/// Columns between a place and what is to be seen there, and before both.
+const MARGIN: usize = 7;
+/// Columns below which what is to be seen stands below its place.
+const NARROW: usize = 20;
 const QUIET: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
+/// What stands behind the mark where a way follows and nothing else is said.
+const THIS_WAY: &str = "when you come this way:";
 
 /// Draws the diagnostics of one graph.
 #[derive(Debug)]
 struct Layout {
-    /// Columns of the terminal.
-    width: usize,
+    width: Width,
     /// What stands before the graph's paths: the place of what has no other.
     graph: String,
 }
 
-/// The findings of these graphs in so many columns, a blank line after each.
-pub(crate) fn human(graphs: &[Checked], width: usize) -> String {
+/// The findings of these graphs, a blank line after each.
+pub(crate) fn human(graphs: &[Checked], width: Width) -> String {
+    human_up_to(graphs, width, usize::MAX)
+}
+
+/// The first `limit` findings of these graphs, and how many more there are.
+pub(crate) fn human_up_to(graphs: &[Checked], width: Width, limit: usize) -> String {
     let mut out = String::new();
+    let mut left = limit;
     for graph in graphs {
         let files = Files::new(graph);
         let layout = Layout { width, graph: graph.shown_below.clone() };
-        for diagnostic in &graph.diagnostics {
+        for diagnostic in graph.diagnostics.iter().take(left) {
             let finding = Finding::new(diagnostic, &files, &graph.shown_below);
             let _ = writeln!(out, "{}", Drawn(&layout, &finding));
         }
+        left = left.saturating_sub(graph.diagnostics.len());
+    }
+    let hidden = graphs.iter().map(|graph| graph.diagnostics.len()).sum::<usize>().saturating_sub(limit);
+    if hidden > 0 {
+        let _ = writeln!(out, "{QUIET}… and {hidden} more; `--limit 0` shows all, and so does `--format json`{QUIET:#}\n");
     }
     out
 }
@@ -55,67 +79,121 @@ impl ReportHandler for Layout {
         };
         let style = style.on_default().bold();
         let code = error.code().map(|code| format!("[{code}]")).unwrap_or_default();
-        writeln!(f, "{style}{word}{code}{style:#}{BOLD}: {}{BOLD:#}", printable(&error.to_string()))?;
-        self.excerpt(error, style, f)?;
-        hops(error, f)?;
+        let message = self.folded(&error.to_string(), 2, display_width(word) + display_width(&code));
+        writeln!(f, "{style}{word}{code}{style:#}{BOLD}: {}{BOLD:#}", message.join("\n  "))?;
+        let places = error.related().into_iter().flatten().filter_map(Elsewhere::of).collect::<Vec<_>>();
+        self.excerpt(error, style, places.iter().any(|place| place.is_step), f)?;
+        self.elsewhere(&places, f)?;
         if let Some(help) = error.help() {
             let help = help.to_string();
-            let mut lines = help.lines();
-            let help = AnsiColor::Green.on_default().bold();
-            writeln!(f, "{help}help{help:#}: {}", printable(lines.next().unwrap_or_default()))?;
-            for line in lines {
-                writeln!(f, "      {}", printable(line))?;
-            }
+            let lines = help.lines().flat_map(|line| self.folded(line, 6, 0)).collect::<Vec<_>>();
+            let style = AnsiColor::Green.on_default().bold();
+            writeln!(f, "{style}help{style:#}: {}", lines.join("\n      "))?;
         }
         Ok(())
     }
 }
 
 impl Layout {
+    /// A harmless text in lines that fit behind `indent` columns, the first behind `used` more.
+    fn folded(&self, text: &str, indent: usize, used: usize) -> Vec<String> {
+        let text = printable(text);
+        if !self.width.folds {
+            return vec![text.into_owned()];
+        }
+        fold(&text, self.width.columns.saturating_sub(indent).max(NARROW / 2), used)
+    }
+
     /// The place, its line, and a mark below it.
-    fn excerpt(&self, error: &dyn Diagnostic, style: Style, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn excerpt(&self, error: &dyn Diagnostic, style: Style, has_way: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((source, label)) = error.source_code().zip(error.labels().and_then(|mut labels| labels.next())) else {
             return if self.graph.is_empty() { Ok(()) } else { writeln!(f, "  {QUIET}{}{QUIET:#}", printable(&self.graph)) };
         };
         let Ok(contents) = source.read_span(label.inner(), 0, 0) else { return Ok(()) };
-        writeln!(f, "  {QUIET}{}:{}:{}{QUIET:#}", name(&*contents), contents.line() + 1, contents.column() + 1)?;
+        let place = format!("{}:{}:{}", name(&*contents), contents.line() + 1, contents.column() + 1);
+        writeln!(f, "  {QUIET}{}{QUIET:#}", self.folded(&place, 2, 0).join("\n  "))?;
+        let note = label.label().or(has_way.then_some(THIS_WAY));
         let line = String::from_utf8_lossy(contents.data());
         if line.trim().is_empty() {
-            return match label.label() {
-                Some(note) => writeln!(f, "    {style}{}{style:#}", printable(note)),
+            return match note {
+                Some(note) => writeln!(f, "    {style}{}{style:#}", self.folded(note, 4, 0).join("\n    ")),
                 None => Ok(()),
             };
         }
         let number = format!("{:>2}", contents.line() + 1);
-        let start = label.offset().saturating_sub(contents.span().offset());
-        let shown = excerpt(&line, start..start.saturating_add(label.len()), self.width.saturating_sub(number.len() + 4).max(20));
-        writeln!(f, "{QUIET}{number} |{QUIET:#} {}", shown.line)?;
         let gutter = " ".repeat(number.len());
+        let room = self.width.columns.saturating_sub(number.len() + 4).max(NARROW);
+        let start = label.offset().saturating_sub(contents.span().offset());
+        let shown = excerpt(&line, start..start.saturating_add(label.len()), room);
+        writeln!(f, "{QUIET}{number} |{QUIET:#} {}", shown.line)?;
         let mark = "^".repeat(shown.width);
-        let note = label.label().map(|note| format!(" {}", printable(note))).unwrap_or_default();
-        writeln!(f, "{gutter} {QUIET}|{QUIET:#} {:before$}{style}{mark}{note}{style:#}", "", before = shown.before)
+        write!(f, "{gutter} {QUIET}|{QUIET:#} {:before$}{style}{mark}{style:#}", "", before = shown.before)?;
+        let Some(note) = note else { return writeln!(f) };
+        let used = shown.before + shown.width + 1;
+        if !self.width.folds || used + display_width(note) <= room {
+            return writeln!(f, "{style} {}{style:#}", printable(note));
+        }
+        writeln!(f)?;
+        for line in self.folded(note, number.len() + 3, 0) {
+            writeln!(f, "{gutter} {QUIET}|{QUIET:#} {style}{line}{style:#}")?;
+        }
+        Ok(())
+    }
+
+    /// A line for each place elsewhere: the steps of a way by their number, then the others.
+    fn elsewhere(&self, places: &[Elsewhere], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (steps, others): (Vec<_>, Vec<_>) = places.iter().partition(|place| place.is_step);
+        let beside = if steps.is_empty() { PLACES } else { BESIDE };
+        let room = PLACES - others.len().min(beside).min(PLACES);
+        let (first, last) = if steps.len() <= room { (steps.len(), 0) } else { (room / 2, room - room / 2 - 1) };
+        let from = steps.len() - last;
+        let is_shown = |at: &usize| *at < first || *at >= from;
+        let lines = steps.iter().chain(others.iter().take(beside)).map(|place| display_width(&place.place));
+        let column = lines.enumerate().filter(|(at, _)| is_shown(at) || *at >= steps.len()).map(|(_, width)| width).max().unwrap_or(0);
+        for (at, step) in steps.iter().enumerate() {
+            if is_shown(&at) {
+                self.line(&format!("{:>3}", at + 1), step, column, f)?;
+            } else if at == first {
+                writeln!(f, "  ·  {QUIET}… {} more hops{QUIET:#}", from - first)?;
+            }
+        }
+        for other in others.iter().take(beside) {
+            self.line("  ·", other, column, f)?;
+        }
+        if others.len() > beside {
+            writeln!(f, "  ·  {QUIET}and {} more{QUIET:#}", others.len() - beside)?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, mark: &str, place: &Elsewhere, column: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let indent = column + MARGIN;
+        if self.width.folds && self.width.columns < indent + NARROW {
+            let at = self.folded(&place.place, MARGIN - 2, 0).join("\n     ");
+            let message = self.folded(&place.message, MARGIN, 0).join("\n       ");
+            return writeln!(f, "{mark}  {QUIET}{at}{QUIET:#}\n       {message}");
+        }
+        let gap = column.saturating_sub(display_width(&place.place));
+        let message = self.folded(&place.message, indent, 0).join(&format!("\n{:indent$}", ""));
+        writeln!(f, "{mark}  {QUIET}{}{QUIET:#}{:gap$}  {message}", place.place, "")
     }
 }
 
-/// A line for each place elsewhere, messages below each other.
-fn hops(error: &dyn Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let hops = error.related().into_iter().flatten().filter_map(hop).collect::<Vec<_>>();
-    let column = hops.iter().take(HOPS).map(|(place, _)| display_width(place)).max().unwrap_or(0);
-    for (place, message) in hops.iter().take(HOPS) {
-        let gap = column.saturating_sub(display_width(place));
-        writeln!(f, "  ·  {QUIET}{place}{QUIET:#}{:gap$}  {message}", "")?;
-    }
-    if hops.len() > HOPS {
-        writeln!(f, "  ·  {QUIET}and {} more{QUIET:#}", hops.len() - HOPS)?;
-    }
-    Ok(())
+/// A place elsewhere.
+struct Elsewhere {
+    place: String,
+    message: String,
+    is_step: bool,
 }
 
-fn hop(hop: &dyn Diagnostic) -> Option<(String, String)> {
-    let label = hop.labels()?.next()?;
-    let contents = hop.source_code()?.read_span(label.inner(), 0, 0).ok()?;
-    let place = format!("{}:{}:{}", name(&*contents), contents.line() + 1, contents.column() + 1);
-    Some((place, printable(&hop.to_string()).into_owned()))
+impl Elsewhere {
+    fn of(hop: &dyn Diagnostic) -> Option<Self> {
+        let label = hop.labels()?.next()?;
+        let contents = hop.source_code()?.read_span(label.inner(), 0, 0).ok()?;
+        let place = format!("{}:{}:{}", name(&*contents), contents.line() + 1, contents.column() + 1);
+        let is_step = hop.code().is_some_and(|code| code.to_string() == STEP);
+        Some(Self { place, message: printable(&hop.to_string()).into_owned(), is_step })
+    }
 }
 
 fn name(contents: &dyn miette::SpanContents<'_>) -> String {

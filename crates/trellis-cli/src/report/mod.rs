@@ -1,10 +1,13 @@
-//! Findings and how they are shown: as people read them, through miette, and as JSON.
+//! Findings and how they are shown: as people read them, through miette, as JSON and SARIF, and as annotations of a workflow.
 //!
 //! In: [`Checked`] graphs. Out: text.
 
 mod finding;
+mod github;
 mod json;
 mod layout;
+mod places;
+mod sarif;
 mod text;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -16,8 +19,10 @@ use trellis_core::{
     span::LineIndex,
 };
 
+pub(crate) use github::github;
 pub(crate) use json::{News, diagnostics, json, json_line};
-pub(crate) use layout::human;
+pub(crate) use layout::{human, human_up_to};
+pub(crate) use sarif::sarif;
 pub(crate) use text::{display_width, printable};
 
 /// One graph that was checked.
@@ -85,6 +90,13 @@ pub(crate) fn failure(error: &anyhow::Error) -> String {
     let text = lines.join("\n");
     let text = text.lines().map(|line| printable(line).into_owned()).collect::<Vec<_>>().join("\n  ");
     format!("{style}error{style:#}: {text}\n")
+}
+
+/// The first paragraph of a page in one line.
+pub(crate) fn title(page: &str) -> String {
+    let paragraphs = page.split("\n\n").map(str::trim);
+    let first = paragraphs.into_iter().find(|paragraph| !paragraph.is_empty() && !paragraph.starts_with('#'));
+    first.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The lines of each file of a graph, indexed once.

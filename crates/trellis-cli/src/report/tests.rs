@@ -3,9 +3,10 @@
 use trellis_core::{Code, span::Span, syntax::document::Content};
 
 use super::*;
+use crate::terminal::Width;
 
 fn document(path: &str, text: &str) -> Arc<Document> {
-    Arc::new(Document { path: path.into(), text: text.into(), content: Content::Broken, diagnostics: Vec::new() })
+    Arc::new(Document { path: path.into(), text: text.into(), content: Content::Broken, diagnostics: Vec::new(), allows: Box::default() })
 }
 
 fn path(path: &str) -> FilePath {
@@ -13,7 +14,7 @@ fn path(path: &str) -> FilePath {
 }
 
 fn plain(graphs: &[Checked]) -> String {
-    anstream::adapter::strip_str(&human(graphs, 100)).to_string()
+    anstream::adapter::strip_str(&human(graphs, Width { columns: 100, folds: false })).to_string()
 }
 
 fn graph(documents: &[(&str, &str)], diagnostics: Vec<Diagnostic>) -> Checked {
@@ -33,7 +34,7 @@ fn a_finding_looks_as_the_design_shows_it() {
     let found =
         Diagnostic::new(Code::TypeMismatch, &path("human.md"), at(human, "order_id"), "`order_id` is not set on every way to `human`")
             .label(&path("human.md"), at(human, "order_id"), "missing when you come this way:")
-            .label(&path("start.md"), at(start, "text"), "option \"Talk to a person\" → human")
+            .step(&path("start.md"), at(start, "text"), "option \"Talk to a person\" → human")
             .label(&path("orders/start.md"), Span::at(0), "sets `order_id`, on other ways")
             .help("{{ order_id | default(\"–\") }}, or ask for it before `human`");
     let text = plain(&[graph(&[("human.md", human), ("start.md", start), ("orders/start.md", "")], vec![found])]);
@@ -41,7 +42,7 @@ fn a_finding_looks_as_the_design_shows_it() {
   graphs/human.md:4:30
  4 | A person takes over order {{ order_id }}.
    |                              ^^^^^^^^ missing when you come this way:
-  ·  graphs/start.md:3:5         option "Talk to a person" → human
+  1  graphs/start.md:3:5         option "Talk to a person" → human
   ·  graphs/orders/start.md:1:1  sets `order_id`, on other ways
 help: {{ order_id | default("–") }}, or ask for it before `human`
 
@@ -58,6 +59,70 @@ fn a_finding_takes_few_lines_however_many_places_it_names() {
     let text = plain(&[graph(&[("a.md", "x"), ("b.md", "y")], vec![found])]);
     assert_eq!(text.trim_end().lines().count(), 11, "{text}");
     assert!(text.contains("  ·  and 35 more\n"), "{text}");
+}
+
+/// A way of so many steps, and two places beside it.
+fn long_way(steps: usize) -> (String, Vec<Diagnostic>) {
+    let text = "---\nto: bye\n---\nA person takes over order {{ order_id }} of a customer who has waited for long.\n".to_owned();
+    let message = "`order_id` is not set on every way to `human`, whatever the customer says";
+    let mut found = Diagnostic::new(Code::MaybeUndefined, &path("human.md"), at(&text, "order_id"), message);
+    for step in 1..=steps {
+        found = found.step(&path("orders/find/start.md"), Span::at(step), format!("option \"Talk to person {step}\" → orders/step{step}"));
+    }
+    found = found.label(&path("orders/find/start.md"), Span::at(9), "sets `order_id`, on other ways");
+    let help = "guard it, `{{ order_id | default(\"…\") }}`, or set it before\nsecond";
+    (text, vec![found.help(help)])
+}
+
+#[test]
+fn a_long_way_is_cut_in_its_middle() {
+    let (text, found) = long_way(20);
+    let text = plain(&[graph(&[("human.md", &text), ("orders/find/start.md", &"x".repeat(50))], found)]);
+    let lines: Vec<&str> = text.lines().skip(3).take(6).collect();
+    assert_eq!(
+        lines,
+        [
+            "   |                              ^^^^^^^^ when you come this way:",
+            "  1  graphs/orders/find/start.md:1:2   option \"Talk to person 1\" → orders/step1",
+            "  2  graphs/orders/find/start.md:1:3   option \"Talk to person 2\" → orders/step2",
+            "  ·  … 17 more hops",
+            " 20  graphs/orders/find/start.md:1:21  option \"Talk to person 20\" → orders/step20",
+            "  ·  graphs/orders/find/start.md:1:10  sets `order_id`, on other ways",
+        ]
+    );
+    for steps in 0..12 {
+        let (text, found) = long_way(steps);
+        let text = plain(&[graph(&[("human.md", &text), ("orders/find/start.md", &"x".repeat(50))], found)]);
+        assert!(text.trim_end().lines().count() <= 11, "{text}");
+        assert_eq!(text.contains("more hops"), steps > 4, "{text}");
+    }
+}
+
+#[test]
+fn on_a_terminal_every_line_fits() {
+    let (text, found) = long_way(3);
+    let graphs = [graph(&[("human.md", &text), ("orders/find/start.md", &"x".repeat(50))], found)];
+    for columns in 40..120 {
+        let text = anstream::adapter::strip_str(&human(&graphs, Width { columns, folds: true })).to_string();
+        for line in text.lines() {
+            assert!(display_width(line) <= columns, "{columns} columns:\n{text}");
+        }
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let message = words(&graphs[0].diagnostics[0].message).join(" ");
+        assert!(words(&text).join(" ").contains(&message), "nothing is lost:\n{text}");
+    }
+}
+
+#[test]
+fn of_very_many_findings_the_first_are_shown() {
+    let found =
+        |graph: usize| (0..3).map(move |at| Diagnostic::new(Code::UnknownKey, &path("a.md"), Span::at(at), format!("odd {graph}-{at}")));
+    let graphs = [graph(&[("a.md", "abc")], found(1).collect()), graph(&[("a.md", "abc")], found(2).collect())];
+    let shown = |limit| anstream::adapter::strip_str(&human_up_to(&graphs, Width { columns: 100, folds: false }, limit)).to_string();
+    assert!(shown(6) == shown(usize::MAX) && !shown(6).contains('…'));
+    let four = shown(4);
+    assert!(four.contains("odd 2-0") && !four.contains("odd 2-1"), "{four}");
+    assert!(four.ends_with("\n… and 2 more; `--limit 0` shows all, and so does `--format json`\n\n"), "{four}");
 }
 
 #[test]

@@ -24,6 +24,31 @@ pub(crate) fn display_width(text: &str) -> usize {
     text.chars().map(|char| char.width().unwrap_or(0)).sum()
 }
 
+/// A text in lines of so many columns, broken between words where that is possible; the first line has room for less.
+pub(super) fn fold(text: &str, columns: usize, used: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut room = columns.saturating_sub(used);
+    for word in text.split_inclusive(' ') {
+        let bare = display_width(word.trim_end());
+        let is_begun = lines.last().is_some_and(|line| !line.is_empty()) || room < columns;
+        if bare > room && is_begun {
+            lines.push(String::new());
+            room = columns;
+        }
+        for char in word.chars() {
+            let width = char.width().unwrap_or(0);
+            // A blank at the end of a line is not seen.
+            if width > room && char != ' ' {
+                lines.push(String::new());
+                room = columns;
+            }
+            room = room.saturating_sub(width);
+            lines.last_mut().into_iter().for_each(|line| line.push(char));
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
 /// A line as it is shown, with the columns of a place in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Excerpt {
@@ -126,6 +151,16 @@ mod tests {
             assert!(found.width >= 1 && !found.line.contains('\u{1b}'));
         }
         assert_eq!(excerpt("", 0..5, 20), Excerpt { line: String::new(), before: 0, width: 1 });
+    }
+
+    #[test]
+    fn long_texts_are_folded_between_words_and_long_words_anywhere() {
+        assert_eq!(fold("did you mean `receipt`?", 80, 6), ["did you mean `receipt`?"]);
+        assert_eq!(fold("did you mean `receipt`?", 14, 6), ["did you", "mean", "`receipt`?"]);
+        assert_eq!(fold("abcdefghij kl", 4, 0), ["abcd", "efgh", "ij", "kl"]);
+        assert_eq!(fold("ab 日本日本", 5, 3), ["ab", "日本", "日本"]);
+        assert_eq!(fold("a b", 3, 3), ["", "a b"]);
+        assert_eq!(fold("", 3, 0), [""]);
     }
 
     #[test]

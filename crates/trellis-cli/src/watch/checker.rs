@@ -3,17 +3,16 @@
 //! **Invariant:** it ends when somebody ends it, or nobody reads what it says; never because of what happens to the files.
 
 use std::{
-    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use trellis_core::{Diagnostic, Program};
 use trellis_project::{Live, Status, Version, Wake, Watch};
 
 use super::{Shown, close_on_interrupt, shown::Report, warn_of_polling};
 use crate::{
     Exit,
+    demands::Demands,
     open::Place,
     report::{Checked, Summary},
     terminal::{self, Closed},
@@ -23,11 +22,11 @@ use crate::{
 const GLANCE: Duration = Duration::from_secs(1);
 
 /// The graphs that are checked, whichever they are at the moment.
-pub(crate) struct Checker<P, H> {
+pub(crate) struct Checker<P> {
     /// Where they are.
     places: P,
-    /// What the host has to say about one.
-    of_host: H,
+    /// What is asked of each.
+    demands: Demands,
     shown: Shown,
     graphs: Vec<Graph>,
     /// Why they cannot be found, if they cannot.
@@ -44,18 +43,17 @@ struct Graph {
     gone: Option<String>,
 }
 
-impl<P, H> Checker<P, H>
+impl<P> Checker<P>
 where
     P: Fn() -> anyhow::Result<Vec<Place>>,
-    H: Fn(&Program, &Path) -> Vec<Diagnostic>,
 {
     /// A checker of what `places` finds.
     ///
     /// # Errors
     /// There is nothing to begin with.
-    pub(crate) fn open(places: P, of_host: H, shown: Shown) -> anyhow::Result<Self> {
+    pub(crate) fn open(places: P, demands: Demands, shown: Shown) -> anyhow::Result<Self> {
         let graphs = places()?.into_iter().map(Graph::open).collect();
-        Ok(Self { places, of_host, shown, graphs, gone: None, was_wrong: false })
+        Ok(Self { places, demands, shown, graphs, gone: None, was_wrong: false })
     }
 
     /// Shows what is found, and again after each edit, until somebody ends it.
@@ -124,7 +122,7 @@ where
     fn show(&mut self, began: Instant, changed: Option<&[String]>) -> anyhow::Result<()> {
         let graphs: Vec<Checked> = match self.gone {
             Some(_) => Vec::new(),
-            None => self.graphs.iter().filter_map(|graph| graph.checked(&self.of_host)).collect(),
+            None => self.graphs.iter().filter_map(|graph| graph.checked(&self.demands)).collect(),
         };
         let of_graphs = self.graphs.iter().flat_map(Graph::problems);
         let problems: Vec<String> = self.gone.as_ref().map_or_else(|| of_graphs.collect(), |gone| vec![gone.clone()]);
@@ -180,19 +178,18 @@ impl Graph {
         self.gone.clone().into_iter().chain(unread)
     }
 
-    fn checked(&self, of_host: impl Fn(&Program, &Path) -> Vec<Diagnostic>) -> Option<Checked> {
+    fn checked(&self, demands: &Demands) -> Option<Checked> {
         let version = self.version()?;
         let root = self.live.as_ref().map(Live::root).unwrap_or_default();
-        let mut diagnostics = version.diagnostics.clone();
-        diagnostics.extend(version.program.iter().flat_map(|program| of_host(program, &root)));
-        diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
-        Some(Checked {
+        let mut checked = Checked {
             shown_below: self.shown_below.clone(),
             below: self.place.below.clone(),
             documents: version.documents.clone(),
-            diagnostics,
+            diagnostics: version.diagnostics.clone(),
             nodes: version.nodes,
-            unchecked: version.unchecked,
-        })
+            unchecked: version.unchecked.len(),
+        };
+        demands.apply(&mut checked, version.program.as_deref(), &root);
+        Some(checked)
     }
 }

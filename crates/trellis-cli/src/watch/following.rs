@@ -13,7 +13,7 @@ use crate::{
     open::Place,
     ready::{Loaded, Ready, Terms},
     report::{self, Checked, printable},
-    terminal,
+    terminal::{self, Width},
 };
 
 /// How many edits wait to be taken; the last one counts.
@@ -130,7 +130,7 @@ impl Following {
     fn findings(&self, checked: &[Checked], problems: &[String]) -> Findings {
         let told = problems.iter().flat_map(|problem| problem.lines().map(|line| format!("error: {}\n", printable(line))));
         let told = told.collect::<String>();
-        let drawn = report::human(checked, terminal::width());
+        let drawn = report::human(checked, Width::of(&std::io::stdout()));
         if self.terms.json {
             // What is no diagnostic has no place in the line.
             terminal::print_error(&told);

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 use super::millis;
 use crate::{
     report::{self, Checked, News, Summary, counted, printable},
-    terminal::{self, clock_time},
+    terminal::{self, Width, clock_time},
 };
 
 const QUIET: Style = Style::new().dimmed();
@@ -63,7 +63,7 @@ impl Shown {
 fn findings(report: &Report<'_>) -> String {
     let style = AnsiColor::Red.on_default().bold();
     let problem = |problem: &String| format!("{style}error{style:#}: {}\n\n", printable(problem));
-    report.problems.iter().map(problem).collect::<String>() + &report::human(report.graphs, terminal::width())
+    report.problems.iter().map(problem).collect::<String>() + &report::human(report.graphs, Width::of(&stdout()))
 }
 
 fn summary(report: &Report<'_>) -> String {

@@ -50,6 +50,27 @@ fn a_missing_path_is_wrong_usage_for_every_command() {
 }
 
 #[test]
+fn a_misspelt_path_names_the_nearest() {
+    let sandbox = Sandbox::new(&[("graphs/tour/start.md", "Hi.\n"), ("Cargo.toml", "")]);
+    for (path, near) in [("grphs", "graphs"), ("graphs/tuor", "graphs/tour"), ("./graphs/tour/strat.md", "./graphs/tour/start.md")] {
+        let ran = sandbox.trellis(&["check", path]);
+        let expected = format!("error: there is no `{path}`\n  did you mean `{near}`?\n");
+        assert_eq!((ran.code, ran.err.as_str()), (Some(2), expected.as_str()));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn help_that_cannot_be_written_is_a_failure() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    for args in [&["--help"][..], &["check", "-h"], &["--version"]] {
+        let ran = crate::sandbox::finish(Sandbox::new(&[]).command(args).stdout(full()).spawn().unwrap());
+        assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
+        assert!(ran.err.starts_with("error: standard output cannot be written"), "{ran:?}");
+    }
+}
+
+#[test]
 fn colours_are_for_terminals_or_when_forced() {
     let sandbox = Sandbox::new(SOUND);
     let explain = |name, value| {

@@ -8,19 +8,23 @@ mod graphs;
 mod lower;
 mod names;
 mod schemas;
+mod settle;
 mod tools;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+pub use self::settle::settle;
 use self::{
     graphs::GraphSyntax,
     lower::{GraphInfo, Lowering},
     names::{Names, Resolved},
     schemas::Schemas,
+    settle::Settled,
     tools::Tools,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic, Place},
+    path::KeyPath,
     program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program},
     schema::Schema,
     syntax::{
@@ -39,8 +43,17 @@ pub struct Compiled {
     pub diagnostics: Vec<Diagnostic>,
     /// How many nodes there are.
     pub nodes: usize,
-    /// How many reads go into values of which nothing is known: only there can an accepted program fail on data.
-    pub unchecked: usize,
+    /// The reads of which nothing is known: only there can an accepted program fail on data.
+    pub unchecked: Vec<UncheckedRead>,
+}
+
+/// A read of which nothing is known (language 8.2).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UncheckedRead {
+    /// Where it stands.
+    pub place: Place,
+    /// What is read.
+    pub path: KeyPath,
 }
 
 /// Compiles the documents of a graph; they come in any order.
@@ -50,6 +63,7 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     let mut parsed: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
     let mut found = Vec::new();
     let (mut graphs, owner) = graphs::split(&documents);
+    let settled = Settled::new(&documents, &graphs, &owner);
     let roots: Vec<Arc<str>> = graphs.iter().map(|graph| graph.root.clone()).collect();
     let names = Names::collect(&documents, &roots, &owner, &mut found);
     // What could not be read, or has no name, may lead anywhere.
@@ -60,12 +74,15 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     (lowering.unread, lowering.unresolved) = (unread, unread);
     let pages = lowering.pages();
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
-    let Lowered { program, mut found, nodes, unchecked } = lower_all(lowering, &documents);
+    let Lowered { program, mut found, nodes, unchecked } = lower_all(lowering, &documents, &settled);
     explained(&parsed, &mut found);
     found.extend(parsed);
-    for graph in severities(&documents, &roots) {
-        graph.apply(&mut found);
-    }
+    let needed = settled.apply(&mut found);
+    let failed = found.iter().any(Diagnostic::is_error);
+    let mut unused = Vec::new();
+    settled.unused(&needed, !failed, &mut unused);
+    settled.apply(&mut unused);
+    found.extend(unused);
     found.sort_by(|a, b| a.order().cmp(&b.order()));
     found.dedup();
     let failed = found.iter().any(Diagnostic::is_error);
@@ -106,6 +123,7 @@ fn prepare<'d>(
 
     let targeted = targeted_pages(names, &graphs);
     let mut lowering = Lowering {
+        documents,
         names,
         graphs,
         tools,
@@ -178,9 +196,9 @@ fn declare(
                 PredicateAnswer::Binding(name) => {
                     if !project.bindings.iter().any(|binding| binding.tool.name.as_ref().is_some_and(|bound| bound.value == name.value)) {
                         let bound = project.bindings.iter().filter_map(|binding| binding.tool.name.as_ref()).map(|name| &*name.value);
-                        let help = crate::diagnostic::did_you_mean(&name.value, bound).unwrap_or_else(|| "bind it under `bindings`".into());
-                        let message = format!("there is no binding `{}`", name.value);
-                        found.push(Diagnostic::new(Code::UnknownTool, path, name.span, message).help(help));
+                        let unknown = Diagnostic::new(Code::UnknownTool, path, name.span, format!("there is no binding `{}`", name.value));
+                        let near = crate::diagnostic::near(&name.value, bound);
+                        found.push(unknown.meant(name.span, near, || "bind it under `bindings`".into()));
                     }
                     PredicateSource::Binding(name.value.clone())
                 }
@@ -201,10 +219,10 @@ struct Lowered {
     program: Option<Arc<Program>>,
     found: Vec<Diagnostic>,
     nodes: usize,
-    unchecked: usize,
+    unchecked: Vec<UncheckedRead>,
 }
 
-fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> Lowered {
+fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>], settled: &Settled<'_>) -> Lowered {
     let names = lowering.names;
     lowering.modules();
     lowering.gates();
@@ -218,12 +236,12 @@ fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>]) -> 
     let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
-        return Lowered { program: None, found: lowering.found, nodes, unchecked: 0 };
+        return Lowered { program: None, found: lowering.found, nodes, unchecked: Vec::new() };
     };
     let unresolved = lowering.unresolved;
     let (program, mut found) = assemble(lowering, documents, &entries, &unwound);
     let program = Arc::new(program);
-    let unchecked = check::program(&program, unresolved, &mut found);
+    let unchecked = check::program(&program, unresolved, settled, &mut found);
     Lowered { program: Some(program), found, nodes, unchecked }
 }
 
@@ -302,38 +320,5 @@ fn bounded(limits: Limits, said: LimitsSyntax) -> Limits {
         pass_through: said.pass_through.unwrap_or(limits.pass_through),
         tool_output: said.tool_output.unwrap_or(limits.tool_output),
         effects: said.effects.unwrap_or(limits.effects),
-    }
-}
-
-/// What one graph says about severities, and which files it speaks of.
-struct Severities {
-    root: Arc<str>,
-    said: BTreeMap<Code, Option<Severity>>,
-}
-
-fn severities(documents: &[Arc<Document>], roots: &[Arc<str>]) -> Vec<Severities> {
-    let (graphs, _) = graphs::split(documents);
-    let said = |graph: &GraphSyntax<'_>| {
-        let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
-        all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()
-    };
-    let all = graphs.iter().zip(roots).map(|(graph, root)| Severities { root: root.clone(), said: said(graph) });
-    all.filter(|severities| !severities.said.is_empty()).collect()
-}
-
-impl Severities {
-    fn apply(&self, found: &mut Vec<Diagnostic>) {
-        found.retain_mut(|diagnostic| {
-            let below = |path: &str| self.root.is_empty() || path.strip_prefix(&*self.root).is_some_and(|rest| rest.starts_with('/'));
-            if !diagnostic.place.as_ref().map_or(self.root.is_empty(), |place| below(&place.path)) {
-                return true;
-            }
-            match self.said.get(&diagnostic.code) {
-                Some(Some(severity)) => diagnostic.severity = *severity,
-                Some(None) => return false,
-                None => {}
-            }
-            true
-        });
     }
 }

@@ -7,7 +7,7 @@ use std::{cell::Cell, sync::Arc};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, nearest},
+    diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,
     span::Span,
     syntax::{
@@ -204,6 +204,7 @@ impl<'d> Names<'d> {
     fn missing(&self, name: &str, folder: &str, graph: u32) -> Missing {
         let root = &*self.roots[graph as usize];
         let bare = name.trim_start_matches("./").trim_start_matches('/');
+        let before = &name[..name.len() - bare.len()];
         let scopes = match name.as_bytes() {
             [b'.', b'/', ..] => vec![folder],
             [b'/', ..] => vec![root],
@@ -217,7 +218,7 @@ impl<'d> Names<'d> {
         let visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
         self.patience.set(patience - visible.len());
         if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
-            let fix = Some(name.replace(bare, right));
+            let fix = Some(format!("{before}{right}"));
             return Missing {
                 code: Code::WrongCase,
                 message: format!("`{name}` is written `{right}`"),
@@ -227,17 +228,17 @@ impl<'d> Names<'d> {
         }
         let stem = bare.rsplit_once('.').filter(|(_, extension)| is_node_extension(extension)).map(|(stem, _)| stem);
         let near = stem.filter(|stem| self.look_up(stem, false, folder, graph).is_some());
-        let near = near.or_else(|| nearest(bare, visible.iter().copied()));
+        let near = near.map(|name| Near { name, is_only: true }).or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
         let help = match near {
-            Some(near) if Some(near) == stem => format!("targets have no extension: `{near}`"),
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) if Some(near.name) == stem => format!("targets have no extension: `{}`", near.name),
+            Some(near) => near.question(),
             None => format!("add `{}.md`, or name a node that exists", join(scopes[0], bare)),
         };
         Missing {
             code: Code::UnknownTarget,
             message: format!("there is no node `{name}`"),
             help: Some(help),
-            fix: near.map(|near| name.replace(bare, near)),
+            fix: near.filter(|near| near.is_only).map(|near| format!("{before}{}", near.name)),
         }
     }
 
@@ -263,11 +264,7 @@ impl Missing {
     /// The diagnostic at the target's name.
     pub(super) fn at(self, path: &FilePath, target: &TargetSyntax) -> Diagnostic {
         let diagnostic = Diagnostic::new(self.code, path, target.name.span, self.message).help_maybe(self.help);
-        // A name that YAML reads otherwise needs quotes, and which ones depends on what stands around it.
-        match self.fix.filter(|name| name.chars().all(|char| char.is_alphanumeric() || "_-./".contains(char))) {
-            Some(name) => diagnostic.fix(format!("rename to `{name}`"), target.name.span, name),
-            None => diagnostic,
-        }
+        self.fix.into_iter().fold(diagnostic, |diagnostic, name| diagnostic.rename(target.name.span, &name))
     }
 }
 

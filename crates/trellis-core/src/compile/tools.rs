@@ -10,7 +10,7 @@ use super::{
     schemas::Schemas,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, did_you_mean, nearest},
+    diagnostic::{Code, Diagnostic, near},
     program::Tool,
     syntax::{
         document::{Content, Document},
@@ -50,6 +50,11 @@ impl Scope {
 
     pub(super) fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
+    }
+
+    /// Whether nothing can be called here, as far as is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tools.is_empty() && !self.incomplete
     }
 }
 
@@ -101,6 +106,11 @@ impl<'d> Tools<'d> {
         tools
     }
 
+    /// The file of an index.
+    pub(super) fn document(&self, index: u32) -> &'d Document {
+        &self.documents[index as usize]
+    }
+
     /// Reports nameless tools, broken schemas, missing libraries and cycles, each where it is written.
     fn check_definitions(&self, owner: &[u32], schemas: &mut Schemas, found: &mut Vec<Diagnostic>) {
         let mut done = FxHashSet::default();
@@ -133,9 +143,14 @@ impl<'d> Tools<'d> {
     fn missing_library(&self, document: &Document, written: &crate::span::Spanned<Arc<str>>) -> Diagnostic {
         let libraries = self.documents.iter().filter(|document| references(document).next().is_some()).map(|document| &*document.path);
         let bare = written.value.trim_start_matches("./").trim_start_matches('/');
-        let help = did_you_mean(bare, libraries).unwrap_or_else(|| "library references start at the root, `./` at this file".into());
-        Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, format!("there is no library `{}`", written.value))
-            .help(help)
+        let near = near(bare, libraries);
+        let found =
+            Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, format!("there is no library `{}`", written.value));
+        match near {
+            // Only from the root its path is what stands there.
+            Some(near) if written.value.starts_with("./") => found.help(near.question()),
+            near => found.meant(written.span, near, || "library references start at the root, `./` at this file".into()),
+        }
     }
 
     /// Walks library references depth first; a library met while it is being resolved closes a cycle (language 5.2).
@@ -197,11 +212,9 @@ impl<'d> Tools<'d> {
                 && scope.get(&name.value).is_none_or(|tool| !tool.bound && tool.parameters.is_none())
                 && self.inherited(candidate, &name.value).is_none()
             {
-                let help = did_you_mean(&name.value, self.bindings[candidate.graph as usize].keys().map(|name| &**name))
-                    .unwrap_or_else(|| "name a bound tool, or define it here with `name`, `parameters`".into());
-                found.push(
-                    Diagnostic::new(Code::UnknownTool, candidate.path, name.span, format!("there is no tool `{}`", name.value)).help(help),
-                );
+                let near = near(&name.value, self.bindings[candidate.graph as usize].keys().map(|name| &**name));
+                let unknown = Diagnostic::new(Code::UnknownTool, candidate.path, name.span, format!("there is no tool `{}`", name.value));
+                found.push(unknown.meant(name.span, near, || "name a bound tool, or define it here with `name`, `parameters`".into()));
             }
         }
         scope
@@ -233,6 +246,7 @@ impl<'d> Tools<'d> {
                     tool.timeout = tool.timeout.or(bound.timeout);
                     tool.retry = tool.retry.or_else(|| bound.retry.clone());
                     tool.returns = tool.returns.or_else(|| bound.returns.clone());
+                    tool.parameters = tool.parameters.or_else(|| bound.parameters.clone());
                 }
                 scope.put(Arc::new(tool));
             }
@@ -282,8 +296,8 @@ impl<'d> Tools<'d> {
     /// The tool that a call of `candidate` names.
     ///
     /// # Errors
-    /// The remedy for `unknown-tool`; nothing where a missing library may hold the tool, which was reported already.
-    pub(super) fn find(&self, candidate: &Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<String>> {
+    /// The nearest name for `unknown-tool`, if there is one, and whether it is the only one; nothing at all where a missing library may hold the tool, which was reported already.
+    pub(super) fn find(&self, candidate: &Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<Option<(String, bool)>>> {
         let bindings = &self.bindings[candidate.graph as usize];
         if let Some(tool) = own.get(name).or_else(|| self.inherited(candidate, name)) {
             return Ok(Arc::clone(tool));
@@ -300,14 +314,7 @@ impl<'d> Tools<'d> {
                 .flat_map(|scope| scope.tools.iter().map(|tool| &*tool.name)),
         );
         names.sort_unstable();
-        Err(Some(nearest(name, names).map_or_else(
-            || {
-                format!(
-                    "declare it under `tools` here, in a library, or bind it in `trellis.yaml`: `bindings: {{{name}: {{process: […]}}}}`"
-                )
-            },
-            |near| format!("did you mean `{near}`?"),
-        )))
+        Err(Some(near(name, names).map(|near| (near.name.to_owned(), near.is_only))))
     }
 }
 
@@ -333,7 +340,7 @@ fn tool(syntax: &ToolSyntax, name: Arc<str>, bound: bool, schemas: &mut Schemas)
     Tool {
         name,
         description: syntax.description.clone(),
-        parameters: syntax.parameters.as_ref().map(|schema| schema.value.clone()),
+        parameters: syntax.parameters.as_ref().and_then(|schema| schemas.get(&schema.value)),
         returns: syntax.returns.as_ref().and_then(|schema| schemas.get(&schema.value)),
         effect: syntax.effect.as_ref().map(|effect| effect.value),
         timeout: syntax.timeout.as_ref().map(|timeout| timeout.value),

@@ -56,6 +56,7 @@ codes! {
         UnknownKey "unknown-key" Error,
         WrongType "wrong-type" Error,
         MissingValue "missing-value" Error,
+        UnusedAllow "unused-allow" Warning,
     }
     "names" {
         MissingStart "missing-start" Error,
@@ -88,6 +89,8 @@ codes! {
         MaybeUndefined "maybe-undefined" Error,
         UnsetRequiredContext "unset-required-context" Error,
         NotDecided "not-decided" Info,
+        FailedAssert "failed-assert" Error,
+        UncheckedRead "unchecked-read" Error,
         ReservedNamespace "reserved-namespace" Error,
         TypeMismatch "type-mismatch" Error,
         TemplateSyntax "template-syntax" Error,
@@ -100,6 +103,7 @@ codes! {
         MissingToolLibrary "missing-tool-library" Error,
         NamelessTool "nameless-tool" Error,
         InvalidToolSchema "invalid-tool-schema" Error,
+        BadToolArgs "bad-tool-args" Error,
         UnboundTool "unbound-tool" Error,
     }
 }

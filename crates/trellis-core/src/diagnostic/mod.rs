@@ -3,7 +3,9 @@
 //! A host shows them as it likes: the program draws them with miette, `--format json` prints them.
 
 mod code;
+pub mod fixes;
 mod report;
+mod tolerance;
 
 use std::{fmt, sync::Arc};
 
@@ -61,6 +63,8 @@ pub struct Label {
     pub place: Place,
     /// What is to be seen there.
     pub message: String,
+    /// Whether it is a step of the way on which the finding comes about; such labels stand in the order of the way.
+    pub is_step: bool,
 }
 
 /// A safe change that mends a diagnostic.
@@ -128,7 +132,14 @@ impl Diagnostic {
     /// Adds a note at another place.
     #[must_use]
     pub fn label(mut self, path: &FilePath, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label { place: Place::new(path, span), message: message.into() });
+        self.labels.push(Label { place: Place::new(path, span), message: message.into(), is_step: false });
+        self
+    }
+
+    /// Adds a step of the way on which it comes about.
+    #[must_use]
+    pub fn step(mut self, path: &FilePath, span: Span, message: impl Into<String>) -> Self {
+        self.labels.push(Label { place: Place::new(path, span), message: message.into(), is_step: true });
         self
     }
 
@@ -142,6 +153,33 @@ impl Diagnostic {
         self
     }
 
+    /// Whether it is about exactly this place.
+    pub(crate) fn is_at(&self, path: &FilePath, span: Span) -> bool {
+        self.place.as_ref().is_some_and(|place| place.path == *path && place.span == span)
+    }
+
+    /// Offers to write `name` at `span` of the finding's own file, if it can stand there whatever stands around it: YAML reads some names
+    /// otherwise, and which quotes they need depends on the place.
+    #[must_use]
+    pub fn rename(self, span: Span, name: &str) -> Self {
+        if is_plain(name) { self.fix(format!("rename to `{name}`"), span, name) } else { self }
+    }
+
+    /// Asks whether `near` was meant, and offers to write it at `span`; says `otherwise` where nothing is near.
+    #[must_use]
+    pub fn meant(self, span: Span, near: Option<Near<'_>>, otherwise: impl FnOnce() -> String) -> Self {
+        match near {
+            Some(near) => self.help(near.question()).rename_if(near.is_only, span, near.name),
+            None => self.help(otherwise()),
+        }
+    }
+
+    /// Offers to write `name` at `span`, if that is safe.
+    #[must_use]
+    pub fn rename_if(self, is_safe: bool, span: Span, name: &str) -> Self {
+        if is_safe { self.rename(span, name) } else { self }
+    }
+
     /// Whether it forbids a program.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -152,6 +190,13 @@ impl Diagnostic {
         let place = self.place.as_ref();
         (place.map(|place| &*place.path), place.map(|place| place.span), self.code, &self.message)
     }
+}
+
+/// Whether a name is a text in YAML without quotes, and the same text inside of quotes.
+fn is_plain(name: &str) -> bool {
+    let is_word = name.chars().all(|char| char.is_alphanumeric() || "_-./".contains(char));
+    let begins = name.starts_with(|char: char| char.is_alphabetic() || "_./".contains(char)) && name.chars().any(char::is_alphabetic);
+    is_word && begins && !matches!(name.to_ascii_lowercase().trim_start_matches('.'), "true" | "false" | "null" | "inf" | "nan")
 }
 
 /// Characters of a message; what an author wrote may be much longer.
@@ -169,8 +214,29 @@ fn one_line(message: String) -> String {
     line
 }
 
+/// The candidate that is nearest to a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Near<'c> {
+    /// The candidate.
+    pub name: &'c str,
+    /// Whether no other one is as near: a change to it is no guess then.
+    pub is_only: bool,
+}
+
+impl Near<'_> {
+    /// "did you mean `…`?"
+    pub fn question(self) -> String {
+        format!("did you mean `{}`?", self.name)
+    }
+}
+
 /// The candidate nearest to `name`, if one is near enough to be meant.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    near(name, candidates).map(|near| near.name)
+}
+
+/// The same, and whether it is the only one as near.
+pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<Near<'c>> {
     let limit = match name.chars().count() {
         0..=2 => 1,
         3..=5 => 2,
@@ -184,7 +250,15 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         }
         (at_least(name, &counts, candidate) <= limit).then(|| (strsim::osa_distance(name, candidate), candidate))
     });
-    distances.filter(|(distance, _)| *distance <= limit).min().map(|(_, candidate)| candidate)
+    let mut best: Option<(usize, &str, bool)> = None;
+    for (distance, candidate) in distances.filter(|(distance, _)| *distance <= limit) {
+        best = match best {
+            Some((least, name, _)) if distance == least && name != candidate => Some((least, name.min(candidate), false)),
+            Some(best) if best.0 <= distance => Some(best),
+            _ => Some((distance, candidate, true)),
+        };
+    }
+    best.map(|(_, name, is_only)| Near { name, is_only })
 }
 
 /// How often each byte stands in a name; longer names than these numbers hold are not compared that way.
@@ -214,4 +288,29 @@ fn at_least(name: &str, counts: &[u8; 128], candidate: &str) -> usize {
 /// "did you mean `…`?" for the nearest candidate.
 pub fn did_you_mean<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
     nearest(name, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_that_are_as_near_the_first_is_named_and_none_is_sure() {
+        let found = |names: &[&'static str]| near("serach", names.iter().copied());
+        assert_eq!(found(&["search", "reach"]), Some(Near { name: "search", is_only: true }));
+        assert_eq!(found(&["serach2", "serach1", "serach1"]), Some(Near { name: "serach1", is_only: false }));
+        assert_eq!(found(&["search", "search"]), Some(Near { name: "search", is_only: true }));
+        assert_eq!(found(&["Serach", "search"]), Some(Near { name: "Serach", is_only: true }));
+        assert_eq!(found(&["order"]), None);
+    }
+
+    #[test]
+    fn what_yaml_would_read_otherwise_is_not_offered() {
+        for name in ["no", "to-1", "orders/find", "./x", "Ünal", ".x", "a.b"] {
+            assert!(is_plain(name), "{name}");
+        }
+        for name in ["", "true", "NULL", ".inf", ".NaN", "1", "1e5", "-x", "a b", "a: b", "#x", "..", "0x1f", "\"x\""] {
+            assert!(!is_plain(name), "{name}");
+        }
+    }
 }

@@ -47,7 +47,7 @@ fn node(id: &str, index: usize, role: Role, terminal: bool) -> Node {
 
 fn program(sketches: Vec<Sketch>) -> Program {
     let text: Arc<str> = "one\ntwo\n".into();
-    let document = Document { path: "graph.yaml".into(), text, content: Content::Broken, diagnostics: Vec::new() };
+    let document = Document { path: "graph.yaml".into(), text, content: Content::Broken, diagnostics: Vec::new(), allows: Box::default() };
     let mut program = Program {
         graphs: Vec::new(),
         nodes: Vec::new(),

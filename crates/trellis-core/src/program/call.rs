@@ -8,7 +8,7 @@ use crate::{
     schema::Schema,
     syntax::node::{Effect, OnBranchError, Retry},
     template::{Shape, Template},
-    value::{Key, Value},
+    value::Key,
 };
 
 /// A call with everything that tool, call and graph say about it already joined.
@@ -73,8 +73,8 @@ pub struct Tool {
     pub name: Arc<str>,
     /// What a model is told about it.
     pub description: Option<Arc<str>>,
-    /// The schema of its arguments, as written.
-    pub parameters: Option<Value>,
+    /// The schema of its arguments; [`Schema::part`] says what it demands of one of them.
+    pub parameters: Option<Schema>,
     /// The schema of its results.
     pub returns: Option<Schema>,
     /// What it leaves behind, where that is said.

@@ -22,6 +22,8 @@ pub struct Condition {
     pub text: Arc<str>,
     /// The path it reads, or the predicate it names.
     pub subject: KeyPath,
+    /// Where that stands; the whole condition where its text was rewritten by escapes.
+    pub subject_span: Span,
     /// What is asked of it.
     pub test: Test,
     /// Whether the answer is turned round: `not`, `!=`, `is not`.
@@ -78,13 +80,20 @@ impl<'c> Reader<'c> {
         }
         self.only_known()?;
         let not = self.negation()?;
+        let first = self.peek().map_or(0..0, |token| token.range());
         let subject = self.subject()?;
         let (test, negated) = self.test(not.as_ref())?;
         if let Some(rest) = self.peek().cloned() {
             let message = format!("`{}` is not understood behind `{}`", shown(rest.text), shown(self.text[..rest.start].trim()));
             return Err(self.wrong(Code::ConditionSyntax, rest.range(), message).help(FORMS).into());
         }
-        Ok(Condition { text: self.text.trim().into(), subject, test, negated: negated != not.is_some() })
+        Ok(Condition {
+            text: self.text.trim().into(),
+            subject,
+            subject_span: self.map.span(first),
+            test,
+            negated: negated != not.is_some(),
+        })
     }
 
     /// Refuses what no condition can hold, before anything is made of the rest.

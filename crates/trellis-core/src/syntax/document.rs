@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Diagnostic, FilePath},
-    span::Spanned,
+    span::{Span, Spanned},
     template::Dialect,
 };
 
@@ -58,6 +58,19 @@ pub struct Document {
     pub content: Content,
     /// What is wrong with it, in order of place.
     pub diagnostics: Vec<Diagnostic>,
+    /// What its comments allow, in order of place.
+    pub allows: Box<[Allow]>,
+}
+
+/// A comment that allows findings: `# trellis: allow(code)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allow {
+    /// The comment, from its `#`.
+    pub comment: Span,
+    /// The codes as they are written; none where the comment cannot be read.
+    pub codes: Box<[Spanned<Arc<str>>]>,
+    /// Where it holds; nothing means the whole file.
+    pub covers: Option<Span>,
 }
 
 /// What a file holds (language 1.1, 1.2).

@@ -2,12 +2,14 @@
 //!
 //! **Invariant:** parsing never fails and never looks at another file.
 
+mod allow;
 mod decode;
 mod duration;
 mod lexer;
 mod links;
 mod matter;
 mod parse;
+pub(crate) mod removal;
 mod scalar;
 mod slips;
 mod text;

@@ -6,6 +6,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
+    allow,
     decode::{Decoder, has_bindings, is_library},
     document::{Content, Document, Source},
     links,
@@ -24,8 +25,10 @@ use crate::{
 /// Parses one file.
 pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
     let mut report = Report::new(&source.path);
+    let mut allows = Box::default();
     let (text, content) = match text::read(&source.bytes, &mut report) {
         Ok(text) => {
+            allows = allow::allows(&text, yaml(&source.path, &text));
             let content = match is_markdown(&source.path) {
                 true => markdown(&text, dialect, &mut report),
                 false => data(&text, &source.path, dialect, &mut report),
@@ -35,11 +38,20 @@ pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
         Err(text) => (text, Content::Broken),
     };
     report.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
-    Document { path: Arc::clone(&source.path), text, content, diagnostics: report.diagnostics }
+    Document { path: Arc::clone(&source.path), text, content, diagnostics: report.diagnostics, allows }
 }
 
 pub(super) fn is_markdown(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("md"))
+}
+
+/// Where the YAML of a file stands.
+fn yaml(path: &str, text: &str) -> Range<usize> {
+    match is_markdown(path).then(|| matter::split(text)) {
+        Some(Split::Matter { yaml, .. }) => yaml,
+        Some(Split::Body(_) | Split::Unclosed(_)) => 0..0,
+        None => 0..text.len(),
+    }
 }
 
 /// Whether `path` names this file in some folder.

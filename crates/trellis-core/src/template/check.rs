@@ -15,7 +15,7 @@ use super::{
     lower::{extent, is_secret},
     secret::Found,
 };
-use crate::diagnostic::did_you_mean;
+use crate::diagnostic::near;
 
 /// Every mistake in `tree`, in the order of the text.
 pub(super) fn check(tree: &Stmt<'_>) -> Vec<Mistake> {
@@ -197,8 +197,8 @@ impl Checker {
             "test" => format!("`{name}` is a test: `… is {name}`"),
             _ => format!("`{name}` is a function: `{name}(…)`"),
         });
-        let help = did_you_mean(name, builtins::names(list)).filter(|_| elsewhere.is_none()).or(elsewhere);
-        self.mistakes.push(Mistake::unknown(place, format!("there is no {kind} `{name}`")).help_maybe(help));
+        let near = near(name, builtins::names(list)).filter(|_| elsewhere.is_none());
+        self.mistakes.push(Mistake::unknown(place, format!("there is no {kind} `{name}`")).meant(near).help_maybe(elsewhere));
         false
     }
 

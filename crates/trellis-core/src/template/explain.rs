@@ -11,7 +11,7 @@ use super::{
     Mistake,
     jinja::{clamp, syntax},
 };
-use crate::diagnostic::did_you_mean;
+use crate::diagnostic::near;
 
 /// Statements of other template languages that authors may look for.
 const REFUSED: &[&str] = &["macro", "include", "import", "from", "extends", "block", "call", "do", "autoescape", "continue", "break"];
@@ -87,7 +87,7 @@ fn statement(source: &str, name: &str, place: Range<usize>) -> Mistake {
     match (closes, open_blocks(&source[..place.start]).pop()) {
         (Some(_), Some((open, _))) => Mistake::syntax(place, format!("`{name}` stands where `end{open}` belongs")),
         (Some(opened), None) => Mistake::syntax(place, format!("`{name}` belongs to no `{opened}`")),
-        (None, _) => Mistake::syntax(place, format!("there is no statement `{name}`")).help_maybe(did_you_mean(name, STATEMENTS)),
+        (None, _) => Mistake::syntax(place, format!("there is no statement `{name}`")).meant(near(name, STATEMENTS)),
     }
 }
 

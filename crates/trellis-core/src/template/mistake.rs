@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::{
-    diagnostic::{Code, Report},
+    diagnostic::{Code, Diagnostic, Near, Report},
     span::SourceMap,
 };
 
@@ -15,17 +15,19 @@ pub(super) struct Mistake {
     pub(super) place: Range<usize>,
     message: String,
     help: Option<String>,
+    /// A name to write there instead.
+    rename: Option<String>,
 }
 
 impl Mistake {
     /// `template-syntax`.
     pub(super) fn syntax(place: Range<usize>, message: impl Into<String>) -> Self {
-        Self { code: Code::TemplateSyntax, place, message: message.into(), help: None }
+        Self { code: Code::TemplateSyntax, place, message: message.into(), help: None, rename: None }
     }
 
     /// `unknown-filter`.
     pub(super) fn unknown(place: Range<usize>, message: impl Into<String>) -> Self {
-        Self { code: Code::UnknownFilter, place, message: message.into(), help: None }
+        Self { code: Code::UnknownFilter, place, message: message.into(), help: None, rename: None }
     }
 
     /// Adds the remedy.
@@ -39,11 +41,24 @@ impl Mistake {
         self.help = help.or(self.help);
         self
     }
+
+    /// Asks whether `near` was meant in its place.
+    pub(super) fn meant(mut self, near: Option<Near<'_>>) -> Self {
+        self.help = near.map(Near::question).or(self.help);
+        self.rename = near.filter(|near| near.is_only).map(|near| near.name.to_owned());
+        self
+    }
 }
 
 /// Reports mistakes at the author's bytes.
 pub(super) fn report(mistakes: Vec<Mistake>, map: &SourceMap, report: &mut Report) {
     for mistake in mistakes {
-        report.add(mistake.code, map.span(mistake.place), mistake.message).help = mistake.help;
+        let (span, length) = (map.span(mistake.place.clone()), mistake.place.len());
+        let mut found = Diagnostic::new(mistake.code, &report.path, span, mistake.message).help_maybe(mistake.help);
+        // Where the text was rewritten by escapes, the bytes of a name in it are not known.
+        if let Some(name) = mistake.rename.filter(|_| span.range().len() == length && !matches!(map, SourceMap::Whole(_))) {
+            found = found.rename(span, &name);
+        }
+        report.push(found);
     }
 }

@@ -127,6 +127,23 @@ pub struct Read {
     pub deep: bool,
 }
 
+/// A [`Read`] as it stands in its template: nothing is copied before somebody asks where it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Used<'t> {
+    pub(crate) path: &'t KeyPath,
+    pub(crate) when: &'t [Test],
+    pub(crate) deep: bool,
+    place: &'t std::ops::Range<usize>,
+    map: &'t SourceMap,
+}
+
+impl Used<'_> {
+    /// Where it stands in the author's file.
+    pub(crate) fn span(&self) -> Span {
+        self.map.span(self.place.clone())
+    }
+}
+
 /// Bounds of rendering (design §9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
@@ -196,6 +213,11 @@ impl Template {
         matches!(self.inner.body, Body::Literal)
     }
 
+    /// Whether it could not be read, which was reported.
+    pub(crate) fn is_broken(&self) -> bool {
+        matches!(self.inner.body, Body::Broken)
+    }
+
     /// The text as the author wrote it.
     pub fn text(&self) -> &str {
         &self.inner.text
@@ -214,20 +236,29 @@ impl Template {
 
     /// Every path that rendering uses, in order, with what decides whether it is met; what a guard takes as it is is none of them.
     pub fn reads(&self) -> Vec<Read> {
-        let read = |path: &KeyPath, place: &std::ops::Range<usize>, when: &[Test], deep| {
-            let span = self.inner.map.span(place.clone());
-            Read { path: path.clone(), span, when: when.into(), deep }
-        };
+        let mut reads = Vec::new();
+        self.each_use(&mut |used| reads.push(Read { path: used.path.clone(), span: used.span(), when: used.when.into(), deep: used.deep }));
+        reads
+    }
+
+    /// The same without copies.
+    pub(crate) fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
+        let map = &self.inner.map;
         match &self.inner.body {
-            Body::Literal | Body::Broken => Vec::new(),
+            Body::Literal | Body::Broken => {}
             Body::Pieces(pieces) => {
-                let paths = pieces.iter().filter_map(|piece| match piece {
-                    Piece::Path(path, place) => Some(read(path, place, &[], false)),
-                    Piece::Text(_) | Piece::Secret(_) => None,
-                });
-                paths.collect()
+                for piece in pieces {
+                    if let Piece::Path(path, place) = piece {
+                        see(Used { path, when: &[], deep: false, place, map });
+                    }
+                }
             }
-            Body::Engine(engine) => engine.uses().iter().map(|used| read(&used.path, &used.place, &used.when, used.deep)).collect(),
+            Body::Engine(engine) => {
+                engine
+                    .uses()
+                    .iter()
+                    .for_each(|used| see(Used { path: &used.path, when: &used.when, deep: used.deep, place: &used.place, map }));
+            }
         }
     }
 

@@ -41,6 +41,14 @@ pub enum Test {
 }
 
 impl Test {
+    /// The path that it asks about.
+    pub(crate) fn path(&self) -> Option<&KeyPath> {
+        match self {
+            Self::Truthy(path, _) | Self::Set(path, _) | Self::Is(path, ..) => Some(path),
+            Self::Opaque => None,
+        }
+    }
+
     fn negated(self) -> Self {
         match self {
             Self::Truthy(path, yes) => Self::Truthy(path, !yes),

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Body, Dialect, Piece, Read, RenderLimits, SecretUse, Template, TemplateError, Text, Use};
+use super::{Body, Dialect, Piece, Read, RenderLimits, SecretUse, Template, TemplateError, Text, Use, Used};
 use crate::{
     diagnostic::Report,
     path::KeyPath,
@@ -64,6 +64,16 @@ impl Shape {
         }
     }
 
+    /// The same without copies.
+    pub(crate) fn each_use<'t>(&'t self, see: &mut impl FnMut(Used<'t>)) {
+        match self {
+            Self::Literal(_) => {}
+            Self::Text(template) | Self::Expression(Expression { template }) => template.each_use(see),
+            Self::List(shapes) => shapes.iter().for_each(|shape| shape.value.each_use(see)),
+            Self::Map(shapes) => shapes.iter().for_each(|(_, shape)| shape.value.each_use(see)),
+        }
+    }
+
     fn evaluate_at(
         &self,
         pointer: &mut String,
@@ -117,15 +127,15 @@ impl Expression {
     }
 
     /// The path that it is, if it is nothing else, and whether it leaves its key out where nothing is there.
-    pub fn path(&self) -> Option<(KeyPath, bool)> {
+    pub fn path(&self) -> Option<(&KeyPath, bool)> {
         match &self.template.inner.body {
             Body::Pieces(pieces) => match &**pieces {
-                [Piece::Path(path, _)] => Some((path.clone(), false)),
+                [Piece::Path(path, _)] => Some((path, false)),
                 _ => None,
             },
             Body::Engine(engine) => {
                 let (path, optional) = engine.path();
-                Some((path?.clone(), optional))
+                Some((path?, optional))
             }
             Body::Literal | Body::Broken => None,
         }

@@ -47,7 +47,7 @@ pub struct Version {
     /// How many nodes there are.
     pub nodes: usize,
     /// How many reads go into values of which nothing is known.
-    pub unchecked: usize,
+    pub unchecked: Vec<trellis_core::compile::UncheckedRead>,
     /// Every file, parsed, sorted by path.
     pub documents: Vec<Arc<Document>>,
     /// Files and folders that could not be read, and why; while there are any, there is no program.

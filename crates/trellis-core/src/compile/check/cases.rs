@@ -7,8 +7,11 @@ use crate::{
     value::Value,
 };
 
+/// Values, and whether nothing may be there.
+pub(super) type Closed = (Vec<Value>, bool);
+
 /// The values that can stand at an operand, and whether it may be absent; nothing where they are open.
-pub(super) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<(Vec<Value>, bool)> {
+pub(super) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<Closed> {
     let below = input_path(reply, operand)?;
     match &node.role {
         Role::Listen(listen) => below
@@ -63,10 +66,10 @@ pub(super) enum Case {
 }
 
 /// The cases of an operand that these guards can tell apart.
-pub(super) fn of_operand(node: &Node, reply: &Reply, operand: &Operand, guards: &[&Guard]) -> Vec<Case> {
+pub(super) fn of_operand(closed: Option<Closed>, operand: &Operand, guards: &[&Guard]) -> Vec<Case> {
     let own = || guards.iter().filter(|guard| subject(guard) == Some(operand));
     let presence = own().any(|guard| matches!(guard, Guard::Set(..) | Guard::Empty(..)));
-    if let Some((values, absent)) = closed(node, reply, operand) {
+    if let Some((values, absent)) = closed {
         let absent = (absent && presence).then_some(Case::Absent);
         return values.into_iter().map(Case::Value).chain(absent).collect();
     }

@@ -1,13 +1,14 @@
 //! `non-exhaustive`: every input and every successful result has a way (language 8.4).
 
 use super::{
-    cases::{Assignment, Case, of_operand, subject},
+    cases::{Assignment, Case, Closed, closed, input_path, of_operand, subject},
     syntax_of,
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
-    program::{Domain, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Target, Truth},
+    program::{Callee, Domain, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target, Truth},
     span::Span,
+    syntax::document::Content,
 };
 
 /// Combinations of cases that are tried at one reply.
@@ -23,11 +24,21 @@ pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
         }
         let replies = program.replies(&program.point(node.body).replies);
         for reply in replies.iter().filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
-            if let Some(gaps) = gaps(program, node, reply) {
+            // What a child returns, only the flow of data knows.
+            let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
+            // What else a node asks about comes from elsewhere, and only that flow knows what it can be.
+            let mut operands = program.edges_of(reply).iter().filter_map(|edge| subject(&edge.when));
+            let own = !of_child && operands.all(|operand| input_path(reply, operand).is_some());
+            if own && let Some(gaps) = gaps(program, reply, &mut |operand| closed(node, reply, operand)) {
                 found.push(report(program, node, reply, &gaps));
             }
         }
     }
+}
+
+/// The finding about a reply for which the engine found no way; `closed` says what is known of its operands there.
+pub(super) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Diagnostic {
+    report(program, node, reply, &gaps(program, reply, closed).unwrap_or_default())
 }
 
 /// Whether the node's file has mistakes of its own: a way that could not be read is no gap.
@@ -36,7 +47,7 @@ fn broken(program: &Program, node: &Node) -> bool {
 }
 
 /// The combinations that no explicit way takes; nothing where there is none.
-fn gaps(program: &Program, node: &Node, reply: &Reply) -> Option<Vec<String>> {
+fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Option<Vec<String>> {
     let (last, explicit) = program.edges_of(reply).split_last()?;
     if last.to != Target::End(Reason::Failed(Failure::NoMatch)) {
         return None;
@@ -48,7 +59,7 @@ fn gaps(program: &Program, node: &Node, reply: &Reply) -> Option<Vec<String>> {
         if let Some(operand) = subject(guard)
             && !operands.iter().any(|(known, _)| *known == operand)
         {
-            operands.push((operand, of_operand(node, reply, operand, &guards)));
+            operands.push((operand, of_operand(closed(operand), operand, &guards)));
         }
         if let Guard::Predicate(index, _) = guard
             && !predicates.contains(index)
@@ -98,7 +109,31 @@ fn report(program: &Program, node: &Node, reply: &Reply, gaps: &[String]) -> Dia
     let when = if listed.is_empty() { "after any input".to_owned() } else { format!("when {listed}{more}") };
     let what = if reply.on == Outcome::Success { "a result" } else { "this node" };
     let help = "add `to: node` as the way for everything else";
-    Diagnostic::new(Code::NonExhaustive, program.path_of(node), place(program, node), format!("{what} has no way on {when}")).help(help)
+    let found = Diagnostic::new(Code::NonExhaustive, program.path_of(node), place(program, node), format!("{what} has no way on {when}"));
+    match fallback(program, node) {
+        Some((at, line)) => found.help(help).fix("add `to: fail`, the end as failed", at, line),
+        None => found.help(help),
+    }
+}
+
+/// The line that makes a node end as failed where no way fits, and where it belongs: it says what happens without it.
+fn fallback(program: &Program, node: &Node) -> Option<(Span, String)> {
+    let document = &program.documents[node.document as usize];
+    let syntax = syntax_of(program, node).filter(|_| matches!(document.content, Content::Node(_)))?;
+    let text = &*document.text;
+    let keys = || syntax.keys.iter().map(|(_, span)| span.start as usize);
+    let line = |at: usize| text[..at].rfind('\n').map_or(0, |before| before + 1);
+    let indent = &text[line(keys().next()?)..keys().next()?];
+    let is_block = indent.chars().all(|char| char == ' ') && keys().all(|at| text[line(at)..at] == *indent);
+    let is_markdown = document.path.to_ascii_lowercase().ends_with(".md");
+    let at = if is_markdown { (node.span.end as usize).checked_sub("---".len())? } else { text.len() };
+    let is_data = document.path.ends_with(".yaml") || document.path.ends_with(".yml");
+    let is_open = syntax.to.is_none() && (is_markdown || is_data && !text.contains("\n..."));
+    let is_new_line = text[..at].ends_with('\n');
+    (is_block && is_open && is_new_line).then(|| {
+        let end = if text[..at].ends_with("\r\n") { "\r\n" } else { "\n" };
+        (Span::at(at), format!("{indent}to: fail{end}"))
+    })
 }
 
 /// The key whose ways have the gap.

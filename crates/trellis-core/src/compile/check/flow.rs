@@ -104,7 +104,7 @@ fn unwound(program: &Program, point: PointIndex) -> Option<PointIndex> {
 }
 
 /// Every point that a point leads to: by its ways, by a rollback, and by calling a child graph.
-fn successors(program: &Program, from: PointIndex, see: &mut impl FnMut(PointIndex)) {
+pub(super) fn successors(program: &Program, from: PointIndex, see: &mut impl FnMut(PointIndex)) {
     for Way { edge, .. } in program.ways(from) {
         match &edge.to {
             Target::Point(point) | Target::Proceed(point) => see(*point),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::{
-    diagnostic::{Code, Diagnostic, did_you_mean},
+    diagnostic::{Code, Diagnostic, nearest},
     syntax::document::{Content, Document},
 };
 
@@ -24,9 +24,13 @@ pub(super) fn check(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
             }
             let mut known: Vec<&str> = paths.iter().copied().collect();
             known.sort_unstable();
-            let help = did_you_mean(target.as_deref().unwrap_or(&link.value), known);
+            let near = nearest(target.as_deref().unwrap_or(&link.value), known);
             let message = format!("the link leads to `{}`, which is not there", link.value);
-            found.push(Diagnostic::new(Code::BrokenLink, &document.path, link.span, message).help_maybe(help));
+            let broken = Diagnostic::new(Code::BrokenLink, &document.path, link.span, message);
+            found.push(match near {
+                Some(near) => broken.help(format!("did you mean `{near}`?")),
+                None => broken,
+            });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is proved of a lowered graph. One check per file, each over the one edge list.
 
+pub(super) mod args;
 mod cases;
 mod data;
 mod exhaustive;
@@ -13,8 +14,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+use super::{UncheckedRead, settle::Settled};
 use crate::{
-    diagnostic::{Code, Diagnostic},
+    diagnostic::{Code, Diagnostic, Severity},
     program::{Node, Program, Role},
     syntax::{
         document::Content,
@@ -23,7 +25,7 @@ use crate::{
 };
 
 /// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: nothing is unreachable, or without a way out.
-pub(super) fn program(program: &Arc<Program>, unresolved: bool, found: &mut Vec<Diagnostic>) -> usize {
+pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settled<'_>, found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
     let flow = flow::Flow::new(program);
     let reached = reach::from_entries(&flow);
     if !unresolved {
@@ -35,8 +37,24 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, found: &mut Vec<
     exhaustive::check(program, found);
     follows(program, before, found);
     links::check(program.documents(), found);
-    // What is wrong elsewhere would show here once more.
-    if unresolved || found.iter().any(Diagnostic::is_error) { 0 } else { data::check(program, &flow, found) }
+    match wild(program, settled, found) {
+        Some(wild) => data::check(program, &flow, &wild, found),
+        None => Vec::new(),
+    }
+}
+
+/// The points whose file has mistakes: what they do is not known, and what is wrong with them is said already. Nothing where a mistake may concern
+/// every node. What its author tolerates does not stand in the way.
+fn wild(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
+    let mut broken = vec![false; program.documents.len()];
+    let parsed = program.documents.iter().flat_map(|document| &document.diagnostics);
+    for diagnostic in parsed.chain(found).filter(|diagnostic| settled.severity(diagnostic) == Some(Severity::Error)) {
+        let path = &diagnostic.place.as_ref()?.path;
+        let at = program.documents.binary_search_by(|document| document.path.cmp(path)).ok()?;
+        matches!(program.documents[at].content, Content::Node(_) | Content::Nodes(..)).then_some(())?;
+        broken[at] = true;
+    }
+    Some(program.points.iter().map(|point| broken[program.node(point.node).document as usize]).collect())
 }
 
 /// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned.

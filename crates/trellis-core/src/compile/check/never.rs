@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
-    program::{Edge, Guard, Node, Program, Reply, Role},
+    program::{Edge, Guard, Node, Operand, Program, Reply, Role},
     span::Spanned,
     syntax::{condition::Condition, node::InputType},
     value::Value,
@@ -40,11 +40,9 @@ fn never(node: &Node, reply: &Reply, guard: &Guard) -> Option<(String, Option<St
         if possible {
             return None;
         }
-        let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-        let near = literal(guard).and_then(|literal| did_you_mean(literal, texts.iter().map(String::as_str)));
         let listed = values.iter().take(8).map(|value| format!("`{}`", value.to_json())).collect::<Vec<_>>().join(", ");
         let listed = if listed.is_empty() { "nothing".to_owned() } else { listed };
-        return Some((format!("`{}` is one of {listed}", operand.path), near));
+        return Some((format!("`{}` is one of {listed}", operand.path), near(guard, &values)));
     }
     let below = input_path(reply, operand)?;
     let Role::Listen(listen) = &node.role else { return None };
@@ -63,6 +61,26 @@ fn never(node: &Node, reply: &Reply, guard: &Guard) -> Option<(String, Option<St
     };
     let name = format!("{kind:?}").to_lowercase();
     never.then(|| (format!("`{}` is of type `{name}`", operand.path), Some(format!("compare it with a literal of type `{name}`"))))
+}
+
+/// The finding about a condition whose operand is `described` wherever it is asked.
+pub(super) fn finding(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    guard: &Guard,
+    operand: &Operand,
+    values: &[Value],
+    described: &str,
+) -> Diagnostic {
+    let message = format!("`{}` can never be true: `{}` is {described}", condition.value.text, operand.path);
+    Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message).help_maybe(near(guard, values))
+}
+
+/// The value that could be meant.
+fn near(guard: &Guard, values: &[Value]) -> Option<String> {
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    literal(guard).and_then(|literal| did_you_mean(literal, texts.iter().map(String::as_str)))
 }
 
 fn literal(guard: &Guard) -> Option<&str> {

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use super::{Here, Lowering, OwnTools};
 use crate::{
-    compile::names::{Candidate, Resolved},
-    diagnostic::Code,
+    compile::{
+        check::args::{self, Demands},
+        names::{Candidate, Resolved},
+    },
+    diagnostic::{Code, Diagnostic, Near},
     program::{Approve, Call, Callee, Composite, From, Place, Tool, Write},
-    syntax::node::{CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError},
+    syntax::node::{CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, TargetSyntax},
 };
 
 /// What surrounds a call that is lowered.
@@ -46,15 +49,24 @@ impl<'d> Lowering<'d> {
         let (callee, tool) = match &syntax.callee {
             CalleeSyntax::Tool(name) => {
                 let tool = self.tool(around, name);
+                args::of_tool(self.tools.document(here.document), syntax, name.span, &tool, &mut self.found);
                 (Callee::Tool(Arc::clone(&tool)), tool)
             }
-            CalleeSyntax::Graph(target) => (self.child(here, target), Arc::new(Tool::default())),
+            CalleeSyntax::Graph(target) => {
+                let (callee, candidate) = self.child(here, target);
+                candidate.into_iter().for_each(|candidate| self.child_args(here, syntax, target, candidate));
+                (callee, Arc::new(Tool::default()))
+            }
             CalleeSyntax::Parallel(branches, composite) => {
                 let branches = branches.iter().map(|(name, branch)| (name.value.clone(), self.call(around, branch)));
                 let branches: Vec<_> = branches.collect();
                 (Callee::Parallel(branches.into(), join_composite(*composite, OnBranchError::Fail)), Arc::new(Tool::default()))
             }
             CalleeSyntax::Each(list, composite) => {
+                if around.own.is_empty() {
+                    self.report(here, Code::UnknownTool, list.span, "`each` has nothing to call: this node names no tools").help =
+                        Some("name what the items may call: `tools: […]`".into());
+                }
                 (Callee::Each(list.value.clone(), join_composite(*composite, OnBranchError::Collect)), Arc::new(Tool::default()))
             }
         };
@@ -90,9 +102,15 @@ impl<'d> Lowering<'d> {
     fn tool(&mut self, around: &Around<'_, 'd>, name: &crate::span::Spanned<Arc<str>>) -> Arc<Tool> {
         match self.tools.find(around.candidate, around.own, &name.value) {
             Ok(tool) => tool,
-            Err(help) => {
-                if help.is_some() {
-                    self.report(around.here, Code::UnknownTool, name.span, format!("there is no tool `{}`", name.value)).help = help;
+            Err(unknown) => {
+                if let Some(near) = unknown {
+                    let near = near.as_ref().map(|(name, is_only)| Near { name, is_only: *is_only });
+                    let found =
+                        Diagnostic::new(Code::UnknownTool, around.here.path, name.span, format!("there is no tool `{}`", name.value));
+                    self.push(found.meant(name.span, near, || {
+                        let binding = format!("`bindings: {{{}: {{process: […]}}}}`", name.value);
+                        format!("declare it under `tools` here, in a library, or bind it in `trellis.yaml`: {binding}")
+                    }));
                 }
                 Arc::new(Tool { name: name.value.clone(), ..Tool::default() })
             }
@@ -100,10 +118,10 @@ impl<'d> Lowering<'d> {
     }
 
     /// The node that a `graph:` call begins at (language 5.4); a graph of its own may be called too.
-    fn child(&mut self, here: Here<'d>, target: &'d crate::syntax::node::TargetSyntax) -> Callee {
+    fn child(&mut self, here: Here<'d>, target: &'d TargetSyntax) -> (Callee, Option<&'d Candidate<'d>>) {
         let missing = match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, true) {
             Ok(Resolved::Node(candidate)) => match self.nodes_of[candidate as usize] {
-                Some(node) => return Callee::Graph(node),
+                Some(node) => return (Callee::Graph(node), self.names.candidates.get(candidate as usize)),
                 None => None,
             },
             Ok(_) => None,
@@ -111,7 +129,29 @@ impl<'d> Lowering<'d> {
         };
         self.unresolved = true;
         self.found.extend(missing);
-        Callee::Tool(Arc::new(Tool { name: target.name.value.clone(), ..Tool::default() }))
+        (Callee::Tool(Arc::new(Tool { name: target.name.value.clone(), ..Tool::default() })), None)
+    }
+
+    /// Checks what a `graph:` call gives against what the called node demands.
+    fn child_args(&mut self, here: Here<'d>, syntax: &'d CallSyntax, target: &TargetSyntax, candidate: &'d Candidate<'d>) {
+        let Some(node) = candidate.syntax else { return };
+        let graph = &self.graphs[candidate.graph as usize];
+        let is_entry = graph.syntax.entry.is_some_and(|entry| std::ptr::eq(&raw const self.names.candidates[entry as usize], candidate));
+        let inputs = graph.syntax.project(|project| project.inputs.as_ref()).filter(|_| is_entry);
+        let saved = graph.defaults.before_each.and_then(|said| said.value.save_to.as_ref());
+        let demands = Demands {
+            path: candidate.path,
+            node,
+            saved: saved.map(|path| path.value.root().clone()),
+            inputs: inputs.and_then(|inputs| self.schemas.get(&inputs.value)),
+            types: node
+                .context_schema
+                .iter()
+                .filter_map(|(key, schema)| Some((key.value.clone(), key.span, self.schemas.get(&schema.value)?)))
+                .collect(),
+        };
+        let document = self.tools.document(here.document);
+        args::of_child(document, syntax, target.name.span, &target.name.value, &demands, &mut self.found);
     }
 
     /// The write of a call's own `save_to`.

@@ -2,7 +2,7 @@
 
 use super::{Here, Lowering};
 use crate::{
-    diagnostic::{Code, nearest},
+    diagnostic::{Code, Diagnostic, Near, near},
     path::KeyPath,
     program::{Guard, Operand, Root},
     span::Spanned,
@@ -40,13 +40,16 @@ impl Lowering<'_> {
         let graph = &self.graphs[here.graph as usize];
         let mut candidates: Vec<&str> = graph.predicates.keys().map(|name| &**name).chain(graph.keys.iter().copied()).collect();
         candidates.sort_unstable();
-        let near = nearest(&name, candidates).map(str::to_owned);
-        let help = near.as_ref().map_or_else(
-            || format!("declare it in `trellis.yaml` (`predicates: [{name}]`), or set a key of that name somewhere"),
-            |near| format!("did you mean `{near}`?"),
-        );
+        let near = near(&name, candidates);
+        let declare = || format!("declare it in `trellis.yaml` (`predicates: [{name}]`), or set a key of that name somewhere");
         let message = format!("`{name}` is neither a predicate nor a key that is ever set");
-        self.report(here, Code::UnknownPredicate, condition.span, message).help = Some(help);
+        let mut found = Diagnostic::new(Code::UnknownPredicate, here.path, condition.span, message);
+        found = match condition.value.subject_span {
+            // As long as the name: it stands there as it is.
+            span if span.range().len() == name.len() => found.meant(span, near, declare),
+            _ => found.help(near.map_or_else(declare, Near::question)),
+        };
+        self.push(found);
     }
 }
 

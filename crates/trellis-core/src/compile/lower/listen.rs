@@ -2,9 +2,12 @@
 
 use super::{Here, Lowering};
 use crate::{
-    diagnostic::Code,
+    diagnostic::{Code, Diagnostic, near},
     program::{Choice, Listen, OnInvalid},
-    syntax::node::{InputType, NodeSyntax, Wait},
+    syntax::{
+        node::{InputType, NodeSyntax, OptionSyntax, Wait},
+        removal::removal,
+    },
 };
 
 impl Lowering<'_> {
@@ -64,10 +67,16 @@ impl Lowering<'_> {
                 std::collections::hash_map::Entry::Occupied(entry) => {
                     let first = options.value[*entry.get()].value.span;
                     let message = format!("the option `{}` stands twice", option.value.value);
-                    let place = crate::diagnostic::Diagnostic::new(Code::DuplicateOption, here.path, option.value.span, message)
+                    let place = Diagnostic::new(Code::DuplicateOption, here.path, option.value.span, message)
                         .label(here.path, first, "the first one is here")
                         .help("take one of them out, or give it another `value`");
-                    self.push(place);
+                    let text = &self.documents[here.document as usize].text;
+                    let written = |option: &OptionSyntax| &text[option.span.range()];
+                    let is_same = written(option) == written(&options.value[*entry.get()]);
+                    let second = is_same.then(|| removal(text, option.span)).flatten();
+                    self.push(
+                        second.into_iter().fold(place, |place, second| place.fix("remove the second, which is the same", second, "")),
+                    );
                 }
             }
         }
@@ -75,10 +84,10 @@ impl Lowering<'_> {
             for (value, _) in &message.options {
                 if !options.value.iter().any(|option| option.value.value.to_string() == *value.value) {
                     let values = options.value.iter().map(|option| option.value.value.to_string()).collect::<Vec<_>>();
-                    let help = crate::diagnostic::did_you_mean(&value.value, values.iter().map(String::as_str))
-                        .unwrap_or_else(|| format!("the options are {}", values.join(", ")));
-                    self.report(here, Code::UnknownKey, value.span, format!("there is no option with the value `{}`", value.value)).help =
-                        Some(help);
+                    let near = near(&value.value, values.iter().map(String::as_str));
+                    let message = format!("there is no option with the value `{}`", value.value);
+                    let found = Diagnostic::new(Code::UnknownKey, here.path, value.span, message);
+                    self.push(found.meant(value.span, near, || format!("the options are {}", values.join(", "))));
                 }
             }
         }

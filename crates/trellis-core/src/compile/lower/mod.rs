@@ -22,7 +22,7 @@ use crate::{
         Edge, Failure, Guard, Node, NodeIndex, Origin, Outcome, Part, Point, PointIndex, Predicate, Reason, Reply, Target, Why, Write,
     },
     span::Span,
-    syntax::node::TargetSyntax,
+    syntax::{document::Document, node::TargetSyntax},
 };
 
 /// A graph while it is lowered.
@@ -36,6 +36,7 @@ pub(super) struct GraphInfo<'d> {
 
 /// What lowering reads and what it has written so far.
 pub(super) struct Lowering<'d> {
+    pub(super) documents: &'d [Arc<Document>],
     pub(super) names: &'d Names<'d>,
     pub(super) graphs: Vec<GraphInfo<'d>>,
     pub(super) tools: Tools<'d>,

@@ -4,9 +4,10 @@
 
 use super::Decoder;
 use crate::{
-    diagnostic::{Code, nearest},
+    diagnostic::Code,
     span::Span,
     syntax::{
+        removal::removal,
         text::shown,
         tree::{Data, Entry},
     },
@@ -154,7 +155,7 @@ impl<'t> Decoder<'t, '_> {
                 continue;
             };
             if let Some(first) = seen.get(key) {
-                self.said_twice(entry, first);
+                self.said_twice(entry, first, entries);
                 continue;
             }
             seen.keys.push((key, entry.span));
@@ -172,11 +173,15 @@ impl<'t> Decoder<'t, '_> {
         seen
     }
 
-    fn said_twice(&mut self, entry: &Entry<'t>, first: Span) {
+    fn said_twice(&mut self, entry: &Entry<'t>, first: Span, entries: &[Entry<'t>]) {
         let message = format!("`{}` says the same as `{}`", entry.key, &self.text[first.range()]);
         let found = self.finding(Code::DuplicateKey, entry.span, message);
         let path = self.report.path.clone();
-        self.report.push(found.label(&path, first, "first here").help("keep one of them"));
+        let found = found.label(&path, first, "first here").help("keep one of them");
+        let written = |entry: &Entry<'t>| &self.text[entry.value.span.range()];
+        let is_same = entries.iter().any(|other| other.span == first && written(other) == written(entry));
+        let second = is_same.then(|| removal(self.text, entry.span.to(entry.value.span))).flatten();
+        self.report.push(second.into_iter().fold(found, |found, second| found.fix("remove the second, which says the same", second, "")));
     }
 
     /// Reports an unknown key and returns the one it must mean, if there is one.
@@ -196,14 +201,13 @@ impl<'t> Decoder<'t, '_> {
             self.report.push(found.help("merge keys are not part of YAML 1.2: write the keys out"));
             return None;
         }
-        let patient = written.len() <= 64 && self.report.diagnostics.len() < super::PATIENCE;
-        let near = patient.then(|| nearest(written, form.spellings())).flatten();
+        let near = self.near(written, form.spellings());
         let Some(near) = near else {
             let known = form.keys.join("`, `");
             self.report.push(if form.keys.len() <= 12 { found.help(format!("there are `{known}`")) } else { found });
             return None;
         };
-        self.report.push(found.help(format!("did you mean `{near}`?")).fix(format!("rename to `{near}`"), entry.span, near));
-        form.canonical(near)
+        self.report.push(found.help(near.question()).rename_if(near.is_only, entry.span, near.name));
+        form.canonical(near.name)
     }
 }

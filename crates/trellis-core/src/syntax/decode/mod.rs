@@ -36,7 +36,7 @@ use super::{
     tree::{Data, Entry, Node},
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, Report, did_you_mean},
+    diagnostic::{Code, Diagnostic, Near, Report, near},
     span::Span,
     template::Dialect,
 };
@@ -111,7 +111,8 @@ impl<'t> Decoder<'t, '_> {
             Data::Reported => {}
             Data::Scalar(text, style) => {
                 let found = self.finding(Code::WrongType, self.head(node), format!("`{}` takes {what}, not {}", shown(key), node.kind()));
-                let bracketed = *style == super::scalar::Style::Plain && !text.contains(['\n', ',', '[', ']', '{', '}']);
+                let bracketed =
+                    *style == super::scalar::Style::Plain && !text.is_empty() && !text.contains(['\n', ',', '[', ']', '{', '}']);
                 let found = match bracketed {
                     true => found.help("write it as a list").fix("make it a list", node.span, format!("[{text}]")),
                     false => found.help("write it as a list"),
@@ -127,9 +128,9 @@ impl<'t> Decoder<'t, '_> {
         None
     }
 
-    /// "did you mean …?", unless the name is too long or too much was found already.
-    fn did_you_mean<'c>(&self, name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
-        (name.len() <= 64 && self.report.diagnostics.len() < PATIENCE).then(|| did_you_mean(name, candidates)).flatten()
+    /// The nearest candidate, unless the name is too long or too much was found already.
+    fn near<'c>(&self, name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<Near<'c>> {
+        (name.len() <= 64 && self.report.diagnostics.len() < PATIENCE).then(|| near(name, candidates)).flatten()
     }
 
     /// Runs `decode` without its findings: for what stands under a key that was only guessed.

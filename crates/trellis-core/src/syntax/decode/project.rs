@@ -191,16 +191,18 @@ impl<'t> Decoder<'t, '_> {
         let severity = |entry: &Entry<'t>| {
             let severity = self.one_of(&entry.key, &words, &entry.value);
             let Some(code) = Code::named(&entry.key) else {
-                let help = self.did_you_mean(&entry.key, Code::ALL.iter().map(|code| code.as_str()));
-                self.find_with(
-                    Code::UnknownKey,
-                    entry.span,
-                    format!("`{}` is no code of a diagnostic", shown(&entry.key)),
-                    help.unwrap_or_else(|| "`trellis explain` lists them".into()),
-                );
+                let near = self.near(&entry.key, Code::ALL.iter().map(|code| code.as_str()));
+                let found = self.finding(Code::UnknownKey, entry.span, format!("`{}` is no code of a diagnostic", shown(&entry.key)));
+                self.report.push(found.meant(entry.span, near, || "`trellis explain` lists them".into()));
                 return None;
             };
-            Some((Spanned::new(code, entry.span), severity?.value))
+            let severity = severity?;
+            if !code.is_tolerable() && severity.value != Some(Severity::Error) {
+                let message = format!("`{code}` is always an error: with one there is nothing that could run");
+                self.find_with(Code::WrongType, severity.span, message, format!("`trellis explain {code}` says how to mend it"));
+                return None;
+            }
+            Some((Spanned::new(code, entry.span), severity.value))
         };
         entries.iter().filter_map(severity).collect()
     }

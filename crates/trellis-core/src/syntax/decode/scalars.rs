@@ -123,9 +123,10 @@ impl<'t> Decoder<'t, '_> {
         }
         let found =
             self.finding(Code::WrongType, self.head(node), format!("`{}` takes {}, not `{}`", shown(key), among(words), shown(text)));
-        let near = crate::diagnostic::nearest(shown(text), words.iter().map(|(word, _)| *word));
+        let near = crate::diagnostic::near(shown(text), words.iter().map(|(word, _)| *word));
         self.report.push(match near {
-            Some(near) => found.help(format!("did you mean `{near}`?")).fix(format!("write `{near}`"), node.span, near),
+            Some(near) if near.is_only => found.help(near.question()).fix(format!("write `{}`", near.name), node.span, near.name),
+            Some(near) => found.help(near.question()),
             None => found,
         });
         None

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::Decoder;
 use crate::{
-    diagnostic::Code,
+    diagnostic::{Code, Near},
     span::{Span, Spanned},
     syntax::{
         scalar::{Plain, Style},
@@ -130,10 +130,19 @@ impl<'t> Decoder<'t, '_> {
         {
             return Some((0..lists).fold(named(schema), |items, _| list_of(items)));
         }
-        let known = TYPES.iter().find(|(_, long)| *long == name).map(|(short, _)| format!("write `{short}`"));
-        let help = known.or_else(|| self.did_you_mean(name, TYPES.iter().map(|(short, _)| *short)));
-        let help = help.unwrap_or_else(|| "types are `string`, `int`, `float`, `bool`, `any`, `[T]`, or a JSON Schema".into());
-        self.find_with(Code::WrongType, self.head(node), format!("`{}` takes a type, and `{}` is none", shown(key), shown(text)), help);
+        let found = self.finding(Code::WrongType, self.head(node), format!("`{}` takes a type, and `{}` is none", shown(key), shown(text)));
+        let known = TYPES.iter().find(|(_, long)| *long == name).map(|(short, _)| *short);
+        let near = self.near(name, TYPES.iter().map(|(short, _)| *short));
+        let near = known.map(|name| Near { name, is_only: true }).or(near);
+        let help = match (known, near) {
+            (Some(known), _) => format!("write `{known}`"),
+            (None, Some(near)) => near.question(),
+            (None, None) => "types are `string`, `int`, `float`, `bool`, `any`, `[T]`, or a JSON Schema".into(),
+        };
+        // In a list of types, or behind blanks, the name is only a part of what stands there.
+        let near = near.filter(|_| *name == self.text[node.span.range()]);
+        let found = found.help(help);
+        self.report.push(near.into_iter().fold(found, |found, near| found.rename_if(near.is_only, node.span, near.name)));
         None
     }
 

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     super::{
+        removal::removal,
         scalar::{Plain, Style},
         slips,
         text::shown,
@@ -236,7 +237,7 @@ impl<'t> Builder<'t, '_> {
             Some(ReadKey::Text(key, span)) => {
                 let bare = open.flow && node.span.start == node.span.end && is_bare(self.text, span);
                 match position(entries, index, &key) {
-                    Some(first) if !bare => repeated(&key, span, entries[first].span, self.report),
+                    Some(first) if !bare => repeated(self.text, &entries[first], &key, span.to(node.span), span, self.report),
                     _ => entries.push(Entry { key, span, value: node, bare }),
                 }
             }
@@ -313,9 +314,14 @@ fn is_bare(text: &str, key: Span) -> bool {
     !rest.trim_start().starts_with(':')
 }
 
-fn repeated(key: &str, span: Span, first: Span, report: &mut Report) {
+fn repeated(text: &str, first: &Entry<'_>, key: &str, whole: Span, span: Span, report: &mut Report) {
     let found = Diagnostic::new(Code::DuplicateKey, &report.path, span, format!("`{}` stands here twice", shown(key)));
-    report.push(found.label(&report.path, first, "first here").help("keep one of them"));
+    let mut found = found.label(&report.path, first.span, "first here").help("keep one of them");
+    let is_same = text[whole.range()] == text[first.span.to(first.value.span).range()];
+    if let Some(second) = is_same.then(|| removal(text, whole)).flatten() {
+        found = found.fix("remove the second, which says the same", second, "");
+    }
+    report.push(found);
 }
 
 /// Where `name` already stands among `entries`; wide mappings keep an index.

@@ -1,71 +1,50 @@
 //! What happens in a scene: how a context begins, entering a point, reading and writing, in the order of the script.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    rc::Rc,
+};
 
 use super::{
-    origins::{Given, Origin},
-    paths::names,
+    accident::Accident,
+    origins::Origin,
     scene::Scene,
-    script::{self, Op, Site},
-    shapes,
+    script::Op,
     symbols::{self, Found, Sym, Vars},
+    types::plain,
     witness::{Beginning, Done, Search},
 };
 use crate::{
-    program::{From, Place, PointIndex, Write},
-    template::Shape,
-    value::Key,
+    path::{KeyPath, Segment},
+    program::{Callee, From, Guard, Place, PointIndex, Write},
+    schema::Schema,
+    value::{Key, Value},
 };
 
 impl Search<'_, '_> {
-    pub(super) fn begin(&self, origin: &Origin<'_>) -> (Scene, Beginning) {
+    pub(super) fn begin(&self, origin: &Origin) -> (Scene, Beginning) {
         let program = self.program;
         let mut vars = Vars::default();
         let mut context = BTreeMap::new();
         let node = program.node(program.point(origin.point).node);
-        match origin.given {
-            Given::Inputs => {
-                let inputs = program.root().inputs.as_ref().map(|schema| schema.source());
-                for (key, part) in inputs.map(shapes::properties).into_iter().flatten() {
-                    let is_wanted = names(&self.candidate.site.path).0.first().is_some_and(|root| root == key);
-                    if part.presence().absent && is_wanted {
-                        continue;
-                    }
-                    let schema = match part {
-                        shapes::Part::Schema(schema) | shapes::Part::Optional(schema) => crate::schema::Schema::new(schema).ok(),
-                        _ => None,
-                    };
-                    context.insert(Key::from(key), vars.fitting(schema.as_slice()));
-                }
+        let wanted = self.wanted().map(|path| path.root());
+        for given in &origin.given {
+            if given.may_be_absent && wanted == Some(&given.key) {
+                continue;
             }
-            Given::Args(Some(Shape::Map(entries))) => {
-                for (key, shape) in entries {
-                    let sym = match &shape.value {
-                        Shape::Literal(value) => Sym::Known(value.clone()),
-                        _ => vars.fitting(&[]),
-                    };
-                    let is_wanted = names(&self.candidate.site.path).0 == [key.value.to_string()];
-                    if !(shapes::Part::of_shape(&shape.value).presence().absent && is_wanted) {
-                        context.insert(key.value.clone(), sym);
-                    }
-                }
-            }
-            Given::Args(Some(Shape::Literal(crate::value::Value::Map(entries)))) => {
-                context.extend(entries.iter().map(|(key, value)| (key.clone(), Sym::Known(value.clone()))));
-            }
-            Given::Args(_) => {}
+            context.insert(given.key.clone(), vars.fitting(given.fits.as_slice()));
         }
         for (key, schema) in &node.entry.types {
             let sym = vars.fitting(std::slice::from_ref(schema));
             context.entry(key.clone()).or_insert(sym);
         }
-        for path in &node.entry.required {
-            if !context.contains_key(path.root()) {
+        for path in node.entry.required.iter().chain(self.mended) {
+            if !context.contains_key(path.root()) && wanted != Some(path.root()) {
                 let sym = vars.fitting(&[]);
                 symbols::write(&mut context, path, sym);
             }
         }
-        let is_entry = matches!(origin.given, Given::Inputs);
         let scene = Scene {
             point: origin.point,
             context: Rc::new(context.clone()),
@@ -75,33 +54,61 @@ impl Search<'_, '_> {
             vars,
             input: None,
             result: None,
+            visits: BTreeMap::new(),
         };
-        (scene, Beginning { point: origin.point, is_entry, context })
+        (scene, Beginning { point: origin.point, is_entry: origin.is_entry, context })
     }
 
-    /// What is told apart: the point, and what is known of the paths that matter.
-    pub(super) fn sketch(&self, scene: &Scene) -> (u32, Vec<String>) {
+    /// The path whose absence is looked for.
+    pub(super) fn wanted(&self) -> Option<&KeyPath> {
+        match self.candidate.accident {
+            Accident::Missing(site) => Some(self.script.sites[site as usize].path),
+            _ => None,
+        }
+    }
+
+    /// The path that the accident is about: ways that know the same of it are one.
+    pub(super) fn subject(&self) -> Option<KeyPath> {
+        match self.candidate.accident {
+            Accident::Missing(site) | Accident::Truth(site) => Some(self.script.sites[site as usize].path.clone()),
+            Accident::NoMatch(_) => None,
+            Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => match &self.script.ops[op as usize] {
+                Op::Fit { node, index, .. } => {
+                    let (key, _) = self.program.node(*node).entry.types.get(*index as usize)?;
+                    KeyPath::new(vec![Segment::Key(key.clone())])
+                }
+                Op::Assert { guard, .. } => Some(guard.operand()?.path.clone()),
+                Op::Write { write, .. } => match &write.to {
+                    Place::Path(path) | Place::Append(path) => Some(path.clone()),
+                    _ => None,
+                },
+                Op::Read(_) | Op::Args { .. } => None,
+            },
+        }
+    }
+
+    /// What is told apart: the point, the visits that are counted, and what is known of the paths that matter.
+    pub(super) fn sketch(&self, scene: &Scene, asked: &BTreeSet<KeyPath>) -> (u32, Vec<u32>, Vec<String>) {
         let mut scene = scene.clone();
-        let paths = self.asked.iter().chain([&self.candidate.site.path]);
-        let known = paths.map(|path| match scene.look(path, false) {
+        let known = asked.iter().map(|path| match scene.look(path, false) {
             Found::There(sym) => scene.vars.sketch(&sym),
             Found::Absent => "-".to_owned(),
         });
         let known = known.collect();
-        (scene.point.0, known)
+        (scene.point.0, scene.visits.values().copied().collect(), known)
     }
 
-    pub(super) fn is_goal(&self, point: PointIndex, site: &Site) -> bool {
-        point == self.candidate.point && *site == self.candidate.site
-    }
-
-    pub(super) fn enter(&self, scene: &mut Scene, point: PointIndex) -> Done {
+    /// Arrives at a point, up to what it waits for.
+    pub(super) fn arrive(&self, scene: &mut Scene, point: PointIndex) -> Done {
         scene.point = point;
         (scene.input, scene.result) = (None, None);
-        self.all(scene, point, &self.entering[point.0 as usize])
+        if self.wild[point.0 as usize] {
+            return Done::Dead;
+        }
+        self.all(scene, point, self.script.entering(point))
     }
 
-    pub(super) fn all(&self, scene: &mut Scene, point: PointIndex, ops: &[Op<'_>]) -> Done {
+    pub(super) fn all(&self, scene: &mut Scene, point: PointIndex, ops: Range<u32>) -> Done {
         for op in ops {
             match self.happen(scene, point, op) {
                 Done::On => {}
@@ -111,39 +118,98 @@ impl Search<'_, '_> {
         Done::On
     }
 
-    pub(super) fn happen(&self, scene: &mut Scene, point: PointIndex, op: &Op<'_>) -> Done {
-        match op {
-            Op::Read(site) => self.read(scene, point, site),
-            Op::Write(write) => self.write(scene, point, write),
-            Op::Assert(guard) => match scene.assume(guard, true, &mut BTreeMap::new()) {
-                true => Done::On,
-                false => Done::Dead,
-            },
+    fn is_goal(&self, point: PointIndex, accident: Accident) -> bool {
+        self.candidate.point == point && self.candidate.accident == accident
+    }
+
+    fn happen(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
+        match &self.script.ops[at as usize] {
+            Op::Read(site) => self.read(scene, point, *site),
+            Op::Write { write, reads, .. } => self.write(scene, point, at, write, reads.clone()),
+            Op::Assert { guard, .. } => self.assert(scene, point, at, guard),
+            Op::Fit { schema, node, index, .. } => {
+                let Some((key, _)) = self.program.node(*node).entry.types.get(*index as usize) else { return Done::On };
+                let Some(sym) = scene.context.get(key).cloned() else { return Done::On };
+                if self.is_goal(point, Accident::Unfit(at)) && self.tried(scene, |vars| vars.break_(&sym, schema)) {
+                    return Done::Accident;
+                }
+                if scene.vars.fit(&sym, schema) { Done::On } else { Done::Dead }
+            }
+            Op::Args { call } => {
+                if let (true, Callee::Tool(tool), Some(args)) = (self.is_goal(point, Accident::Args(at)), &call.callee, &call.args)
+                    && let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema.source())).ok())
+                    && let Some(sym) = scene.evaluate(args)
+                    && self.tried(scene, |vars| vars.break_(&sym, &schema))
+                {
+                    return Done::Accident;
+                }
+                Done::On
+            }
         }
     }
 
-    pub(super) fn read(&self, scene: &mut Scene, point: PointIndex, site: &Site) -> Done {
-        let is_goal = self.is_goal(point, site);
-        if is_goal {
+    fn assert(&self, scene: &mut Scene, point: PointIndex, at: u32, guard: &Guard) -> Done {
+        if self.is_goal(point, Accident::Fails(at)) {
             let mut met = scene.clone();
-            if site.when.iter().all(|test| met.meets(test)) && matches!(met.look(&site.path, true), Found::Absent) {
+            let operand = guard.operand().map(|operand| met.look(&operand.path, false));
+            let is_known = matches!(&operand, Some(Found::There(sym)) if met.vars.is_known(sym)) || matches!(operand, Some(Found::Absent));
+            if is_known && met.assume(guard, false, &mut BTreeMap::new()) {
                 *scene = met;
                 return Done::Accident;
             }
         }
-        match scene.look(&site.path, false) {
-            Found::There(_) => Done::On,
+        if scene.assume(guard, true, &mut BTreeMap::new()) { Done::On } else { Done::Dead }
+    }
+
+    /// Keeps what was narrowed if it could be.
+    fn tried(&self, scene: &mut Scene, narrow: impl FnOnce(&mut Vars) -> bool) -> bool {
+        let mut vars = scene.vars.clone();
+        let done = narrow(&mut vars);
+        if done {
+            scene.vars = vars;
+        }
+        done
+    }
+
+    pub(super) fn read(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
+        let site = &self.script.sites[at as usize];
+        if self.is_goal(point, Accident::Missing(at)) {
+            let mut met = scene.clone();
+            if site.when().iter().all(|test| met.meets(test)) && matches!(met.look(site.path, true), Found::Absent) {
+                *scene = met;
+                return Done::Accident;
+            }
+        }
+        match scene.look(site.path, false) {
+            Found::There(sym) => {
+                if self.is_goal(point, Accident::Truth(at))
+                    && let Ok(boolean) = Schema::new(&Value::map([("type", Value::text("boolean"))]))
+                    && self.tried(scene, |vars| vars.break_(&sym, &boolean))
+                {
+                    return Done::Accident;
+                }
+                Done::On
+            }
             // Where it depends on something, the engine will say.
-            Found::Absent if site.when.is_empty() => Done::Dead,
+            Found::Absent if site.is_certain() => Done::Dead,
             Found::Absent => Done::On,
         }
     }
 
-    pub(super) fn write(&self, scene: &mut Scene, point: PointIndex, write: &Write) -> Done {
+    fn write(&self, scene: &mut Scene, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> Done {
         if let Place::Absent(key) = &write.to
             && scene.context.contains_key(key)
         {
             return Done::On;
+        }
+        for site in reads {
+            match self.read(scene, point, site) {
+                Done::On => {}
+                done => return done,
+            }
+        }
+        if self.is_goal(point, Accident::Write(at)) && self.blocked(scene, &write.to) {
+            return Done::Accident;
         }
         let value = match &write.value {
             From::Input => match &scene.input {
@@ -151,44 +217,51 @@ impl Search<'_, '_> {
                 None => return Done::On,
             },
             From::Error => scene.vars.made(),
-            From::Shape(shape) => {
-                let node = self.program.node(self.program.point(point).node);
-                for crate::template::Read { path, span, when, deep } in shape.reads() {
-                    let site = Site { path, document: node.document, span, kind: script::Kind::Template, when, deep };
-                    match self.read(scene, point, &site) {
-                        Done::On => {}
-                        done => return done,
-                    }
-                }
-                match scene.evaluate(shape) {
-                    Some(sym) => sym,
-                    None => return Done::On,
-                }
-            }
+            From::Shape(shape) => match scene.evaluate(shape) {
+                Some(sym) => sym,
+                None => return Done::On,
+            },
         };
-        let done = match &write.to {
-            Place::Input => {
-                scene.input = Some(value);
-                true
-            }
-            Place::Ans => {
-                scene.ans = Some(value);
-                true
-            }
-            Place::Error => {
-                scene.error = Some(value);
-                true
-            }
-            Place::Absent(key) => {
-                Rc::make_mut(&mut scene.context).insert(key.clone(), value);
-                true
-            }
-            Place::Path(path) => symbols::write(Rc::make_mut(&mut scene.context), path, value),
-            Place::Append(path) => {
-                let list = scene.vars.made();
-                symbols::write(Rc::make_mut(&mut scene.context), path, list)
-            }
-        };
-        if done { Done::On } else { Done::Dead }
+        if put(scene, &write.to, value) { Done::On } else { Done::Dead }
     }
+
+    /// Whether a write can find something in its way.
+    fn blocked(&self, scene: &mut Scene, to: &Place) -> bool {
+        let (path, is_list) = match to {
+            Place::Path(path) => (path, false),
+            Place::Append(path) => (path, true),
+            _ => return false,
+        };
+        let kind = |name: &str| Schema::new(&Value::map([("type", Value::text(name))])).ok();
+        let (Some(mapping), Some(list)) = (kind("object"), kind("array")) else { return false };
+        for length in 1..=path.segments().len() {
+            let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
+            let Found::There(sym) = scene.look(&part, false) else { return false };
+            let wanted = match (length == path.segments().len(), is_list) {
+                (true, false) => return false,
+                (true, true) => &list,
+                (false, _) => &mapping,
+            };
+            if self.tried(scene, |vars| vars.break_(&sym, wanted)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// False where the place cannot be written.
+fn put(scene: &mut Scene, to: &Place, value: Sym) -> bool {
+    match to {
+        Place::Input => scene.input = Some(value),
+        Place::Ans => scene.ans = Some(value),
+        Place::Error => scene.error = Some(value),
+        Place::Absent(key) => drop(Rc::make_mut(&mut scene.context).insert(Key::clone(key), value)),
+        Place::Path(path) => return symbols::write(Rc::make_mut(&mut scene.context), path, value),
+        Place::Append(path) => {
+            let list = scene.vars.list();
+            return symbols::write(Rc::make_mut(&mut scene.context), path, list);
+        }
+    }
+    true
 }

@@ -1,237 +1,220 @@
-//! Data (language 8.1–8.3): that what is read was set, on every way.
+//! Data (language 8.1–8.3): that what is read was set and is of the right kind, on every way.
 //!
-//! A fixed point over the ways nominates reads that may miss something; each is then searched for a way there, which the engine itself walks.
-//! What cannot be walked is not reported, or reported as not decided.
+//! A fixed point over the ways says what can be at each point, and nominates what may go wrong there; each candidate is then searched for a way
+//! there, which the engine itself walks. What cannot be walked is not reported, or reported as not decided.
 
+mod accident;
 mod act;
-mod env;
+mod facts;
 mod instance;
+mod knowledge;
 mod origins;
-mod paths;
-mod presence;
 mod replay;
+mod report;
 mod scene;
 mod script;
+mod search;
 mod shapes;
 mod symbols;
+mod types;
 mod witness;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use self::{
-    paths::{Paths, names},
-    presence::{Candidate, Presence},
-    script::{Kind, Op, Site},
-    witness::{Hop, Search, Verdict},
+    accident::{Accident, Candidate},
+    knowledge::{Gathered, Knowledge},
+    origins::Origin,
+    report::Reporter,
+    script::{Op, Script, Site},
+    search::{BUDGET_OF_ALL, Tree},
+    witness::{Search, Verdict},
 };
-use super::flow::Flow;
+use super::{
+    super::UncheckedRead,
+    flow::{Flow, successors},
+};
 use crate::{
-    diagnostic::{Code, Diagnostic, did_you_mean},
+    diagnostic::{Diagnostic, Place},
     path::KeyPath,
-    program::{Edge, Guard, Node, Outcome, Place, PointIndex, Program, Target, Why, Write},
-    span::Span,
-    template::Test,
+    program::{Callee, Place as To, PointIndex, Program, Target},
+    schema::Schema,
 };
 
-/// Checks a program whose other checks found nothing wrong. Gives the number of reads of which nothing is known.
-pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, found: &mut Vec<Diagnostic>) -> usize {
-    let points = (0..u32::try_from(program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
-    let entering: Vec<Vec<Op<'_>>> = points.map(|point| script::entering(program, point)).collect();
-    let (tracked, asked) = tracked(program, &entering);
-    let paths = Paths::new(tracked.into_iter());
-    let origins = origins::origins(program);
-    let mut unchecked = 0;
-    let mut budget = witness::BUDGET_OF_ALL;
-    let mut reported: BTreeSet<(String, u32)> = BTreeSet::new();
-    for word in 0..paths.words() {
-        let mut presence = Presence::new(program, &paths, &origins, &entering, word);
-        let candidates = presence.solve();
-        unchecked += presence.unchecked;
-        for candidate in candidates {
-            // One mistake is one finding: what is never set is said once.
-            let key = (candidate.site.path.to_string(), if candidate.never { 0 } else { candidate.point.0 + 1 });
-            if reported.contains(&key) {
-                continue;
-            }
-            let goal = candidate.point;
-            let behind = flow.leading_to(goal.0);
-            // What can be forgotten again may be there on the way.
-            let forgotten = forgets(program, &candidate.site.path);
-            let leads = |point: PointIndex| behind[point.0 as usize] && (forgotten || presence.may_be_absent(point, candidate.id));
-            let search = Search { program, origins: &origins, entering: &entering, candidate: &candidate, leads: &leads, asked: &asked };
-            match search.run(&mut budget) {
-                Verdict::Proved(hops) => {
-                    reported.insert(key);
-                    found.push(report(program, &candidate, &hops));
-                }
-                Verdict::Refuted => {}
-                Verdict::Open => {
-                    reported.insert(key);
-                    found.push(open(program, &candidate));
-                }
-            }
-        }
+/// Checks a program. Of points in `wild` nothing is known: their file has mistakes of its own. Gives the reads of which nothing is known.
+pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &[bool], found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
+    let script = Script::new(program);
+    let mut known = Knowledge::new(&script, wild);
+    let mut gathered = known.gather();
+    let unchecked = unchecked(&script, &mut gathered);
+    report::never_true(&mut known, &gathered, found);
+    if !gathered.candidates.is_empty() {
+        Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
     }
     unchecked
 }
 
-/// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.
-fn forgets(program: &Program, path: &KeyPath) -> bool {
-    let above = |written: &KeyPath| written.segments().len() < path.segments().len() && path.segments().starts_with(written.segments());
-    let writes = program.replies.iter().flat_map(|reply| &reply.update);
-    matches!(&**path.root(), "input" | "tool_result" | "sys")
-        || writes.filter_map(|write| if let Place::Path(written) = &write.to { Some(written) } else { None }).any(above)
+fn unchecked(script: &Script<'_>, gathered: &mut Gathered) -> Vec<UncheckedRead> {
+    gathered.unchecked.sort_unstable();
+    gathered.unchecked.dedup();
+    let sites = gathered.unchecked.iter().map(|at| &script.sites[*at as usize]);
+    let place = |site: &Site<'_>| Place::new(&script.program.documents[site.document as usize].path, site.span(script.program));
+    let mut reads: Vec<UncheckedRead> = sites.map(|site| UncheckedRead { place: place(site), path: site.path.clone() }).collect();
+    reads.sort_unstable();
+    reads.dedup();
+    reads
 }
 
-/// Every path that matters, and those that guards and tests ask about.
-fn tracked(program: &Program, entering: &[Vec<Op<'_>>]) -> (BTreeSet<KeyPath>, BTreeSet<KeyPath>) {
-    let (mut tracked, mut asked) = (BTreeSet::new(), BTreeSet::new());
-    let mut site = |site: &Site, asked: &mut BTreeSet<KeyPath>| {
-        tracked.insert(site.path.clone());
-        for test in &site.when {
-            if let Test::Truthy(path, _) | Test::Set(path, _) | Test::Is(path, ..) = test {
-                asked.insert(path.clone());
-            }
-        }
-    };
-    for op in entering.iter().flatten() {
-        if let Op::Read(read) = op {
-            site(read, &mut asked);
-        }
-    }
-    let mut writes: Vec<&Write> =
-        entering.iter().flatten().filter_map(|op| if let Op::Write(write) = op { Some(*write) } else { None }).collect();
-    for (at, point) in program.points.iter().enumerate() {
-        let at = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
-        for reply in program.replies(&point.replies) {
-            for op in script::replying(program, at, reply) {
-                match op {
-                    Op::Read(read) => site(&read, &mut asked),
-                    Op::Write(write) => writes.push(write),
-                    Op::Assert(_) => {}
+/// What all searches share.
+struct Shared {
+    origins: Vec<Origin>,
+    shortest: Tree,
+    outputs: BTreeMap<PointIndex, Schema>,
+}
+
+/// Where findings are searched.
+struct Findings<'a, 'p> {
+    program: &'p Arc<Program>,
+    script: &'a Script<'p>,
+    flow: &'a Flow<'p>,
+    wild: &'a [bool],
+}
+
+impl Findings<'_, '_> {
+    /// Searches every candidate, then once more those that only stand behind others.
+    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) {
+        gathered.candidates.sort_unstable();
+        gathered.candidates.dedup();
+        let mut origins = vec![Origin::entry(self.program)];
+        origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
+        let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
+        let mut budget = BUDGET_OF_ALL;
+        let shared = Shared {
+            shortest: Tree::new(self.program, &origins, |point| !self.wild[point.0 as usize]),
+            outputs: self.outputs(known),
+            origins,
+        };
+        let mut mended: Vec<KeyPath> = Vec::new();
+        let mut left = gathered.candidates;
+        loop {
+            let before = mended.clone();
+            left.retain(|candidate| {
+                if reporter.is_told(candidate) {
+                    return false;
                 }
-            }
-            for edge in program.edges_of(reply) {
-                for op in script::ending(program, at, &edge.to) {
-                    if let Op::Read(read) = op {
-                        site(&read, &mut asked);
+                let verdict = self.one(known, candidate, &shared, &before, &mut budget);
+                match verdict {
+                    Verdict::Proved(hops, met) => {
+                        if let Some(path) = reporter.tell(known, candidate, &hops, &met, found) {
+                            mended.push(path);
+                        }
+                        false
+                    }
+                    Verdict::Refuted => matches!(candidate.accident, Accident::Missing(_)),
+                    Verdict::Open => {
+                        reporter.leave_open(candidate, found);
+                        false
                     }
                 }
-                if let Some(operand) = edge.when.operand() {
-                    asked.insert(operand.path.clone());
+            });
+            if mended.len() == before.len() || left.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn one(
+        &self,
+        known: &mut Knowledge<'_, '_>,
+        candidate: &Candidate,
+        shared: &Shared,
+        mended: &[KeyPath],
+        budget: &mut usize,
+    ) -> Verdict {
+        let absent = self.may_be_absent(known, candidate);
+        let returns = |point: PointIndex| {
+            let call = shapes::call_at(self.program, point);
+            let own = shared.outputs.get(&point).cloned();
+            call.into_iter().flat_map(|call| call.returns.iter().cloned()).chain(own).collect()
+        };
+        let search = Search {
+            program: self.program,
+            script: self.script,
+            origins: &shared.origins,
+            candidate,
+            absent: absent.as_deref(),
+            shortest: &shared.shortest,
+            flow: self.flow,
+            wild: self.wild,
+            mended,
+            returns: &returns,
+        };
+        search.run(budget)
+    }
+
+    /// What child graphs return, by the point that calls them.
+    fn outputs(&self, known: &Knowledge<'_, '_>) -> BTreeMap<PointIndex, Schema> {
+        let points = (0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
+        let calls = points.filter_map(|point| match shapes::call_at(self.program, point)?.callee {
+            Callee::Graph(node) => Some((point, Schema::new(&known.types.to_schema(known.output(node))).ok()?)),
+            _ => None,
+        });
+        calls.collect()
+    }
+
+    /// Where a missing path may still be absent; nothing where it does not matter: something may take it away again.
+    fn may_be_absent(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate) -> Option<Vec<bool>> {
+        let Accident::Missing(site) = candidate.accident else { return None };
+        if candidate.never {
+            return None;
+        }
+        let site = &self.script.sites[site as usize];
+        if self.forgets(site.path) {
+            return None;
+        }
+        let (slot, rest) = site.at?;
+        let points = 0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
+        let absent = points.map(|point| {
+            let of = known.at(PointIndex(point)).map(|facts| facts.get(slot));
+            of.is_some_and(|of| {
+                let of = known.types.below(of, rest);
+                known.types.may_be_absent(of)
+            })
+        });
+        Some(absent.collect())
+    }
+
+    /// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.
+    fn forgets(&self, path: &KeyPath) -> bool {
+        let above = |written: &KeyPath| written.segments().len() < path.segments().len() && path.segments().starts_with(written.segments());
+        let mut writes = self.script.ops.iter().filter_map(|op| if let Op::Write { write, .. } = op { Some(&write.to) } else { None });
+        matches!(&**path.root(), "input" | "tool_result" | "sys")
+            || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
+    }
+}
+
+/// The points that a session which begins at `entry` can reach by itself, without those of the children that it calls.
+fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
+    let mut inside = vec![false; program.points.len()];
+    inside[entry.0 as usize] = true;
+    let mut open = vec![entry];
+    while let Some(point) = open.pop() {
+        let graph = program.node(program.point(point).node).graph;
+        for way in program.ways(point) {
+            let to: Vec<PointIndex> = match way.edge.to {
+                Target::Point(to) | Target::Proceed(to) => vec![to],
+                Target::Rollback => program
+                    .unwound_ways(graph)
+                    .filter_map(|way| if let Target::Point(to) = way.edge.to { Some(to) } else { None })
+                    .collect(),
+                Target::Again | Target::End(_) => Vec::new(),
+            };
+            for to in to {
+                if !std::mem::replace(&mut inside[to.0 as usize], true) {
+                    open.push(to);
                 }
             }
         }
     }
-    for write in writes {
-        match &write.to {
-            Place::Path(path) | Place::Append(path) => {
-                tracked.insert(path.clone());
-            }
-            Place::Absent(key) => tracked.extend(KeyPath::parse(key)),
-            Place::Input | Place::Ans | Place::Error => {}
-        }
-        if let crate::program::From::Shape(shape) = &write.value {
-            tracked.extend(shape.reads().into_iter().map(|read| read.path));
-        }
-    }
-    tracked.extend(asked.iter().cloned());
-    // The engine writes all of `sys` but these.
-    tracked.retain(|path| {
-        let (names, _) = names(path);
-        names.first().is_some_and(|root| root != "sys")
-            || names.get(1).is_some_and(|name| matches!(name.as_str(), "ans" | "error" | "rollback"))
-    });
-    (tracked, asked)
-}
-
-/// Where an edge's condition is written; its target where it has none.
-fn span_of(program: &Program, node: &Node, edge: &Edge) -> Span {
-    let written = super::never::condition(program, node, edge).map(|condition| condition.span);
-    written.or(edge.origin.map(|origin| origin.span)).unwrap_or(node.span)
-}
-
-fn report(program: &Program, candidate: &Candidate, hops: &[Hop]) -> Diagnostic {
-    let Candidate { site, never, point, there, .. } = candidate;
-    let node = program.node(program.point(*point).node);
-    let path = &program.documents[site.document as usize].path;
-    let (code, message) = match (site.kind, never) {
-        (Kind::Required, _) => {
-            (Code::UnsetRequiredContext, format!("`{}` needs `{}`, which is not set on every way to it", node.id, site.path))
-        }
-        (_, true) => (Code::UndefinedVariable, format!("`{}` is not set on any way to `{}`", site.path, node.id)),
-        (_, false) => (Code::MaybeUndefined, format!("`{}` is not set on every way to `{}`", site.path, node.id)),
-    };
-    let guard = match site.kind {
-        Kind::Template => format!("guard it, `{{{{ {} | default(\"…\") }}}}`, or set it before", site.path),
-        Kind::Condition => format!("ask first whether it is there, `{} is set`, or set it before", site.path),
-        Kind::Required | Kind::List => "set it before, or give it a `default_context`".to_owned(),
-    };
-    let near = did_you_mean(&site.path.to_string(), there.iter().map(String::as_str)).filter(|_| *never);
-    let mut found = Diagnostic::new(code, path, site.span, message).help(near.unwrap_or(guard));
-    for hop in hops {
-        if let Some((path, span, text)) = describe(program, hop) {
-            found = found.label(&path, span, text);
-        }
-    }
-    for (path, span) in setters(program, &site.path).into_iter().take(SETTERS).filter(|_| !never) {
-        found = found.label(&path, span, format!("sets `{}`, on other ways", site.path));
-    }
-    found
-}
-
-/// How many places are named that set a path.
-const SETTERS: usize = 2;
-
-/// Where a path, or what it stands in, is written, in file order.
-fn setters(program: &Program, path: &KeyPath) -> BTreeSet<(crate::diagnostic::FilePath, Span)> {
-    let sets = |write: &Write| match &write.to {
-        Place::Path(written) | Place::Append(written) => path.segments().starts_with(written.segments()),
-        Place::Absent(key) => key == path.root(),
-        Place::Input | Place::Ans | Place::Error => false,
-    };
-    let points = program.points.iter().filter(|point| point.part == crate::program::Part::Body);
-    let writes = points.flat_map(|point| {
-        let node = program.node(point.node);
-        let replies = program.replies(&point.replies).iter().flat_map(|reply| &reply.update);
-        replies.chain(&node.entry.defaults).map(move |write| (node, write))
-    });
-    let found = writes.filter(|(_, write)| sets(write)).map(|(node, write)| (program.path_of(node).clone(), write.origin));
-    found.collect()
-}
-
-fn open(program: &Program, candidate: &Candidate) -> Diagnostic {
-    let Candidate { site, point, .. } = candidate;
-    let node = program.node(program.point(*point).node);
-    let path = &program.documents[site.document as usize].path;
-    let message = format!("whether `{}` is set on every way to `{}` was not decided", site.path, node.id);
-    Diagnostic::new(Code::NotDecided, path, site.span, message).help("guard it, or set it before, to be sure")
-}
-
-/// One hop, as its reason and where it leads.
-fn describe(program: &Program, hop: &Hop) -> Option<(crate::diagnostic::FilePath, Span, String)> {
-    let edge = &program.edges[hop.edge as usize];
-    let reply = &program.replies[hop.on as usize];
-    let to = match &edge.to {
-        Target::Point(to) | Target::Proceed(to) => program.node(program.point(*to).node).id.to_string(),
-        Target::Rollback => "rollback".to_owned(),
-        Target::Again | Target::End(_) => return None,
-    };
-    let why = match (&edge.why, &reply.on) {
-        (Why::Option(text), _) => format!("option \"{text}\""),
-        (Why::Transition, _) if edge.when != Guard::Always => "a transition whose condition holds".to_owned(),
-        (Why::OnError | Why::ErrorDefault, Outcome::Timeout) => "the call takes too long".to_owned(),
-        (Why::OnError | Why::ErrorDefault, Outcome::Denied) => "the call is denied".to_owned(),
-        (Why::OnError | Why::ErrorDefault, _) => "the call fails".to_owned(),
-        (Why::OnDenied, Outcome::Answer) => "the answer is no".to_owned(),
-        (Why::OnDenied, _) => "the call is denied".to_owned(),
-        (Why::OnSignal | Why::SignalDefault, Outcome::Signal(name)) => format!("the signal `{name}`"),
-        (Why::OnSignal, Outcome::Timeout) => "the call takes too long".to_owned(),
-        (Why::SignalDefault, _) => "a signal".to_owned(),
-        (Why::OnInvalid, _) => "too many invalid inputs".to_owned(),
-        (Why::BeforeEach, _) => return None,
-        _ => "goes on".to_owned(),
-    };
-    let origin = edge.origin?;
-    Some((program.documents[origin.document as usize].path.clone(), origin.span, format!("{why} → {to}")))
+    inside
 }

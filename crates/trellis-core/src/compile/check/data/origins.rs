@@ -1,43 +1,56 @@
-//! Where contexts begin: at the program's entry, and at each node that is called as a child (language 5.4).
+//! Where contexts begin, for a search: at the program's entry, and at each node that is called as a child (language 5.4).
 
+use std::sync::Arc;
+
+use super::types::{TypeId, Types};
 use crate::{
-    program::{Callee, PointIndex, Program, Role},
-    template::Shape,
+    program::{PointIndex, Program},
+    schema::Schema,
+    value::{Key, Mapping, Value},
 };
 
 /// Where a context begins: a point with what is in it.
-pub(super) struct Origin<'p> {
+pub(super) struct Origin {
     pub(super) point: PointIndex,
-    pub(super) given: Given<'p>,
+    pub(super) is_entry: bool,
+    pub(super) given: Vec<Given>,
 }
 
-/// What a context begins with.
-#[derive(Clone, Copy)]
-pub(super) enum Given<'p> {
-    /// The inputs of the program's entry.
-    Inputs,
-    /// The arguments of a call.
-    Args(Option<&'p Shape>),
+/// One key that a context begins with.
+pub(super) struct Given {
+    pub(super) key: Key,
+    pub(super) fits: Option<Schema>,
+    pub(super) may_be_absent: bool,
 }
 
-/// Every place where a context begins: the program's entry, and each node that is called as a child (language 5.4).
-pub(super) fn origins(program: &Program) -> Vec<Origin<'_>> {
-    fn called<'p>(call: &'p crate::program::Call, program: &'p Program, found: &mut Vec<Origin<'p>>) {
-        match &call.callee {
-            Callee::Graph(node) => {
-                let node = program.node(*node);
-                found.push(Origin { point: node.gate.unwrap_or(node.body), given: Given::Args(call.args.as_ref()) });
-            }
-            Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| called(branch, program, found)),
-            Callee::Tool(_) | Callee::Each(..) => {}
-        }
+impl Origin {
+    /// The program's entry with its declared inputs.
+    pub(super) fn entry(program: &Arc<Program>) -> Self {
+        let entry = program.entry();
+        let schema = program.root().inputs.as_ref().and_then(|schema| schema.source().as_map());
+        let required: Vec<&str> = schema
+            .and_then(|schema| schema.get("required"))
+            .and_then(Value::as_list)
+            .map(|names| names.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default();
+        let declared = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_map);
+        let properties = declared.into_iter().flat_map(Mapping::iter);
+        let mut given: Vec<Given> = properties
+            .map(|(key, schema)| Given { key: key.clone(), fits: Schema::new(schema).ok(), may_be_absent: !required.contains(&&**key) })
+            .collect();
+        let others = required.iter().filter(|name| declared.is_none_or(|declared| !declared.contains(name)));
+        given.extend(others.map(|name| Given { key: Key::from(*name), fits: None, may_be_absent: false }));
+        Self { point: entry.gate.unwrap_or(entry.body), is_entry: true, given }
     }
-    let entry = program.entry();
-    let mut found = vec![Origin { point: entry.gate.unwrap_or(entry.body), given: Given::Inputs }];
-    for node in &program.nodes {
-        if let Role::Act(call) = &node.role {
-            called(call, program, &mut found);
-        }
+
+    /// A node that is called with arguments of a type.
+    pub(super) fn called(point: PointIndex, args: TypeId, types: &Types) -> Self {
+        let fields = types.get(args).fields.iter().flat_map(|fields| &fields.named);
+        let given = fields.filter(|(_, of)| *of != TypeId::ABSENT).map(|(key, of)| Given {
+            key: key.clone(),
+            fits: Schema::new(&types.to_schema(*of)).ok(),
+            may_be_absent: types.may_be_absent(*of),
+        });
+        Self { point, is_entry: false, given: given.collect() }
     }
-    found
 }

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use super::{
-    presence::Candidate,
+    accident::Accident,
+    script::Op,
     symbols::Vars,
-    witness::{Beginning, Brought, Move},
+    types::plain,
+    witness::{Beginning, Brought, Move, Search},
 };
 use crate::{
     engine::{Answers, Engine, Input, Predicates, Start, StartError, ToolError, ToolErrorKind, ToolOutcome, ToolResult},
     id::SessionId,
-    program::Program,
+    program::{Callee, Failure},
+    schema::Schema,
     state::{EndReason, State, Status},
     value::{Mapping, Value},
 };
@@ -18,34 +21,32 @@ use crate::{
 /// Attempts, and undone effects, of one step.
 const REPEATS: usize = 1_000;
 
-/// Whether the engine walks these moves into the candidate's accident.
-pub(super) fn walks(program: &Arc<Program>, candidate: &Candidate, beginning: &Beginning, moves: &[Move], vars: &Vars) -> bool {
+/// Walks these moves with the engine. Where they end in the candidate's accident, gives what the engine says of it.
+pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Move], vars: &Vars) -> Option<Option<String>> {
+    let program = search.program;
     let deferred = program.predicates().iter().fold(Predicates::new(), |known, predicate| known.deferred(&predicate.name));
-    let Ok(engine) = Engine::new(Arc::clone(program), deferred) else { return false };
+    let engine = Engine::new(Arc::clone(program), deferred).ok()?;
     let context = beginning.context.iter().map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
-    let Some(context) = context.collect::<Option<Mapping>>() else { return false };
+    let context = context.collect::<Option<Mapping>>()?;
     let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
     let start = Start { session: Some(SessionId::from("witness")), context, locale: None, at };
     let mut state = match answering(&engine, None).start(start) {
         Ok(step) => step.state,
         // A child that lacks an argument is refused before it begins.
         Err(StartError::Inputs { problems }) => {
-            let missing = format!("`{}` is missing", candidate.site.path);
-            return moves.is_empty() && problems.contains(&missing);
+            let missing = search.wanted().map(|path| format!("`{path}` is missing"));
+            return (moves.is_empty() && problems.contains(&missing?)).then_some(None);
         }
-        Err(_) => return false,
+        Err(_) => return None,
     };
     for step in moves {
         // A terminal that only says something ends in the step that enters it.
         if state.status == Status::Terminated {
             break;
         }
-        match take(&engine, state, step, vars) {
-            Some(next) => state = next,
-            None => return false,
-        }
+        state = take(&engine, state, step, vars)?;
     }
-    is_accident(program, candidate, &state)
+    is_accident(search, &state).then(|| state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned)))
 }
 
 /// The engine with these answers; a predicate that a way does not speak of does not hold.
@@ -98,14 +99,37 @@ fn input(state: &State, step: &Move, vars: &Vars) -> Option<Input> {
     }
 }
 
-/// Whether a session failed at the candidate's node for want of its path.
-fn is_accident(program: &Program, candidate: &Candidate, state: &State) -> bool {
-    let node = program.node(program.point(candidate.point).node);
+/// Whether a session came to grief at the candidate's node, as the candidate says.
+fn is_accident(search: &Search<'_, '_>, state: &State) -> bool {
+    let program = search.program;
+    let node = program.node(program.point(search.candidate.point).node);
+    let ops = &search.script.ops;
+    if let Accident::Args(op) = search.candidate.accident {
+        let Op::Args { call } = &ops[op as usize] else { return false };
+        let Callee::Tool(tool) = &call.callee else { return false };
+        let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema.source())).ok()) else { return false };
+        let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());
+        let calls = [state.pending_tool_call.as_deref(), undone];
+        return calls.into_iter().flatten().any(|call| *call.name == *tool.name && !schema.fits(&Value::Map(call.args.clone())));
+    }
     let Some(ended) = &state.ended else { return false };
-    let names = ended.message.as_ref().is_some_and(|message| message.contains(&format!("`{}`", candidate.site.path)));
-    let spoken = candidate.site.deep || names || ended.code.as_deref() == Some("template");
-    ended.reason == EndReason::Failed
-        && matches!(ended.code.as_deref(), Some("template" | "condition" | "missing-context"))
-        && ended.node == node.id
-        && spoken
+    let codes: &[Failure] = match search.candidate.accident {
+        Accident::Missing(_) => &[Failure::Template, Failure::Condition, Failure::MissingContext],
+        Accident::Truth(_) => &[Failure::Condition],
+        Accident::Unfit(_) => &[Failure::ContextSchema],
+        Accident::Fails(_) => &[Failure::Assert],
+        Accident::Write(_) => &[Failure::Write],
+        Accident::NoMatch(_) => &[Failure::NoMatch],
+        Accident::Args(_) => &[],
+    };
+    let spoken = match search.candidate.accident {
+        Accident::Missing(at) => {
+            let site = &search.script.sites[at as usize];
+            let names = ended.message.as_ref().is_some_and(|message| message.contains(&format!("`{}`", site.path)));
+            site.is_deep() || names || ended.code.as_deref() == Some(Failure::Template.as_str())
+        }
+        _ => true,
+    };
+    let code = ended.code.as_deref();
+    ended.reason == EndReason::Failed && codes.iter().any(|known| code == Some(known.as_str())) && ended.node == node.id && spoken
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, rc::Rc};
 use super::symbols::{Found, Sym, Vars};
 use crate::{
     path::KeyPath,
-    program::{Guard, PointIndex, Root, Truth},
+    program::{Guard, NodeIndex, PointIndex, Root, Truth},
     template::{Shape, Test},
     value::Key,
 };
@@ -21,6 +21,8 @@ pub(super) struct Scene {
     pub(super) vars: Vars,
     pub(super) input: Option<Sym>,
     pub(super) result: Option<Sym>,
+    /// Of nodes that admit so many entries and no more.
+    pub(super) visits: BTreeMap<NodeIndex, u32>,
 }
 
 impl Scene {
@@ -42,6 +44,13 @@ impl Scene {
             (Some(root), rest) => self.vars.below(&root, rest, wanted),
             (None, _) => Found::Absent,
         }
+    }
+
+    /// The names that are set, those inside of known mappings too.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        self.context.iter().for_each(|(key, sym)| self.vars.names(key, sym, &mut names));
+        names
     }
 
     pub(super) fn meets(&mut self, test: &Test) -> bool {
@@ -101,13 +110,14 @@ impl Scene {
                 Some(Sym::Map(Rc::new(parts)))
             }
             Shape::Expression(expression) => match expression.path() {
-                Some((path, optional)) => match self.look(&path, optional) {
+                Some((path, optional)) => match self.look(path, optional) {
                     Found::There(sym) => Some(sym),
                     Found::Absent => None,
                 },
                 None => Some(self.vars.made()),
             },
-            Shape::Text(_) | Shape::List(_) => Some(self.vars.made()),
+            Shape::Text(_) => Some(self.vars.words()),
+            Shape::List(_) => Some(self.vars.list()),
         }
     }
 }

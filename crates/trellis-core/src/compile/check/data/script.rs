@@ -1,216 +1,445 @@
-//! What happens at a point, in the engine's order, as data: what is read, what is written.
+//! What happens at each point, in the engine's order, as data: what is read, what is written, what must hold.
 //!
-//! Entering, taking a reply and ending are read off the compiled node; what a key of the frontmatter means is not known here.
+//! Entering, taking a reply and ending are read off the compiled nodes once, for all that follows; what a key of the frontmatter means is not known here.
 //!
 //! **Invariant:** the order is that of `engine/enter.rs`, `choose.rs` and `result.rs`.
 
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::facts::{INPUT, RESULT, Slot};
 use crate::{
-    path::KeyPath,
-    program::{Call, Callee, Guard, Node, Operand, Outcome, Part, PointIndex, Program, Reason, Reply, Role, Target, Write},
+    path::{KeyPath, Segment},
+    program::{
+        Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, Program, Reason, Reply, Role, Target, Write,
+    },
+    schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Read, Shape, Test},
+    template::{Shape, Template, Used},
 };
 
 /// One thing that happens.
 pub(super) enum Op<'p> {
     /// Something must be there.
-    Read(Site),
-    /// Something is written; `default_context` only where nothing is.
-    Write(&'p Write),
-    /// A condition must hold.
-    Assert(&'p Guard),
+    Read(u32),
+    /// Something is written, after what it reads; `default_context` only where nothing is.
+    Write { write: &'p Write, at: Option<At<'p>>, reads: Range<u32> },
+    /// A key, where it is there, must fit (`context_schema`).
+    Fit { slot: Slot, schema: &'p Schema, node: NodeIndex, index: u32 },
+    /// A condition must hold (`assert`).
+    Assert { guard: &'p Guard, node: NodeIndex, index: u32 },
+    /// A tool is called with arguments.
+    Args { call: &'p Call },
 }
 
+/// A path as it is followed: the key and what stands below it.
+pub(super) type At<'p> = (Slot, &'p [Segment]);
+
 /// A place in the author's files where something is read.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Site {
-    pub(super) path: KeyPath,
+#[derive(Clone, Copy)]
+pub(super) struct Site<'p> {
+    pub(super) path: &'p KeyPath,
+    /// Nothing for what the engine always knows: `sys.node` …
+    pub(super) at: Option<At<'p>>,
     pub(super) document: u32,
-    pub(super) span: Span,
-    pub(super) kind: Kind,
-    /// What must hold for it to be met.
-    pub(super) when: Box<[Test]>,
-    /// Whether it goes on below the path into the unknown.
-    pub(super) deep: bool,
+    pub(super) kind: Kind<'p>,
 }
 
 /// What reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A template.
-    Template,
-    /// `required_context`.
-    Required,
-    /// A condition.
-    Condition,
+#[derive(Clone, Copy)]
+pub(super) enum Kind<'p> {
+    /// A template; the flag says that it is met in some locales only.
+    Template(Used<'p>, bool),
+    /// `required_context`, by its place in that list.
+    Required(NodeIndex, u32),
+    /// A condition of an edge.
+    Edge(NodeIndex, u32),
+    /// A condition of `assert`, by its place in that list.
+    Assert(NodeIndex, u32),
     /// `each`.
-    List,
+    List(NodeIndex),
 }
 
-/// Entering a point, up to what it waits for.
-pub(super) fn entering<'p>(program: &'p Program, point: PointIndex) -> Vec<Op<'p>> {
-    let node = program.node(program.point(point).node);
-    let mut script = Script { program, document: node.document, ops: Vec::new() };
-    let is_first = node.gate.is_none_or(|gate| gate == point);
-    if is_first {
-        for write in &node.entry.defaults {
-            script.write(write);
+impl<'p> Site<'p> {
+    /// What decides whether it is met.
+    pub(super) fn when(&self) -> &'p [crate::template::Test] {
+        if let Kind::Template(used, _) = self.kind { used.when } else { &[] }
+    }
+
+    /// Whether it is met on every way past its place.
+    pub(super) fn is_certain(&self) -> bool {
+        self.when().is_empty() && !self.is_opaque()
+    }
+
+    /// Whether something decides about it that is not followed.
+    pub(super) fn is_opaque(&self) -> bool {
+        matches!(self.kind, Kind::Template(used, localised) if localised || used.when.contains(&crate::template::Test::Opaque))
+    }
+
+    /// Whether it goes on below the path into the unknown.
+    pub(super) fn is_deep(&self) -> bool {
+        matches!(self.kind, Kind::Template(used, _) if used.deep)
+            || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
+    }
+
+    pub(super) fn span(&self, program: &Program) -> Span {
+        match self.kind {
+            Kind::Template(used, _) => used.span(),
+            Kind::Edge(node, edge) => edge_span(program, program.node(node), edge),
+            Kind::Required(node, at) => {
+                let node = program.node(node);
+                let syntax = super::super::syntax_of(program, node);
+                syntax.and_then(|syntax| syntax.required_context.get(at as usize)).map_or(node.span, |path| path.span)
+            }
+            Kind::Assert(node, at) => assert_span(program, node, at),
+            Kind::List(node) => {
+                let node = program.node(node);
+                super::super::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| {
+                    match &call.callee {
+                        crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
+                        _ => call.span,
+                    }
+                })
+            }
         }
     }
-    if program.point(point).part == Part::Gate {
-        script.document = gate_document(program, node);
-        if let Some(call) = &program.graph_of(node).before_each {
-            script.call(node, call);
-        }
-        return script.ops;
-    }
-    script.requirements(node);
-    let speaks_later = node.terminal && matches!(node.role, Role::Pass);
-    if !speaks_later {
-        script.words(node);
-    }
-    if let Role::Act(call) = &node.role {
-        script.call(node, call);
-    }
-    script.ops
 }
 
-/// Taking a reply, up to the choice.
-pub(super) fn replying<'p>(program: &'p Program, point: PointIndex, reply: &'p Reply) -> Vec<Op<'p>> {
-    let node = program.node(program.point(point).node);
-    let mut script = Script { program, document: node.document, ops: Vec::new() };
-    for write in &reply.update {
-        script.write(write);
-    }
-    if let (Outcome::Success, Part::Body, Role::Act(call)) = (&reply.on, program.point(point).part, &node.role)
-        && let Some(undo) = &call.undo
-    {
-        script.call(node, undo);
-    }
-    script.ops
+/// Where an edge's condition is written; its target where it has none.
+pub(super) fn edge_span(program: &Program, node: &Node, edge: u32) -> Span {
+    let edge = &program.edges[edge as usize];
+    let written = super::super::never::condition(program, node, edge).map(|condition| condition.span);
+    written.or(edge.origin.map(|origin| origin.span)).unwrap_or(node.span)
 }
 
-/// Ending at a point.
-pub(super) fn ending<'p>(program: &'p Program, point: PointIndex, target: &Target) -> Vec<Op<'p>> {
-    let node = program.node(program.point(point).node);
-    let mut script = Script { program, document: node.document, ops: Vec::new() };
-    let of_terminal = node.terminal && matches!(target, Target::End(Reason::Finished | Reason::Failed(crate::program::Failure::End)));
-    if of_terminal {
-        script.shapes(node.output.iter());
-        if matches!(node.role, Role::Pass) {
-            script.words(node);
-        }
-    }
-    script.ops
+/// Where a condition of `assert` is written.
+pub(super) fn assert_span(program: &Program, node: NodeIndex, at: u32) -> Span {
+    let node = program.node(node);
+    let syntax = super::super::syntax_of(program, node);
+    syntax.and_then(|syntax| syntax.asserts.get(at as usize)).map_or(node.span, |condition| condition.span)
 }
 
-/// What a guard reads and fails without; a question whether something is there reads nothing.
-pub(super) fn guarded(node: &Node, guard: &Guard, span: Span) -> Option<Site> {
-    let (Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _)) = guard else { return None };
-    let Operand { path, .. } = operand;
-    Some(Site { path: path.clone(), document: node.document, span, kind: Kind::Condition, when: Box::default(), deep: false })
+/// All that happens, by point, reply and edge.
+pub(super) struct Script<'p> {
+    pub(super) program: &'p Program,
+    pub(super) ops: Vec<Op<'p>>,
+    pub(super) sites: Vec<Site<'p>>,
+    entering: Vec<Range<u32>>,
+    replying: Vec<Range<u32>>,
+    ending: Vec<Range<u32>>,
+    /// The sites of conditions, by edge.
+    guards: Vec<u32>,
+    slots: FxHashMap<&'p str, Slot>,
+    /// Whether anything reads the accepted input or result.
+    pub(super) reads_input: bool,
 }
 
-/// The document that holds a graph's `before_each`.
-fn gate_document(program: &Program, node: &Node) -> u32 {
-    let holds = |content: &Content| match content {
-        Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.is_some(),
-        _ => false,
-    };
-    let root = &program.graph_of(node).root;
-    let found = program.documents.iter().position(|document| {
-        let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        folder == &**root && holds(&document.content)
-    });
-    let entry = program.node(program.graph_of(node).entry).document;
-    found.and_then(|at| u32::try_from(at).ok()).unwrap_or(entry)
-}
-
-struct Script<'p> {
-    program: &'p Program,
-    document: u32,
-    ops: Vec<Op<'p>>,
-}
+const NONE: u32 = u32::MAX;
 
 impl<'p> Script<'p> {
-    fn read(&mut self, read: Read) {
-        let Read { path, span, when, deep } = read;
-        self.ops.push(Op::Read(Site { path, document: self.document, span, kind: Kind::Template, when, deep }));
+    pub(super) fn new(program: &'p Program) -> Self {
+        let mut script = Self {
+            program,
+            ops: Vec::new(),
+            sites: Vec::new(),
+            entering: Vec::with_capacity(program.points.len()),
+            replying: vec![0..0; program.replies.len()],
+            ending: Vec::with_capacity(program.points.len()),
+            guards: vec![NONE; program.edges.len()],
+            slots: FxHashMap::default(),
+            reads_input: false,
+        };
+        let gates = gate_documents(program);
+        for (at, point) in program.points.iter().enumerate() {
+            let at = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
+            let from = script.now();
+            script.enter(at, &gates);
+            script.entering.push(from..script.now());
+            for on in point.replies.clone() {
+                let from = script.now();
+                script.reply(at, &program.replies[on as usize]);
+                script.replying[on as usize] = from..script.now();
+                script.edges(at, &program.replies[on as usize]);
+            }
+            let from = script.now();
+            script.end(at);
+            script.ending.push(from..script.now());
+        }
+        script.settle();
+        script
     }
 
-    fn shapes<'s>(&mut self, shapes: impl Iterator<Item = &'s Shape>) {
-        shapes.flat_map(Shape::reads).for_each(|read| self.read(read));
+    /// How many keys are followed.
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len() + 2
     }
 
-    fn write(&mut self, write: &'p Write) {
-        self.ops.push(Op::Write(write));
+    /// Entering a point, up to what it waits for.
+    pub(super) fn entering(&self, point: PointIndex) -> Range<u32> {
+        self.entering[point.0 as usize].clone()
+    }
+
+    /// Taking a reply, up to the choice.
+    pub(super) fn replying(&self, reply: u32) -> Range<u32> {
+        self.replying[reply as usize].clone()
+    }
+
+    /// Ending at a point.
+    pub(super) fn ending(&self, point: PointIndex, target: &Target) -> Range<u32> {
+        let of_terminal = matches!(target, Target::End(Reason::Finished | Reason::Failed(Failure::End)));
+        if of_terminal { self.ending[point.0 as usize].clone() } else { 0..0 }
+    }
+
+    /// What an edge's condition reads and fails without; a question whether something is there reads nothing.
+    pub(super) fn guarded(&self, edge: u32) -> Option<u32> {
+        Some(self.guards[edge as usize]).filter(|site| *site != NONE)
+    }
+
+    /// A path as it is followed; nothing where nobody reads it.
+    pub(super) fn at<'k>(&self, path: &'k KeyPath) -> Option<At<'k>> {
+        let (name, rest) = split(path)?;
+        match name {
+            "input" => Some((INPUT, rest)),
+            "tool_result" => Some((RESULT, rest)),
+            name => self.slots.get(name).map(|slot| (*slot, rest)),
+        }
+    }
+
+    /// The key of this name.
+    pub(super) fn slot(&self, name: &str) -> Option<Slot> {
+        self.slots.get(name).copied()
+    }
+
+    /// The document of a point's own words: that of a graph's `before_each` at a gate.
+    fn now(&self) -> u32 {
+        u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
+    }
+
+    fn follow(&mut self, path: &'p KeyPath) -> Option<At<'p>> {
+        let (name, rest) = split(path)?;
+        match name {
+            "input" | "tool_result" => {
+                self.reads_input = true;
+                Some((if name == "input" { INPUT } else { RESULT }, rest))
+            }
+            name => {
+                let next = Slot(u32::try_from(self.slots.len() + 2).unwrap_or(u32::MAX));
+                Some((*self.slots.entry(name).or_insert(next), rest))
+            }
+        }
+    }
+
+    fn site(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) -> u32 {
+        if let Kind::Template(used, _) = kind {
+            for test in used.when {
+                if let crate::template::Test::Truthy(path, _) | crate::template::Test::Set(path, _) | crate::template::Test::Is(path, ..) =
+                    test
+                {
+                    self.follow(path);
+                }
+            }
+        }
+        let at = self.follow(path);
+        self.sites.push(Site { path, at, document, kind });
+        u32::try_from(self.sites.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    fn read(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) {
+        let site = self.site(path, document, kind);
+        self.ops.push(Op::Read(site));
+    }
+
+    fn template(&mut self, template: &'p Template, document: u32, localised: bool) {
+        template.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, localised)));
+    }
+
+    fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
+        shapes.for_each(|shape| shape.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, false))));
+    }
+
+    fn write(&mut self, write: &'p Write, document: u32) {
+        let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
+        if let From::Shape(shape) = &write.value {
+            shape.each_use(&mut |used| {
+                self.site(used.path, document, Kind::Template(used, false));
+            });
+        }
+        match &write.to {
+            // What is written below a key, or added to it, depends on what is there.
+            Place::Append(path) => drop(self.follow(path)),
+            Place::Path(path) if !path.is_key() => drop(self.follow(path)),
+            _ => {}
+        }
+        let reads = from..u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
+        self.ops.push(Op::Write { write, at: None, reads });
+    }
+
+    /// Once every key that is read is known, writes find theirs.
+    fn settle(&mut self) {
+        let mut ops = std::mem::take(&mut self.ops);
+        for op in &mut ops {
+            if let Op::Write { write, at, .. } = op {
+                *at = match &write.to {
+                    Place::Path(path) | Place::Append(path) => self.at(path),
+                    Place::Absent(key) => self.slot(key).map(|slot| (slot, &[][..])),
+                    Place::Input => Some((INPUT, &[][..])),
+                    Place::Ans => self.slot("sys.ans").map(|slot| (slot, &[][..])),
+                    Place::Error => self.slot("sys.error").map(|slot| (slot, &[][..])),
+                };
+            }
+        }
+        self.ops = ops;
+    }
+
+    fn enter(&mut self, point: PointIndex, gates: &[u32]) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        let is_first = node.gate.is_none_or(|gate| gate == point);
+        if is_first {
+            node.entry.defaults.iter().for_each(|write| self.write(write, node.document));
+        }
+        if program.point(point).part == Part::Gate {
+            if let Some(call) = &program.graph_of(node).before_each {
+                self.call(node, call, gates[node.graph as usize]);
+            }
+            return;
+        }
+        self.requirements(node);
+        let speaks_later = node.terminal && matches!(node.role, Role::Pass);
+        if !speaks_later {
+            self.words(node);
+        }
+        if let Role::Act(call) = &node.role {
+            self.call(node, call, node.document);
+        }
+    }
+
+    fn reply(&mut self, point: PointIndex, reply: &'p Reply) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        reply.update.iter().for_each(|write| self.write(write, node.document));
+        if let (Outcome::Success, Part::Body, Role::Act(call)) = (&reply.on, program.point(point).part, &node.role)
+            && let Some(undo) = &call.undo
+        {
+            self.call(node, undo, node.document);
+        }
+    }
+
+    fn edges(&mut self, point: PointIndex, reply: &'p Reply) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        for at in reply.edges.clone() {
+            let guard = &program.edges[at as usize].when;
+            match guard {
+                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) if self.guards[at as usize] == NONE => {
+                    self.guards[at as usize] = self.site(&operand.path, node.document, Kind::Edge(node.index, at));
+                }
+                Guard::Set(operand, _) | Guard::Empty(operand, _) => drop(self.follow(&operand.path)),
+                _ => {}
+            }
+        }
+    }
+
+    fn end(&mut self, point: PointIndex) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        if node.terminal && program.point(point).part == Part::Body {
+            self.shapes(node.output.iter(), node.document);
+            if matches!(node.role, Role::Pass) {
+                self.words(node);
+            }
+        }
     }
 
     fn requirements(&mut self, node: &'p Node) {
-        let document = &self.program.documents[node.document as usize];
-        let syntax = super::super::syntax_of(self.program, node);
-        let spans = syntax.map(|syntax| &syntax.required_context);
-        for (at, path) in node.entry.required.iter().enumerate() {
-            let span = spans.and_then(|spans| spans.get(at)).map_or(node.span, |path| path.span);
-            debug_assert!(span.end as usize <= document.text.len());
-            let site = Site { path: path.clone(), document: node.document, span, kind: Kind::Required, when: Box::default(), deep: false };
-            self.ops.push(Op::Read(site));
+        let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        for (index, path) in node.entry.required.iter().enumerate() {
+            self.read(path, node.document, Kind::Required(node.index, at(index)));
         }
-        let asserts = syntax.map(|syntax| &syntax.asserts);
-        for (at, (guard, _)) in node.entry.asserts.iter().enumerate() {
-            let span = asserts.and_then(|asserts| asserts.get(at)).map_or(node.span, |condition| condition.span);
-            self.ops.extend(guarded(node, guard, span).map(Op::Read));
-            self.ops.push(Op::Assert(guard));
+        for (index, (key, schema)) in node.entry.types.iter().enumerate() {
+            let next = Slot(at(self.slots.len() + 2));
+            let slot = *self.slots.entry(key).or_insert(next);
+            self.ops.push(Op::Fit { slot, schema, node: node.index, index: at(index) });
+        }
+        for (index, (guard, _)) in node.entry.asserts.iter().enumerate() {
+            match guard {
+                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
+                    self.read(&operand.path, node.document, Kind::Assert(node.index, at(index)));
+                }
+                Guard::Set(operand, _) | Guard::Empty(operand, _) => drop(self.follow(&operand.path)),
+                _ => {}
+            }
+            self.ops.push(Op::Assert { guard, node: node.index, index: at(index) });
         }
     }
 
     /// What the node says, and what travels with its question. The words of a locale are met only in that locale.
-    fn words(&mut self, node: &Node) {
+    fn words(&mut self, node: &'p Node) {
         let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
         if shown {
             self.content(node);
         }
         if matches!(node.role, Role::Listen(_)) {
-            self.shapes(node.metadata.iter());
+            self.shapes(node.metadata.iter(), node.document);
         }
     }
 
-    fn content(&mut self, node: &Node) {
-        let whole = node.localised.is_empty();
-        let own = node.content.iter().map(|content| (content, whole));
-        let others = node.localised.iter().filter_map(|(_, words)| words.content.as_ref()).map(|content| (content, false));
-        let reads: Vec<Read> = own
-            .chain(others)
-            .flat_map(|(content, whole)| {
-                content.reads().into_iter().map(move |read| {
-                    let locale = (!whole).then_some(Test::Opaque);
-                    Read { when: read.when.iter().cloned().chain(locale).collect(), ..read }
-                })
-            })
-            .collect();
-        reads.into_iter().for_each(|read| self.read(read));
+    fn content(&mut self, node: &'p Node) {
+        let localised = !node.localised.is_empty();
+        node.content.iter().for_each(|content| self.template(content, node.document, localised));
+        node.localised
+            .iter()
+            .filter_map(|(_, words)| words.content.as_ref())
+            .for_each(|content| self.template(content, node.document, true));
     }
 
-    fn call(&mut self, node: &Node, call: &Call) {
-        self.shapes(call.args.iter());
+    fn call(&mut self, node: &'p Node, call: &'p Call, document: u32) {
+        self.shapes(call.args.iter(), document);
         if call.body.is_some() {
             self.content(node);
         }
-        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).flat_map(|ask| ask.reads()).for_each(|read| self.read(read));
-        self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())));
+        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).for_each(|ask| self.template(ask, document, false));
+        self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
         match &call.callee {
-            Callee::Tool(_) | Callee::Graph(_) => {}
-            Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch)),
-            Callee::Each(list, _) => {
-                let syntax = super::super::syntax_of(self.program, node).and_then(|syntax| syntax.call.as_ref());
-                let span = syntax.map_or(node.span, |call| match &call.callee {
-                    crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
-                    _ => call.span,
-                });
-                let site = Site { path: list.clone(), document: self.document, span, kind: Kind::List, when: Box::default(), deep: false };
-                self.ops.push(Op::Read(site));
-            }
+            Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),
+            Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch, document)),
+            Callee::Each(list, _) => self.read(list, document, Kind::List(node.index)),
         }
     }
+}
+
+/// The name that is followed, and what stands below it; nothing for what the engine always knows of `sys`.
+fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
+    match (&**path.root(), path.rest()) {
+        ("sys", [Segment::Key(key), rest @ ..]) => match &**key {
+            "ans" => Some(("sys.ans", rest)),
+            "error" => Some(("sys.error", rest)),
+            "rollback" => Some(("sys.rollback", rest)),
+            _ => None,
+        },
+        ("sys", _) => None,
+        (root, rest) => Some((root, rest)),
+    }
+}
+
+/// For each graph the document that holds its `before_each`.
+fn gate_documents(program: &Program) -> Vec<u32> {
+    let holds = |content: &Content| match content {
+        Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.is_some(),
+        _ => false,
+    };
+    let of_graph = |graph: &crate::program::Graph| {
+        let entry = program.node(graph.entry).document;
+        if graph.before_each.is_none() {
+            return entry;
+        }
+        let found = program.documents.iter().position(|document| {
+            let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            folder == &*graph.root && holds(&document.content)
+        });
+        found.and_then(|at| u32::try_from(at).ok()).unwrap_or(entry)
+    };
+    program.graphs.iter().map(of_graph).collect()
 }

@@ -35,6 +35,8 @@ pub(super) enum Kind {
     Any,
     /// What a template made: nobody chooses it.
     Made,
+    /// A text that a template made.
+    Words,
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +50,10 @@ struct Var {
     truthy: Option<bool>,
     /// What was decided about its parts: nothing stands for an absent one.
     parts: BTreeMap<Key, Option<u32>>,
+    /// What it must fit beside its kind.
+    fits: Vec<Schema>,
+    /// What it must not fit.
+    breaks: Option<Schema>,
 }
 
 /// All variables of a way; cheap to clone.
@@ -63,7 +69,7 @@ pub(super) enum Found {
 impl Vars {
     fn add(&mut self, kind: Kind, only: Option<Rc<[Value]>>) -> Sym {
         let vars = Rc::make_mut(&mut self.0);
-        vars.push(Var { kind, only, not: Vec::new(), truthy: None, parts: BTreeMap::new() });
+        vars.push(Var { kind, only, not: Vec::new(), truthy: None, parts: BTreeMap::new(), fits: Vec::new(), breaks: None });
         Sym::Var(u32::try_from(vars.len() - 1).unwrap_or(u32::MAX))
     }
 
@@ -92,6 +98,109 @@ impl Vars {
     /// What a template makes.
     pub(super) fn made(&mut self) -> Sym {
         self.add(Kind::Made, None)
+    }
+
+    /// A text that a template makes.
+    pub(super) fn words(&mut self) -> Sym {
+        self.add(Kind::Words, None)
+    }
+
+    /// A list that a template makes.
+    pub(super) fn list(&mut self) -> Sym {
+        self.made()
+    }
+
+    /// Narrows a value to what fits a schema; false where it cannot.
+    pub(super) fn fit(&mut self, of: &Sym, schema: &Schema) -> bool {
+        match of {
+            Sym::Known(value) => schema.fits(value),
+            // Its parts are made already; the engine will say.
+            Sym::Map(_) => true,
+            Sym::Var(at) => {
+                let var = &mut Rc::make_mut(&mut self.0)[*at as usize];
+                if let Some(only) = &var.only {
+                    let left: Rc<[Value]> = only.iter().filter(|value| schema.fits(value)).cloned().collect();
+                    let is_possible = !left.is_empty();
+                    var.only = Some(left);
+                    return is_possible;
+                }
+                match &var.kind {
+                    Kind::Any => var.kind = Kind::Schemas(Rc::from([schema.clone()])),
+                    Kind::Made | Kind::Words => {}
+                    Kind::Schemas(_) | Kind::Input(_) => {
+                        var.fits.push(schema.clone());
+                        return self.choose(of).is_some();
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    /// Narrows a value to what does not fit a schema; false where it cannot, or where nothing is known of it.
+    pub(super) fn break_(&mut self, of: &Sym, schema: &Schema) -> bool {
+        match of {
+            Sym::Known(value) => !schema.fits(value),
+            Sym::Map(entries) => self.break_part(entries, schema),
+            Sym::Var(at) => {
+                match &self.0[*at as usize].kind {
+                    Kind::Any | Kind::Made => return false,
+                    Kind::Words => return !["a", "", "1"].iter().any(|text| schema.fits(&Value::text(*text))),
+                    Kind::Schemas(_) | Kind::Input(_) => {}
+                }
+                Rc::make_mut(&mut self.0)[*at as usize].breaks = Some(schema.clone());
+                self.choose(of).is_some()
+            }
+        }
+    }
+
+    fn break_part(&mut self, entries: &BTreeMap<Key, Sym>, schema: &Schema) -> bool {
+        let whole = Value::Map(entries.keys().map(|key| (key.clone(), Value::Null)).collect());
+        let Some(map) = schema.source().as_map() else { return !schema.fits(&whole) };
+        let takes = |kind: &Value| kind.as_str() == Some("object");
+        let is_mapping = match map.get("type") {
+            Some(Value::List(kinds)) => kinds.iter().any(takes),
+            Some(kind) => takes(kind),
+            None => true,
+        };
+        let required = map.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str);
+        let lacks = required.into_iter().any(|name| !entries.contains_key(name));
+        let properties = map.get("properties").and_then(Value::as_map);
+        let closed = map.get("additionalProperties").and_then(Value::as_bool) == Some(false);
+        let foreign = closed && entries.keys().any(|key| properties.is_none_or(|known| !known.contains(key)));
+        if !is_mapping || lacks || foreign {
+            return true;
+        }
+        entries.iter().any(|(key, part)| {
+            let mut tried = self.clone();
+            let property = properties.and_then(|properties| Schema::new(properties.get(key)?).ok());
+            let breaks = property.is_some_and(|schema| tried.break_(part, &schema));
+            if breaks {
+                *self = tried;
+            }
+            breaks
+        })
+    }
+
+    /// The names of a value and of what is known to stand in it.
+    pub(super) fn names(&self, name: &str, of: &Sym, names: &mut Vec<String>) {
+        names.push(name.to_owned());
+        match of {
+            Sym::Known(Value::Map(entries)) => names.extend(entries.keys().map(|key| format!("{name}.{key}"))),
+            Sym::Map(entries) => entries.iter().for_each(|(key, sym)| self.names(&format!("{name}.{key}"), sym, names)),
+            Sym::Var(at) => {
+                if let Kind::Schemas(schemas) = &self.0[*at as usize].kind {
+                    let properties = schemas.iter().filter_map(|schema| schema.source().as_map()?.get("properties")?.as_map());
+                    names.extend(properties.flat_map(Mapping::keys).map(|key| format!("{name}.{key}")));
+                }
+            }
+            Sym::Known(_) => {}
+        }
+    }
+
+    /// Whether anything is known of a value.
+    pub(super) fn is_known(&self, of: &Sym) -> bool {
+        !matches!(of, Sym::Var(at) if matches!(self.0[*at as usize].kind, Kind::Any | Kind::Made))
     }
 
     /// What is below a value. Where that is open, a part that `wanted` is absent if it may be; any other is there.
@@ -130,7 +239,7 @@ impl Vars {
             },
             Kind::Any => (Kind::Any, true),
             Kind::Made => (Kind::Made, false),
-            Kind::Input(_) => return None,
+            Kind::Input(_) | Kind::Words => return None,
         };
         let only = match &kind {
             Kind::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| values.into()),
@@ -179,6 +288,7 @@ impl Vars {
             Kind::Input(kind) => instance::of_input(*kind, value),
             Kind::Schemas(schemas) => schemas.iter().all(|schema| schema.fits(value)),
             Kind::Any | Kind::Made => true,
+            Kind::Words => value.as_str().is_some(),
         }
     }
 
@@ -252,15 +362,22 @@ impl Vars {
             Sym::Var(at) => {
                 let var = &self.0[*at as usize];
                 let fits = |value: &Value| {
-                    !var.not.contains(value) && var.truthy.is_none_or(|truth| is_true(value) == truth) && self.may_be(var, value)
+                    !var.not.contains(value)
+                        && var.truthy.is_none_or(|truth| is_true(value) == truth)
+                        && self.may_be(var, value)
+                        && var.fits.iter().all(|schema| schema.fits(value))
+                        && var.breaks.as_ref().is_none_or(|schema| !schema.fits(value))
                 };
                 if let Some(only) = &var.only {
                     return only.iter().find(|value| fits(value)).cloned();
                 }
                 let candidates = match &var.kind {
-                    Kind::Input(kind) => instance::inputs(*kind),
+                    Kind::Input(kind) => {
+                        let wished = var.fits.iter().flat_map(|schema| instance::of_schema(schema.source()));
+                        instance::inputs(*kind).into_iter().chain(wished).collect()
+                    }
                     Kind::Schemas(schemas) => schemas.iter().flat_map(|schema| instance::of_schema(schema.source())).collect(),
-                    Kind::Any | Kind::Made => instance::any(!var.parts.is_empty()),
+                    Kind::Any | Kind::Made | Kind::Words => instance::any(!var.parts.is_empty()),
                 };
                 candidates.into_iter().map(|value| self.with_parts(value, var)).find(|value| value.as_ref().is_some_and(&fits)).flatten()
             }

@@ -1,46 +1,39 @@
-//! The shortest way to an accident, searched over values that are chosen last (language 8.3).
-//!
-//! The fixed point only nominates. A candidate is searched breadth first from where contexts begin; a way that the engine then really walks into the
-//! accident is its witness.
-//!
-//! **Invariant:** no way is given that the engine did not walk.
+//! The steps of a session whose values are chosen last: what can be handed in where it waits, and where that leads.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
+use super::super::flow::Flow;
 use super::{
+    accident::{Accident, Candidate},
     origins::Origin,
-    presence::Candidate,
-    replay,
     scene::Scene,
-    script::{self, Op},
-    shapes,
+    script::Script,
+    search::Tree,
     symbols::Sym,
 };
 use crate::{
     id::SignalName,
     path::KeyPath,
-    program::{Edge, Outcome, PointIndex, Program, Reply, Role, Target, Way},
+    program::{Edge, Failure, Outcome, PointIndex, Program, Reason, Reply, Role, Target, Way},
     value::Key,
 };
-
-/// States that one search looks at, and all searches of a compilation together.
-const BUDGET: usize = 2_000;
-pub(super) const BUDGET_OF_ALL: usize = 20_000;
-
-/// Ways that are tried on the engine.
-const TRIES: usize = 8;
 
 /// What a search came to.
 pub(super) enum Verdict {
     /// The engine walked this way into the accident.
-    Proved(Vec<Hop>),
+    Proved(Vec<Hop>, Met),
     /// There is no such way.
     Refuted,
     /// The budget was spent, or no way that was found could be walked.
     Open,
+}
+
+/// What was met where it went wrong.
+pub(super) struct Met {
+    /// The names that are set there.
+    pub(super) there: Vec<String>,
+    /// What the engine said.
+    pub(super) said: Option<String>,
 }
 
 /// One step of a way: the reply that was taken at a point, and the edge.
@@ -80,13 +73,6 @@ pub(super) struct Beginning {
     pub(super) context: BTreeMap<Key, Sym>,
 }
 
-/// A scene with how it was reached.
-struct Reached {
-    scene: Scene,
-    from: Option<(usize, Hop, Move)>,
-    beginning: usize,
-}
-
 /// What became of doing something in a scene.
 pub(super) enum Done {
     On,
@@ -97,100 +83,25 @@ pub(super) enum Done {
 
 pub(super) struct Search<'s, 'p> {
     pub(super) program: &'p Arc<Program>,
-    pub(super) origins: &'s [Origin<'p>],
-    pub(super) entering: &'s [Vec<Op<'p>>],
+    pub(super) script: &'s Script<'p>,
+    pub(super) origins: &'s [Origin],
     pub(super) candidate: &'s Candidate,
-    /// Whether the path may still be absent at a point from which the accident can be reached.
-    pub(super) leads: &'s dyn Fn(PointIndex) -> bool,
-    /// Paths that guards ask about: what is known of others tells no ways apart.
-    pub(super) asked: &'s BTreeSet<KeyPath>,
+    /// Points of which nothing is known.
+    pub(super) wild: &'s [bool],
+    /// Where the missing path may be absent; nothing where that does not matter.
+    pub(super) absent: Option<&'s [bool]>,
+    /// The shortest ways to every point, whatever is written on them.
+    pub(super) shortest: &'s Tree,
+    pub(super) flow: &'s Flow<'p>,
+    /// Paths that were found missing already: a search goes on as if somebody had mended that.
+    pub(super) mended: &'s [KeyPath],
+    /// What successful calls return.
+    pub(super) returns: &'s dyn Fn(PointIndex) -> Vec<crate::schema::Schema>,
 }
 
 impl Search<'_, '_> {
-    /// Searches; takes the states that it looks at from `budget`.
-    pub(super) fn run(&self, budget: &mut usize) -> Verdict {
-        let mut reached: Vec<Reached> = Vec::new();
-        let mut beginnings = Vec::new();
-        let mut queue = VecDeque::new();
-        let mut seen = BTreeSet::new();
-        let mut tries = 0;
-        for origin in self.origins {
-            if !(self.leads)(origin.point) {
-                continue;
-            }
-            let (scene, beginning) = self.begin(origin);
-            beginnings.push(beginning);
-            let mut scene = scene;
-            match self.enter(&mut scene, origin.point) {
-                Done::On => {
-                    if seen.insert(self.sketch(&scene)) {
-                        queue.push_back(reached.len());
-                        reached.push(Reached { scene, from: None, beginning: beginnings.len() - 1 });
-                    }
-                }
-                Done::Dead => {}
-                Done::Accident => {
-                    tries += 1;
-                    if let Some(beginning) = beginnings.last()
-                        && replay::walks(self.program, self.candidate, beginning, &[], &scene.vars)
-                    {
-                        return Verdict::Proved(Vec::new());
-                    }
-                }
-            }
-        }
-        let mut looked = 0;
-        while let Some(at) = queue.pop_front() {
-            looked += 1;
-            if looked > BUDGET || *budget == 0 {
-                return Verdict::Open;
-            }
-            *budget -= 1;
-            for (mut next, hop, step, done) in self.steps(&reached[at].scene) {
-                // An accident before the edge was taken is none of the edge's.
-                let followed = matches!(done, Done::On);
-                let done = match done {
-                    Done::On => match self.target(&mut next, hop) {
-                        Some(done) => done,
-                        None => continue,
-                    },
-                    other => other,
-                };
-                match done {
-                    Done::Dead => {}
-                    Done::On => {
-                        if (self.leads)(next.point) && seen.insert(self.sketch(&next)) {
-                            queue.push_back(reached.len());
-                            let beginning = reached[at].beginning;
-                            reached.push(Reached { scene: next, from: Some((at, hop, step)), beginning });
-                        }
-                    }
-                    Done::Accident => {
-                        tries += 1;
-                        let (mut hops, mut moves) = (if followed { vec![hop] } else { Vec::new() }, vec![step]);
-                        let mut back = at;
-                        while let Some((before, hop, step)) = &reached[back].from {
-                            hops.push(*hop);
-                            moves.push(step.clone());
-                            back = *before;
-                        }
-                        hops.reverse();
-                        moves.reverse();
-                        if replay::walks(self.program, self.candidate, &beginnings[reached[at].beginning], &moves, &next.vars) {
-                            return Verdict::Proved(hops);
-                        }
-                        if tries >= TRIES {
-                            return Verdict::Open;
-                        }
-                    }
-                }
-            }
-        }
-        if tries > 0 { Verdict::Open } else { Verdict::Refuted }
-    }
-
     /// Every step that a waiting session can take, up to the choice of the target.
-    fn steps(&self, from: &Scene) -> Vec<(Scene, Hop, Move, Done)> {
+    pub(super) fn steps(&self, from: &Scene) -> Vec<(Scene, Hop, Move, Done)> {
         let program: &Program = self.program;
         let point = from.point;
         let node = program.node(program.point(point).node);
@@ -200,10 +111,9 @@ impl Search<'_, '_> {
             let reply = &program.replies[on as usize];
             let mut scene = from.clone();
             let Some(given) = self.given(&mut scene, node, point, reply) else { continue };
-            let ops = script::replying(program, point, reply);
             let before = Hop { point, on, edge: reply.edges.start };
-            match self.all(&mut scene, point, &ops) {
-                Done::On => self.choose(scene, node, point, reply, on, &given, &mut found),
+            match self.all(&mut scene, point, self.script.replying(on)) {
+                Done::On => self.choose(scene, point, reply, on, &given, &mut found),
                 Done::Dead => {}
                 Done::Accident => found.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
             }
@@ -213,7 +123,6 @@ impl Search<'_, '_> {
 
     /// What is handed in for a reply; nothing for those that no host brings about at will.
     fn given(&self, scene: &mut Scene, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<Brought> {
-        let program: &Program = self.program;
         Some(match &reply.on {
             Outcome::Pass => Brought::Pass,
             Outcome::Answer => match &node.role {
@@ -225,8 +134,7 @@ impl Search<'_, '_> {
                 _ => Brought::Pass,
             },
             Outcome::Success => {
-                let call = shapes::call_at(program, point);
-                let sym = scene.vars.fitting(call.map_or(&[], |call| &call.returns));
+                let sym = scene.vars.fitting(&(self.returns)(point));
                 (scene.input, scene.result) = (Some(sym.clone()), Some(sym.clone()));
                 Brought::Success(sym)
             }
@@ -244,7 +152,6 @@ impl Search<'_, '_> {
     fn choose(
         &self,
         mut scene: Scene,
-        node: &crate::program::Node,
         point: PointIndex,
         reply: &Reply,
         on: u32,
@@ -256,8 +163,15 @@ impl Search<'_, '_> {
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
             let hop = Hop { point, on, edge: at };
-            if let Some(site) = script::guarded(node, &edge.when, super::span_of(program, node, edge)) {
-                match self.read(&mut scene, point, &site) {
+            if edge.to == Target::End(Reason::Failed(Failure::NoMatch))
+                && self.candidate.point == point
+                && self.candidate.accident == Accident::NoMatch(on)
+            {
+                found.push((scene, hop, Move { given: given.clone(), answers }, Done::Accident));
+                return;
+            }
+            if let Some(site) = self.script.guarded(at) {
+                match self.read(&mut scene, point, site) {
                     Done::On => {}
                     Done::Dead => return,
                     Done::Accident => {
@@ -269,7 +183,7 @@ impl Search<'_, '_> {
             let (mut taken, mut said) = (scene.clone(), answers.clone());
             if taken.assume(&edge.when, true, &mut said) && edge.to != Target::Again {
                 let done = match &edge.to {
-                    Target::End(_) => match self.all(&mut taken, point, &script::ending(program, point, &edge.to)) {
+                    Target::End(_) => match self.all(&mut taken, point, self.script.ending(point, &edge.to)) {
                         Done::On => Done::Dead,
                         done => done,
                     },
@@ -283,21 +197,51 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Follows the edge of a hop.
-    fn target(&self, scene: &mut Scene, hop: Hop) -> Option<Done> {
+    /// Follows the edge of a hop; hops that follow at once are added.
+    pub(super) fn target(&self, scene: &mut Scene, hop: Hop, hops: &mut Vec<Hop>) -> Option<Done> {
         let program: &Program = self.program;
         let node = program.node(program.point(hop.point).node);
         match &program.edges[hop.edge as usize].to {
-            Target::Point(to) | Target::Proceed(to) => Some(self.enter(scene, *to)),
+            Target::Point(to) => Some(self.enter(scene, *to, hops)),
+            Target::Proceed(to) => Some(self.arrive(scene, *to)),
             Target::Rollback => {
                 scene.unwound = true;
                 let to = program.unwound_ways(node.graph).find_map(|Way { edge, .. }| match edge.to {
                     Target::Point(to) => Some(to),
                     _ => None,
                 })?;
-                Some(self.enter(scene, to))
+                Some(self.enter(scene, to, hops))
             }
             Target::Again | Target::End(_) => None,
         }
     }
+
+    /// Enters a node; one that admits no more entries is passed by (language 7.1).
+    pub(super) fn enter(&self, scene: &mut Scene, mut point: PointIndex, hops: &mut Vec<Hop>) -> Done {
+        let program: &Program = self.program;
+        for _ in 0..PASSED {
+            let node = program.node(program.point(point).node);
+            let Some(limit) = node.entry.max_visits else { return self.arrive(scene, point) };
+            let visits = scene.visits.entry(node.index).or_insert(0);
+            if *visits < limit {
+                *visits += 1;
+                return self.arrive(scene, point);
+            }
+            let points = [point, node.body, node.gate.unwrap_or(node.body)];
+            let exhausted = points.into_iter().find_map(|at| {
+                let on = program.point(at).replies.clone().find(|on| program.replies[*on as usize].on == Outcome::Exhausted)?;
+                Some((at, on, program.replies[on as usize].edges.start))
+            });
+            let Some((at, on, edge)) = exhausted else { return Done::Dead };
+            hops.push(Hop { point: at, on, edge });
+            match program.edges[edge as usize].to {
+                Target::Point(to) => point = to,
+                _ => return Done::Dead,
+            }
+        }
+        Done::Dead
+    }
 }
+
+/// Nodes that are passed by in one step.
+const PASSED: usize = 100;

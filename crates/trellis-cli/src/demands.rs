@@ -1,0 +1,108 @@
+//! What is asked of a graph beyond what its own files say: `--host`, `--strict`, `--deny`.
+//!
+//! In: a graph that was checked. Out: the same with more findings, or graver ones.
+
+use std::path::Path;
+
+use trellis_core::{
+    Code, Diagnostic, Program,
+    compile::settle,
+    diagnostic::{Severity, did_you_mean},
+};
+use trellis_host::Bindings;
+
+use crate::{
+    report::{Checked, counted},
+    unbound::unbound_tools,
+};
+
+/// What somebody asks for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Demands {
+    /// Whether every tool has to be carried out here.
+    pub(crate) host: bool,
+    /// Whether every read has to be proved.
+    pub(crate) strict: bool,
+    /// Findings that are errors.
+    pub(crate) deny: Vec<Denied>,
+}
+
+/// What counts as an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// Every warning.
+    Warnings,
+    /// Every finding of a code.
+    Code(Code),
+}
+
+impl Denied {
+    /// What one word of `--deny` means.
+    ///
+    /// # Errors
+    /// There is no such code, as a message that says what could be meant.
+    pub(crate) fn named(word: &str) -> Result<Self, String> {
+        if word == "warnings" {
+            return Ok(Self::Warnings);
+        }
+        Code::named(word).map(Self::Code).ok_or_else(|| {
+            let words = Code::ALL.iter().map(|code| code.as_str()).chain(["warnings"]);
+            let help = did_you_mean(word, words).unwrap_or_else(|| "`trellis explain` lists the codes".to_owned());
+            format!("there is no code `{word}`, {help}")
+        })
+    }
+
+    fn means(self, found: &Diagnostic) -> bool {
+        match self {
+            Self::Warnings => found.severity == Severity::Warning,
+            Self::Code(code) => found.code == code,
+        }
+    }
+}
+
+impl Demands {
+    /// Adds what the host cannot carry out and what is not proved, and says what is an error. `program` is there if the graph compiles, `folder` is
+    /// where its relative paths begin.
+    pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) {
+        let mut late = Vec::new();
+        if let Some(program) = program.filter(|_| self.host) {
+            let (bindings, found) = Bindings::new(program, folder);
+            late.extend(found);
+            late.extend(unbound_tools(program, &bindings, Severity::Error));
+        }
+        if self.strict {
+            late.extend(unchecked_reads(checked));
+        }
+        settle(&checked.documents, &mut late);
+        checked.diagnostics.extend(late);
+        for found in &mut checked.diagnostics {
+            if self.deny.iter().any(|denied| denied.means(found)) {
+                found.severity = Severity::Error;
+            }
+        }
+        checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
+    }
+}
+
+/// `unchecked-read`: reads into values of which nothing is known.
+fn unchecked_reads(checked: &Checked) -> Vec<Diagnostic> {
+    let reads = counted(checked.unchecked, "read");
+    let verb = if checked.unchecked == 1 { "goes" } else { "go" };
+    let found = Diagnostic::global(Code::UncheckedRead, format!("{reads} {verb} into values of which nothing is known"));
+    let help = "say what tools return (`returns`) and what JSON inputs are (`input_schema`), or guard the reads";
+    if checked.unchecked == 0 { Vec::new() } else { vec![found.help(help)] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_no_code_names_the_nearest() {
+        assert_eq!(Denied::named("warnings"), Ok(Denied::Warnings));
+        assert_eq!(Denied::named("broken-link"), Ok(Denied::Code(Code::BrokenLink)));
+        assert_eq!(Denied::named("brokn-link").unwrap_err(), "there is no code `brokn-link`, did you mean `broken-link`?");
+        assert_eq!(Denied::named("warning").unwrap_err(), "there is no code `warning`, did you mean `warnings`?");
+        assert_eq!(Denied::named("").unwrap_err(), "there is no code ``, `trellis explain` lists the codes");
+    }
+}

@@ -1,0 +1,173 @@
+//! The arguments of a call of a graph against what the called node declares (language 5.4, 7.1).
+
+use super::{Check, given_twice, is_unread, written::Written};
+use crate::{
+    diagnostic::{Code, Diagnostic, FilePath, nearest},
+    path::{Segment, walk},
+    schema::{Flaw, Hole, Schema, below},
+    scope::RESERVED,
+    span::Span,
+    syntax::{
+        document::Document,
+        node::{CallSyntax, NodeSyntax},
+    },
+    value::Key,
+};
+
+/// What a node demands of the context that a call begins it with.
+pub(in crate::compile) struct Demands<'d> {
+    /// The file of the called node.
+    pub(in crate::compile) path: &'d FilePath,
+    pub(in crate::compile) node: &'d NodeSyntax,
+    /// Its `context_schema`, compiled.
+    pub(in crate::compile) types: Vec<(Key, Span, Schema)>,
+    /// `inputs` of its graph, where it is the entry.
+    pub(in crate::compile) inputs: Option<Schema>,
+    /// The key that its graph's `before_each` saves to.
+    pub(in crate::compile) saved: Option<Key>,
+}
+
+impl Demands<'_> {
+    /// Whether a key comes about while the node is entered.
+    fn brings(&self, key: &str) -> bool {
+        let by_default = self.node.default_context.iter().any(|assign| **assign.key.value.root() == *key);
+        by_default || self.saved.as_deref() == Some(key)
+    }
+}
+
+/// Checks the call of a graph; `callee` is where the node is named, `name` what it is called.
+pub(in crate::compile) fn of_child(
+    document: &Document,
+    call: &CallSyntax,
+    callee: Span,
+    name: &str,
+    demands: &Demands<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    given_twice(document, call, found);
+    if is_unread(document, call) {
+        return;
+    }
+    let written = Written::of(document, call);
+    for key in written.names().filter(|key| RESERVED.contains(&&*key.value)) {
+        let message = format!("`{}` is a reserved name, which no context is begun with", key.value);
+        found.push(
+            Diagnostic::new(Code::BadToolArgs, &document.path, key.span, message).help("give it another name here and in the called node"),
+        );
+    }
+    let check = Check { document, written: &written, name: format!("`{name}`"), callee, base: "", schema: demands.inputs.as_ref() };
+    let mut known = Vec::new();
+    if let Some(inputs) = &demands.inputs {
+        let flaws = inputs.flaws(&written.value, &written.holes);
+        let keys = flaws.iter().filter_map(|flaw| match flaw {
+            Flaw::Missing(at, key) if at.is_empty() => Some(key.clone()),
+            Flaw::MayBeMissing(at) | Flaw::Unfit(at, _) => Some(at.split('/').nth(1)?.to_owned()),
+            _ => None,
+        });
+        known = keys.collect();
+        check.report(&flaws, found);
+    }
+    let mut absent = Vec::new();
+    check.required(demands, &mut known, &mut absent, found);
+    for (key, span, schema) in &demands.types {
+        if !known.iter().any(|known| **known == **key) {
+            check.typed((key, *span, schema), demands, &mut absent, found);
+        }
+    }
+    if !absent.is_empty() {
+        let keys: Vec<&str> = absent.iter().map(|(key, ..)| key.as_str()).collect();
+        let missing = check.missing("", &keys);
+        found.push(absent.iter().fold(missing, |missing, (_, span, label)| missing.label(demands.path, *span, *label)));
+    }
+}
+
+/// Keys that are not given at all: with where they are declared, and how.
+type Absent = Vec<(String, Span, &'static str)>;
+
+/// How a path is not given: not at all, or perhaps, by `optional` at a pointer.
+enum Lack {
+    Certain,
+    Possible(String),
+}
+
+impl Check<'_> {
+    /// The paths that must be there.
+    fn required(&self, demands: &Demands<'_>, known: &mut Vec<String>, absent: &mut Absent, found: &mut Vec<Diagnostic>) {
+        for path in &demands.node.required_context {
+            let root = path.value.root();
+            if demands.brings(root) || known.iter().any(|key| **key == **root) {
+                continue;
+            }
+            if let Some(lack) = self.lacks(path.value.segments()) {
+                known.push(root.to_string());
+                self.lacking(path.value.segments(), lack, demands.path, (path.span, "required here"), absent, found);
+            }
+        }
+    }
+
+    /// Whether a path is not given, or perhaps not.
+    fn lacks(&self, path: &[Segment]) -> Option<Lack> {
+        let mut pointer = String::new();
+        for (at, segment) in path.iter().enumerate() {
+            pointer = below(&pointer, &step(segment));
+            if let Some(hole) = self.written.holes.iter().find(|hole| hole.pointer == pointer) {
+                // What it will hold is not known here, but nothing stands below a text.
+                let nothing = hole.text && at + 1 < path.len();
+                return if hole.optional { Some(Lack::Possible(pointer)) } else { nothing.then_some(Lack::Certain) };
+            }
+            if walk(&self.written.value, &path[..=at]).is_none() {
+                return Some(Lack::Certain);
+            }
+        }
+        None
+    }
+
+    /// Reports a path that is not given, unless nothing else stands there for it.
+    fn lacking(
+        &self,
+        path: &[Segment],
+        lack: Lack,
+        declared: &FilePath,
+        (span, label): (Span, &'static str),
+        absent: &mut Absent,
+        found: &mut Vec<Diagnostic>,
+    ) {
+        let (root, given) = (path.first().map(step).unwrap_or_default(), self.given(""));
+        let whole = path.iter().map(step).collect::<Vec<_>>().join(".");
+        let message = format!("{} needs `{whole}`, which is not given", self.name);
+        let diagnostic = match (lack, nearest(&root, given.iter().map(String::as_str))) {
+            (Lack::Possible(pointer), _) => self.may_be_missing(&pointer),
+            (Lack::Certain, _) if given.contains(&root) => self.finding(self.key("", &root), message),
+            (Lack::Certain, Some(near)) => self.renamed(self.finding(self.key("", near), message), &root),
+            (Lack::Certain, None) => return absent.push((whole, span, label)),
+        };
+        found.push(diagnostic.label(declared, span, label));
+    }
+
+    /// A key with a type: it must be there, and what is written must fit.
+    fn typed(&self, (key, span, schema): (&Key, Span, &Schema), demands: &Demands<'_>, absent: &mut Absent, found: &mut Vec<Diagnostic>) {
+        let path = [Segment::Key(key.clone())];
+        let lack = self.lacks(&path).filter(|_| !demands.brings(key));
+        if let Some(lack) = lack {
+            self.lacking(&path, lack, demands.path, (span, "declared here"), absent, found);
+            return;
+        }
+        let base = below("", key);
+        let Some(value) = walk(&self.written.value, &path) else { return };
+        let holes = self.written.holes.iter().filter_map(|hole| {
+            let rest = hole.pointer.strip_prefix(&base).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+            Some(Hole { pointer: rest.to_owned(), ..hole.clone() })
+        });
+        let flaws = schema.flaws(value, &holes.collect::<Vec<_>>());
+        let at = found.len();
+        Check { name: self.name.clone(), base: &base, schema: Some(schema), ..*self }.report(&flaws, found);
+        found[at..].iter_mut().for_each(|flaw| *flaw = flaw.clone().label(demands.path, span, "declared here"));
+    }
+}
+
+fn step(segment: &Segment) -> String {
+    match segment {
+        Segment::Key(key) => key.to_string(),
+        Segment::Index(index) => index.to_string(),
+    }
+}

@@ -1,0 +1,34 @@
+//! What can go wrong at a point because of data, by the place in the script where it would.
+
+use super::types::TypeId;
+use crate::program::PointIndex;
+
+/// What goes wrong, and where: sites and operations are those of the script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Accident {
+    /// A site reads something that is not there.
+    Missing(u32),
+    /// A site takes for a truth what is none (language 6.1).
+    Truth(u32),
+    /// A key does not fit its `context_schema`.
+    Unfit(u32),
+    /// An `assert` does not hold.
+    Fails(u32),
+    /// A write finds something that is no mapping, or no list (language 4.1).
+    Write(u32),
+    /// Arguments do not fit what the tool takes.
+    Args(u32),
+    /// A reply has no way on.
+    NoMatch(u32),
+}
+
+/// Something that may go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Candidate {
+    pub(super) point: PointIndex,
+    pub(super) accident: Accident,
+    /// Whether it goes wrong on every way.
+    pub(super) never: bool,
+    /// What can be there where it goes wrong.
+    pub(super) seen: TypeId,
+}

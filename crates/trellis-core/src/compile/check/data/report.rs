@@ -1,0 +1,347 @@
+//! Findings in words: what is wrong, the way to it hop by hop, and the remedy.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{
+    super::{exhaustive, never},
+    accident::{Accident, Candidate},
+    facts::Facts,
+    knowledge::{Gathered, Knowledge},
+    script::{Kind, Op, Script, Site, assert_span},
+    types::{Kinds, Types},
+    witness::{Hop, Met},
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, FilePath, Near, near},
+    path::KeyPath,
+    program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place, Program, Target, Why, Write},
+    schema::Schema,
+    span::Span,
+    template::Shape,
+    value::Value,
+};
+
+/// How many places are named that set a path.
+const SETTERS: usize = 2;
+
+/// Tells findings, each once.
+pub(super) struct Reporter<'a, 'p> {
+    program: &'p Arc<Program>,
+    script: &'a Script<'p>,
+    replies: BTreeMap<u32, Facts>,
+    told: BTreeSet<(String, u32)>,
+}
+
+impl<'a, 'p> Reporter<'a, 'p> {
+    pub(super) fn new(program: &'p Arc<Program>, script: &'a Script<'p>, replies: BTreeMap<u32, Facts>) -> Self {
+        Self { program, script, replies, told: BTreeSet::new() }
+    }
+
+    /// One mistake is one finding: what is never set is said once, what is missing at a point is said once there.
+    fn key(&self, candidate: &Candidate) -> (String, u32) {
+        let whose = if candidate.never { 0 } else { candidate.point.0 + 1 };
+        match candidate.accident {
+            Accident::Missing(site) => (self.script.sites[site as usize].path.to_string(), whose),
+            Accident::Truth(site) => (format!("truth {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
+            accident => (format!("{accident:?}"), 0),
+        }
+    }
+
+    pub(super) fn is_told(&self, candidate: &Candidate) -> bool {
+        self.told.contains(&self.key(candidate))
+    }
+
+    /// Reports what the engine walked into. Gives the path that is missing, if that is what is wrong.
+    pub(super) fn tell(
+        &mut self,
+        known: &mut Knowledge<'_, '_>,
+        candidate: &Candidate,
+        hops: &[Hop],
+        met: &Met,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<KeyPath> {
+        self.told.insert(self.key(candidate));
+        let mut finding = self.finding(known, candidate, met);
+        for hop in hops {
+            if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
+                finding = finding.step(&path, span, text);
+            }
+        }
+        let missing = match candidate.accident {
+            Accident::Missing(site) => Some(self.script.sites[site as usize].path.clone()),
+            _ => None,
+        };
+        if let Some(path) = missing.as_ref().filter(|_| !candidate.never) {
+            // Where the whole is there, it is the part that is not.
+            let whole = (1..path.segments().len()).rev().find_map(|length| {
+                let whole = KeyPath::new(path.segments()[..length].to_vec())?.to_string();
+                met.there.contains(&whole).then_some(whole)
+            });
+            for (file, span) in self.setters(path).into_iter().take(SETTERS) {
+                let text = match &whole {
+                    Some(whole) => format!("sets `{whole}`, in which `{path}` may be missing"),
+                    None => format!("sets `{path}`, on other ways"),
+                };
+                finding = finding.label(&file, span, text);
+            }
+        }
+        found.push(finding);
+        missing.filter(|path| !matches!(&**path.root(), "input" | "tool_result" | "sys"))
+    }
+
+    pub(super) fn leave_open(&mut self, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
+        let node = self.node(candidate);
+        let (message, document, span) = match candidate.accident {
+            Accident::Missing(site) => {
+                let site = &self.script.sites[site as usize];
+                let message = format!("whether `{}` is set on every way to `{}` was not decided", site.path, node.id);
+                (message, site.document, site.span(self.program))
+            }
+            // Of these nothing is said before it is certain.
+            _ => return,
+        };
+        self.told.insert(self.key(candidate));
+        let path = &self.program.documents[document as usize].path;
+        found.push(Diagnostic::new(Code::NotDecided, path, span, message).help("guard it, or set it before, to be sure"));
+    }
+
+    fn node(&self, candidate: &Candidate) -> &'p Node {
+        self.program.node(self.program.point(candidate.point).node)
+    }
+
+    fn file(&self, document: u32) -> &'p FilePath {
+        &self.program.documents[document as usize].path
+    }
+
+    fn finding(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, met: &Met) -> Diagnostic {
+        match candidate.accident {
+            Accident::Missing(site) => self.missing(candidate, &self.script.sites[site as usize], met),
+            Accident::Truth(site) => {
+                let site = &self.script.sites[site as usize];
+                let kind = known.types.described(candidate.seen);
+                let message = format!("`{}` is {kind} here, not a boolean", site.path);
+                Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message)
+                    .help(format!("compare it with a value: `{} == …`", site.path))
+            }
+            Accident::NoMatch(on) => self.gap(known, candidate, on),
+            Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => {
+                self.broken(known, candidate, &self.script.ops[op as usize], met)
+            }
+        }
+    }
+
+    /// Which values have no way on, as far as they are known where the node begins to choose.
+    fn gap(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, on: u32) -> Diagnostic {
+        let node = self.node(candidate);
+        let facts = self.replies.get(&on);
+        let mut closed = |operand: &Operand| {
+            let of = known.known(facts?, &operand.path)?;
+            known.types.closed(of)
+        };
+        exhaustive::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
+    }
+
+    fn broken(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, op: &Op<'_>, met: &Met) -> Diagnostic {
+        let node = self.node(candidate);
+        match op {
+            Op::Fit { node, index, .. } => self.unfit(known, *node, *index, met),
+            Op::Assert { node: of, index, .. } => {
+                let node = self.program.node(*of);
+                let text = node.entry.asserts.get(*index as usize).map_or("", |(_, text)| text);
+                let message = format!("`{text}` does not hold on every way to `{}`", node.id);
+                Diagnostic::new(Code::FailedAssert, self.file(node.document), assert_span(self.program, *of, *index), message)
+                    .help("let only ways lead here on which it holds: ask the same in the condition of the way")
+            }
+            Op::Write { write, .. } => {
+                let (Place::Path(path) | Place::Append(path)) = &write.to else {
+                    unreachable!("only what is written below something, or added to a list, finds something in its way")
+                };
+                let (message, help) = match &write.to {
+                    Place::Append(_) => {
+                        let kind = known.types.described(candidate.seen);
+                        (
+                            format!("`{path}` is {kind} on some way, and nothing can be added to it"),
+                            "begin with a list, `set: {key: []}`, or leave the key unset",
+                        )
+                    }
+                    _ => (
+                        format!("`{}` is no mapping on some way, so `{path}` cannot be written", path.root()),
+                        "save to another key, or set a mapping before",
+                    ),
+                };
+                Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
+            }
+            Op::Args { call } => self.argument(known, candidate, node, call),
+            Op::Read(_) => unreachable!("a read is missing something, or takes it for a truth"),
+        }
+    }
+
+    /// The argument that does not fit; `args` where it cannot be told.
+    fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, node: &Node, call: &Call) -> Diagnostic {
+        let Callee::Tool(tool) = &call.callee else { unreachable!("only a tool has parameters") };
+        let properties = tool
+            .parameters
+            .as_ref()
+            .and_then(|schema| schema.source().as_map())
+            .and_then(|schema| schema.get("properties"))
+            .and_then(Value::as_map);
+        let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
+        let broken = given.filter_map(|(key, of)| {
+            let schema = Schema::new(properties?.get(key)?).ok()?;
+            known.types.breaks(*of, &schema, false).then_some((key, *of, schema))
+        });
+        let Some((key, of, schema)) = broken.into_iter().next() else {
+            let message = format!("the arguments of `{}` do not fit its `parameters` on some way", tool.name);
+            return Diagnostic::new(Code::BadToolArgs, self.file(node.document), node.span, message);
+        };
+        let span = match &call.args {
+            Some(Shape::Map(entries)) => entries.iter().find(|(name, _)| name.value == *key).map(|(_, shape)| shape.span),
+            _ => None,
+        };
+        let mut types = Types::new();
+        let wanted = types.of_schema(schema.source());
+        let message =
+            format!("`{key}` is {} on some way, and `{}` takes {}", known.types.described(of), tool.name, types.described(wanted));
+        Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message).help(format!(
+            "give {} on every way, or change the `parameters` of `{}`",
+            types.described(wanted),
+            tool.name
+        ))
+    }
+
+    /// What a key must be, in the engine's own words.
+    fn unfit(&self, known: &mut Knowledge<'_, '_>, node: NodeIndex, index: u32, met: &Met) -> Diagnostic {
+        let node = self.program.node(node);
+        let Some((key, schema)) = node.entry.types.get(index as usize) else { unreachable!("the operation stands for one of them") };
+        let syntax = super::super::syntax_of(self.program, node);
+        let declared = syntax.and_then(|syntax| syntax.context_schema.iter().find(|(known, _)| known.value == *key));
+        let span = declared.map_or(node.span, |(key, _)| key.span);
+        let wanted = known.types.of_schema(schema.source());
+        let wanted = known.types.described(wanted);
+        let said = met.said.as_deref().and_then(|said| said.strip_prefix(&format!("`{}`: ", node.id)));
+        let message = match said {
+            Some(said) => format!("{said}, on some way to `{}`", node.id),
+            None => format!("`{key}` is not {wanted} on some way to `{}`", node.id),
+        };
+        Diagnostic::new(Code::TypeMismatch, self.file(node.document), span, message)
+            .help(format!("let every way save {wanted} that fits, or change `context_schema`"))
+    }
+
+    fn missing(&self, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
+        let node = self.node(candidate);
+        let path = site.path;
+        let (code, message) = match (site.kind, candidate.never) {
+            (Kind::Required(..), _) => {
+                (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id))
+            }
+            (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any way to `{}`", node.id)),
+            (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every way to `{}`", node.id)),
+        };
+        let guard = match site.kind {
+            Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
+            Kind::Edge(..) | Kind::Assert(..) => format!("ask first whether it is there, `{path} is set`, or set it before"),
+            Kind::Required(..) | Kind::List(_) => "set it before, or give it a `default_context`".to_owned(),
+        };
+        let (written, span) = (path.to_string(), site.span(self.program));
+        let near = near(&written, met.there.iter().map(String::as_str)).filter(|_| candidate.never);
+        let found = Diagnostic::new(code, self.file(site.document), span, message).help(near.map_or(guard, Near::question));
+        // What is not spelled as the path, such as `user["name"]`, is not written anew.
+        let text = self.program.documents[site.document as usize].text.get(span.range());
+        match near.filter(|_| text == Some(&*written)) {
+            Some(near) => found.rename_if(near.is_only, span, near.name),
+            None => found,
+        }
+    }
+
+    /// Where a path, or what it stands in, is written, in file order.
+    fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span)> {
+        let sets = |write: &Write| match &write.to {
+            Place::Path(written) | Place::Append(written) => path.segments().starts_with(written.segments()),
+            Place::Absent(key) => key == path.root(),
+            Place::Input | Place::Ans | Place::Error => false,
+        };
+        let points = self.program.points.iter().filter(|point| point.part == Part::Body);
+        let writes = points.flat_map(|point| {
+            let node = self.program.node(point.node);
+            let replies = self.program.replies(&point.replies).iter().flat_map(|reply| &reply.update);
+            replies.chain(&node.entry.defaults).map(move |write| (node, write))
+        });
+        let found = writes.filter(|(_, write)| sets(write)).map(|(node, write)| (self.program.path_of(node).clone(), write.origin));
+        found.collect()
+    }
+
+    /// One hop, as its reason and where it leads.
+    fn describe(&self, hop: &Hop, saving: bool) -> Option<(FilePath, Span, String)> {
+        let program = self.program;
+        let edge = &program.edges[hop.edge as usize];
+        let reply = &program.replies[hop.on as usize];
+        let to = match &edge.to {
+            Target::Point(to) | Target::Proceed(to) => program.node(program.point(*to).node).id.to_string(),
+            Target::Rollback => "rollback".to_owned(),
+            Target::Again | Target::End(_) => return None,
+        };
+        let condition = || {
+            let node = program.node(program.point(hop.point).node);
+            never::condition(program, node, edge).map(|condition| format!("`{}`", condition.value.text))
+        };
+        let why = match (&edge.why, &reply.on) {
+            (Why::Option(text), _) => format!("option \"{text}\""),
+            (Why::Transition, _) if edge.when != Guard::Always => condition().unwrap_or_else(|| "a condition holds".to_owned()),
+            (Why::OnError | Why::ErrorDefault, Outcome::Timeout) => "the call takes too long".to_owned(),
+            (Why::OnError | Why::ErrorDefault, Outcome::Denied) => "the call is denied".to_owned(),
+            (Why::OnError | Why::ErrorDefault, _) => "the call fails".to_owned(),
+            (Why::OnDenied, Outcome::Answer) => "the answer is no".to_owned(),
+            (Why::OnDenied, _) => "the call is denied".to_owned(),
+            (Why::OnSignal | Why::SignalDefault, Outcome::Signal(name)) => format!("the signal `{name}`"),
+            (Why::OnSignal, Outcome::Timeout) => "the call takes too long".to_owned(),
+            (Why::SignalDefault, _) => "a signal".to_owned(),
+            (Why::OnInvalid, _) => "too many invalid inputs".to_owned(),
+            (Why::BeforeEach, _) => return None,
+            _ => "goes on".to_owned(),
+        };
+        let origin = edge.origin?;
+        let saves = reply.update.iter().any(|write| matches!(write.to, Place::Path(_) | Place::Append(_)));
+        let nothing = if saving && !saves { ", saves nothing" } else { "" };
+        Some((self.file(origin.document).clone(), origin.span, format!("{why} → {to}{nothing}")))
+    }
+}
+
+/// Conditions that hold for no value that can be there (language 8.2).
+pub(super) fn never_true(known: &mut Knowledge<'_, '_>, gathered: &Gathered, found: &mut Vec<Diagnostic>) {
+    for (edge, seen) in gathered.edges.iter().filter(|(_, seen)| !seen.holds) {
+        let program = known.program;
+        let node = program.node(program.point(seen.point).node);
+        let edge = &program.edges[*edge as usize];
+        let of = known.types.get(seen.operand);
+        // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
+        let (Some(condition), Some(operand)) = (never::condition(program, node, edge), edge.when.operand()) else { continue };
+        let is_switch = matches!(of.values.as_slice(), [value] if of.kinds == Kinds::default() && literals(&edge.when).iter().all(|literal| same_kind(literal, value)));
+        if of.absent
+            || is_switch
+            || known.types.may_fail(seen.operand, &edge.when)
+            || found.iter().any(|other| other.is_at(program.path_of(node), condition.span))
+        {
+            continue;
+        }
+        let finding = never::finding(program, node, condition, &edge.when, operand, &of.values, &known.types.described(seen.operand));
+        found.push(finding);
+    }
+}
+
+/// What a guard compares with.
+fn literals(guard: &Guard) -> &[Value] {
+    match guard {
+        Guard::Is(_, _, value) => std::slice::from_ref(value),
+        Guard::In(_, _, values) => values,
+        _ => &[],
+    }
+}
+
+/// Whether two values are of one kind, numbers being one.
+fn same_kind(a: &Value, b: &Value) -> bool {
+    let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
+    a.kind() == b.kind() || (is_number(a) && is_number(b))
+}

@@ -1,0 +1,419 @@
+//! What a value can be (language 8.2): absent, one of few values, of a kind, a mapping or list of such, or something of which nothing is known.
+//!
+//! Types are interned, so that comparing two costs nothing and meeting two is remembered.
+//!
+//! **Invariant:** a type never leaves out a value that is possible. What is known of a value and that nothing is known of it can both be possible;
+//! only of the former is anything claimed.
+
+mod narrow;
+mod schemas;
+
+pub(super) use schemas::plain;
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    path::Segment,
+    value::{Key, Value},
+};
+
+/// An interned type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct TypeId(u32);
+
+impl TypeId {
+    /// Nothing is possible: no session comes here.
+    pub(super) const NEVER: Self = Self(0);
+    /// Nothing is there.
+    pub(super) const ABSENT: Self = Self(1);
+    /// Something is there, of which nothing is known.
+    pub(super) const ANY: Self = Self(2);
+    /// Something, of which nothing is known, or nothing.
+    pub(super) const EITHER: Self = Self(3);
+    /// A text that is not empty.
+    pub(super) const TEXT: Self = Self(4);
+    /// Not even whether something is there is known: what stands below a value of which nothing is known.
+    pub(super) const OPEN: Self = Self(5);
+}
+
+/// Kinds of values that are not counted out. Truth values, null, the empty text and the empty list are values of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kinds(u8);
+
+impl Kinds {
+    /// A text that is not empty.
+    pub(super) const TEXT: Self = Self(1);
+    /// An integer.
+    pub(super) const INT: Self = Self(2);
+    /// A decimal that is no integer.
+    pub(super) const FLOAT: Self = Self(4);
+
+    pub(super) fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The kind of a value that is not counted out.
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Text(text) if !text.is_empty() => Self::TEXT,
+            Value::Int(_) | Value::UInt(_) => Self::INT,
+            Value::Float(number) if number.fract() == 0.0 => Self::INT,
+            Value::Float(_) => Self::FLOAT,
+            _ => Self::default(),
+        }
+    }
+
+    /// Whether a value is among them.
+    fn hold(self, value: &Value) -> bool {
+        let kind = Self::of(value);
+        kind != Self::default() && self.has(kind)
+    }
+}
+
+/// What a value can be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Type {
+    /// Nothing may be there.
+    pub(super) absent: bool,
+    /// Something may be there, of which nothing is known.
+    pub(super) any: bool,
+    /// Nothing is known, not even whether something is there.
+    pub(super) open: bool,
+    /// Any value of these kinds.
+    pub(super) kinds: Kinds,
+    /// These values; scalars, or an empty list.
+    pub(super) values: Vec<Value>,
+    /// A mapping.
+    pub(super) fields: Option<Fields>,
+    /// A list of such items, not empty.
+    pub(super) items: Option<TypeId>,
+}
+
+/// What a mapping holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fields {
+    /// By name, sorted.
+    pub(super) named: Vec<(Key, TypeId)>,
+    /// What stands under any other name.
+    pub(super) others: TypeId,
+}
+
+impl Fields {
+    pub(super) fn get(&self, key: &str) -> TypeId {
+        self.named.binary_search_by(|(known, _)| (**known).cmp(key)).map_or(self.others, |at| self.named[at].1)
+    }
+
+    fn set(&mut self, key: &Key, of: TypeId) {
+        match self.named.binary_search_by(|(known, _)| known.cmp(key)) {
+            Ok(at) => self.named[at].1 = of,
+            Err(at) => self.named.insert(at, (key.clone(), of)),
+        }
+    }
+}
+
+/// More values than these are a kind.
+const FEW: usize = 32;
+
+/// Levels of mappings and lists that are followed.
+const DEPTH: u8 = 8;
+
+/// All types of one analysis.
+#[derive(Debug)]
+pub(super) struct Types {
+    types: Vec<Type>,
+    depths: Vec<u8>,
+    by_text: FxHashMap<Box<str>, TypeId>,
+    joined: FxHashMap<(TypeId, TypeId), TypeId>,
+}
+
+impl Types {
+    pub(super) fn new() -> Self {
+        let mut types = Self { types: Vec::new(), depths: Vec::new(), by_text: FxHashMap::default(), joined: FxHashMap::default() };
+        types.put(Type::default());
+        types.put(Type { absent: true, ..Type::default() });
+        types.put(Type { any: true, ..Type::default() });
+        types.put(Type { absent: true, any: true, ..Type::default() });
+        types.put(Type { kinds: Kinds::TEXT, ..Type::default() });
+        types.put(Type { open: true, ..Type::default() });
+        types
+    }
+
+    pub(super) fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.0 as usize]
+    }
+
+    /// Interns a type; below the last level nothing is known.
+    pub(super) fn put(&mut self, of: Type) -> TypeId {
+        let inner = of.fields.iter().flat_map(|fields| fields.named.iter().map(|(_, id)| *id).chain([fields.others])).chain(of.items);
+        let depth = inner.map(|id| self.depths[id.0 as usize] + 1).max().unwrap_or(0);
+        if depth > DEPTH {
+            return if of.absent { TypeId::EITHER } else { TypeId::ANY };
+        }
+        let text = format!("{of:?}").into_boxed_str();
+        if let Some(known) = self.by_text.get(&text) {
+            return *known;
+        }
+        let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
+        self.types.push(of);
+        self.depths.push(depth);
+        self.by_text.insert(text, id);
+        id
+    }
+
+    /// Whether nothing can be there.
+    pub(super) fn may_be_absent(&self, id: TypeId) -> bool {
+        self.get(id).absent
+    }
+
+    /// Whether something can be there.
+    pub(super) fn may_be_there(&self, id: TypeId) -> bool {
+        id != TypeId::ABSENT && id != TypeId::NEVER
+    }
+
+    /// Exactly this value.
+    pub(super) fn of_value(&mut self, value: &Value) -> TypeId {
+        let mut of = Type::default();
+        match value {
+            Value::Map(entries) => {
+                let named = entries.iter().map(|(key, value)| (key.clone(), self.of_value(value))).collect();
+                of.fields = Some(Fields { named, others: TypeId::ABSENT });
+            }
+            Value::List(items) if !items.is_empty() => {
+                let items = items.iter().fold(TypeId::NEVER, |known, item| {
+                    let item = self.of_value(item);
+                    self.join(known, item)
+                });
+                of.items = Some(items);
+            }
+            value => of.values.push(value.clone()),
+        }
+        self.put(of)
+    }
+
+    /// A list of such items, which may be empty.
+    pub(super) fn list(&mut self, items: TypeId) -> TypeId {
+        self.put(Type { values: vec![Value::from(Vec::new())], items: Some(items), ..Type::default() })
+    }
+
+    /// A mapping with these entries and no others.
+    pub(super) fn mapping(&mut self, entries: impl IntoIterator<Item = (Key, TypeId)>) -> TypeId {
+        let mut fields = Fields { named: Vec::new(), others: TypeId::ABSENT };
+        entries.into_iter().for_each(|(key, of)| fields.set(&key, of));
+        self.put(Type { fields: Some(fields), ..Type::default() })
+    }
+
+    /// Any text, the empty one too.
+    pub(super) fn text(&mut self) -> TypeId {
+        self.put(Type { kinds: Kinds::TEXT, values: vec![Value::text("")], ..Type::default() })
+    }
+
+    /// What is there of it, if something is.
+    pub(super) fn present(&mut self, id: TypeId) -> TypeId {
+        let of = self.get(id);
+        if !of.absent && !of.open {
+            return id;
+        }
+        let of = Type { absent: false, open: false, any: of.any || of.open, ..of.clone() };
+        self.put(of)
+    }
+
+    /// What is known of it alone.
+    pub(super) fn without_unknown(&mut self, id: TypeId) -> TypeId {
+        let of = self.get(id);
+        if !of.any && !of.open {
+            return id;
+        }
+        let of = Type { any: false, open: false, ..of.clone() };
+        self.put(of)
+    }
+
+    /// Either of two.
+    pub(super) fn join(&mut self, a: TypeId, b: TypeId) -> TypeId {
+        if a == b || b == TypeId::NEVER {
+            return a;
+        }
+        if a == TypeId::NEVER {
+            return b;
+        }
+        let pair = (a.min(b), a.max(b));
+        if let Some(known) = self.joined.get(&pair) {
+            return *known;
+        }
+        let (left, right) = (self.get(pair.0).clone(), self.get(pair.1).clone());
+        let fields = match (left.fields, right.fields) {
+            (Some(left), Some(right)) => Some(self.join_fields(&left, &right)),
+            (left, right) => left.or(right),
+        };
+        let items = match (left.items, right.items) {
+            (Some(left), Some(right)) => Some(self.join(left, right)),
+            (left, right) => left.or(right),
+        };
+        let mut kinds = left.kinds.with(right.kinds);
+        let mut values = left.values;
+        for value in right.values {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values.retain(|value| !kinds.hold(value));
+        if values.len() > FEW {
+            kinds = values.iter().fold(kinds, |kinds, value| kinds.with(Kinds::of(value)));
+            values.retain(|value| !kinds.hold(value));
+        }
+        values.sort_by_cached_key(Value::to_json);
+        let id = self.put(Type {
+            absent: left.absent || right.absent,
+            any: left.any || right.any,
+            open: left.open || right.open,
+            kinds,
+            values,
+            fields,
+            items,
+        });
+        self.joined.insert(pair, id);
+        id
+    }
+
+    fn join_fields(&mut self, left: &Fields, right: &Fields) -> Fields {
+        let names = left.named.iter().chain(&right.named).map(|(key, _)| key.clone());
+        let mut fields = Fields { named: Vec::new(), others: self.join(left.others, right.others) };
+        for key in names.collect::<std::collections::BTreeSet<_>>() {
+            let of = self.join(left.get(&key), right.get(&key));
+            fields.named.push((key, of));
+        }
+        fields
+    }
+
+    /// What stands below a value. Of what stands in a list nothing is known (language 3.2).
+    pub(super) fn below(&mut self, id: TypeId, path: &[Segment]) -> TypeId {
+        let Some((first, rest)) = path.split_first() else { return id };
+        let of = self.get(id);
+        let Segment::Key(key) = first else {
+            let is_gone = of.absent && id != TypeId::ABSENT;
+            return if is_gone {
+                self.join(TypeId::OPEN, TypeId::ABSENT)
+            } else if of.absent {
+                id
+            } else {
+                TypeId::OPEN
+            };
+        };
+        // Below what is no mapping there is nothing.
+        let mut below = if of.absent || of.kinds != Kinds::default() || !of.values.is_empty() || of.items.is_some() {
+            TypeId::ABSENT
+        } else {
+            TypeId::NEVER
+        };
+        let (any, field) = (of.any || of.open, of.fields.as_ref().map(|fields| fields.get(key)));
+        if let Some(field) = field {
+            let field = self.below(field, rest);
+            below = self.join(below, field);
+        }
+        if any {
+            below = self.join(below, TypeId::OPEN);
+        }
+        below
+    }
+
+    /// The type after something was written below it. Nothing is written over what is no mapping: no session goes on from there (language 4.1).
+    pub(super) fn written(&mut self, id: TypeId, path: &[Segment], new: TypeId) -> TypeId {
+        let Some((Segment::Key(key), rest)) = path.split_first() else { return new };
+        let of = self.get(id).clone();
+        let mut all: Option<Fields> = None;
+        let mut or = |types: &mut Self, fields: Fields| {
+            all = Some(match all.take() {
+                Some(known) => types.join_fields(&known, &fields),
+                None => fields,
+            });
+        };
+        if of.absent {
+            let inner = self.written(TypeId::ABSENT, rest, new);
+            or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::ABSENT });
+        }
+        if of.any || of.open {
+            let inner = self.written(TypeId::OPEN, rest, new);
+            or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::OPEN });
+        }
+        if let Some(mut fields) = of.fields {
+            let inner = self.written(fields.get(key), rest, new);
+            if inner != TypeId::NEVER {
+                fields.set(key, inner);
+                or(self, fields);
+            }
+        }
+        match all {
+            Some(fields) => self.put(Type { fields: Some(fields), ..Type::default() }),
+            None => TypeId::NEVER,
+        }
+    }
+
+    /// Whether a write below a value may find something that is no mapping.
+    pub(super) fn may_block(&self, id: TypeId, path: &[Segment]) -> bool {
+        let Some((Segment::Key(key), rest)) = path.split_first() else { return false };
+        let of = self.get(id);
+        of.kinds != Kinds::default()
+            || !of.values.is_empty()
+            || of.items.is_some()
+            || of.fields.as_ref().is_some_and(|fields| !rest.is_empty() && self.may_block(fields.get(key), rest))
+    }
+
+    /// The type after items were added to a list; an absent one is started.
+    pub(super) fn appended(&mut self, id: TypeId, added: TypeId) -> TypeId {
+        let of = self.get(id).clone();
+        let is_list = |value: &Value| matches!(value, Value::List(_));
+        let mut result = TypeId::NEVER;
+        if of.absent || of.any || of.open || of.items.is_some() || of.values.iter().any(is_list) {
+            let known = if of.any || of.open { TypeId::ANY } else { of.items.unwrap_or(TypeId::NEVER) };
+            let items = self.join(known, added);
+            result = self.list(items);
+        }
+        result
+    }
+
+    /// Whether something is known to be possible that is no list.
+    pub(super) fn may_be_no_list(&self, id: TypeId) -> bool {
+        let of = self.get(id);
+        of.kinds != Kinds::default() || of.fields.is_some() || of.values.iter().any(|value| !matches!(value, Value::List(_)))
+    }
+
+    /// The values that it can be, where they are few and known, and whether it may be absent.
+    pub(super) fn closed(&self, id: TypeId) -> Option<(Vec<Value>, bool)> {
+        let of = self.get(id);
+        let is_closed = !of.any && !of.open && of.kinds == Kinds::default() && of.fields.is_none() && of.items.is_none();
+        is_closed.then(|| (of.values.clone(), of.absent))
+    }
+
+    /// What is known of it, in words: "a text or an integer", "one of `a`, `b`".
+    pub(super) fn described(&self, id: TypeId) -> String {
+        let of = self.get(id);
+        let mut words: Vec<String> = Vec::new();
+        let booleans = of.values.iter().filter(|value| value.as_bool().is_some()).count();
+        let hides = |value: &&Value| match value {
+            Value::Bool(_) => booleans == 2,
+            Value::Text(text) => text.is_empty() && of.kinds.has(Kinds::TEXT),
+            Value::List(_) => of.items.is_some(),
+            _ => false,
+        };
+        let values: Vec<String> =
+            of.values.iter().filter(|value| !hides(value)).take(8).map(|value| format!("`{}`", value.to_json())).collect();
+        match values.as_slice() {
+            [] => {}
+            [value] => words.push(value.clone()),
+            values => words.push(format!("one of {}", values.join(", "))),
+        }
+        words.extend((booleans == 2).then(|| "a boolean".to_owned()));
+        let kinds = [(Kinds::TEXT, "a text"), (Kinds::INT, "an integer"), (Kinds::FLOAT, "a decimal")];
+        words.extend(kinds.into_iter().filter(|(kind, _)| of.kinds.has(*kind)).map(|(_, name)| name.to_owned()));
+        words.extend(of.fields.iter().map(|_| "a mapping".to_owned()));
+        words.extend(of.items.iter().map(|_| "a list".to_owned()));
+        if words.is_empty() { "something unknown".to_owned() } else { words.join(" or ") }
+    }
+}

@@ -1,0 +1,27 @@
+//! Which findings an author may live with.
+
+use super::{Code, Severity};
+
+impl Code {
+    /// Whether a program can run with such a finding: `severity:` may then call it less than an error, and a comment may allow it.
+    ///
+    /// Warnings and notes are of that kind, and those errors whose accident the engine meets as the end of a step. Without a target, a tool or a
+    /// template that can be read there is nothing to run.
+    pub fn is_tolerable(self) -> bool {
+        let accident_is_a_step = matches!(
+            self,
+            Self::UndefinedVariable
+                | Self::MaybeUndefined
+                | Self::UnsetRequiredContext
+                | Self::NonExhaustive
+                | Self::NeverTrue
+                | Self::ShadowedTransition
+                | Self::UnreachableNode
+                | Self::EndlessLoop
+                | Self::NoWayOut
+                | Self::UnboundTool
+                | Self::UncheckedRead
+        );
+        accident_is_a_step || self.severity() != Severity::Error
+    }
+}

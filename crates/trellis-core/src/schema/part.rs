@@ -1,0 +1,121 @@
+//! What a schema demands of one place below a value.
+//!
+//! **Invariant:** whatever stands at that place in a fitting value fits the part; where that is not certain there is none.
+
+use super::Schema;
+use crate::{path::Segment, value::Value};
+
+/// References that are followed on the way to one place: a schema may refer to itself.
+const FOLLOWED: usize = 32;
+
+impl Schema {
+    /// The schema of what stands at `path` below a fitting value; nothing where nothing is demanded, or it cannot be cut out.
+    pub fn part(&self, path: &[Segment]) -> Option<Self> {
+        let root = self.source();
+        let mut here = root;
+        for step in path {
+            here = step_into(root, here, step, FOLLOWED)?;
+        }
+        let mut part = here.clone();
+        if let Value::Map(entries) = &mut part
+            && !std::ptr::eq(here, root)
+            && refers(here)?
+        {
+            for key in ["$defs", "definitions"] {
+                if let Some(definitions) = root.as_map().and_then(|root| root.get(key)) {
+                    entries.insert(key.into(), definitions.clone());
+                }
+            }
+        }
+        Self::new(&part).ok()
+    }
+}
+
+/// The schema that holds one step below `schema`.
+fn step_into<'s>(root: &'s Value, schema: &'s Value, step: &Segment, left: usize) -> Option<&'s Value> {
+    let left = left.checked_sub(1)?;
+    let entries = schema.as_map()?;
+    let own = match step {
+        Segment::Key(key) => entries.get("properties").and_then(Value::as_map).and_then(|properties| properties.get(key)),
+        Segment::Index(index) => {
+            let first = entries.get("prefixItems").and_then(Value::as_list);
+            let items = || entries.get("items").filter(|_| first.is_none_or(|first| first.len() <= *index));
+            first.and_then(|first| first.get(*index)).or_else(items)
+        }
+    };
+    let referred = || step_into(root, followed(root, entries.get("$ref")?.as_str()?)?, step, left);
+    let demanded = || entries.get("allOf")?.as_list()?.iter().find_map(|demand| step_into(root, demand, step, left));
+    let others = || {
+        let open = matches!(step, Segment::Key(_)) && !entries.contains("patternProperties");
+        entries.get("additionalProperties").filter(|_| open)
+    };
+    own.or_else(referred).or_else(demanded).or_else(others)
+}
+
+/// What a reference into the same schema names.
+fn followed<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+    let mut target = root;
+    for step in reference.strip_prefix('#')?.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        target = match target {
+            Value::Map(entries) => entries.get(&step)?,
+            Value::List(items) => items.get(step.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(target)
+}
+
+/// Whether a schema refers to definitions; nothing where it refers to what would not come with it.
+fn refers(schema: &Value) -> Option<bool> {
+    match schema {
+        Value::Map(entries) => {
+            let mut any = false;
+            for (key, value) in entries.iter() {
+                any |= match (&**key, value) {
+                    ("$ref", Value::Text(reference)) => {
+                        let comes_along = ["#/$defs/", "#/definitions/"].iter().any(|start| reference.starts_with(start));
+                        comes_along.then_some(true)?
+                    }
+                    ("$id" | "$anchor" | "$dynamicRef" | "$dynamicAnchor", _) => return None,
+                    ("const" | "enum" | "default" | "examples", _) => false,
+                    _ => refers(value)?,
+                };
+            }
+            Some(any)
+        }
+        Value::List(items) => items.iter().try_fold(false, |any, item| Some(refers(item)? | any)),
+        _ => Some(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::KeyPath;
+
+    fn part(schema: &str, path: &str) -> Option<String> {
+        let schema = Schema::new(&Value::from_json(schema).unwrap()).unwrap();
+        schema.part(KeyPath::parse(path).unwrap().segments()).map(|part| part.source().to_json())
+    }
+
+    #[test]
+    fn a_part_is_cut_out_with_its_definitions() {
+        let order = r##"{"$defs": {"size": {"enum": ["s", "m"]}}, "properties": {
+            "size": {"$ref": "#/$defs/size"}, "list": {"prefixItems": [{"type": "null"}], "items": {"type": "integer"}},
+            "again": {"$ref": "#"}}, "additionalProperties": {"type": "boolean"}}"##;
+        assert_eq!(part(order, "size"), Some(r##"{"$defs":{"size":{"enum":["s","m"]}},"$ref":"#/$defs/size"}"##.into()));
+        assert_eq!(part(order, "list.0"), Some(r#"{"type":"null"}"#.into()));
+        assert_eq!(part(order, "list.4"), Some(r#"{"type":"integer"}"#.into()));
+        assert_eq!(part(order, "again.again.list.1"), Some(r#"{"type":"integer"}"#.into()));
+        assert_eq!(part(order, "other"), Some(r#"{"type":"boolean"}"#.into()));
+        assert_eq!(part(order, "again"), None);
+        assert_eq!(part(order, "size.x"), None);
+    }
+
+    #[test]
+    fn a_circle_has_no_parts() {
+        assert_eq!(part(r##"{"$ref": "#"}"##, "a"), None);
+        assert_eq!(part(r##"{"allOf": [{"$ref": "#"}]}"##, "a"), None);
+    }
+}

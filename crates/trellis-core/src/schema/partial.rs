@@ -1,0 +1,207 @@
+//! What is certainly wrong with a value of which parts are not known yet, such as arguments with templates in them.
+//!
+//! In: a value where something stands in for each unknown part, and where those parts are. Out: what remains wrong whatever they turn out to be.
+//!
+//! **Invariant:** nothing is a flaw that some filling of the holes would mend.
+
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
+use serde_json::Value as Json;
+
+use super::{Breach, Schema, to_json, words};
+use crate::value::Value;
+
+/// A part of a value that is not known yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// JSON pointer to it.
+    pub pointer: String,
+    /// Whether it will be a text.
+    pub text: bool,
+    /// Whether its key may be left out.
+    pub optional: bool,
+}
+
+/// One way in which a value does not fit, whatever fills its holes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Flaw {
+    /// The mapping at the pointer lacks this key.
+    Missing(String, String),
+    /// What stands at the pointer may be left out, but must be there.
+    MayBeMissing(String),
+    /// The mapping at the pointer has this key, which is not known there.
+    Unknown(String, String),
+    /// What stands at the pointer does not fit: one line, as [`Breach::message`] is.
+    Unfit(String, String),
+}
+
+impl Schema {
+    /// Everything that is wrong with `value`, whatever fills its holes; sorted. A text stands in for a hole that will be one, anything for the others.
+    pub fn flaws(&self, value: &Value, holes: &[Hole]) -> Vec<Flaw> {
+        let Some(validator) = self.validator() else { return Vec::new() };
+        let mut json = to_json(value);
+        let mut flaws = found(validator, &json, holes);
+        if holes.iter().any(|hole| hole.optional) {
+            let lacking = |flaw: &Flaw| if let Flaw::Missing(at, key) = flaw { Some(below(at, key)) } else { None };
+            holes.iter().filter(|hole| hole.optional).for_each(|hole| leave_out(&mut json, &hole.pointer));
+            let left: Vec<Hole> = holes.iter().filter(|hole| !hole.optional).cloned().collect();
+            let missing: Vec<_> = found(validator, &json, &left).iter().filter_map(lacking).collect();
+            let optional = holes.iter().filter(|hole| hole.optional && missing.contains(&hole.pointer));
+            flaws.extend(optional.map(|hole| Flaw::MayBeMissing(hole.pointer.clone())));
+        }
+        flaws.sort();
+        flaws.dedup();
+        flaws
+    }
+}
+
+/// The JSON pointer of a key below another.
+pub fn below(pointer: &str, key: &str) -> String {
+    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+fn leave_out(json: &mut Json, pointer: &str) {
+    let Some((around, key)) = pointer.rsplit_once('/') else { return };
+    if let Some(Json::Object(entries)) = json.pointer_mut(around) {
+        entries.remove(&key.replace("~1", "/").replace("~0", "~"));
+    }
+}
+
+fn found(validator: &Validator, json: &Json, holes: &[Hole]) -> Vec<Flaw> {
+    validator.iter_errors(json).filter(|error| is_certain(error, holes)).flat_map(|error| flaws(&error, holes)).collect()
+}
+
+fn flaws(error: &ValidationError<'_>, holes: &[Hole]) -> Vec<Flaw> {
+    let at = error.instance_path().as_str();
+    match error.kind() {
+        Kind::Required { property } => vec![Flaw::Missing(at.to_owned(), property.as_str().unwrap_or_default().to_owned())],
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            unexpected.iter().map(|key| Flaw::Unknown(at.to_owned(), key.clone())).collect()
+        }
+        _ => {
+            let stands_in = holes.iter().any(|hole| hole.pointer == at);
+            let unfit = |Breach { pointer, message }| match message.rsplit_once(", is ") {
+                // What stands in for the text is not the author's.
+                Some((wanted, _)) if stands_in && matches!(error.kind(), Kind::Enum { .. } | Kind::Constant { .. }) => {
+                    Flaw::Unfit(pointer, format!("{wanted}, is a text"))
+                }
+                _ => Flaw::Unfit(pointer, message),
+            };
+            words::breaches(error).into_iter().map(unfit).collect()
+        }
+    }
+}
+
+/// Whether an error remains whatever fills the holes.
+fn is_certain(error: &ValidationError<'_>, holes: &[Hole]) -> bool {
+    if holes.is_empty() {
+        return true;
+    }
+    // What stands below a condition counts only if that holds, which a hole may decide.
+    if error.evaluation_path().as_str().split('/').any(|step| matches!(step, "then" | "else" | "dependentSchemas" | "dependentRequired")) {
+        return false;
+    }
+    let at = error.instance_path().as_str();
+    if let Some(hole) = holes.iter().find(|hole| hole.pointer == at) {
+        let forbidden = matches!(error.kind(), Kind::FalseSchema) && !hole.optional;
+        return forbidden || (hole.text && excludes_text(error));
+    }
+    let mut below = holes.iter().filter(|hole| hole.pointer.strip_prefix(at).is_some_and(|rest| rest.starts_with('/'))).peekable();
+    if below.peek().is_none() {
+        return true;
+    }
+    match error.kind() {
+        Kind::Type { .. } | Kind::Required { .. } | Kind::AdditionalProperties { .. } | Kind::PropertyNames { .. } | Kind::FalseSchema => {
+            true
+        }
+        Kind::MinItems { .. } | Kind::MaxItems { .. } | Kind::AdditionalItems { .. } | Kind::MinProperties { .. } => {
+            below.all(|hole| !hole.optional)
+        }
+        Kind::MaxProperties { .. } => below.all(|hole| !hole.optional),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => in_each(context, &|error| is_certain(error, holes)),
+        _ => false,
+    }
+}
+
+/// Whether no text at all fits there: the error was met by some text.
+fn excludes_text(error: &ValidationError<'_>) -> bool {
+    match error.kind() {
+        Kind::Type { .. } => true,
+        Kind::Constant { expected_value } => !expected_value.is_string(),
+        Kind::Enum { options } => !options.as_array().is_some_and(|options| options.iter().any(Json::is_string)),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => in_each(context, &excludes_text),
+        _ => false,
+    }
+}
+
+fn in_each(context: &[Vec<ValidationError<'static>>], holds: &dyn Fn(&ValidationError<'_>) -> bool) -> bool {
+    context.iter().all(|errors| errors.iter().any(holds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flaws(schema: &str, value: &str, holes: &[(&str, &str)]) -> Vec<String> {
+        let schema = Schema::new(&Value::from_json(schema).unwrap()).unwrap();
+        let hole = |(pointer, kind): &(&str, &str)| Hole {
+            pointer: (*pointer).to_owned(),
+            text: kind.contains("text"),
+            optional: kind.contains("optional"),
+        };
+        let holes: Vec<_> = holes.iter().map(hole).collect();
+        schema.flaws(&Value::from_json(value).unwrap(), &holes).iter().map(|flaw| format!("{flaw:?}")).collect()
+    }
+
+    const ORDER: &str = r#"{"type": "object", "required": ["id", "count"], "additionalProperties": false, "properties": {
+        "id": {"type": "string"}, "count": {"type": "integer"}, "size": {"enum": ["s", "m"]}, "level": {"enum": [1, 2]},
+        "to": {"anyOf": [{"type": "integer"}, {"type": "object", "required": ["street"]}]}}}"#;
+
+    #[test]
+    fn what_is_written_is_held_to_the_schema() {
+        assert_eq!(
+            flaws(ORDER, r#"{"id": 7, "size": "l", "other": 1}"#, &[]),
+            [
+                r#"Missing("", "count")"#,
+                r#"Unknown("", "other")"#,
+                r#"Unfit("/id", "must be a text, is an integer")"#,
+                r#"Unfit("/size", "must be one of `s`, `m`, is `l`")"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_hole_may_be_anything_and_a_text_only_a_text() {
+        let holes = [("/id", ""), ("/count", ""), ("/size", ""), ("/to", "")];
+        assert!(flaws(ORDER, r#"{"id": null, "count": null, "size": null, "to": null}"#, &holes).is_empty());
+        assert_eq!(
+            flaws(
+                ORDER,
+                r#"{"id": "", "count": "", "size": "", "level": "", "to": ""}"#,
+                &[("/id", "text"), ("/count", "text"), ("/size", "text"), ("/level", "text"), ("/to", "text")]
+            ),
+            [
+                r#"Unfit("/count", "must be an integer, is a text")"#,
+                r#"Unfit("/level", "must be one of `1`, `2`, is a text")"#,
+                r#"Unfit("/to", "fits no alternative: must be an integer, is a text; must be a mapping, is a text")"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn holes_below_leave_open_what_they_decide() {
+        let nested = |to: &str, holes: &[(&str, &str)]| flaws(ORDER, &format!(r#"{{"id": "a", "count": 1, "to": {to}}}"#), holes);
+        assert_eq!(nested(r#"{"stret": null}"#, &[("/to/stret", "")]).len(), 1);
+        assert!(nested(r#"{"street": null}"#, &[("/to/street", "")]).is_empty());
+        let conditional = r#"{"if": {"properties": {"kind": {"const": "card"}}}, "then": {"required": ["number"]}}"#;
+        assert!(flaws(conditional, r#"{"kind": null}"#, &[("/kind", "")]).is_empty());
+        assert_eq!(flaws(conditional, r#"{"kind": "card"}"#, &[]), [r#"Missing("", "number")"#]);
+        assert!(flaws(r#"{"uniqueItems": true}"#, "[null, null]", &[("/0", ""), ("/1", "")]).is_empty());
+    }
+
+    #[test]
+    fn what_may_be_left_out_and_must_be_there() {
+        let holes = [("/id", "optional"), ("/size", "optional")];
+        assert_eq!(flaws(ORDER, r#"{"id": null, "count": 1, "size": null}"#, &holes), [r#"MayBeMissing("/id")"#]);
+        assert!(flaws(r#"{"minProperties": 2, "maxProperties": 1}"#, r#"{"a": null}"#, &[("/a", "optional")]).is_empty());
+    }
+}
