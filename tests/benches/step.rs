@@ -6,7 +6,8 @@ use std::{hint::black_box, sync::Arc};
 
 use divan::{Bencher, counter::ItemsCount};
 use trellis_core::{
-    Compiled, Context, Engine, Input, Mapping, Next, Predicates, Program, SessionId, Start, State, Value,
+    Compiled, Context, Dialect, Document, Engine, Input, Mapping, Next, Predicates, Program, SessionId, Source, Start, State, Value,
+    compile::Compiler,
     engine::{Answers, RequestType},
     syntax::node::InputType,
 };
@@ -58,6 +59,21 @@ fn check(bencher: Bencher<'_, '_>, nodes: usize) {
 fn relink(bencher: Bencher<'_, '_>, nodes: usize) {
     let project = Project::with_loader(memory(&generator::generate(nodes))).expect("memory is always there");
     bencher.counter(ItemsCount::new(nodes)).bench_local(|| project.compile());
+}
+
+/// One edited file, from its text to the diagnostics of the graph.
+#[divan::bench(args = [1_000, 10_000], sample_count = 20, sample_size = 1)]
+fn edit(bencher: Bencher<'_, '_>, nodes: usize) {
+    let mut documents = Project::with_loader(memory(&generator::generate(nodes))).expect("memory is always there").documents().to_vec();
+    let mut compiler = Compiler::default();
+    let mut held = compiler.compile(&documents);
+    bencher.bench_local(|| {
+        let at = nodes / 2;
+        let source = Source::text(documents[at].path.clone(), &documents[at].text);
+        documents[at] = Arc::new(Document::parse(&source, Dialect::default()));
+        held = compiler.compile(&documents);
+        held.nodes
+    });
 }
 
 /// A session in memory that passes through a chain, journal included.

@@ -74,6 +74,11 @@ pub fn dense(nodes: usize) -> Vec<File> {
     files
 }
 
+/// Graphs over many keys: for the analysis of data.
+mod keyed;
+
+pub use keyed::{lively, web};
+
 /// Writes files below `folder` and makes the folders they need.
 ///
 /// # Errors
@@ -216,6 +221,8 @@ mod tests {
         assert_eq!(findings(&chain_of_files(100)), [""; 0], "chain of files");
         assert_eq!(findings(&ring(100, 10)), [""; 0], "ring");
         assert_eq!(findings(&dense(30)), [""; 0], "dense");
+        assert_eq!(findings(&web(60, 8, 24)), [""; 0], "web");
+        assert_eq!(findings(&lively(250)), [""; 0], "lively");
     }
 
     #[test]

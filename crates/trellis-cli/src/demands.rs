@@ -11,16 +11,15 @@ use trellis_core::{
 };
 use trellis_host::Bindings;
 
-use crate::{
-    report::{Checked, counted},
-    unbound::unbound_tools,
-};
+use crate::{report::Checked, unbound::unbound_tools};
 
 /// What somebody asks for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Demands {
     /// Whether every tool has to be carried out here.
     pub(crate) host: bool,
+    /// Whether it is asked again at each save.
+    pub(crate) watch: bool,
     /// Whether every read has to be proved.
     pub(crate) strict: bool,
     /// Findings that are errors.
@@ -69,6 +68,8 @@ impl Demands {
             let (bindings, found) = Bindings::new(program, folder);
             late.extend(found);
             late.extend(unbound_tools(program, &bindings, Severity::Error));
+            // A watch looks at the files of graphs, so it would not hear of a command that came or went.
+            late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
         }
         if self.strict {
             late.extend(unchecked_reads(checked));
@@ -84,13 +85,18 @@ impl Demands {
     }
 }
 
-/// `unchecked-read`: reads into values of which nothing is known.
+/// `unchecked-read`: a read into a value of which nothing is known; the same place is said once.
 fn unchecked_reads(checked: &Checked) -> Vec<Diagnostic> {
-    let reads = counted(checked.unchecked, "read");
-    let verb = if checked.unchecked == 1 { "goes" } else { "go" };
-    let found = Diagnostic::global(Code::UncheckedRead, format!("{reads} {verb} into values of which nothing is known"));
-    let help = "say what tools return (`returns`) and what JSON inputs are (`input_schema`), or guard the reads";
-    if checked.unchecked == 0 { Vec::new() } else { vec![found.help(help)] }
+    let mut reads = checked.unchecked.clone();
+    reads.sort();
+    reads.dedup();
+    let found = reads.iter().map(|read| {
+        let message = format!("whether `{}` is there is not known before it is read", read.path);
+        let help =
+            format!("say what `{}` holds (`returns` of a call, `input_schema`, `context_schema`), or guard the read", read.path.root());
+        Diagnostic::new(Code::UncheckedRead, &read.place.path, read.place.span, message).help(help)
+    });
+    found.collect()
 }
 
 #[cfg(test)]

@@ -68,7 +68,9 @@ impl Mending {
         let compiled = project.compile();
         let mut mending = Self { place: place.clone(), root, snapshot, project, compiled, done: Vec::new() };
         let mut refused = BTreeSet::new();
-        for _ in 0..ROUNDS {
+        // What could not be read may be just what a name means.
+        let rounds = if mending.project.problems().is_empty() { ROUNDS } else { 0 };
+        for _ in 0..rounds {
             if !mending.round(&mut refused)? {
                 break;
             }
@@ -148,7 +150,7 @@ impl Mending {
             documents: self.project.documents().to_vec(),
             diagnostics: self.compiled.diagnostics.clone(),
             nodes: self.compiled.nodes,
-            unchecked: self.compiled.unchecked.len(),
+            unchecked: self.compiled.unchecked.clone(),
         }
     }
 

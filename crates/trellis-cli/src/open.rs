@@ -132,7 +132,7 @@ impl Opened {
             documents: self.project.documents().to_vec(),
             diagnostics: self.compiled.diagnostics,
             nodes: self.compiled.nodes,
-            unchecked: self.compiled.unchecked.len(),
+            unchecked: self.compiled.unchecked,
         }
     }
 }

@@ -70,7 +70,7 @@ impl Loaded {
             documents: version.documents.clone(),
             diagnostics: version.diagnostics.clone(),
             nodes: version.nodes,
-            unchecked: version.unchecked.len(),
+            unchecked: version.unchecked.clone(),
         };
         Self { program: version.program.clone(), folder: folder.to_owned(), checked, problems: version.problems.clone() }
     }

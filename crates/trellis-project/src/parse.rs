@@ -11,11 +11,7 @@ use std::{
     thread,
 };
 
-use trellis_core::{
-    Dialect, Document, Source,
-    diagnostic::FilePath,
-    syntax::document::{Bytes, Content},
-};
+use trellis_core::{Dialect, Document, Source, diagnostic::FilePath, syntax::document::Bytes};
 
 use crate::{GraphLoader, LoadError};
 
@@ -65,13 +61,7 @@ impl Parsed {
         match known {
             Some(known) if matches!(known.origin, Origin::Nothing) => known.clone(),
             _ => {
-                let document = Document {
-                    path: FilePath::clone(path),
-                    text: "".into(),
-                    content: Content::Broken,
-                    diagnostics: Vec::new(),
-                    allows: Box::default(),
-                };
+                let document = Document::broken(FilePath::clone(path), "");
                 Self { document: Arc::new(document), dialect: Dialect::default(), origin: Origin::Nothing }
             }
         }

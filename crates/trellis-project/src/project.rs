@@ -8,7 +8,11 @@ use std::{
     sync::Arc,
 };
 
-use trellis_core::{Compiled, Dialect, Document, compile, diagnostic::FilePath};
+use trellis_core::{
+    Compiled, Dialect, Document,
+    compile::{Compiler, compile},
+    diagnostic::FilePath,
+};
 
 use crate::{
     Directory, GraphLoader, LoadError,
@@ -67,7 +71,16 @@ impl Project {
 
     /// Compiles the graph.
     pub fn compile(&self) -> Compiled {
-        let compiled = compile(&self.documents);
+        self.readable(compile(&self.documents))
+    }
+
+    /// Compiles the graph as it is now, with what `compiler` knows of how it was. The result is the one of [`Project::compile`].
+    pub fn recompile(&self, compiler: &mut Compiler) -> Compiled {
+        self.readable(compiler.compile(&self.documents))
+    }
+
+    /// What could not be read may be anything: there is no program then.
+    fn readable(&self, compiled: Compiled) -> Compiled {
         if self.problems.is_empty() { compiled } else { Compiled { program: None, ..compiled } }
     }
 

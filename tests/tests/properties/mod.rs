@@ -4,6 +4,7 @@
 
 mod bytes;
 mod coverage;
+mod edits;
 mod fixes;
 mod format;
 mod random;

@@ -59,7 +59,7 @@ pub(crate) struct Check {
     /// Take reads of which nothing is known for errors
     #[arg(long)]
     strict: bool,
-    /// Also report tools that no binding carries out
+    /// Also report tools that no binding carries out, and commands that are not there
     #[arg(long)]
     host: bool,
     /// Show at most so many findings of a graph, 0 for all; formats for programs always have all
@@ -100,7 +100,7 @@ impl Check {
                 "`--dry-run` shows a difference, which is no JSON and no SARIF\nleave `--format` out; every finding of `--format json` has its `fix`"
             );
         }
-        let demands = Demands { host: self.host, strict: self.strict, deny: std::mem::take(&mut self.deny) };
+        let demands = Demands { host: self.host, watch: self.watch, strict: self.strict, deny: std::mem::take(&mut self.deny) };
         if self.watch {
             return self.stay(demands);
         }

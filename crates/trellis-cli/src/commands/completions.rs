@@ -47,7 +47,9 @@ impl Completions {
 /// The commands, with what shells can know of values that are free when they are parsed.
 fn known(program: Command) -> Command {
     let codes = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()));
+    let denied = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()).chain(["warnings"]));
     let program = program.mut_subcommand("explain", |explain| explain.mut_arg("code", |code| code.value_parser(codes)));
+    let program = program.mut_subcommand("check", |check| check.mut_arg("deny", |deny| deny.value_parser(denied)));
     program.mut_subcommands(|command| {
         command.mut_args(|argument| match argument.get_id().as_str() {
             "path" | "paths" | "graph" => argument.value_hint(ValueHint::AnyPath),

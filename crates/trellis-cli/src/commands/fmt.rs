@@ -14,7 +14,7 @@ use trellis_core::{
     Diagnostic, Document, Source,
     diagnostic::FilePath,
     syntax::{
-        document::{Bytes, Content},
+        document::Bytes,
         format::{self, Formatted},
     },
 };
@@ -214,10 +214,10 @@ fn print_as_it_is(text: &str) -> anyhow::Result<()> {
 fn findings(shown: &str, path: &FilePath, text: Arc<str>, mut diagnostics: Vec<Diagnostic>) -> String {
     let more = diagnostics.len().saturating_sub(1);
     diagnostics.truncate(1);
-    let document =
-        Document { path: FilePath::clone(path), text, content: Content::Broken, diagnostics: Vec::new(), allows: Box::default() };
+    let document = Document::broken(FilePath::clone(path), text);
     let shown_below = shown.strip_suffix(&**path).unwrap_or_default().to_owned();
-    let checked = Checked { shown_below, below: String::new(), documents: vec![Arc::new(document)], diagnostics, nodes: 0, unchecked: 0 };
+    let (below, documents) = (String::new(), vec![Arc::new(document)]);
+    let checked = Checked { shown_below, below, documents, diagnostics, nodes: 0, unchecked: Vec::new() };
     let more = if more == 0 { String::new() } else { format!("and {more} more in this file\n\n") };
     report::human(&[checked], Width::of(&io::stderr())) + &more
 }

@@ -15,6 +15,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use anstyle::AnsiColor;
 use trellis_core::{
     Diagnostic, Document,
+    compile::UncheckedRead,
     diagnostic::{FilePath, Severity},
     span::LineIndex,
 };
@@ -38,8 +39,8 @@ pub(crate) struct Checked {
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// How many nodes it has.
     pub(crate) nodes: usize,
-    /// How many reads go into values of which nothing is known.
-    pub(crate) unchecked: usize,
+    /// The reads of which nothing is known.
+    pub(crate) unchecked: Vec<UncheckedRead>,
 }
 
 /// What a check comes to, in numbers.
@@ -56,7 +57,7 @@ impl Summary {
     /// The numbers of these graphs.
     pub(crate) fn of(graphs: &[Checked]) -> Self {
         let nodes = graphs.iter().map(|graph| graph.nodes).sum();
-        let unchecked = graphs.iter().map(|graph| graph.unchecked).sum();
+        let unchecked = graphs.iter().map(|graph| graph.unchecked.len()).sum();
         let mut summary = Self { nodes, unchecked, ..Self::default() };
         for diagnostic in graphs.iter().flat_map(|graph| &graph.diagnostics) {
             match diagnostic.severity {

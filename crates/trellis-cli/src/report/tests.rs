@@ -1,12 +1,12 @@
 //! Findings made by hand, as people and programs get them.
 
-use trellis_core::{Code, span::Span, syntax::document::Content};
+use trellis_core::{Code, span::Span};
 
 use super::*;
 use crate::terminal::Width;
 
 fn document(path: &str, text: &str) -> Arc<Document> {
-    Arc::new(Document { path: path.into(), text: text.into(), content: Content::Broken, diagnostics: Vec::new(), allows: Box::default() })
+    Arc::new(Document::broken(path, text))
 }
 
 fn path(path: &str) -> FilePath {
@@ -19,7 +19,7 @@ fn plain(graphs: &[Checked]) -> String {
 
 fn graph(documents: &[(&str, &str)], diagnostics: Vec<Diagnostic>) -> Checked {
     let documents = documents.iter().map(|(path, text)| document(path, text)).collect();
-    Checked { shown_below: "graphs/".into(), below: String::new(), documents, diagnostics, nodes: 2, unchecked: 0 }
+    Checked { shown_below: "graphs/".into(), below: String::new(), documents, diagnostics, nodes: 2, unchecked: Vec::new() }
 }
 
 fn at(text: &str, part: &str) -> Span {

@@ -187,7 +187,7 @@ impl Graph {
             documents: version.documents.clone(),
             diagnostics: version.diagnostics.clone(),
             nodes: version.nodes,
-            unchecked: version.unchecked.len(),
+            unchecked: version.unchecked.clone(),
         };
         demands.apply(&mut checked, version.program.as_deref(), &root);
         Some(checked)

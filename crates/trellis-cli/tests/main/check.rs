@@ -160,8 +160,42 @@ help: bind it in `trellis.yaml`: `bindings: {charge: {process: [./charge]}}`
 1 error in 2 nodes
 ";
     assert_eq!(ran.out, expected);
-    sandbox.write("trellis.yaml", b"bindings: { charge: { process: [./charge] }, log: { http: x } }\nbefore_each: log\n");
+    sandbox.write("trellis.yaml", b"bindings: { charge: { process: [sh, ./charge] }, log: { http: x } }\nbefore_each: log\n");
     let ran = sandbox.trellis(&["check", "--host"]);
     assert!(ran.out.starts_with("error[unbound-tool]: `log` is called") && ran.out.contains("  trellis.yaml:2:14\n"), "{}", ran.out);
     assert!(ran.out.ends_with("1 error in 2 nodes\n"), "{}", ran.out);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_host_is_asked_whether_bound_commands_can_start() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let sandbox = Sandbox::new(&[
+        ("start.md", "---\ndo: { parallel: { a: gone, b: closed, c: nowhere, d: fine, e: sh, f: half } }\n---\n"),
+        (
+            "trellis.yaml",
+            "bindings:\n  gone: { process: [./gone] }\n  closed: { process: [bin/closed] }\n  nowhere: { process: [no-such-command-xyz, -v] }\n  \
+             fine: { process: [./fine] }\n  sh: { process: [sh, -c, x] }\n  half: { process: [./half] }\n",
+        ),
+        ("bin/closed", "#!/bin/sh\n"),
+        ("fine", "#!/bin/sh\n"),
+        ("half", "#!/no/such/shell\n"),
+    ]);
+    for name in ["fine", "half"] {
+        std::fs::set_permissions(sandbox.path().join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    assert_eq!(sandbox.trellis(&["check"]).code, Some(0));
+    let ran = sandbox.trellis(&["check", "--host"]);
+    assert_eq!(ran.code, Some(1));
+    for expected in [
+        "error[unbound-tool]: `gone` cannot be carried out: `./gone` does not exist\n  trellis.yaml:2:",
+        "error[unbound-tool]: `closed` cannot be carried out: `bin/closed` may not be run\n  trellis.yaml:3:",
+        "help: try `chmod +x bin/closed`\n",
+        "error[unbound-tool]: `nowhere` cannot be carried out: `no-such-command-xyz` is not on the PATH\n  trellis.yaml:4:",
+        "`half` cannot be carried out: the interpreter `/no/such/shell` of `./half` does not exist\n",
+    ] {
+        assert!(ran.out.contains(expected), "{expected}\n{}", ran.out);
+    }
+    assert!(ran.out.ends_with("4 errors in 1 node\n"), "{}", ran.out);
 }

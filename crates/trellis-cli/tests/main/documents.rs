@@ -84,6 +84,7 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(complete("trellis new --template f"), "form");
     assert_eq!(complete("trellis new node --type q"), "question");
     assert_eq!(complete("trellis graph --format do"), "dot");
+    assert_eq!(complete("trellis check --deny broken"), "broken-link");
 }
 
 #[test]

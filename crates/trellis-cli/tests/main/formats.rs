@@ -165,7 +165,19 @@ fn a_strict_check_wants_every_read_proved() {
     let sandbox = Sandbox::new(UNCHECKED);
     assert_eq!(sandbox.trellis(&["check"]).code, Some(0));
     let ran = sandbox.trellis(&["check", "--strict"]);
-    assert!(ran.code == Some(1) && ran.out.starts_with("error[unchecked-read]: "), "{ran:?}");
+    let expected = "\
+error[unchecked-read]: whether `order.total` is there is not known before it is read
+  show.md:2:22
+ 2 | output: { total: \"{{ order.total }}\" }
+   |                      ^^^^^^^^^^^
+help: say what `order` holds (`returns` of a call, `input_schema`, `context_schema`), or guard the read
+
+1 error in 2 nodes
+";
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), expected));
+    sandbox.write("show.md", b"---\n# trellis: allow(unchecked-read)\noutput: { total: \"{{ order.total }}\" }\n---\n");
+    assert_eq!(sandbox.trellis(&["check", "--strict"]).code, Some(0));
+    sandbox.write("show.md", UNCHECKED[1].1.as_bytes());
     sandbox.write("trellis.yaml", b"severity: { unchecked-read: warning }\n");
     assert!(sandbox.trellis(&["check", "--strict"]).out.starts_with("warning[unchecked-read]: "));
     assert_eq!(sandbox.trellis(&["check", "--strict", "--deny", "unchecked-read"]).code, Some(1));

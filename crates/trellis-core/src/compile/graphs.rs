@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
-use super::names::{Candidate, join};
+use super::names::{Candidate, Names, join};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     span::Span,
@@ -50,7 +50,7 @@ pub(super) fn split(documents: &[Arc<Document>]) -> (Vec<GraphSyntax<'_>>, Vec<u
     let roots: Vec<&str> = roots.into_iter().collect();
     let mut graphs: Vec<GraphSyntax<'_>> =
         roots.iter().map(|root| GraphSyntax { root: (*root).into(), ..GraphSyntax::default() }).collect();
-    let owner = documents.iter().map(|document| owner_of(&document.path, &roots)).collect::<Vec<_>>();
+    let owner: Vec<u32> = documents.iter().map(|document| owner_of(&document.path, &roots)).collect();
     for (index, document) in documents.iter().enumerate() {
         let graph = &mut graphs[owner[index] as usize];
         let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -183,11 +183,11 @@ fn saved(call: &CallSyntax) -> impl Iterator<Item = &str> {
 }
 
 /// Finds the entry of each graph; a graph without one is reported.
-pub(super) fn entries<'d>(graphs: &mut [GraphSyntax<'d>], candidates: &[Candidate<'d>], found: &mut Vec<Diagnostic>) {
+pub(super) fn entries(graphs: &mut [GraphSyntax<'_>], names: &Names<'_>, found: &mut Vec<Diagnostic>) {
+    let candidates = &names.candidates;
     for (index, graph) in graphs.iter_mut().enumerate() {
         let start = join(&graph.root, "start");
-        graph.entry =
-            candidates.iter().position(|candidate| candidate.id.as_str() == start).map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+        graph.entry = names.of_id(&start);
         if graph.entry.is_some() {
             continue;
         }

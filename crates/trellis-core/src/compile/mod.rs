@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** every error is collected, in file order; any error means no program; one mistake is one diagnostic.
 
+mod again;
 mod check;
 mod fingerprint;
 mod graphs;
@@ -10,13 +11,17 @@ mod names;
 mod schemas;
 mod settle;
 mod tools;
+mod types;
 
-use std::{collections::BTreeMap, sync::Arc};
+pub use types::{ContextTypes, KeyType};
 
-pub use self::settle::settle;
+use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
+
+pub use self::{again::Compiler, settle::settle};
 use self::{
+    again::Linked,
     graphs::GraphSyntax,
-    lower::{GraphInfo, Lowering},
+    lower::{Common, GraphInfo, Lowering},
     names::{Names, Resolved},
     schemas::Schemas,
     settle::Settled,
@@ -58,8 +63,16 @@ pub struct UncheckedRead {
 
 /// Compiles the documents of a graph; they come in any order.
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
+    link(documents, None).0
+}
+
+/// Compiles, and takes from the last time what stayed the same.
+fn link(documents: &[Arc<Document>], last: Option<Linked>) -> (Compiled, Option<Linked>) {
+    let given = documents;
     let mut documents = documents.to_vec();
-    documents.sort_by(|a, b| a.path.cmp(&b.path));
+    if !documents.is_sorted_by(|a, b| a.path <= b.path) {
+        documents.sort_by(|a, b| a.path.cmp(&b.path));
+    }
     let mut parsed: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
     let mut found = Vec::new();
     let (mut graphs, owner) = graphs::split(&documents);
@@ -68,13 +81,16 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     let names = Names::collect(&documents, &roots, &owner, &mut found);
     // What could not be read, or has no name, may lead anywhere.
     let unread = !found.is_empty() || parsed.iter().any(Diagnostic::is_error);
-    graphs::entries(&mut graphs, &names.candidates, &mut found);
+    graphs::entries(&mut graphs, &names, &mut found);
 
-    let mut lowering = prepare(&documents, graphs, &owner, &names, found);
+    let edges = last.as_ref().map(Linked::edges);
+    let mut lowering = prepare(&documents, graphs, &owner, &names, edges, found);
     (lowering.unread, lowering.unresolved) = (unread, unread);
     let pages = lowering.pages();
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
-    let Lowered { program, mut found, nodes, unchecked } = lower_all(lowering, &documents, &settled);
+    let Some(Lowered { program, linked, mut found, nodes, unchecked }) = lower_all(lowering, &documents, last, &settled) else {
+        return link(given, None);
+    };
     explained(&parsed, &mut found);
     found.extend(parsed);
     let needed = settled.apply(&mut found);
@@ -86,7 +102,7 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     found.sort_by(|a, b| a.order().cmp(&b.order()));
     found.dedup();
     let failed = found.iter().any(Diagnostic::is_error);
-    Compiled { program: program.filter(|_| !failed), diagnostics: found, nodes, unchecked }
+    (Compiled { program: program.filter(|_| !failed), diagnostics: found, nodes, unchecked }, linked)
 }
 
 /// Drops what only follows from a mistake that was found in the same place when its file was parsed.
@@ -104,6 +120,7 @@ fn prepare<'d>(
     graphs: Vec<GraphSyntax<'d>>,
     owner: &[u32],
     names: &'d Names<'d>,
+    edges: Option<usize>,
     mut found: Vec<Diagnostic>,
 ) -> Lowering<'d> {
     let mut schemas = Schemas::default();
@@ -111,13 +128,10 @@ fn prepare<'d>(
     let mut predicates = Vec::new();
     let graphs: Vec<GraphInfo<'d>> = graphs
         .into_iter()
-        .enumerate()
-        .map(|(index, syntax)| {
-            let own = names.candidates.iter().filter(|candidate| candidate.graph as usize == index);
-            let keys = graphs::known_keys(&syntax, own.filter_map(|candidate| candidate.syntax));
+        .map(|syntax| {
             let declared = declare(&syntax, &mut schemas, &mut predicates, &mut found);
             let defaults = syntax.defaults(&names.candidates, &mut found);
-            GraphInfo { syntax, defaults, keys, predicates: declared, before_each: None }
+            GraphInfo { syntax, defaults, keys: OnceCell::new(), predicates: declared, before_each: None }
         })
         .collect();
 
@@ -134,7 +148,8 @@ fn prepare<'d>(
         nodes: Vec::with_capacity(names.candidates.len()),
         points: Vec::with_capacity(names.candidates.len()),
         replies: Vec::with_capacity(2 * names.candidates.len()),
-        edges: Vec::with_capacity(names.candidates.iter().filter_map(|candidate| candidate.syntax).map(likely_edges).sum()),
+        edges: Vec::with_capacity(edges.unwrap_or_else(|| names.candidates.iter().filter_map(|it| it.syntax).map(likely_edges).sum())),
+        common: Common::default(),
         predicates,
         found,
         unread: false,
@@ -217,32 +232,39 @@ fn declare(
 /// A graph that was lowered and checked.
 struct Lowered {
     program: Option<Arc<Program>>,
+    linked: Option<Linked>,
     found: Vec<Diagnostic>,
     nodes: usize,
     unchecked: Vec<UncheckedRead>,
 }
 
-fn lower_all<'d>(mut lowering: Lowering<'d>, documents: &'d [Arc<Document>], settled: &Settled<'_>) -> Lowered {
-    let names = lowering.names;
+/// Nothing where taking over from the last time was in vain.
+fn lower_all<'d>(
+    mut lowering: Lowering<'d>,
+    documents: &'d [Arc<Document>],
+    last: Option<Linked>,
+    settled: &Settled<'_>,
+) -> Option<Lowered> {
     lowering.modules();
     lowering.gates();
     lowering.defaults();
-    for (at, candidate) in names.candidates.iter().enumerate() {
-        if let (Some(index), Some(syntax)) = (lowering.nodes_of[at], candidate.syntax) {
-            lowering.node(candidate, syntax, index);
-        }
+    let (seats, last) = again::lower(&mut lowering, documents, last);
+    if last.is_some() && seats.is_out_of_patience() {
+        return None;
     }
+    lowering.found.extend(lowering.tools.shadowed());
     let unwound: Vec<u32> = (0..lowering.graphs.len()).map(|graph| lowering.unwound(u32::try_from(graph).unwrap_or(0))).collect();
     let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
-        return Lowered { program: None, found: lowering.found, nodes, unchecked: Vec::new() };
+        return Some(Lowered { program: None, linked: None, found: lowering.found, nodes, unchecked: Vec::new() });
     };
     let unresolved = lowering.unresolved;
-    let (program, mut found) = assemble(lowering, documents, &entries, &unwound);
+    let (program, mut found) = assemble(lowering, documents, &entries, &unwound, last.as_deref());
     let program = Arc::new(program);
     let unchecked = check::program(&program, unresolved, settled, &mut found);
-    Lowered { program: Some(program), found, nodes, unchecked }
+    let linked = seats.with(&program);
+    Some(Lowered { program: Some(program), linked: Some(linked), found, nodes, unchecked })
 }
 
 fn assemble<'d>(
@@ -250,6 +272,7 @@ fn assemble<'d>(
     documents: &'d [Arc<Document>],
     entries: &[NodeIndex],
     unwound: &[u32],
+    last: Option<&Program>,
 ) -> (Program, Vec<Diagnostic>) {
     let mut found = std::mem::take(&mut lowering.found);
     let mut limits = Limits::default();
@@ -279,11 +302,11 @@ fn assemble<'d>(
             unwound: unwound[index],
         });
     }
-    let by_id = lowering.nodes.iter().map(|node| (node.id.clone(), node.index)).collect();
+    let ids = || lowering.nodes.iter().map(|node| (node.id.clone(), node.index)).collect();
     let program = Program {
         graphs,
-        by_id,
-        renamed: renamed(&lowering.names.candidates, &lowering.nodes_of),
+        by_id: last.map_or_else(|| Arc::new(ids()), |last| Arc::clone(&last.by_id)),
+        renamed: last.map_or_else(|| renamed(&lowering.names.candidates, &lowering.nodes_of), |last| last.renamed.clone()),
         nodes: lowering.nodes,
         points: lowering.points,
         replies: lowering.replies,

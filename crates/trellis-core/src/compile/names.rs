@@ -2,9 +2,12 @@
 //!
 //! **Invariant:** a name is looked up by hashing, never by scanning; only a name that was not found costs a scan.
 
-use std::{cell::Cell, sync::Arc};
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    sync::Arc,
+};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near},
@@ -23,6 +26,8 @@ pub(super) const RESERVED: [&str; 2] = NodeId::RESERVED;
 pub(super) struct Candidate<'d> {
     pub(super) id: NodeId,
     pub(super) document: u32,
+    /// Which of the nodes of its file it is.
+    pub(super) ordinal: u32,
     pub(super) graph: u32,
     pub(super) path: &'d FilePath,
     /// Nothing for a file that could not be understood: it claims its id only.
@@ -53,24 +58,37 @@ pub(super) enum Resolved {
 /// The names of all graphs that are compiled together.
 pub(super) struct Names<'d> {
     pub(super) candidates: Vec<Candidate<'d>>,
-    by_id: FxHashMap<NodeId, u32>,
-    folders: FxHashSet<&'d str>,
+    by_name: FxHashMap<NodeId, Named>,
+    /// The folders that hold nodes; only mistakes ask.
+    folders: OnceCell<FxHashSet<&'d str>>,
     roots: Vec<Arc<str>>,
+    /// Room to write ids in.
+    room: RefCell<String>,
     /// Names that will still be compared with ones that were not found.
     patience: Cell<usize>,
 }
 
+/// What a name stands for, so that one look finds a node as well as a module.
+#[derive(Clone, Copy, Default)]
+struct Named {
+    /// The candidate of this id.
+    node: Option<u32>,
+    /// The `start` in the folder of this name.
+    module: Option<u32>,
+}
+
 /// A graph in which everything is misspelled gets this many comparisons, and its last mistakes no suggestion.
-const PATIENCE: usize = 2_000_000;
+pub(super) const PATIENCE: usize = 2_000_000;
 
 impl<'d> Names<'d> {
     /// Collects the nodes of `documents`, which belong to the graphs with these roots (`owner` says which).
     pub(super) fn collect(documents: &'d [Arc<Document>], roots: &[Arc<str>], owner: &[u32], found: &mut Vec<Diagnostic>) -> Self {
         let mut names = Self {
             candidates: Vec::with_capacity(documents.len()),
-            by_id: FxHashMap::default(),
-            folders: FxHashSet::default(),
+            by_name: FxHashMap::with_capacity_and_hasher(documents.len() + 1, FxBuildHasher),
+            folders: OnceCell::new(),
             roots: roots.to_vec(),
+            room: RefCell::default(),
             patience: Cell::new(PATIENCE),
         };
         let alone = documents.len() == 1;
@@ -79,28 +97,28 @@ impl<'d> Names<'d> {
                 continue;
             }
             let (index, graph) = (u32::try_from(index).unwrap_or(u32::MAX), owner[index]);
-            let own = |id| Candidate { id, document: index, graph, path: &document.path, syntax: None, page: false };
+            let own = |id| Candidate { id, document: index, ordinal: 0, graph, path: &document.path, syntax: None, page: false };
             match &document.content {
                 Content::Node(syntax) => {
                     let page = !syntax.has_matter && document.path.ends_with(".md") && !alone;
-                    let by_path = || id_of(&document.path, alone);
+                    let by_path = || id_of(document, alone);
                     let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
                     let page = page && !id.is_start();
                     let taken = names.add(Candidate { syntax: Some(syntax), page, ..own(id) }, found);
                     // A node whose `id` it cannot have is found by its path, so that nothing else is said of those who lead to it.
-                    if !taken && syntax.id.is_some() && !names.by_id.contains_key(&by_path()) {
+                    if !taken && syntax.id.is_some() && names.of_id(by_path().as_str()).is_none() {
                         names.add(Candidate { syntax: Some(syntax), page, ..own(by_path()) }, found);
                     }
                 }
                 Content::Nodes(nodes, _) => {
                     let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                    for syntax in nodes {
+                    for (ordinal, syntax) in (0..).zip(nodes) {
                         let Some(id) = &syntax.id else { continue };
-                        names.add(Candidate { syntax: Some(syntax), ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
+                        names.add(Candidate { syntax: Some(syntax), ordinal, ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
                     }
                 }
                 Content::Broken if !is_project(&document.path) => {
-                    names.add(own(id_of(&document.path, alone)), found);
+                    names.add(own(id_of(document, alone)), found);
                 }
                 Content::Library(_) | Content::Project(_) | Content::Broken => {}
             }
@@ -110,7 +128,8 @@ impl<'d> Names<'d> {
 
     /// Adds a node; whether it got its name.
     fn add(&mut self, candidate: Candidate<'d>, found: &mut Vec<Diagnostic>) -> bool {
-        if let Some(&first) = self.by_id.get(&candidate.id) {
+        let index = u32::try_from(self.candidates.len()).unwrap_or(u32::MAX);
+        if let Some(first) = self.of_id(candidate.id.as_str()) {
             found.push(self.duplicate(&candidate, &self.candidates[first as usize]));
             return false;
         }
@@ -123,16 +142,35 @@ impl<'d> Names<'d> {
                 return false;
             }
         }
-        let mut folder = candidate.path.rsplit_once('/').map(|(folder, _)| folder);
-        while let Some(here) = folder {
-            if !self.folders.insert(here) {
-                break;
-            }
-            folder = here.rsplit_once('/').map(|(above, _)| above);
+        if last == "start" {
+            self.by_name.entry(NodeId::from(candidate.id.folder())).or_default().module = Some(index);
         }
-        self.by_id.insert(candidate.id.clone(), u32::try_from(self.candidates.len()).unwrap_or(u32::MAX));
+        self.by_name.entry(candidate.id.clone()).or_default().node = Some(index);
         self.candidates.push(candidate);
         true
+    }
+
+    /// How many names were compared so far.
+    pub(super) fn compared(&self) -> usize {
+        PATIENCE - self.patience.get()
+    }
+
+    /// The candidate of an id.
+    pub(super) fn of_id(&self, id: &str) -> Option<u32> {
+        self.by_name.get(id)?.node
+    }
+
+    fn folders(&self) -> &FxHashSet<&'d str> {
+        self.folders.get_or_init(|| {
+            let mut folders = FxHashSet::default();
+            for candidate in &self.candidates {
+                let mut folder = candidate.path.rsplit_once('/').map(|(folder, _)| folder);
+                while let Some(here) = folder.filter(|here| folders.insert(*here)) {
+                    folder = here.rsplit_once('/').map(|(above, _)| above);
+                }
+            }
+            folders
+        })
     }
 
     fn duplicate(&self, second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
@@ -142,15 +180,17 @@ impl<'d> Names<'d> {
             .help("rename one of the files, or give one another `id`")
     }
 
-    /// The candidate of this name in a folder, or of the module of that name. `id` is room to write ids in.
-    fn find(&self, id: &mut String, folder: &str, name: &str) -> Option<u32> {
-        id.clear();
-        id.extend([folder, if folder.is_empty() { "" } else { "/" }, name]);
-        if let Some(index) = self.by_id.get(id.as_str()) {
-            return Some(*index);
-        }
-        id.push_str(if id.is_empty() { "start" } else { "/start" });
-        self.by_id.get(id.as_str()).copied()
+    /// The candidate of this name in a folder, or of the module of that name.
+    fn find(&self, folder: &str, name: &str) -> Option<u32> {
+        let named = if folder.is_empty() {
+            self.by_name.get(name)
+        } else {
+            let mut id = self.room.borrow_mut();
+            id.clear();
+            id.extend([folder, "/", name]);
+            self.by_name.get(id.as_str())
+        };
+        named.and_then(|named| named.node.or(named.module))
     }
 
     /// Resolves a target that stands in `folder` of graph `graph`.
@@ -178,19 +218,18 @@ impl<'d> Names<'d> {
 
     fn look_up(&self, name: &str, jump: bool, folder: &str, graph: u32) -> Option<u32> {
         let root = &*self.roots[graph as usize];
-        let mut id = String::with_capacity(folder.len() + name.len() + "//start".len());
         if let Some(below) = name.strip_prefix("./") {
-            return self.find(&mut id, folder, below);
+            return self.find(folder, below);
         }
         if let Some(below) = name.strip_prefix('/') {
-            return self.find(&mut id, root, below);
+            return self.find(root, below);
         }
-        if jump && let Some(index) = self.find(&mut id, root, name) {
+        if jump && let Some(index) = self.find(root, name) {
             return Some(index);
         }
         let mut here = folder;
         loop {
-            if let Some(index) = self.find(&mut id, here, name) {
+            if let Some(index) = self.find(here, name) {
                 return Some(index);
             }
             if here.len() <= root.len() {
@@ -210,7 +249,7 @@ impl<'d> Names<'d> {
             [b'/', ..] => vec![root],
             _ => vec![folder, root],
         };
-        if scopes.iter().any(|scope| self.folders.contains(&*join(scope, bare))) {
+        if scopes.iter().any(|scope| self.folders().contains(&*join(scope, bare))) {
             let help = Some(format!("a module needs a node `start`: add `{bare}/start.md`, or name one of its nodes"));
             return Missing { code: Code::UnknownModule, message: format!("the folder `{bare}` has no `start`"), help, fix: None };
         }
@@ -284,7 +323,8 @@ fn is_node_extension(extension: &str) -> bool {
 
 /// Whether a file or one of its folders begins with `_` or `.` (language 1.2).
 pub(super) fn is_hidden(path: &str) -> bool {
-    path.split('/').any(|part| part.starts_with(['_', '.']))
+    let bytes = path.as_bytes();
+    matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))
 }
 
 fn is_project(path: &str) -> bool {
@@ -292,9 +332,6 @@ fn is_project(path: &str) -> bool {
 }
 
 /// The id that a path gives; a file that is a graph alone is its `start` (language 1.1).
-fn id_of(path: &str, alone: bool) -> NodeId {
-    if alone {
-        return NodeId::new("start");
-    }
-    NodeId::new(path.rsplit_once('.').map_or(path, |(stem, _)| stem))
+fn id_of(document: &Document, alone: bool) -> NodeId {
+    if alone { NodeId::new("start") } else { document.id.clone() }
 }

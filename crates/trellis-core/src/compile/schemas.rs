@@ -13,12 +13,20 @@ use crate::{
 /// Compiled schemas by their JSON.
 #[derive(Default)]
 pub(super) struct Schemas {
-    known: FxHashMap<String, Result<Schema, SchemaError>>,
+    known: FxHashMap<Box<[u8]>, Result<Schema, SchemaError>>,
+    /// Room to write JSON in.
+    room: Vec<u8>,
 }
 
 impl Schemas {
     fn compile(&mut self, source: &Value) -> &Result<Schema, SchemaError> {
-        self.known.entry(source.to_json()).or_insert_with(|| Schema::new(source))
+        self.room.clear();
+        source.write_json(&mut self.room);
+        // Looked up twice where it is new: an entry would need a key of its own each time.
+        if !self.known.contains_key(self.room.as_slice()) {
+            self.known.insert(self.room.as_slice().into(), Schema::new(source));
+        }
+        &self.known[self.room.as_slice()]
     }
 
     /// The compiled schema, if it is one; whether it is was reported elsewhere.

@@ -1,17 +1,25 @@
 //! Tools: libraries, shadowing, and which names a node may call (language §5.1, 5.2).
 
-use std::{cell::RefCell, sync::Arc};
+mod definitions;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, hash_map::Entry},
+    sync::Arc,
+};
+
+use rustc_hash::FxHashMap;
 
 use super::{
+    check::shadowing,
     graphs::GraphSyntax,
     names::{Candidate, join},
     schemas::Schemas,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, near},
+    diagnostic::{Code, Diagnostic, FilePath, Place, near},
     program::Tool,
+    span::Spanned,
     syntax::{
         document::{Content, Document},
         node::{ToolRef, ToolSyntax},
@@ -25,27 +33,26 @@ const DEPTH: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     tools: Vec<Arc<Tool>>,
+    by_name: FxHashMap<Arc<str>, usize>,
     /// Whether some library is missing: nobody knows what it would have held.
     incomplete: bool,
 }
 
 impl Scope {
     fn get(&self, name: &str) -> Option<&Arc<Tool>> {
-        self.tools.iter().find(|tool| &*tool.name == name)
+        self.by_name.get(name).map(|&at| &self.tools[at])
     }
 
-    /// Adds a tool; a later one of the same name takes the place of the earlier.
-    fn put(&mut self, tool: Arc<Tool>) {
-        match self.tools.iter_mut().find(|known| known.name == tool.name) {
-            Some(known) => *known = tool,
-            None => self.tools.push(tool),
+    /// Adds a tool; a later one of the same name takes the place of the earlier, which comes back.
+    fn put(&mut self, tool: Arc<Tool>) -> Option<Arc<Tool>> {
+        match self.by_name.entry(Arc::clone(&tool.name)) {
+            Entry::Occupied(known) => Some(std::mem::replace(&mut self.tools[*known.get()], tool)),
+            Entry::Vacant(free) => {
+                free.insert(self.tools.len());
+                self.tools.push(tool);
+                None
+            }
         }
-    }
-
-    /// Takes over what a library holds.
-    fn import(&mut self, library: &Self) {
-        self.incomplete |= library.incomplete;
-        library.tools.iter().for_each(|tool| self.put(Arc::clone(tool)));
     }
 
     pub(super) fn tools(&self) -> &[Arc<Tool>] {
@@ -67,12 +74,14 @@ pub(super) struct Tools<'d> {
     modules: FxHashMap<(u32, String), Arc<Scope>>,
     /// Libraries that were resolved, by document and graph: each once, however many ways lead to it.
     libraries: RefCell<FxHashMap<(u32, u32), Arc<Scope>>>,
+    /// Pairs of definitions of which the second took the place of the first somewhere, with what is to be said about that.
+    shadowed: RefCell<BTreeMap<(Place, Place), Option<Diagnostic>>>,
 }
 
 /// A reference that is being followed: the file that names it, and where libraries are looked up.
 #[derive(Clone, Copy)]
 struct From<'d> {
-    folder: &'d str,
+    path: &'d FilePath,
     graph: u32,
 }
 
@@ -87,17 +96,22 @@ impl<'d> Tools<'d> {
     ) -> Self {
         let by_path = documents.iter().enumerate().map(|(at, document)| (&*document.path, u32::try_from(at).unwrap_or(u32::MAX))).collect();
         let roots = graphs.iter().map(|graph| graph.root.clone()).collect();
-        let mut tools =
-            Self { documents, by_path, roots, bindings: Vec::new(), modules: FxHashMap::default(), libraries: RefCell::default() };
+        let mut tools = Self {
+            documents,
+            by_path,
+            roots,
+            bindings: Vec::new(),
+            modules: FxHashMap::default(),
+            libraries: RefCell::default(),
+            shadowed: RefCell::default(),
+        };
         for graph in graphs {
             let mut bound = FxHashMap::default();
             for (_, path, project) in &graph.projects {
                 for binding in &project.bindings {
                     schemas.check_tool(path, &binding.tool, found);
                     let Some(name) = &binding.tool.name else { continue };
-                    bound
-                        .entry(Arc::clone(&name.value))
-                        .or_insert_with(|| Arc::new(tool(&binding.tool, name.value.clone(), true, schemas)));
+                    bound.entry(Arc::clone(&name.value)).or_insert_with(|| Arc::new(tool(path, &binding.tool, name, true, schemas)));
                 }
             }
             tools.bindings.push(bound);
@@ -109,86 +123,6 @@ impl<'d> Tools<'d> {
     /// The file of an index.
     pub(super) fn document(&self, index: u32) -> &'d Document {
         &self.documents[index as usize]
-    }
-
-    /// Reports nameless tools, broken schemas, missing libraries and cycles, each where it is written.
-    fn check_definitions(&self, owner: &[u32], schemas: &mut Schemas, found: &mut Vec<Diagnostic>) {
-        let mut done = FxHashSet::default();
-        for (index, document) in self.documents.iter().enumerate() {
-            for reference in references(document) {
-                match reference {
-                    ToolRef::Inline(syntax) => {
-                        schemas.check_tool(&document.path, syntax, found);
-                        if syntax.name.is_none() {
-                            found.push(
-                                Diagnostic::new(Code::NamelessTool, &document.path, syntax.span, "this tool has no `name`")
-                                    .help("add `name: …`"),
-                            );
-                        }
-                    }
-                    ToolRef::Library(written) => {
-                        let root = &self.roots[owner[index] as usize];
-                        if self.library(&written.value, folder(&document.path), root).is_none() {
-                            found.push(self.missing_library(document, written));
-                        }
-                    }
-                    ToolRef::Name(_) => {}
-                }
-            }
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
-            self.find_cycle(index, owner, &mut Vec::new(), &mut done, found);
-        }
-    }
-
-    fn missing_library(&self, document: &Document, written: &crate::span::Spanned<Arc<str>>) -> Diagnostic {
-        let libraries = self.documents.iter().filter(|document| references(document).next().is_some()).map(|document| &*document.path);
-        let bare = written.value.trim_start_matches("./").trim_start_matches('/');
-        let near = near(bare, libraries);
-        let found =
-            Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, format!("there is no library `{}`", written.value));
-        match near {
-            // Only from the root its path is what stands there.
-            Some(near) if written.value.starts_with("./") => found.help(near.question()),
-            near => found.meant(written.span, near, || "library references start at the root, `./` at this file".into()),
-        }
-    }
-
-    /// Walks library references depth first; a library met while it is being resolved closes a cycle (language 5.2).
-    fn find_cycle(&self, index: u32, owner: &[u32], open: &mut Vec<u32>, done: &mut FxHashSet<u32>, found: &mut Vec<Diagnostic>) {
-        if done.contains(&index) {
-            return;
-        }
-        open.push(index);
-        let document = &self.documents[index as usize];
-        for reference in references(document) {
-            let ToolRef::Library(written) = reference else { continue };
-            let root = &self.roots[owner[index as usize] as usize];
-            let Some(next) = self.library(&written.value, folder(&document.path), root) else { continue };
-            if let Some(at) = open.iter().position(|&library| library == next) {
-                let names: Vec<String> =
-                    open[at..].iter().chain([&next]).map(|&library| format!("`{}`", self.documents[library as usize].path)).collect();
-                found.push(
-                    Diagnostic::new(
-                        Code::ToolCycle,
-                        &document.path,
-                        written.span,
-                        format!("libraries include each other: {}", names.join(" → ")),
-                    )
-                    .help("take one of these references out, or move the shared tools into a third library"),
-                );
-                continue;
-            }
-            if open.len() < DEPTH {
-                self.find_cycle(next, owner, open, done, found);
-            } else if !done.contains(&next) {
-                let message = format!("libraries are nested more than {DEPTH} deep");
-                found.push(
-                    Diagnostic::new(Code::ToolCycle, &document.path, written.span, message).help("refer to the inner libraries directly"),
-                );
-            }
-        }
-        open.pop();
-        done.insert(index);
     }
 
     /// The document that a reference names: from the root, or from the folder for `./` (language 1.7).
@@ -205,8 +139,9 @@ impl<'d> Tools<'d> {
     pub(super) fn own(&self, candidate: &Candidate<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Scope {
         let mut scope = Scope::default();
         let Some(syntax) = candidate.syntax else { return scope };
-        let from = From { folder: folder(candidate.path), graph: candidate.graph };
+        let from = From { path: candidate.path, graph: candidate.graph };
         self.resolve(&syntax.tools, from, schemas, &mut scope, 0);
+        self.compare_with_inherited(candidate, &scope);
         for reference in &syntax.tools {
             if let ToolRef::Name(name) = reference
                 && scope.get(&name.value).is_none_or(|tool| !tool.bound && tool.parameters.is_none())
@@ -227,11 +162,15 @@ impl<'d> Tools<'d> {
         let bindings = &self.bindings[from.graph as usize];
         for reference in references {
             match reference {
-                ToolRef::Library(written) => match self.library(&written.value, from.folder, &self.roots[from.graph as usize]) {
-                    Some(index) => scope.import(&self.imported(index, from.graph, schemas, depth + 1)),
+                ToolRef::Library(written) => match self.library(&written.value, folder(from.path), &self.roots[from.graph as usize]) {
+                    Some(index) => {
+                        let library = self.imported(index, from.graph, schemas, depth + 1);
+                        scope.incomplete |= library.incomplete;
+                        library.tools.iter().for_each(|tool| self.put(scope, tool));
+                    }
                     None => scope.incomplete = true,
                 },
-                ToolRef::Name(name) => bindings.get(&name.value).into_iter().for_each(|tool| scope.put(Arc::clone(tool))),
+                ToolRef::Name(name) => bindings.get(&name.value).into_iter().for_each(|tool| self.put(scope, tool)),
                 ToolRef::Inline(_) => {}
             }
         }
@@ -240,7 +179,7 @@ impl<'d> Tools<'d> {
                 && let ToolRef::Inline(syntax) = reference
             {
                 let bound = bindings.get(&name.value);
-                let mut tool = tool(syntax, name.value.clone(), bound.is_some(), schemas);
+                let mut tool = tool(from.path, syntax, name, bound.is_some(), schemas);
                 if let Some(bound) = bound {
                     tool.effect = tool.effect.or(bound.effect);
                     tool.timeout = tool.timeout.or(bound.timeout);
@@ -248,9 +187,44 @@ impl<'d> Tools<'d> {
                     tool.returns = tool.returns.or_else(|| bound.returns.clone());
                     tool.parameters = tool.parameters.or_else(|| bound.parameters.clone());
                 }
-                scope.put(Arc::new(tool));
+                self.put(scope, &Arc::new(tool));
             }
         }
+    }
+
+    /// Adds a tool to a scope, and compares it with the one whose place it takes.
+    fn put(&self, scope: &mut Scope, tool: &Arc<Tool>) {
+        if let Some(before) = scope.put(Arc::clone(tool)) {
+            self.compare(&before, tool);
+        }
+    }
+
+    /// Compares the tools of a node with those that it would otherwise have called by the same names.
+    fn compare_with_inherited(&self, candidate: &Candidate<'d>, scope: &Scope) {
+        if scope.tools.is_empty() {
+            return;
+        }
+        let modules: Vec<_> = self.modules_of(candidate).filter_map(|key| self.modules.get(&key)).collect();
+        let bindings = &self.bindings[candidate.graph as usize];
+        for tool in &scope.tools {
+            let inherited = modules.iter().filter_map(|module| module.get(&tool.name)).chain(bindings.get(&tool.name));
+            inherited.into_iter().find(|inherited| inherited.place != tool.place).into_iter().for_each(|before| self.compare(before, tool));
+        }
+    }
+
+    /// Compares two definitions once, however often the second takes the place of the first. A diamond brings the same one twice.
+    fn compare(&self, before: &Tool, tool: &Tool) {
+        if let (Some(first), Some(second)) = (&before.place, &tool.place)
+            && first != second
+        {
+            let pair = (second.clone(), first.clone());
+            self.shadowed.borrow_mut().entry(pair).or_insert_with(|| shadowing::check(before, tool));
+        }
+    }
+
+    /// What is to be said about definitions that took the place of others.
+    pub(super) fn shadowed(&self) -> Vec<Diagnostic> {
+        self.shadowed.borrow().values().flatten().cloned().collect()
     }
 
     /// What a library holds.
@@ -262,7 +236,7 @@ impl<'d> Tools<'d> {
         self.libraries.borrow_mut().insert((index, graph), Arc::default());
         let document: &'d Document = &self.documents[index as usize];
         let mut imported = Scope::default();
-        let from = From { folder: folder(&document.path), graph };
+        let from = From { path: &document.path, graph };
         self.resolve(references_of(document), from, schemas, &mut imported, depth);
         let imported = Arc::new(imported);
         self.libraries.borrow_mut().insert((index, graph), Arc::clone(&imported));
@@ -336,9 +310,10 @@ fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-fn tool(syntax: &ToolSyntax, name: Arc<str>, bound: bool, schemas: &mut Schemas) -> Tool {
+fn tool(path: &FilePath, syntax: &ToolSyntax, name: &Spanned<Arc<str>>, bound: bool, schemas: &mut Schemas) -> Tool {
     Tool {
-        name,
+        name: Arc::clone(&name.value),
+        place: Some(Place::new(path, name.span)),
         description: syntax.description.clone(),
         parameters: syntax.parameters.as_ref().and_then(|schema| schemas.get(&schema.value)),
         returns: syntax.returns.as_ref().and_then(|schema| schemas.get(&schema.value)),

@@ -104,6 +104,8 @@ codes! {
         NamelessTool "nameless-tool" Error,
         InvalidToolSchema "invalid-tool-schema" Error,
         BadToolArgs "bad-tool-args" Error,
+        IncompatibleShadowing "incompatible-shadowing" Warning,
+        RollbackGap "rollback-gap" Warning,
         UnboundTool "unbound-tool" Error,
     }
 }

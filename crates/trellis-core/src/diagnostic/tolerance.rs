@@ -13,6 +13,9 @@ impl Code {
             Self::UndefinedVariable
                 | Self::MaybeUndefined
                 | Self::UnsetRequiredContext
+                | Self::FailedAssert
+                | Self::TypeMismatch
+                | Self::BadToolArgs
                 | Self::NonExhaustive
                 | Self::NeverTrue
                 | Self::ShadowedTransition

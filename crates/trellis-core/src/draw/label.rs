@@ -52,7 +52,7 @@ pub(super) fn arrow(arrow: &Arrow<'_>) -> String {
     match (arrow.why, &arrow.condition) {
         (Why::Retry, Some(condition)) => parts.push(format!("retry while {condition}")),
         (Why::Retry, None) => parts.push("retry".to_owned()),
-        (Why::Option(text), _) => parts.push(text.clone()),
+        (Why::Option(text), _) => parts.push(text.to_string()),
         (_, Some(condition)) => parts.push(condition.clone()),
         (_, None) => {}
     }

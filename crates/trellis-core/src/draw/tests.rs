@@ -6,9 +6,9 @@ use super::*;
 use crate::{
     id::NodeId,
     path::KeyPath,
-    program::{Edge, Entry, Failure, Graph, Guard, Limits, NodeIndex, Operand, Point, Reply, Root},
+    program::{Edge, Entry, Failure, Graph, Guard, Limits, NodeIndex, Operand, Point, Reply, Root, Writes},
     span::Span,
-    syntax::document::{Content, Document},
+    syntax::document::Document,
     value::Value,
 };
 
@@ -31,6 +31,7 @@ fn node(id: &str, index: usize, role: Role, terminal: bool) -> Node {
         index: NodeIndex(index),
         graph: 0,
         document: 0,
+        ordinal: 0,
         span: Span::at(0),
         gate: None,
         body: PointIndex(index),
@@ -46,8 +47,7 @@ fn node(id: &str, index: usize, role: Role, terminal: bool) -> Node {
 }
 
 fn program(sketches: Vec<Sketch>) -> Program {
-    let text: Arc<str> = "one\ntwo\n".into();
-    let document = Document { path: "graph.yaml".into(), text, content: Content::Broken, diagnostics: Vec::new(), allows: Box::default() };
+    let document = Document::broken("graph.yaml", "one\ntwo\n");
     let mut program = Program {
         graphs: Vec::new(),
         nodes: Vec::new(),
@@ -55,7 +55,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         replies: Vec::new(),
         edges: Vec::new(),
         predicates: Vec::new(),
-        by_id: rustc_hash::FxHashMap::default(),
+        by_id: Arc::default(),
         renamed: BTreeMap::new(),
         documents: vec![Arc::new(document)],
         limits: Limits::default(),
@@ -64,19 +64,19 @@ fn program(sketches: Vec<Sketch>) -> Program {
     let count = |length: usize| u32::try_from(length).unwrap();
     for (index, (id, role, replies)) in sketches.into_iter().enumerate() {
         let terminal = replies.iter().flat_map(|(_, edges)| edges).all(|edge| matches!(edge.to, Target::End(_)));
-        program.nodes.push(node(id, index, role, terminal));
+        program.nodes.push(Arc::new(node(id, index, role, terminal)));
         let first = count(program.replies.len());
         for (on, edges) in replies {
             let start = count(program.edges.len());
             program.edges.extend(edges);
-            program.replies.push(Reply { on, update: Box::default(), edges: start..count(program.edges.len()) });
+            program.replies.push(Reply { on, update: Writes::default(), edges: start..count(program.edges.len()) });
         }
         let replies = first..count(program.replies.len());
         program.points.push(Point { node: NodeIndex(count(index)), part: Part::Body, replies });
     }
     let start = count(program.edges.len());
     program.edges.push(Edge { when: Guard::Always, to: Target::End(Reason::RolledBack), why: Why::Rule, origin: None });
-    program.replies.push(Reply { on: Outcome::Unwound, update: Box::default(), edges: start..start + 1 });
+    program.replies.push(Reply { on: Outcome::Unwound, update: Writes::default(), edges: start..start + 1 });
     program.graphs.push(Graph {
         root: "".into(),
         name: None,

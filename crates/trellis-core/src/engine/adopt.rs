@@ -148,9 +148,7 @@ impl Engine {
         if !is_same {
             return Fit::Again;
         }
-        // Before `before_each` came back nothing is due: it may bring the keys.
-        let needs = if at_gate { Vec::new() } else { self.program.needs_to_wait(node) };
-        let missing = needs.into_iter().filter(|path| step.missing(path)).collect::<Vec<_>>();
+        let missing = self.program.admits_at(state, node).err().map(|missing| missing.0).unwrap_or_default();
         let by_default =
             |path: &KeyPath| node.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(key) if key == path.root()));
         if !missing.is_empty() && pending.is_none() && missing.iter().all(by_default) {

@@ -50,6 +50,8 @@ pub struct Engine {
     predicates: Predicates,
     answers: Option<Arc<Answers>>,
     max_input: u64,
+    /// Whether sessions begin anywhere, with whatever they have: the checker walks into accidents on purpose.
+    pub(crate) is_trial: bool,
 }
 
 impl Engine {
@@ -67,7 +69,7 @@ impl Engine {
             return Err(MissingPredicate { names });
         }
         let max_input = program.limits().input;
-        Ok(Self { program, predicates, answers: None, max_input })
+        Ok(Self { program, predicates, answers: None, max_input, is_trial: false })
     }
 
     /// The same engine with another bound for inputs, in bytes (design §9, `TRELLIS_MAX_INPUT_SIZE`).

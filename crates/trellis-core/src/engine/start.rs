@@ -34,9 +34,10 @@ impl Engine {
         let graph = self.program.graph_of(node);
         let mut problems = problems(graph, node, &start.context);
         // At the entry the analysis has seen to it; a session that begins elsewhere skips the nodes that would have brought the keys.
-        if node.index != graph.entry {
-            let missing =
-                missing(&self.program.needs(node), &start.context).filter(|problem| !problems.contains(problem)).collect::<Vec<_>>();
+        if node.index != graph.entry && !self.is_trial {
+            let missing = missing(&self.program.needs(node).certain, &start.context)
+                .filter(|problem| !problems.contains(problem))
+                .collect::<Vec<_>>();
             problems.extend(missing);
         }
         if !problems.is_empty() {

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{NodeIndex, Write};
 use crate::{
+    diagnostic::Place,
     path::KeyPath,
     schema::Schema,
     syntax::node::{Effect, OnBranchError, Retry},
@@ -85,6 +86,8 @@ pub struct Tool {
     pub retry: Option<Retry>,
     /// Whether a binding says how to carry it out.
     pub bound: bool,
+    /// Where it is defined.
+    pub place: Option<Place>,
 }
 
 /// `approve:`.

@@ -8,16 +8,19 @@ mod call;
 mod needs;
 mod node;
 mod ways;
+mod writes;
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
+pub use needs::{Missing, Needs};
 pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role};
 use rustc_hash::FxHashMap;
 pub use ways::{
     Domain, Edge, Failure, From, Guard, Operand, Origin, Outcome, Part, Place, Point, PointIndex, Reason, Reply, Root, Target, Truth, Way,
     Why, Write,
 };
+pub use writes::Writes;
 
 use crate::{
     diagnostic::FilePath,
@@ -36,12 +39,12 @@ pub struct NodeIndex(pub u32);
 #[derive(Debug)]
 pub struct Program {
     pub(crate) graphs: Vec<Graph>,
-    pub(crate) nodes: Vec<Node>,
+    pub(crate) nodes: Vec<Arc<Node>>,
     pub(crate) points: Vec<Point>,
     pub(crate) replies: Vec<Reply>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) predicates: Vec<Predicate>,
-    pub(crate) by_id: FxHashMap<NodeId, NodeIndex>,
+    pub(crate) by_id: Arc<FxHashMap<NodeId, NodeIndex>>,
     pub(crate) renamed: BTreeMap<NodeId, NodeIndex>,
     pub(crate) documents: Vec<Arc<Document>>,
     pub(crate) limits: Limits,
@@ -106,8 +109,8 @@ impl Default for Limits {
 }
 
 impl Program {
-    /// Nodes in file order.
-    pub fn nodes(&self) -> &[Node] {
+    /// Nodes in file order; programs of one graph share those that stayed the same.
+    pub fn nodes(&self) -> &[Arc<Node>] {
         &self.nodes
     }
 

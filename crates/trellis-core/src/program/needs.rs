@@ -1,110 +1,84 @@
-//! What entering a node certainly reads: the keys that a session must have which begins there (language 8.7).
+//! Needs: the keys that are read from a node on before they are written (language 8.7).
+//!
+//! In: a node that is entered, or a state that waits. Out: the context paths that it must have, worked out over the one edge list when somebody asks.
+//!
+//! - A **certain** need is read on every way on which nothing goes wrong: no error, denial, timeout, signal or invalid input. A session without it fails there, unless it
+//!   goes round for ever before. A condition that could not hold counts as a way, so that none is named in vain.
+//! - A **possible** need is read on some way. A key whose absence the same condition or template asks for first is none.
 
-use super::{Call, Callee, From, Guard, Node, Operand, Outcome, Place, Program, Role, Root, Write};
+mod local;
+mod search;
+
+use std::fmt;
+
+use self::{
+    local::{Begin, Locals},
+    search::search,
+};
+use super::{Node, PointIndex, Program};
 use crate::{
-    path::KeyPath,
-    scope::RESERVED,
-    template::{Read, Shape},
+    path::{KeyPath, walk},
+    state::{CallRole, State, Status},
 };
 
+/// What a session must have, in the order in which it is met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Read on every way on which nothing goes wrong.
+    pub certain: Vec<KeyPath>,
+    /// Read on some way; the certain ones are among them.
+    pub possible: Vec<KeyPath>,
+}
+
+/// The context paths that a state lacks and will certainly read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Missing(pub Vec<KeyPath>);
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let paths: Vec<_> = self.0.iter().map(|path| format!("`{path}`")).collect();
+        write!(f, "{} {} not set", paths.join(", "), if paths.len() == 1 { "is" } else { "are" })
+    }
+}
+
 impl Program {
-    /// The context paths that must be set before `node` is entered, in the order in which they are read: by its requirements, its words, its call or
-    /// its writes, up to the first thing that it waits for. What it brings itself, and what a template guards, is none of them.
-    pub fn needs(&self, node: &Node) -> Vec<KeyPath> {
-        let mut needs = Needs::default();
-        for write in &node.entry.defaults {
-            needs.write(write);
-        }
-        if let Some(call) = self.graph_of(node).before_each.as_ref().filter(|_| node.gate.is_some()) {
-            needs.call(call);
-            needs.brought.extend(call.save_to.clone());
-        }
-        node.entry.required.iter().cloned().for_each(|path| needs.read(path));
-        node.entry.types.iter().filter_map(|(key, _)| KeyPath::parse(key)).for_each(|path| needs.read(path));
-        node.entry.asserts.iter().for_each(|(guard, _)| needs.guard(guard));
-        if node.localised.is_empty() {
-            node.content.iter().flat_map(|content| content.reads()).for_each(|read| needs.certain(read));
-        }
-        needs.shapes(node.metadata.iter());
-        match &node.role {
-            Role::Act(call) => needs.call(call),
-            Role::Listen(_) => {}
-            Role::Pass if node.terminal => needs.shapes(node.output.iter()),
-            Role::Pass => {
-                if let Some(reply) = self.reply(node.body, &Outcome::Pass) {
-                    reply.update.iter().for_each(|write| needs.write(write));
-                    // The first guard is evaluated whatever it comes to; the others only when it does not hold.
-                    self.edges_of(reply).iter().take(1).for_each(|edge| needs.guard(&edge.when));
-                }
-            }
-        }
-        needs.paths
+    /// What a session needs that enters `node`. It takes time that grows with the part of the graph behind the node.
+    pub fn needs(&self, node: &Node) -> Needs {
+        self.needs_where(Begin::Entering(node.gate.unwrap_or(node.body)), |_| true)
     }
 
-    /// The context paths that must be set while a session waits at `node`, which it entered before: for its requirements and its words.
-    pub(crate) fn needs_to_wait(&self, node: &Node) -> Vec<KeyPath> {
-        let mut needs = Needs { paths: node.entry.required.to_vec(), ..Needs::default() };
-        if node.localised.is_empty() {
-            node.content.iter().flat_map(|content| content.reads()).for_each(|read| needs.certain(read));
-        }
-        needs.shapes(node.metadata.iter().filter(|_| matches!(node.role, Role::Listen(_))));
-        needs.paths
+    /// Whether a state has what it will certainly read from where it waits.
+    ///
+    /// # Errors
+    /// What it lacks.
+    pub fn admits(&self, state: &State) -> Result<(), Missing> {
+        let node = self.find(&state.current_node_id).or_else(|| self.find_renamed(&state.current_node_id));
+        let Some(node) = node.filter(|_| !matches!(state.status, Status::Terminated | Status::RollingBack)) else { return Ok(()) };
+        self.admits_at(state, self.node(node))
     }
-}
 
-#[derive(Default)]
-struct Needs {
-    paths: Vec<KeyPath>,
-    /// What was written on the way.
-    brought: Vec<KeyPath>,
-}
-
-impl Needs {
-    fn read(&mut self, path: KeyPath) {
-        let is_brought = self.brought.iter().any(|brought| brought.root() == path.root());
-        if !is_brought && !RESERVED.contains(&&**path.root()) && !self.paths.contains(&path) {
-            self.paths.push(path);
+    /// The same for a state that waits at `node`, whatever that was called.
+    pub(crate) fn admits_at(&self, state: &State, node: &Node) -> Result<(), Missing> {
+        let at_gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == CallRole::BeforeEach);
+        let point = node.gate.filter(|_| at_gate).unwrap_or(node.body);
+        let absent = |path: &KeyPath| state.context.get(path.root()).is_none_or(|root| walk(root, path.rest()).is_none());
+        match self.needs_where(Begin::Waiting(point), absent).certain {
+            missing if missing.is_empty() => Ok(()),
+            missing => Err(Missing(missing)),
         }
     }
 
-    fn certain(&mut self, read: Read) {
-        if read.when.is_empty() {
-            self.read(read.path);
-        }
+    /// The needs among the paths that matter.
+    fn needs_where(&self, begin: Begin, matters: impl Fn(&KeyPath) -> bool) -> Needs {
+        search(&Locals::of(self, begin), matters)
     }
 
-    fn shapes<'s>(&mut self, shapes: impl Iterator<Item = &'s Shape>) {
-        shapes.flat_map(Shape::reads).for_each(|read| self.certain(read));
-    }
-
-    fn write(&mut self, write: &Write) {
-        // A default whose key is there is not evaluated.
-        if let (From::Shape(shape), false) = (&write.value, matches!(write.to, Place::Absent(_))) {
-            self.shapes(std::iter::once(shape));
-        }
-        match &write.to {
-            Place::Path(path) | Place::Append(path) => self.brought.push(path.clone()),
-            Place::Absent(key) => self.brought.extend(KeyPath::parse(key)),
-            Place::Input | Place::Ans | Place::Error => {}
-        }
-    }
-
-    fn guard(&mut self, guard: &Guard) {
-        if let Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) = guard {
-            let Operand { root, path } = operand;
-            if *root == Root::Context {
-                self.read(path.clone());
-            }
-        }
-    }
-
-    fn call(&mut self, call: &Call) {
-        self.shapes(call.args.iter().chain(&call.metadata));
-        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).flat_map(|ask| ask.reads()).for_each(|read| self.certain(read));
-        match &call.callee {
-            Callee::Tool(_) | Callee::Graph(_) => {}
-            Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(branch)),
-            Callee::Each(list, _) => self.read(list.clone()),
-        }
+    /// The point behind a rollback from `point`.
+    fn unwound_from(&self, point: PointIndex) -> Option<PointIndex> {
+        let graph = self.node(self.point(point).node).graph;
+        self.unwound_ways(graph).find_map(|way| match way.edge.to {
+            super::Target::Point(point) => Some(point),
+            _ => None,
+        })
     }
 }

@@ -24,6 +24,8 @@ pub struct Node {
     pub graph: u32,
     /// The file it stands in, an index into [`super::Program::documents`].
     pub document: u32,
+    /// Which of the nodes of that file it is.
+    pub(crate) ordinal: u32,
     /// Where it stands there.
     pub span: Span,
     /// Its gate, when the graph has `before_each`.

@@ -1,8 +1,8 @@
 //! The ways out of a point, as data: the engine executes them, the checks analyse them, `graph` draws them (language 8.1).
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
-use super::{NodeIndex, Program};
+use super::{NodeIndex, Program, Writes};
 use crate::{
     id::SignalName,
     path::KeyPath,
@@ -68,7 +68,7 @@ pub struct Reply {
     /// When this reply is taken.
     pub on: Outcome,
     /// What is written first, in order.
-    pub update: Box<[Write]>,
+    pub update: Writes,
     /// The ways, in order; the last one always holds.
     pub(crate) edges: Range<u32>,
 }
@@ -138,7 +138,7 @@ pub struct Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// An option, by its text.
-    Option(String),
+    Option(Arc<str>),
     /// A transition.
     Transition,
     /// `to` of the node.

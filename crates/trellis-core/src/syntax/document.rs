@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Diagnostic, FilePath},
+    id::NodeId,
     span::{Span, Spanned},
     template::Dialect,
 };
@@ -60,6 +61,10 @@ pub struct Document {
     pub diagnostics: Vec<Diagnostic>,
     /// What its comments allow, in order of place.
     pub allows: Box<[Allow]>,
+    /// The id that its path gives.
+    pub(crate) id: NodeId,
+    /// A hash of its path and text: a save costs one of these, not ten thousand.
+    pub(crate) hash: u64,
 }
 
 /// A comment that allows findings: `# trellis: allow(code)`.
@@ -89,6 +94,17 @@ pub enum Content {
 }
 
 impl Document {
+    pub(super) fn new(path: FilePath, text: Arc<str>, content: Content, diagnostics: Vec<Diagnostic>, allows: Box<[Allow]>) -> Self {
+        let id = NodeId::new(path.rsplit_once('.').map_or(&*path, |(stem, _)| stem));
+        let hash = mix(mix(SEED, path.as_bytes()), text.as_bytes());
+        Self { path, text, content, diagnostics, allows, id, hash }
+    }
+
+    /// A file that is not understood; its text is for showing places in it.
+    pub fn broken(path: impl Into<FilePath>, text: impl Into<Arc<str>>) -> Self {
+        Self::new(path.into(), text.into(), Content::Broken, Vec::new(), Box::default())
+    }
+
     /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names.
     pub fn parse(source: &Source, dialect: Dialect) -> Self {
         super::parse::document(source, dialect)
@@ -101,4 +117,16 @@ impl Document {
             _ => None,
         }
     }
+}
+
+/// What a hash begins with.
+pub(crate) const SEED: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Goes on with a hash, eight bytes at a time; the same on every platform.
+pub(crate) fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
+    let mut step = |word: u64| hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let (words, rest) = bytes.as_chunks::<8>();
+    words.iter().for_each(|word| step(u64::from_le_bytes(*word)));
+    step(rest.iter().fold(bytes.len() as u64, |word, byte| word << 8 | u64::from(*byte)));
+    hash
 }

@@ -28,7 +28,9 @@ pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
     let mut allows = Box::default();
     let (text, content) = match text::read(&source.bytes, &mut report) {
         Ok(text) => {
-            allows = allow::allows(&text, yaml(&source.path, &text));
+            if text.contains(allow::MARK) {
+                allows = allow::allows(&text, yaml(&source.path, &text));
+            }
             let content = match is_markdown(&source.path) {
                 true => markdown(&text, dialect, &mut report),
                 false => data(&text, &source.path, dialect, &mut report),
@@ -38,7 +40,7 @@ pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
         Err(text) => (text, Content::Broken),
     };
     report.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
-    Document { path: Arc::clone(&source.path), text, content, diagnostics: report.diagnostics, allows }
+    Document::new(Arc::clone(&source.path), text, content, report.diagnostics, allows)
 }
 
 pub(super) fn is_markdown(path: &str) -> bool {

@@ -180,7 +180,7 @@ fn bracket(broken: &Broken<'_, '_>) -> Option<Slip> {
         return Some(Slip::new(Span::new(at, at + 1), message).quote(text, whole));
     }
     if text.get(open..at).is_some_and(|between| between.contains('\n')) {
-        let opened = &text[open..=open];
+        let opened = text.get(open..=open).filter(|opened| matches!(*opened, "[" | "{"))?;
         let slip = Slip::new(Span::new(open, open + 1), format!("`{opened}` is never closed"));
         return Some(slip.help(format!("close it with `{}`", if opened == "{" { '}' } else { ']' })));
     }

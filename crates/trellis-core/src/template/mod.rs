@@ -32,6 +32,7 @@ use std::{fmt, ops::Deref, sync::Arc};
 
 use engine::Engine;
 use mistake::Mistake;
+pub(crate) use reads::Demand;
 pub use reads::Test;
 use segments::{Piece, Unreadable};
 pub use shape::{Expression, Shape};
@@ -133,6 +134,7 @@ pub(crate) struct Used<'t> {
     pub(crate) path: &'t KeyPath,
     pub(crate) when: &'t [Test],
     pub(crate) deep: bool,
+    pub(crate) demand: Option<Demand>,
     place: &'t std::ops::Range<usize>,
     map: &'t SourceMap,
 }
@@ -249,15 +251,14 @@ impl Template {
             Body::Pieces(pieces) => {
                 for piece in pieces {
                     if let Piece::Path(path, place) = piece {
-                        see(Used { path, when: &[], deep: false, place, map });
+                        see(Used { path, when: &[], deep: false, demand: None, place, map });
                     }
                 }
             }
             Body::Engine(engine) => {
-                engine
-                    .uses()
-                    .iter()
-                    .for_each(|used| see(Used { path: &used.path, when: &used.when, deep: used.deep, place: &used.place, map }));
+                engine.uses().iter().for_each(|used| {
+                    see(Used { path: &used.path, when: &used.when, deep: used.deep, demand: used.demand, place: &used.place, map })
+                });
             }
         }
     }

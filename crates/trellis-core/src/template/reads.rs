@@ -25,6 +25,42 @@ pub(super) struct Use {
     pub(super) when: Box<[Test]>,
     /// Whether it goes on below the path, into what nothing is known of: a list's item, a computed key.
     pub(super) deep: bool,
+    /// What it must be, lest the rendering fails.
+    pub(super) demand: Option<Demand>,
+}
+
+/// What is done with a value that not every kind of value allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// It is looped over, or its items are counted.
+    Items,
+    /// It is calculated with.
+    Number,
+    /// Something that is not followed.
+    Other,
+}
+
+/// What a filter demands of what it is given.
+fn demand_of(filter: &str) -> Option<Demand> {
+    match filter {
+        "abs" | "round" => Some(Demand::Number),
+        "length" | "count" | "first" | "last" | "list" => Some(Demand::Items),
+        hook::USE
+        | hook::COMPARE
+        | hook::KEEP
+        | "default"
+        | "d"
+        | "optional"
+        | "string"
+        | "tojson"
+        | "bool"
+        | "lower"
+        | "upper"
+        | "title"
+        | "trim"
+        | "capitalize" => None,
+        _ => Some(Demand::Other),
+    }
 }
 
 /// What decides whether a part of a template is met.
@@ -88,6 +124,7 @@ struct Reads<'s> {
     /// Names that the template gives values to.
     local: Vec<&'s str>,
     when: Vec<Test>,
+    demand: Option<Demand>,
 }
 
 impl<'s> Reads<'s> {
@@ -97,7 +134,12 @@ impl<'s> Reads<'s> {
         }
         let span = extent(tree);
         let place = span.start_offset as usize..span.end_offset as usize;
-        self.uses.push(Use { path, place, when: self.when.clone().into(), deep });
+        self.uses.push(Use { path, place, when: self.when.clone().into(), deep, demand: self.demand });
+    }
+
+    /// Says what is demanded from here on, and what was before. No closure: templates nest deeply, and each frame counts.
+    fn demands(&mut self, demand: Option<Demand>) -> Option<Demand> {
+        std::mem::replace(&mut self.demand, demand)
     }
 
     /// Visits what is met only when `tests` hold.
@@ -117,7 +159,9 @@ impl<'s> Reads<'s> {
             Stmt::Template(node) => self.body(&node.children),
             Stmt::EmitExpr(node) => self.expression(&node.expr, false),
             Stmt::ForLoop(node) => {
+                let outside = self.demands(Some(Demand::Items));
                 self.expression(&node.iter, false);
+                self.demand = outside;
                 let test = inner(&node.iter).and_then(path).map_or(Test::Opaque, |(path, _)| Test::Truthy(path, true));
                 let outside = self.local.len();
                 self.named(&node.target);
@@ -183,7 +227,12 @@ impl<'s> Reads<'s> {
                 }
                 self.expression(&node.subscript_expr, false);
             }
-            Expr::UnaryOp(node) => self.expression(&node.expr, matches!(node.op, UnaryOpKind::Neg)),
+            Expr::UnaryOp(node) => {
+                let is_negation = matches!(node.op, UnaryOpKind::Neg);
+                let outside = self.demands(is_negation.then_some(Demand::Number));
+                self.expression(&node.expr, is_negation);
+                self.demand = outside;
+            }
             Expr::BinOp(node) => match node.op {
                 BinOpKind::ScAnd => {
                     self.expression(&node.left, used);
@@ -193,14 +242,18 @@ impl<'s> Reads<'s> {
                     self.expression(&node.left, false);
                     self.under(opposite(&tests(&node.left)), |reads| reads.expression(&node.right, used));
                 }
-                _ => {
+                ref op => {
+                    let outside = self.demands(demand_of_operator(op));
                     self.expression(&node.left, false);
                     self.expression(&node.right, false);
+                    self.demand = outside;
                 }
             },
             Expr::Compare(node) => {
+                let outside = self.demands(None);
                 self.expression(&node.expr, false);
                 node.ops.iter().for_each(|op| self.expression(&op.expr, false));
+                self.demand = outside;
             }
             Expr::IfExpr(node) => {
                 self.expression(&node.test_expr, false);
@@ -210,7 +263,10 @@ impl<'s> Reads<'s> {
                 self.under(otherwise, |reads| node.false_expr.iter().for_each(|value| reads.expression(value, used)));
             }
             Expr::Test(node) => {
+                let is_plain = node.args.is_empty() && !matches!(node.name, "odd" | "even");
+                let outside = self.demands((!is_plain).then_some(Demand::Other));
                 self.expression(&node.expr, false);
+                self.demand = outside;
                 self.arguments(&node.args);
             }
             Expr::Call(node) => self.arguments(&node.args),
@@ -232,14 +288,27 @@ impl<'s> Reads<'s> {
                 self.under(vec![test], |reads| args.iter().for_each(|arg| reads.expression(value_of(arg), used)));
             }
             _ => {
+                let outside = self.demands(demand_of(name));
                 input.iter().for_each(|input| self.expression(input, false));
+                self.demand = outside;
                 self.arguments(args);
             }
         }
     }
 
     fn arguments(&mut self, args: &[CallArg<'s>]) {
+        let outside = self.demands(Some(Demand::Other));
         args.iter().for_each(|arg| self.expression(value_of(arg), false));
+        self.demand = outside;
+    }
+}
+
+/// What an operator demands of both sides. What adds may also join texts or lists, and what divides must not divide by zero.
+fn demand_of_operator(op: &BinOpKind) -> Option<Demand> {
+    match op {
+        BinOpKind::Sub | BinOpKind::Mul => Some(Demand::Number),
+        BinOpKind::Concat | BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte => None,
+        _ => Some(Demand::Other),
     }
 }
 
@@ -333,68 +402,4 @@ fn path(tree: &Expr<'_>) -> Option<(KeyPath, bool)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::{
-        diagnostic::Report,
-        span::SourceMap,
-        template::{Dialect, Shape, Template},
-    };
-
-    fn template(text: &str) -> Template {
-        Template::parse(text, &SourceMap::Slice(0), Dialect::Jinja, &mut Report::new(&"x.md".into()))
-    }
-
-    /// Uses as `path@text`, with `?` where they depend on something and `…` where they go on below.
-    fn reads(text: &str) -> String {
-        let uses = template(text).reads().into_iter().map(|read| {
-            let mark = if read.when.is_empty() { "" } else { "?" };
-            format!("{}{}{mark}", read.path, if read.deep { "…" } else { "" })
-        });
-        uses.collect::<Vec<_>>().join(" ")
-    }
-
-    #[test]
-    fn a_use_on_every_way_is_certain() {
-        assert_eq!(reads("{{ a }} {{ b.c }}"), "a b.c");
-        assert_eq!(reads("{{ a | upper }} {{ b + c.d }} {{ e['x'] }}"), "a b c.d e.x");
-        assert_eq!(reads("{% for x in xs %}{{ x }}{{ y }}{{ loop.index }}{% endfor %}"), "xs y?");
-        assert_eq!(reads("{% if a == 1 %}{{ b }}{% else %}{{ c }}{% endif %}"), "a b? c?");
-        assert_eq!(reads("{% set n = a | length %}{{ n }}{{ b }}"), "a b");
-        assert_eq!(reads("{{ 'x' if a > 1 else b }}"), "a b?");
-    }
-
-    #[test]
-    fn a_guarded_use_is_none() {
-        assert_eq!(reads("{{ a | default('x') }} {{ b | optional }} {{ c is defined }}"), "");
-        assert_eq!(reads("{{ a.b.c | default(d) }}"), "d?");
-        assert_eq!(reads("{% if d %}{{ d }}{% endif %}"), "d?", "the test says that it is there");
-        assert_eq!(reads("{{ a or b }} {{ c and d }}"), "b? c d?");
-        assert_eq!(reads("plain"), "");
-    }
-
-    #[test]
-    fn what_goes_on_into_the_unknown_is_said() {
-        assert_eq!(reads("{{ items[0].name }} {{ a[b] }} {{ c }}"), "items… a… b c");
-    }
-
-    #[test]
-    fn uses_have_their_bytes() {
-        let text = "Hello {{ user.name | upper }}, {{ order['id'] }}.";
-        let template = template(text);
-        let texts: Vec<_> = template.reads().iter().map(|read| &text[read.span.range()]).collect::<Vec<_>>();
-        assert_eq!(texts, ["user.name", "order['id']"]);
-    }
-
-    #[test]
-    fn shapes_read_what_their_parts_read() {
-        let shape = |text: &str| {
-            let shape = Shape::parse(text, &SourceMap::Slice(0), Dialect::Jinja, false, &mut Report::new(&"x.md".into()));
-            shape.reads().iter().map(|read| format!("{}{}", read.path, if read.when.is_empty() { "" } else { "?" })).collect::<Vec<_>>()
-        };
-        assert_eq!(shape("{{ a.b }}"), ["a.b"]);
-        assert_eq!(shape("{{ a | length }}"), ["a"]);
-        assert_eq!(shape("{{ a | optional }}"), [""; 0]);
-        assert_eq!(shape("{{ a if b else c }}"), ["a?", "c?"]);
-        assert_eq!(shape("to {{ a }}"), ["a"]);
-    }
-}
+mod tests;

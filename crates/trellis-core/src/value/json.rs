@@ -28,6 +28,11 @@ impl Value {
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| unreachable!("a value is always JSON"))
     }
+
+    /// Adds the value as compact JSON.
+    pub(crate) fn write_json(&self, into: &mut Vec<u8>) {
+        serde_json::to_writer(into, self).unwrap_or_else(|_| unreachable!("a value is always JSON"));
+    }
 }
 
 /// Reads an optional value that is there, null included: `Option` alone would take a stored null for an absent value.

@@ -5,6 +5,7 @@
 mod adopt;
 mod calls;
 mod graph;
+mod needs;
 mod replay;
 mod rollback;
 mod steps;

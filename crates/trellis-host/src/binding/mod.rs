@@ -9,6 +9,7 @@ mod config;
 mod function;
 #[cfg(unix)]
 mod group;
+mod obstacles;
 mod output;
 mod process;
 mod secret;

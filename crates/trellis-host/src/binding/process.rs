@@ -89,6 +89,11 @@ impl Process {
         }
     }
 
+    /// What would keep it from starting, as far as can be told without starting it.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        start::foreseen(self)
+    }
+
     fn command(&self, job: &Job<'_>, args: &str) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(&self.cwd).kill_on_drop(true);

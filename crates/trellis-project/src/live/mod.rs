@@ -16,7 +16,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use trellis_core::{Compiled, Diagnostic, Document, Program, diagnostic::FilePath, syntax::document::Content};
+use trellis_core::{Compiled, Diagnostic, Document, Program, compile::Compiler, diagnostic::FilePath, syntax::document::Content};
 
 use self::{remembered::Remembered, scripts::Scripts};
 use crate::{LoadError, Project, Wake, Watch};
@@ -29,6 +29,7 @@ pub struct Live {
     path: PathBuf,
     loader: Remembered,
     project: Project,
+    compiler: Compiler,
     scripts: Scripts,
     version: Arc<Version>,
     good: Option<Good>,
@@ -116,8 +117,9 @@ impl Live {
         let path = path.as_ref().to_owned();
         let loader = Remembered::new(&path)?;
         let project = Project::with_loader(loader.clone())?;
-        let version = Arc::new(Version::of(&project));
-        let mut live = Self { path, loader, project, scripts: Scripts::default(), good: version.good(), version, gone: None };
+        let mut compiler = Compiler::default();
+        let version = Arc::new(Version::of(&project, &mut compiler));
+        let mut live = Self { path, loader, project, compiler, scripts: Scripts::default(), good: version.good(), version, gone: None };
         live.loader.share(live.project.documents());
         live.scripts.look(live.project.documents(), &live.loader.root());
         Ok(live)
@@ -198,7 +200,7 @@ impl Live {
         self.gone = None;
         if !is_same {
             self.loader.share(self.project.documents());
-            self.version = Arc::new(Version::of(&self.project));
+            self.version = Arc::new(Version::of(&self.project, &mut self.compiler));
             self.good = self.version.good().or(self.good.take());
         }
     }
@@ -238,8 +240,8 @@ fn problems(project: &Project) -> Vec<String> {
 }
 
 impl Version {
-    fn of(project: &Project) -> Self {
-        let Compiled { program, diagnostics, nodes, unchecked } = project.compile();
+    fn of(project: &Project, compiler: &mut Compiler) -> Self {
+        let Compiled { program, diagnostics, nodes, unchecked } = project.recompile(compiler);
         let documents = project.documents().to_vec();
         Self { at: SystemTime::now(), program, diagnostics, nodes, unchecked, documents, problems: problems(project) }
     }

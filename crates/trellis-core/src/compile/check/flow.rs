@@ -17,13 +17,13 @@ pub(super) struct Flow<'p> {
 }
 
 /// Neighbour lists of all points in one array.
-struct Neighbours {
+pub(super) struct Neighbours {
     starts: Vec<u32>,
     points: Vec<u32>,
 }
 
 impl Neighbours {
-    fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+    pub(super) fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut starts = vec![0_u32; count + 1];
         for (from, _) in pairs.clone() {
             starts[from as usize + 1] += 1;
@@ -40,7 +40,7 @@ impl Neighbours {
         Self { starts, points }
     }
 
-    fn of(&self, point: u32) -> std::iter::Copied<std::slice::Iter<'_, u32>> {
+    pub(super) fn of(&self, point: u32) -> std::iter::Copied<std::slice::Iter<'_, u32>> {
         self.points[self.starts[point as usize] as usize..self.starts[point as usize + 1] as usize].iter().copied()
     }
 }

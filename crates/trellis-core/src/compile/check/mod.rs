@@ -5,15 +5,18 @@ mod cases;
 mod data;
 mod exhaustive;
 mod flow;
+mod gap;
 mod links;
 mod loops;
 mod never;
 mod reach;
+pub(super) mod shadowing;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+pub(super) use self::data::Known;
 use super::{UncheckedRead, settle::Settled};
 use crate::{
     diagnostic::{Code, Diagnostic, Severity},
@@ -36,6 +39,7 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settle
     let before = found.len();
     exhaustive::check(program, found);
     follows(program, before, found);
+    gap::check(program, found);
     links::check(program.documents(), found);
     match wild(program, settled, found) {
         Some(wild) => data::check(program, &flow, &wild, found),
@@ -112,7 +116,7 @@ pub(super) fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {
 fn syntax_of<'p>(program: &'p Program, node: &Node) -> Option<&'p NodeSyntax> {
     match &program.documents.get(node.document as usize)?.content {
         Content::Node(syntax) => Some(syntax),
-        Content::Nodes(nodes, _) => nodes.iter().find(|syntax| syntax.span == node.span),
+        Content::Nodes(nodes, _) => nodes.get(node.ordinal as usize),
         _ => None,
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn from_entries(flow: &Flow<'_>) -> Vec<bool> {
 /// Reports the nodes where an unreachable part begins; what only they lead to follows from them.
 pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
     let program = flow.program;
-    let lost: Vec<&Node> = program.nodes.iter().filter(|node| !reached[node.body.0 as usize]).collect();
+    let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
     if lost.is_empty() {
         return;
     }

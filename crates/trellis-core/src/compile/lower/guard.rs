@@ -21,7 +21,7 @@ impl Lowering<'_> {
             }
             let name = &**subject.root();
             // What could not be read might set it.
-            if !self.unread && root_of(subject) == Root::Context && !graph.keys.contains(name) {
+            if !self.unread && root_of(subject) == Root::Context && !self.keys(here.graph).contains(name) {
                 self.unknown_predicate(here, condition);
             }
         }
@@ -38,7 +38,7 @@ impl Lowering<'_> {
     fn unknown_predicate(&mut self, here: Here<'_>, condition: &Spanned<Condition>) {
         let name = condition.value.subject.root().clone();
         let graph = &self.graphs[here.graph as usize];
-        let mut candidates: Vec<&str> = graph.predicates.keys().map(|name| &**name).chain(graph.keys.iter().copied()).collect();
+        let mut candidates: Vec<&str> = graph.predicates.keys().map(|name| &**name).chain(self.keys(here.graph).iter().copied()).collect();
         candidates.sort_unstable();
         let near = near(&name, candidates);
         let declare = || format!("declare it in `trellis.yaml` (`predicates: [{name}]`), or set a key of that name somewhere");

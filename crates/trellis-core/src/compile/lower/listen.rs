@@ -8,7 +8,11 @@ use crate::{
         node::{InputType, NodeSyntax, OptionSyntax, Wait},
         removal::removal,
     },
+    value::Value,
 };
+
+/// Options that are compared with each other.
+const FEW: usize = 12;
 
 impl Lowering<'_> {
     /// Lowers how a node listens.
@@ -58,28 +62,7 @@ impl Lowering<'_> {
             self.report(here, Code::TypeContradiction, kind.span, "a node with `options` takes a choice, not another type").help =
                 Some("drop `input_type`, or drop `options`".into());
         }
-        let mut seen: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
-        for (at, option) in options.value.iter().enumerate() {
-            match seen.entry(option.value.value.to_json()) {
-                std::collections::hash_map::Entry::Vacant(entry) => {
-                    entry.insert(at);
-                }
-                std::collections::hash_map::Entry::Occupied(entry) => {
-                    let first = options.value[*entry.get()].value.span;
-                    let message = format!("the option `{}` stands twice", option.value.value);
-                    let place = Diagnostic::new(Code::DuplicateOption, here.path, option.value.span, message)
-                        .label(here.path, first, "the first one is here")
-                        .help("take one of them out, or give it another `value`");
-                    let text = &self.documents[here.document as usize].text;
-                    let written = |option: &OptionSyntax| &text[option.span.range()];
-                    let is_same = written(option) == written(&options.value[*entry.get()]);
-                    let second = is_same.then(|| removal(text, option.span)).flatten();
-                    self.push(
-                        second.into_iter().fold(place, |place, second| place.fix("remove the second, which is the same", second, "")),
-                    );
-                }
-            }
-        }
+        self.check_twice(here, &options.value);
         for message in &node.messages {
             for (value, _) in &message.options {
                 if !options.value.iter().any(|option| option.value.value.to_string() == *value.value) {
@@ -88,6 +71,38 @@ impl Lowering<'_> {
                     let message = format!("there is no option with the value `{}`", value.value);
                     let found = Diagnostic::new(Code::UnknownKey, here.path, value.span, message);
                     self.push(found.meant(value.span, near, || format!("the options are {}", values.join(", "))));
+                }
+            }
+        }
+    }
+
+    fn check_twice(&mut self, here: Here<'_>, options: &[OptionSyntax]) {
+        let texts = |at: usize| if let Value::Text(text) = &options[at].value.value { Some(text) } else { None };
+        // A few texts are compared as they are: most nodes cost no table.
+        if options.len() <= FEW
+            && (0..options.len()).all(|at| texts(at).is_some_and(|text| (0..at).all(|other| texts(other) != Some(text))))
+        {
+            return;
+        }
+        let mut seen: rustc_hash::FxHashMap<String, usize> = rustc_hash::FxHashMap::default();
+        for (at, option) in options.iter().enumerate() {
+            match seen.entry(option.value.value.to_json()) {
+                std::collections::hash_map::Entry::Vacant(entry) => {
+                    entry.insert(at);
+                }
+                std::collections::hash_map::Entry::Occupied(entry) => {
+                    let first = options[*entry.get()].value.span;
+                    let message = format!("the option `{}` stands twice", option.value.value);
+                    let place = Diagnostic::new(Code::DuplicateOption, here.path, option.value.span, message)
+                        .label(here.path, first, "the first one is here")
+                        .help("take one of them out, or give it another `value`");
+                    let text = &self.documents[here.document as usize].text;
+                    let written = |option: &OptionSyntax| &text[option.span.range()];
+                    let is_same = written(option) == written(&options[*entry.get()]);
+                    let second = is_same.then(|| removal(text, option.span)).flatten();
+                    self.push(
+                        second.into_iter().fold(place, |place, second| place.fix("remove the second, which is the same", second, "")),
+                    );
                 }
             }
         }

@@ -6,30 +6,35 @@ mod listen;
 mod node;
 mod ways;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
 use super::{
-    graphs::{Defaults, GraphSyntax},
+    graphs::{Defaults, GraphSyntax, known_keys},
     names::{Candidate, Names, Resolved},
     schemas::Schemas,
     tools::{Scope, Tools},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
+    id::SignalName,
+    path::KeyPath,
     program::{
-        Edge, Failure, Guard, Node, NodeIndex, Origin, Outcome, Part, Point, PointIndex, Predicate, Reason, Reply, Target, Why, Write,
+        Edge, Failure, Guard, Node, NodeIndex, Operand, Origin, Outcome, Part, Point, PointIndex, Predicate, Reason, Reply, Target, Why,
+        Write,
     },
     span::Span,
     syntax::{document::Document, node::TargetSyntax},
+    value::Value,
 };
 
 /// A graph while it is lowered.
 pub(super) struct GraphInfo<'d> {
     pub(super) syntax: GraphSyntax<'d>,
     pub(super) defaults: Defaults<'d>,
-    pub(super) keys: FxHashSet<&'d str>,
+    /// Every key that is ever set or declared; only some conditions ask.
+    pub(super) keys: OnceCell<FxHashSet<&'d str>>,
     pub(super) predicates: BTreeMap<Arc<str>, u32>,
     pub(super) before_each: Option<Arc<crate::program::Call>>,
 }
@@ -47,7 +52,7 @@ pub(super) struct Lowering<'d> {
     pub(super) points_of: Vec<u32>,
     /// Whether `before_each` stands before each node.
     pub(super) gated: Vec<bool>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<Arc<Node>>,
     pub(super) points: Vec<Point>,
     pub(super) replies: Vec<Reply>,
     pub(super) edges: Vec<Edge>,
@@ -55,8 +60,26 @@ pub(super) struct Lowering<'d> {
     pub(super) found: Vec<Diagnostic>,
     /// Whether some file, or some key of one, could not be read: nobody knows what it would have set.
     pub(super) unread: bool,
+    pub(super) common: Common,
     /// Whether some target leads nowhere: what stands behind it is unknown then.
     pub(super) unresolved: bool,
+}
+
+/// What thousands of nodes have alike, made once.
+pub(super) struct Common {
+    /// `input`.
+    input: Operand,
+    /// The signal `timeout`.
+    timeout: SignalName,
+    /// `no`.
+    no: Value,
+}
+
+impl Default for Common {
+    fn default() -> Self {
+        let input = KeyPath::parse("input").unwrap_or_else(|| unreachable!("`input` is a path"));
+        Self { input: guard::operand(&input), timeout: SignalName::new(SignalName::TIMEOUT), no: "no".into() }
+    }
 }
 
 /// Where a key stands, while its node is lowered.
@@ -80,6 +103,15 @@ impl<'d> Here<'d> {
 }
 
 impl<'d> Lowering<'d> {
+    /// Every key that is ever set or declared in a graph.
+    fn keys(&self, graph: u32) -> &FxHashSet<&'d str> {
+        let info = &self.graphs[graph as usize];
+        info.keys.get_or_init(|| {
+            let own = self.names.candidates.iter().filter(|candidate| candidate.graph == graph);
+            known_keys(&info.syntax, own.filter_map(|candidate| candidate.syntax))
+        })
+    }
+
     fn push(&mut self, diagnostic: Diagnostic) {
         self.found.push(diagnostic);
     }
@@ -128,10 +160,15 @@ impl<'d> Lowering<'d> {
     }
 
     /// Adds a reply; the caller vouches that the last edge always holds.
-    fn reply(&mut self, on: Outcome, update: Vec<Write>, edges: Vec<Edge>) {
-        debug_assert!(edges.last().is_some_and(|edge| edge.when == Guard::Always), "the last way always holds");
+    fn reply(&mut self, on: Outcome, update: Vec<Write>, edges: impl IntoIterator<Item = Edge>) {
         let start = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
         self.edges.extend(edges);
+        self.reply_from(start, on, update);
+    }
+
+    /// Adds a reply whose edges were written from `start` on.
+    fn reply_from(&mut self, start: u32, on: Outcome, update: Vec<Write>) {
+        debug_assert!(self.edges.last().is_some_and(|edge| edge.when == Guard::Always), "the last way always holds");
         let end = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
         self.replies.push(Reply { on, update: update.into(), edges: start..end });
     }

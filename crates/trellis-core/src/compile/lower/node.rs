@@ -40,18 +40,18 @@ impl<'d> Lowering<'d> {
             self.gate(here, syntax, index, body);
         }
         self.begin_point(index, Part::Body);
-        let edges = self.main_edges(here, syntax, terminal, listens);
+        let first = self.main_edges(here, syntax, terminal, listens);
         match &role {
-            Role::Pass => self.reply(Outcome::Pass, writes, edges),
+            Role::Pass => self.reply_from(first, Outcome::Pass, writes),
             Role::Listen(listen) => {
                 let default = listen.default.clone();
-                self.reply(Outcome::Answer, writes, edges);
+                self.reply_from(first, Outcome::Answer, writes);
                 self.listening_replies(here, syntax, default);
                 self.signals(here, syntax, false);
             }
             Role::Act(call) => {
                 let call = Arc::clone(call);
-                self.reply(Outcome::Success, writes, edges);
+                self.reply_from(first, Outcome::Success, writes);
                 self.recovery(here, syntax, &call, false);
                 self.signals(here, syntax, true);
             }
@@ -67,11 +67,12 @@ impl<'d> Lowering<'d> {
         });
         let mut localised: Box<[_]> = localised.collect();
         localised.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.nodes.push(Node {
+        self.nodes.push(Arc::new(Node {
             id: candidate.id.clone(),
             index,
             graph: candidate.graph,
             document: candidate.document,
+            ordinal: candidate.ordinal,
             span: syntax.span,
             gate,
             body,
@@ -83,7 +84,7 @@ impl<'d> Lowering<'d> {
             output: syntax.output.as_ref().map(|output| output.value.clone()),
             end: syntax.end.as_ref().map(|end| end.value),
             metadata: syntax.metadata.as_ref().map(|metadata| metadata.value.clone()),
-        });
+        }));
     }
 
     /// The point where `before_each` is called.

@@ -13,7 +13,7 @@ use crate::{
 
 /// What an accepted input or a success writes: `sys.ans` (never a secret), `save_to`, `set`, `append`.
 pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
-    let mut writes = Vec::new();
+    let mut writes = Vec::with_capacity(2 * usize::from(resolves) + node.set.len() + node.append.len());
     let secret = node.input_type.as_ref().is_some_and(|kind| kind.value == InputType::Secret);
     if resolves && !secret {
         writes.push(Write { to: Place::Ans, value: From::Input, origin: node.span });
@@ -42,13 +42,15 @@ fn error_write(origin: Span) -> Vec<Write> {
 
 impl<'d> Lowering<'d> {
     /// Options, transitions, the `no` of a confirm, `to`, and what follows when nothing holds (language 6.3).
-    pub(super) fn main_edges(&mut self, here: Here<'_>, node: &NodeSyntax, terminal: bool, input: bool) -> Vec<Edge> {
-        let mut edges = Vec::new();
+    /// They are written at the end of the list; where they begin there.
+    pub(super) fn main_edges(&mut self, here: Here<'_>, node: &NodeSyntax, terminal: bool, input: bool) -> u32 {
+        let start = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
         let mut denied = node.on_denied.as_ref().filter(|_| input && is_confirm(node));
         for option in node.options.iter().filter(|_| input).flat_map(|options| &options.value) {
             if let Some(target) = &option.target {
-                let when = Guard::Is(input_operand(), true, option.value.value.clone());
-                edges.push(self.edge(here, when, target, Why::Option(option.text.value.to_string())));
+                let when = Guard::Is(self.common.input.clone(), true, option.value.value.clone());
+                let edge = self.edge(here, when, target, Why::Option(option.text.value.clone()));
+                self.edges.push(edge);
             }
         }
         let mut open: Option<Span> = None;
@@ -59,7 +61,7 @@ impl<'d> Lowering<'d> {
             }
             let when = transition.condition.as_ref().map_or(Guard::Always, |condition| self.guard(here, condition));
             if when == Guard::Always {
-                self.no_edge(here, denied.take(), &mut edges);
+                self.no_edge(here, denied.take());
             }
             let Some(target) = &transition.target else {
                 open = open.or_else(|| (when == Guard::Always).then_some(transition.span));
@@ -69,19 +71,19 @@ impl<'d> Lowering<'d> {
             let always = when == Guard::Always;
             let edge = self.edge(here, when, target, Why::Transition);
             if open.is_none() {
-                edges.push(edge);
+                self.edges.push(edge);
             }
             if always {
                 open = open.or(Some(transition.span));
             }
         }
-        self.no_edge(here, denied.take(), &mut edges);
+        self.no_edge(here, denied.take());
         if let Some(to) = &node.to {
             let edge = self.edge(here, Guard::Always, to, Why::To);
             if open.is_some() {
                 shadowed.push(to.key.span.to(to.name.span));
             } else {
-                edges.push(edge);
+                self.edges.push(edge);
                 open = Some(to.key.span);
             }
         }
@@ -100,22 +102,23 @@ impl<'d> Lowering<'d> {
             self.unresolved = true;
         }
         if terminal {
-            edges.push(Edge {
+            self.edges.push(Edge {
                 when: Guard::Always,
                 to: Target::End(end(node)),
                 why: Why::Terminal,
                 origin: node.end.as_ref().and_then(|end| here.origin(end.span)),
             });
-        } else if edges.last().is_none_or(|edge| edge.when != Guard::Always) {
-            edges.push(rule(Target::End(Reason::Failed(Failure::NoMatch))));
+        } else if self.edges[start as usize..].last().is_none_or(|edge| edge.when != Guard::Always) {
+            self.edges.push(rule(Target::End(Reason::Failed(Failure::NoMatch))));
         }
-        edges
+        start
     }
 
     /// A confirm that said no takes `on_denied` before the first unconditional way.
-    fn no_edge(&mut self, here: Here<'_>, denied: Option<&TargetSyntax>, edges: &mut Vec<Edge>) {
+    fn no_edge(&mut self, here: Here<'_>, denied: Option<&TargetSyntax>) {
         if let Some(target) = denied {
-            edges.push(self.edge(here, Guard::Is(input_operand(), true, "no".into()), target, Why::OnDenied));
+            let edge = self.edge(here, Guard::Is(self.common.input.clone(), true, self.common.no.clone()), target, Why::OnDenied);
+            self.edges.push(edge);
         }
     }
 
@@ -127,7 +130,7 @@ impl<'d> Lowering<'d> {
                 Some(target) => self.edge(here, Guard::Always, target, Why::OnInvalid),
                 None => rule(Target::End(Reason::Failed(Failure::InvalidInput))),
             };
-            self.reply(Outcome::Invalid, Vec::new(), vec![again, last]);
+            self.reply(Outcome::Invalid, Vec::new(), [again, last]);
         }
         let handled = node.on_signal.iter().any(|(name, _)| name.value.as_str() == SignalName::TIMEOUT);
         if let Some(timeout) = node.timeout.as_ref().filter(|_| !handled) {
@@ -137,7 +140,7 @@ impl<'d> Lowering<'d> {
 
     /// `timeout` without a handler of its own: the default stands in for the answer, else the graph's handler, else it fails (language 7.5).
     fn unhandled_timeout(&mut self, here: Here<'_>, node: &NodeSyntax, at: Span, default: Option<crate::value::Value>) {
-        let on = Outcome::Signal(SignalName::new(SignalName::TIMEOUT));
+        let on = Outcome::Signal(self.common.timeout.clone());
         if let Some(default) = default {
             let mut writes = vec![Write { to: Place::Input, value: From::Shape(Shape::Literal(default)), origin: at }];
             writes.extend(update(node, true));
@@ -150,7 +153,7 @@ impl<'d> Lowering<'d> {
         if graph.iter().any(|said| said.value.0.is_none_or(|name| name == SignalName::TIMEOUT)) {
             return;
         }
-        self.reply(on, Vec::new(), vec![rule(Target::End(Reason::Failed(Failure::Timeout)))]);
+        self.reply(on, Vec::new(), [rule(Target::End(Reason::Failed(Failure::Timeout)))]);
         self.report(here, Code::NonExhaustive, at, "nothing follows when the time is up").help =
             Some("add `on_timeout: node`, or an `input_default` that stands in for the answer".into());
     }
@@ -214,7 +217,7 @@ impl<'d> Lowering<'d> {
                 continue;
             }
             let edge = self.edge(here, Guard::Always, target, Why::OnSignal);
-            self.reply(Outcome::Signal(name.value.clone()), Vec::new(), vec![edge]);
+            self.reply(Outcome::Signal(name.value.clone()), Vec::new(), [edge]);
         }
         for at in 0..self.graphs[here.graph as usize].defaults.signals.len() {
             let said = self.graphs[here.graph as usize].defaults.signals[at];
@@ -230,7 +233,7 @@ impl<'d> Lowering<'d> {
             let root = self.root_of(said.document, said.path, here.graph);
             let edge = self.edge(root.as_here(), Guard::Always, target, Why::SignalDefault);
             let on = name.map_or(Outcome::AnySignal, |name| Outcome::Signal(SignalName::from(name)));
-            self.reply(on, Vec::new(), vec![edge]);
+            self.reply(on, Vec::new(), [edge]);
         }
     }
 
@@ -243,16 +246,12 @@ impl<'d> Lowering<'d> {
             Some(target) => self.edge(here, Guard::Always, target, Why::OnMaxVisits),
             None => rule(Target::End(Reason::Failed(Failure::MaxVisits))),
         };
-        self.reply(Outcome::Exhausted, Vec::new(), vec![edge]);
+        self.reply(Outcome::Exhausted, Vec::new(), [edge]);
     }
 
     /// From the gate on to the node itself.
     pub(super) fn proceed(&mut self, body: PointIndex, writes: Vec<Write>) {
-        self.reply(
-            Outcome::Success,
-            writes,
-            vec![Edge { when: Guard::Always, to: Target::Proceed(body), why: Why::BeforeEach, origin: None }],
-        );
+        self.reply(Outcome::Success, writes, [Edge { when: Guard::Always, to: Target::Proceed(body), why: Why::BeforeEach, origin: None }]);
     }
 
     /// What follows when a graph was unwound; the index of that reply.
@@ -265,7 +264,7 @@ impl<'d> Lowering<'d> {
             None => rule(Target::End(Reason::RolledBack)),
         };
         let index = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
-        self.reply(Outcome::Unwound, Vec::new(), vec![edge]);
+        self.reply(Outcome::Unwound, Vec::new(), [edge]);
         index
     }
 
@@ -298,9 +297,4 @@ fn end(node: &NodeSyntax) -> Reason {
 
 fn is_confirm(node: &NodeSyntax) -> bool {
     node.input_type.as_ref().is_some_and(|kind| kind.value == InputType::Confirm)
-}
-
-/// `input`.
-fn input_operand() -> crate::program::Operand {
-    KeyPath::parse("input").map_or_else(|| unreachable!("`input` is a path"), |path| super::guard::operand(&path))
 }

@@ -145,7 +145,7 @@ impl<'t> Decoder<'t, '_> {
                 if entry.key.starts_with("x-") {
                     continue;
                 }
-                match self.unknown_key(entry, form) {
+                match self.unknown_key(entry, entries, form) {
                     Some(meant) if !seen.has(meant) && !entries.iter().any(|other| form.canonical(&other.key) == Some(meant)) => {
                         seen.keys.push((meant, entry.span));
                         self.silently(|decoder| take(decoder, meant, entry));
@@ -185,15 +185,17 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Reports an unknown key and returns the one it must mean, if there is one.
-    fn unknown_key(&mut self, entry: &Entry<'t>, form: &Form) -> Option<&'static str> {
+    fn unknown_key(&mut self, entry: &Entry<'t>, entries: &[Entry<'t>], form: &Form) -> Option<&'static str> {
+        // A second key of the same meaning would only be the next mistake.
+        let is_free = |key: &str| !entries.iter().any(|other| form.canonical(&other.key) == form.canonical(key));
         let written = &*entry.key;
         let message = format!("`{}` is no key of {}", shown(written), form.name);
         let found = self.finding(Code::UnknownKey, entry.span, message);
         if let Some((_, successor, help)) = form.elsewhere.iter().find(|(key, ..)| *key == written) {
             let found = found.help(*help);
             self.report.push(match successor {
-                Some(key) => found.fix(format!("rename to `{key}`"), entry.span, *key),
-                None => found,
+                Some(key) if is_free(key) => found.fix(format!("rename to `{key}`"), entry.span, *key),
+                _ => found,
             });
             return *successor;
         }
@@ -207,7 +209,7 @@ impl<'t> Decoder<'t, '_> {
             self.report.push(if form.keys.len() <= 12 { found.help(format!("there are `{known}`")) } else { found });
             return None;
         };
-        self.report.push(found.help(near.question()).rename_if(near.is_only, entry.span, near.name));
+        self.report.push(found.help(near.question()).rename_if(near.is_only && is_free(near.name), entry.span, near.name));
         form.canonical(near.name)
     }
 }

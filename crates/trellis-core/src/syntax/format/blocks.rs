@@ -12,6 +12,9 @@ use super::{edits::Edits, layout::Entry};
 /// Beginnings of comments that speak to a program and stay at the top.
 const MODELINES: [&str; 3] = ["# yaml-language-server:", "# vim:", "# -*-"];
 
+/// Comments that allow findings: in front of everything they hold for the file, elsewhere for the key that they stand at.
+const ALLOW: &str = "trellis:";
+
 /// One entry and what moves with it.
 struct Chunk {
     /// The lines above it that belong to it.
@@ -49,6 +52,11 @@ pub(super) fn reordered(
     }
     let mut order: Vec<usize> = (0..entries.len()).collect();
     order.sort_by_key(|at| ranks[*at]);
+    // What holds for one key must not come to stand in front of everything.
+    let is_root = lines.is_between(yaml.start..start);
+    if is_root && order.first().is_some_and(|first| *first > 0 && text[chunks[*first].lead.clone()].lines().any(allows)) {
+        return None;
+    }
 
     let line_break = if text[yaml.clone()].contains("\r\n") { "\r\n" } else { "\n" };
     let mut out = String::with_capacity(range.len() + 2);
@@ -126,7 +134,8 @@ impl Lines<'_> {
         while at > self.yaml.start {
             let line = self.start(at - 1);
             let (indent, comment) = indented(&self.text[line..at]);
-            if indent != column || !comment.starts_with('#') || MODELINES.iter().any(|mark| comment.starts_with(mark)) {
+            let is_for_all = allows(comment) && self.is_between(self.yaml.start..line);
+            if indent != column || !comment.starts_with('#') || is_for_all || MODELINES.iter().any(|mark| comment.starts_with(mark)) {
                 break;
             }
             at = line;
@@ -180,6 +189,11 @@ impl Lines<'_> {
 fn indented(line: &str) -> (usize, &str) {
     let rest = line.trim_start_matches(' ');
     (line.len() - rest.len(), rest)
+}
+
+/// Whether a line is a comment that allows findings.
+fn allows(line: &str) -> bool {
+    line.trim_start().strip_prefix('#').is_some_and(|comment| comment.trim_start_matches('#').trim_start().starts_with(ALLOW))
 }
 
 fn without_blank_lines(lines: &str) -> &str {

@@ -71,6 +71,16 @@ fn comments_stay_with_what_they_stand_at() {
 }
 
 #[test]
+fn comments_that_allow_findings_hold_for_what_they_held() {
+    node("# trellis: allow(x)\n# out\nto: b\nid: a\n", "# trellis: allow(x)\nid: a\n# out\nto: b\n");
+    node("# why\n#trellis: allow(x)\nto: b\nid: a\n", "# why\n#trellis: allow(x)\nid: a\nto: b\n");
+    node("id: a\nto: b\n# trellis: allow(x)\nset: { c: d }\n", "id: a\n# trellis: allow(x)\nset: { c: d }\nto: b\n");
+    node("do:\n  # trellis: allow(x)\n  args: {}\n  name: t\n", "do:\n  name: t\n  # trellis: allow(x)\n  args: {}\n");
+    let text = "to: b\n# trellis: allow(x)\nid: a\n";
+    node(text, text);
+}
+
+#[test]
 fn comments_in_items_stay_with_their_key() {
     node(
         "transitions:\n  # first\n  - to: b\n    # only then\n    condition: x\n  # second\n  - to: c\n",

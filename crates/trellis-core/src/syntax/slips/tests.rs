@@ -64,3 +64,10 @@ fn fixes_mend_what_they_promise_to() {
         assert_eq!(report.diagnostics, [], "{fixed}");
     }
 }
+
+#[test]
+fn a_line_separator_behind_a_bracket_is_cut_nowhere() {
+    let text = "tools:\n  - name: charge\n    parameters:\n      required: [\u{2028}    properties: { amount: { type: number }, \
+                currency: { enum: [EUR, USD] } }\n      addon_error: x\nionalProperties: false\ninput_type: float\n";
+    assert!(!broken(text).0.is_empty());
+}

@@ -17,17 +17,41 @@ pub(super) fn refused(process: &Process, tool: &str, error: &io::Error) -> ToolE
     ToolError::new(format!("the binding `{tool}` of `{}` cannot start: {why}", process.file))
 }
 
+/// What the system would refuse, as far as can be told without starting anything.
+pub(super) fn foreseen(process: &Process) -> Option<String> {
+    folder(process).or_else(|| {
+        let is_path = process.program.components().count() > 1;
+        let refusal =
+            if is_path { refusal(&process.program) } else { (!is_on_path(process, &process.command)).then_some(io::ErrorKind::NotFound) };
+        refusal.map(|kind| program(process, &kind.into())).or_else(|| through_env(process))
+    })
+}
+
+/// How the system would refuse to start a file.
+fn refusal(file: &Path) -> Option<io::ErrorKind> {
+    match file.metadata() {
+        Err(error) => Some(error.kind()),
+        Ok(found) if found.is_dir() || !may_run(file) => Some(io::ErrorKind::PermissionDenied),
+        Ok(_) => {
+            let interpreter = Shebang::of(file).map(|shebang| shebang.interpreter)?;
+            refusal(Path::new(&interpreter))
+        }
+    }
+}
+
 /// A failure of a script whose `#!` line goes through `env`: where `env` found no interpreter, the script never began.
 pub(super) fn explained(process: &Process, tool: &str, error: ToolError) -> ToolError {
-    let named = Shebang::of(&process.program).and_then(|shebang| shebang.through_env).filter(|named| !is_on_path(process, named));
-    match named.filter(|_| error.code == Some(Value::Int(127))) {
-        Some(named) => {
-            let (command, file) = (&process.command, &process.file);
-            let why = format!("the interpreter `{named}` of `{command}` is not on the PATH; install it, or correct the script's `#!` line");
-            ToolError { message: format!("the binding `{tool}` of `{file}` cannot start: {why}"), ..error }
-        }
+    match through_env(process).filter(|_| error.code == Some(Value::Int(127))) {
+        Some(why) => ToolError { message: format!("the binding `{tool}` of `{}` cannot start: {why}", process.file), ..error },
         None => error,
     }
+}
+
+/// The interpreter that a script's `env` would not find.
+fn through_env(process: &Process) -> Option<String> {
+    let named = Shebang::of(&process.program)?.through_env.filter(|named| !is_on_path(process, named))?;
+    let command = &process.command;
+    Some(format!("the interpreter `{named}` of `{command}` is not on the PATH; install it, or correct the script's `#!` line"))
 }
 
 /// What is wrong with the folder that it should run in.

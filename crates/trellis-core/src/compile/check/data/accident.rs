@@ -10,6 +10,8 @@ pub(super) enum Accident {
     Missing(u32),
     /// A site takes for a truth what is none (language 6.1).
     Truth(u32),
+    /// A site calculates with what is no number, or loops over what has no items.
+    Operand(u32),
     /// A key does not fit its `context_schema`.
     Unfit(u32),
     /// An `assert` does not hold.

@@ -19,6 +19,7 @@ use crate::{
     path::{KeyPath, Segment},
     program::{Callee, From, Guard, Place, PointIndex, Write},
     schema::Schema,
+    template::Demand,
     value::{Key, Value},
 };
 
@@ -70,7 +71,9 @@ impl Search<'_, '_> {
     /// The path that the accident is about: ways that know the same of it are one.
     pub(super) fn subject(&self) -> Option<KeyPath> {
         match self.candidate.accident {
-            Accident::Missing(site) | Accident::Truth(site) => Some(self.script.sites[site as usize].path.clone()),
+            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
+                Some(self.script.sites[site as usize].path.clone())
+            }
             Accident::NoMatch(_) => None,
             Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => match &self.script.ops[op as usize] {
                 Op::Fit { node, index, .. } => {
@@ -153,12 +156,12 @@ impl Search<'_, '_> {
             let mut met = scene.clone();
             let operand = guard.operand().map(|operand| met.look(&operand.path, false));
             let is_known = matches!(&operand, Some(Found::There(sym)) if met.vars.is_known(sym)) || matches!(operand, Some(Found::Absent));
-            if is_known && met.assume(guard, false, &mut BTreeMap::new()) {
+            if is_known && self.suppose(&mut met, guard, false, &mut BTreeMap::new()) {
                 *scene = met;
                 return Done::Accident;
             }
         }
-        if scene.assume(guard, true, &mut BTreeMap::new()) { Done::On } else { Done::Dead }
+        if self.suppose(scene, guard, true, &mut BTreeMap::new()) { Done::On } else { Done::Dead }
     }
 
     /// Keeps what was narrowed if it could be.
@@ -182,13 +185,18 @@ impl Search<'_, '_> {
         }
         match scene.look(site.path, false) {
             Found::There(sym) => {
-                if self.is_goal(point, Accident::Truth(at))
-                    && let Ok(boolean) = Schema::new(&Value::map([("type", Value::text("boolean"))]))
-                    && self.tried(scene, |vars| vars.break_(&sym, &boolean))
-                {
-                    return Done::Accident;
+                let kind = match site.demand() {
+                    _ if self.is_goal(point, Accident::Truth(at)) => "boolean",
+                    Some(Demand::Number) if self.is_goal(point, Accident::Operand(at)) => "number",
+                    Some(Demand::Items) if self.is_goal(point, Accident::Operand(at)) => "array",
+                    _ => return Done::On,
+                };
+                let met = site.when().iter().all(|test| scene.meets(test));
+                if met && self.tried(scene, |vars| typed(kind).is_some_and(|schema| vars.break_(&sym, &schema))) {
+                    Done::Accident
+                } else {
+                    Done::On
                 }
-                Done::On
             }
             // Where it depends on something, the engine will say.
             Found::Absent if site.is_certain() => Done::Dead,
@@ -232,8 +240,7 @@ impl Search<'_, '_> {
             Place::Append(path) => (path, true),
             _ => return false,
         };
-        let kind = |name: &str| Schema::new(&Value::map([("type", Value::text(name))])).ok();
-        let (Some(mapping), Some(list)) = (kind("object"), kind("array")) else { return false };
+        let (Some(mapping), Some(list)) = (typed("object"), typed("array")) else { return false };
         for length in 1..=path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
             let Found::There(sym) = scene.look(&part, false) else { return false };
@@ -248,6 +255,11 @@ impl Search<'_, '_> {
         }
         false
     }
+}
+
+/// The schema of a kind of values.
+fn typed(kind: &str) -> Option<Schema> {
+    Schema::new(&Value::map([("type", Value::text(kind))])).ok()
 }
 
 /// False where the place cannot be written.

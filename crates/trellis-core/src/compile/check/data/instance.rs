@@ -55,9 +55,12 @@ pub(super) fn property<'s>(schema: &'s Value, name: &str) -> Option<(Option<&'s 
     (required || property.is_some()).then_some((property, required))
 }
 
+/// Levels that are followed.
+const DEPTH: usize = 6;
+
 /// Values that may fit a schema; whoever asks checks them.
 pub(super) fn of_schema(schema: &Value) -> Vec<Value> {
-    instances(schema, 6)
+    instances(schema, DEPTH)
 }
 
 fn instances(schema: &Value, depth: usize) -> Vec<Value> {
@@ -68,6 +71,16 @@ fn instances(schema: &Value, depth: usize) -> Vec<Value> {
     if let Some(Value::List(values)) = map.get("enum") {
         return values.to_vec();
     }
+    let said = ["default", "examples"].into_iter().filter_map(|key| map.get(key)).flat_map(|value| match value {
+        Value::List(values) => values.to_vec(),
+        value => vec![value.clone()],
+    });
+    let mut said: Vec<Value> = said.collect();
+    said.extend(described(map, depth));
+    said
+}
+
+fn described(map: &Mapping, depth: usize) -> Vec<Value> {
     for key in ["anyOf", "oneOf", "allOf"] {
         if let Some(Value::List(schemas)) = map.get(key) {
             return schemas.iter().flat_map(|schema| instances(schema, depth - 1)).collect();
@@ -77,41 +90,52 @@ fn instances(schema: &Value, depth: usize) -> Vec<Value> {
         Some(Value::Text(kind)) => vec![kind],
         Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
         _ if map.contains("properties") || map.contains("required") => vec!["object"],
+        _ if NUMBERS.iter().any(|key| map.contains(key)) => vec!["number"],
+        _ if TEXTS.iter().any(|key| map.contains(key)) => vec!["string"],
         _ => return any(false),
     };
     kinds.into_iter().flat_map(|kind| of_kind(kind, map, depth)).collect()
+}
+
+/// Words that speak of numbers, and of texts.
+const NUMBERS: [&str; 5] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+const TEXTS: [&str; 4] = ["pattern", "format", "minLength", "maxLength"];
+
+/// Values that may fit an input's schema, which need not repeat its type.
+pub(super) fn of_input_schema(kind: InputType, schema: &Value) -> Vec<Value> {
+    let kind = match kind {
+        InputType::Int => "integer",
+        InputType::Float => "number",
+        InputType::Text | InputType::Secret | InputType::Choice | InputType::Confirm => "string",
+        InputType::Json => return of_schema(schema),
+    };
+    let own = schema.as_map().map(|schema| of_kind(kind, schema, DEPTH)).unwrap_or_default();
+    own.into_iter().chain(of_schema(schema)).collect()
 }
 
 fn of_kind(kind: &str, schema: &Mapping, depth: usize) -> Vec<Value> {
     let number = |key: &str| match schema.get(key) {
         Some(Value::Int(number)) => Some(*number),
         Some(Value::UInt(number)) => i64::try_from(*number).ok(),
+        #[expect(clippy::cast_possible_truncation, reason = "a bound that is cut is still near, and what comes of it is checked")]
+        Some(Value::Float(number)) => Some(number.floor() as i64),
         _ => None,
     };
     match kind {
         "null" => vec![Value::Null],
         "boolean" => vec![Value::Bool(true), Value::Bool(false)],
-        "integer" | "number" => {
-            let least = number("minimum")
-                .or(number("exclusiveMinimum").map(|least| least + 1))
-                .or(number("maximum").map(|most| most - 9))
-                .unwrap_or(1);
-            (0..10).map(|more| Value::Int(least.saturating_add(more))).collect()
-        }
+        "integer" | "number" => numbers(kind, number),
         "string" => {
-            let length = usize::try_from(number("minLength").unwrap_or(1)).unwrap_or(1).clamp(1, 1000);
-            let texts = [
-                "a",
-                "b",
-                "2026-01-01",
-                "2026-01-01T00:00:00Z",
-                "a@b.cd",
-                "https://a.bc/",
-                "00000000-0000-0000-0000-000000000000",
-                "1",
-                "A",
-            ];
-            texts.iter().map(|text| Value::text(if text.len() < length { text.repeat(length) } else { (*text).to_owned() })).collect()
+            let least = usize::try_from(number("minLength").unwrap_or(1)).unwrap_or(1).clamp(1, 1000);
+            let most = number("maxLength").and_then(|most| usize::try_from(most).ok());
+            let fitted = |text: &str| {
+                let text = if text.len() < least { text.repeat(least) } else { text.to_owned() };
+                Value::text(text.chars().take(most.unwrap_or(usize::MAX)).collect::<String>())
+            };
+            // One that is too long, and one that is too short, tell what a bound decides.
+            let beyond = [most.map(|most| "a".repeat(most.min(4000) + 1)), Some("a".repeat(least - 1))].into_iter().flatten();
+            let pattern = schema.get("pattern").and_then(Value::as_str).and_then(super::pattern::matching);
+            pattern.map(Value::text).into_iter().chain(TRIED.iter().map(|text| fitted(text))).chain(beyond.map(Value::text)).collect()
         }
         "array" => {
             let count = usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(100);
@@ -132,4 +156,25 @@ fn of_kind(kind: &str, schema: &Mapping, depth: usize) -> Vec<Value> {
         }
         _ => any(false),
     }
+}
+
+/// Texts that are tried.
+const TRIED: [&str; 9] =
+    ["a", "b", "2026-01-01", "2026-01-01T00:00:00Z", "a@b.cd", "https://a.bc/", "00000000-0000-0000-0000-000000000000", "1", "A"];
+
+/// Numbers on both sides of what bounds them.
+fn numbers(kind: &str, bound: impl Fn(&str) -> Option<i64>) -> Vec<Value> {
+    let least = bound("minimum").or(bound("exclusiveMinimum").map(|least| least.saturating_add(1)));
+    let most = bound("maximum").or(bound("exclusiveMaximum").map(|most| most.saturating_sub(1)));
+    let from = least.or(most.map(|most| most.saturating_sub(9))).unwrap_or(1);
+    let mut numbers: Vec<Value> = (0..10).map(|more| Value::Int(from.saturating_add(more))).collect();
+    if let Some(step) = bound("multipleOf").filter(|step| *step > 0) {
+        numbers.extend((0..10).map(|more| Value::Int((from / step + more) * step)));
+    }
+    numbers.extend(most.into_iter().flat_map(|most| [most, most.saturating_add(1)]).map(Value::Int));
+    numbers.extend(least.map(|least| Value::Int(least.saturating_sub(1))));
+    if kind == "number" {
+        numbers.extend([0.5, 1.5].map(Value::Float));
+    }
+    numbers
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::{
     accident::{Accident, Candidate},
     facts::{Facts, INPUT, RESULT, Slot},
-    script::{Op, Script},
+    script::{FOLLOWED, Op, Script},
     shapes,
     types::{TypeId, Types},
 };
@@ -53,14 +53,21 @@ pub(super) struct Child {
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) candidates: Vec<Candidate>,
-    /// Sites of which nothing is known.
-    pub(super) unchecked: Vec<u32>,
+    /// Places of whose values nothing is known.
+    pub(super) unchecked: Vec<Unknown>,
     /// Conditions that were looked at.
     pub(super) edges: std::collections::BTreeMap<u32, EdgeSeen>,
     /// What was there when a reply began to choose, of those that may find no way.
     pub(super) replies: std::collections::BTreeMap<u32, Facts>,
     /// Nodes that are called as children, with their arguments.
     pub(super) called: Vec<(PointIndex, TypeId)>,
+}
+
+/// A place of whose value nothing is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Unknown {
+    Site(u32),
+    Op(u32, PointIndex),
 }
 
 /// What was seen of a condition.
@@ -98,6 +105,13 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     /// What is known on entering a point; nothing where no session comes.
     pub(super) fn at(&self, point: PointIndex) -> Option<&Facts> {
         self.at[point.0 as usize].as_ref()
+    }
+
+    /// What is known while a session stands at a point: behind all that entering it does.
+    pub(super) fn standing(&mut self, point: PointIndex) -> Option<Facts> {
+        let mut facts = self.at(point)?.clone();
+        let lives = self.happen(point, &mut facts, self.script.entering(point), &mut Vec::new());
+        lives.then_some(facts)
     }
 
     /// What a node returns when it is called as a child.
@@ -233,8 +247,8 @@ impl<'a, 'p> Knowledge<'a, 'p> {
                 self.follow(point, edge, facts, onward);
                 return;
             }
-            if let Some(site) = self.script.guarded(at) {
-                self.look(point, at, &edge.when, &before);
+            self.look(point, at, &edge.when, &before);
+            for site in self.script.guarded(at) {
                 self.read(point, &mut facts, site, Some(&edge.when));
             }
             if let Some(taken) = self.assumed(&facts, &edge.when, true) {
@@ -281,7 +295,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         if self.gathered.is_none() {
             return;
         }
-        let Some(operand) = guard.operand() else { return };
+        let (Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _)) = guard else { return };
         let Some(known) = self.known(facts, &operand.path) else { return };
         let holds = self.assumed(facts, guard, true).is_some();
         if let Some(gathered) = &mut self.gathered {
@@ -347,6 +361,9 @@ impl<'a, 'p> Knowledge<'a, 'p> {
                     if self.types.breaks(known, schema, true) {
                         self.suspect(point, Accident::Unfit(at), false, known);
                     }
+                    if self.is_unknown(known) {
+                        self.unknown(Unknown::Op(at, point));
+                    }
                     let declared = self.types.of_schema(schema.source());
                     let of = self.types.get(known).clone();
                     let there = self.types.present(known);
@@ -358,9 +375,15 @@ impl<'a, 'p> Knowledge<'a, 'p> {
                     true
                 }
                 Op::Assert { guard, .. } => {
+                    if matches!(guard, Guard::Predicate(..)) {
+                        self.unknown(Unknown::Op(at, point));
+                    }
                     if let Some(operand) = guard.operand()
                         && let Some(known) = self.known(facts, &operand.path)
                     {
+                        if self.is_unknown(known) {
+                            self.unknown(Unknown::Op(at, point));
+                        }
                         let known = self.types.without_unknown(known);
                         if known != TypeId::NEVER && self.types.narrowed(known, guard, false) != TypeId::NEVER {
                             self.suspect(point, Accident::Fails(at), false, known);
@@ -452,13 +475,23 @@ impl<'a, 'p> Knowledge<'a, 'p> {
 
     fn read(&mut self, point: PointIndex, facts: &mut Facts, site: u32, guard: Option<&Guard>) {
         let of = &self.script.sites[site as usize];
-        let Some((slot, rest)) = of.at else { return };
+        let Some((slot, rest)) = of.at else {
+            if of.is_deep() {
+                self.unknown(Unknown::Site(site));
+            }
+            return;
+        };
         let known = self.types.below(facts.get(slot), rest);
         let is_absent = self.types.may_be_absent(known);
         if self.gathered.is_some() {
             let (any, open) = (self.types.get(known).any, self.types.get(known).open);
             let is_typed = matches!(guard, Some(Guard::Truth(..)));
             let is_opaque = of.is_opaque();
+            let demand = of.demand();
+            let is_unsure = demand.is_some_and(|demand| !self.types.meets(known, demand));
+            if is_unsure && demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
+                self.suspect(point, Accident::Operand(site), false, known);
+            }
             if is_absent && !is_opaque {
                 let never = !self.types.may_be_there(known);
                 self.suspect(point, Accident::Missing(site), never, known);
@@ -468,8 +501,8 @@ impl<'a, 'p> Knowledge<'a, 'p> {
             {
                 self.suspect(point, Accident::Truth(site), false, known);
             }
-            if of.is_deep() || open || (is_opaque && is_absent) || (is_typed && any) {
-                self.gathered.iter_mut().for_each(|gathered| gathered.unchecked.push(site));
+            if of.is_deep() || open || (is_opaque && is_absent) || (is_typed && any) || is_unsure {
+                self.unknown(Unknown::Site(site));
             }
         }
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
@@ -481,7 +514,11 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     fn write(&mut self, point: PointIndex, op: u32, facts: &mut Facts, write: &'p crate::program::Write, to: (Slot, &[Segment])) -> bool {
         let (slot, rest) = to;
         let known = facts.get(slot);
-        let source = self.source(point, facts, write);
+        let is_cut = matches!(&write.to, Place::Path(path) | Place::Append(path) if path.segments().len() > FOLLOWED);
+        let source = if is_cut { TypeId::ANY } else { self.source(point, facts, write) };
+        if self.is_unknown(known) && (!rest.is_empty() || matches!(write.to, Place::Append(_))) {
+            self.unknown(Unknown::Op(op, point));
+        }
         let new = match &write.to {
             Place::Append(_) => {
                 let list = self.types.below(known, rest);
@@ -602,6 +639,15 @@ impl<'a, 'p> Knowledge<'a, 'p> {
             }
             _ => {}
         }
+    }
+
+    fn unknown(&mut self, place: Unknown) {
+        self.gathered.iter_mut().for_each(|gathered| gathered.unchecked.push(place));
+    }
+
+    fn is_unknown(&self, of: TypeId) -> bool {
+        let of = self.types.get(of);
+        of.any || of.open
     }
 
     fn suspect(&mut self, point: PointIndex, accident: Accident, never: bool, seen: TypeId) {

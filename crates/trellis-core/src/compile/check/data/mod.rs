@@ -8,7 +8,9 @@ mod act;
 mod facts;
 mod instance;
 mod knowledge;
+mod known;
 mod origins;
+mod pattern;
 mod replay;
 mod report;
 mod scene;
@@ -21,12 +23,14 @@ mod witness;
 
 use std::{collections::BTreeMap, sync::Arc};
 
+pub(in super::super) use self::known::Known;
+
 use self::{
     accident::{Accident, Candidate},
     knowledge::{Gathered, Knowledge},
     origins::Origin,
     report::Reporter,
-    script::{Op, Script, Site},
+    script::{Op, Script},
     search::{BUDGET_OF_ALL, Tree},
     witness::{Search, Verdict},
 };
@@ -35,9 +39,9 @@ use super::{
     flow::{Flow, successors},
 };
 use crate::{
-    diagnostic::{Diagnostic, Place},
+    diagnostic::Diagnostic,
     path::KeyPath,
-    program::{Callee, Place as To, PointIndex, Program, Target},
+    program::{Callee, Place as To, PointIndex, Program, Target, Why},
     schema::Schema,
 };
 
@@ -57,9 +61,7 @@ pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &[bool], foun
 fn unchecked(script: &Script<'_>, gathered: &mut Gathered) -> Vec<UncheckedRead> {
     gathered.unchecked.sort_unstable();
     gathered.unchecked.dedup();
-    let sites = gathered.unchecked.iter().map(|at| &script.sites[*at as usize]);
-    let place = |site: &Site<'_>| Place::new(&script.program.documents[site.document as usize].path, site.span(script.program));
-    let mut reads: Vec<UncheckedRead> = sites.map(|site| UncheckedRead { place: place(site), path: site.path.clone() }).collect();
+    let mut reads: Vec<UncheckedRead> = gathered.unchecked.iter().filter_map(|place| report::unknown(script, *place)).collect();
     reads.sort_unstable();
     reads.dedup();
     reads
@@ -200,7 +202,9 @@ fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
     let mut open = vec![entry];
     while let Some(point) = open.pop() {
         let graph = program.node(program.point(point).node).graph;
-        for way in program.ways(point) {
+        // Of the graph-wide keys none of these applies in a child (language 5.4).
+        let applies = |why: &Why| !matches!(why, Why::SignalDefault | Why::ErrorDefault | Why::OnRolledBack);
+        for way in program.ways(point).filter(|way| applies(&way.edge.why)) {
             let to: Vec<PointIndex> = match way.edge.to {
                 Target::Point(to) | Target::Proceed(to) => vec![to],
                 Target::Rollback => program

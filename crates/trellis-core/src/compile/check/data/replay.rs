@@ -25,7 +25,8 @@ const REPEATS: usize = 1_000;
 pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Move], vars: &Vars) -> Option<Option<String>> {
     let program = search.program;
     let deferred = program.predicates().iter().fold(Predicates::new(), |known, predicate| known.deferred(&predicate.name));
-    let engine = Engine::new(Arc::clone(program), deferred).ok()?;
+    let mut engine = Engine::new(Arc::clone(program), deferred).ok()?;
+    engine.is_trial = true;
     let context = beginning.context.iter().map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
     let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
@@ -116,6 +117,7 @@ fn is_accident(search: &Search<'_, '_>, state: &State) -> bool {
     let codes: &[Failure] = match search.candidate.accident {
         Accident::Missing(_) => &[Failure::Template, Failure::Condition, Failure::MissingContext],
         Accident::Truth(_) => &[Failure::Condition],
+        Accident::Operand(_) => &[Failure::Template],
         Accident::Unfit(_) => &[Failure::ContextSchema],
         Accident::Fails(_) => &[Failure::Assert],
         Accident::Write(_) => &[Failure::Write],

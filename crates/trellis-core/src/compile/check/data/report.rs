@@ -6,21 +6,21 @@ use std::{
 };
 
 use super::{
-    super::{exhaustive, never},
+    super::{super::UncheckedRead, exhaustive, never},
     accident::{Accident, Candidate},
     facts::Facts,
-    knowledge::{Gathered, Knowledge},
+    knowledge::{Gathered, Knowledge, Unknown},
     script::{Kind, Op, Script, Site, assert_span},
     types::{Kinds, Types},
     witness::{Hop, Met},
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, Near, near},
-    path::KeyPath,
-    program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place, Program, Target, Why, Write},
+    diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
+    path::{KeyPath, Segment},
+    program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, Program, Target, Why, Write},
     schema::Schema,
     span::Span,
-    template::Shape,
+    template::{Demand, Shape},
     value::Value,
 };
 
@@ -46,6 +46,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         match candidate.accident {
             Accident::Missing(site) => (self.script.sites[site as usize].path.to_string(), whose),
             Accident::Truth(site) => (format!("truth {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
+            Accident::Operand(site) => (format!("operand {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
             accident => (format!("{accident:?}"), 0),
         }
     }
@@ -126,6 +127,16 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message)
                     .help(format!("compare it with a value: `{} == …`", site.path))
             }
+            Accident::Operand(site) => {
+                let site = &self.script.sites[site as usize];
+                let kind = known.types.described(candidate.seen);
+                let (what, help) = match site.demand() {
+                    Some(Demand::Number) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
+                    _ => ("is looped over, and is", "let every way save a list"),
+                };
+                let message = format!("`{}` {what} {kind} on some way", site.path);
+                Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message).help(help)
+            }
             Accident::NoMatch(on) => self.gap(known, candidate, on),
             Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => {
                 self.broken(known, candidate, &self.script.ops[op as usize], met)
@@ -156,11 +167,11 @@ impl<'a, 'p> Reporter<'a, 'p> {
                     .help("let only ways lead here on which it holds: ask the same in the condition of the way")
             }
             Op::Write { write, .. } => {
-                let (Place::Path(path) | Place::Append(path)) = &write.to else {
+                let (To::Path(path) | To::Append(path)) = &write.to else {
                     unreachable!("only what is written below something, or added to a list, finds something in its way")
                 };
                 let (message, help) = match &write.to {
-                    Place::Append(_) => {
+                    To::Append(_) => {
                         let kind = known.types.described(candidate.seen);
                         (
                             format!("`{path}` is {kind} on some way, and nothing can be added to it"),
@@ -216,9 +227,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
     fn unfit(&self, known: &mut Knowledge<'_, '_>, node: NodeIndex, index: u32, met: &Met) -> Diagnostic {
         let node = self.program.node(node);
         let Some((key, schema)) = node.entry.types.get(index as usize) else { unreachable!("the operation stands for one of them") };
-        let syntax = super::super::syntax_of(self.program, node);
-        let declared = syntax.and_then(|syntax| syntax.context_schema.iter().find(|(known, _)| known.value == *key));
-        let span = declared.map_or(node.span, |(key, _)| key.span);
+        let span = declared_at(self.program, node, key);
         let wanted = known.types.of_schema(schema.source());
         let wanted = known.types.described(wanted);
         let said = met.said.as_deref().and_then(|said| said.strip_prefix(&format!("`{}`: ", node.id)));
@@ -259,9 +268,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
     /// Where a path, or what it stands in, is written, in file order.
     fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span)> {
         let sets = |write: &Write| match &write.to {
-            Place::Path(written) | Place::Append(written) => path.segments().starts_with(written.segments()),
-            Place::Absent(key) => key == path.root(),
-            Place::Input | Place::Ans | Place::Error => false,
+            To::Path(written) | To::Append(written) => path.segments().starts_with(written.segments()),
+            To::Absent(key) => key == path.root(),
+            To::Input | To::Ans | To::Error => false,
         };
         let points = self.program.points.iter().filter(|point| point.part == Part::Body);
         let writes = points.flat_map(|point| {
@@ -299,14 +308,57 @@ impl<'a, 'p> Reporter<'a, 'p> {
             (Why::OnSignal, Outcome::Timeout) => "the call takes too long".to_owned(),
             (Why::SignalDefault, _) => "a signal".to_owned(),
             (Why::OnInvalid, _) => "too many invalid inputs".to_owned(),
+            (Why::OnMaxVisits, _) => "it was entered too often".to_owned(),
             (Why::BeforeEach, _) => return None,
             _ => "goes on".to_owned(),
         };
         let origin = edge.origin?;
-        let saves = reply.update.iter().any(|write| matches!(write.to, Place::Path(_) | Place::Append(_)));
+        let saves = reply.update.iter().any(|write| matches!(write.to, To::Path(_) | To::Append(_)));
         let nothing = if saving && !saves { ", saves nothing" } else { "" };
         Some((self.file(origin.document).clone(), origin.span, format!("{why} → {to}{nothing}")))
     }
+}
+
+/// Where a value stands of which nothing is known, and its path.
+pub(super) fn unknown(script: &Script<'_>, of: Unknown) -> Option<UncheckedRead> {
+    let program = script.program;
+    let place = |document: u32, span: Span| Place::new(&program.documents[document as usize].path, span);
+    match of {
+        Unknown::Site(site) => {
+            let site = &script.sites[site as usize];
+            Some(UncheckedRead { place: place(site.document, site.span(program)), path: site.path.clone() })
+        }
+        Unknown::Op(op, point) => {
+            let of = program.node(program.point(point).node);
+            let (span, path) = match &script.ops[op as usize] {
+                Op::Fit { node, index, .. } => {
+                    let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
+                    (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?)
+                }
+                Op::Assert { guard, node, index, .. } => {
+                    let name = || {
+                        KeyPath::parse(
+                            &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
+                        )
+                    };
+                    (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?)
+                }
+                Op::Write { write, .. } => match &write.to {
+                    To::Path(path) | To::Append(path) => (write.origin, path.clone()),
+                    _ => return None,
+                },
+                Op::Read(_) | Op::Args { .. } => return None,
+            };
+            Some(UncheckedRead { place: place(of.document, span), path })
+        }
+    }
+}
+
+/// Where a key stands in `context_schema`.
+fn declared_at(program: &Program, node: &Node, key: &str) -> Span {
+    let syntax = super::super::syntax_of(program, node);
+    let declared = syntax.and_then(|syntax| syntax.context_schema.iter().find(|(known, _)| *known.value == *key));
+    declared.map_or(node.span, |(key, _)| key.span)
 }
 
 /// Conditions that hold for no value that can be there (language 8.2).

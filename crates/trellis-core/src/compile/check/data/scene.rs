@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use super::symbols::{Found, Sym, Vars};
+use super::{
+    script::FOLLOWED,
+    symbols::{Found, Sym, Vars},
+};
 use crate::{
     path::KeyPath,
     program::{Guard, NodeIndex, PointIndex, Root, Truth},
@@ -28,6 +31,9 @@ pub(super) struct Scene {
 impl Scene {
     /// What is at a path; `wanted` takes what may be absent for absent.
     pub(super) fn look(&mut self, path: &KeyPath, wanted: bool) -> Found {
+        if path.segments().len() > FOLLOWED {
+            return Found::There(self.vars.made());
+        }
         let root = match (&**path.root(), path.rest()) {
             ("input", rest) => (self.input.clone(), rest),
             ("tool_result", rest) => (self.result.clone(), rest),

@@ -12,12 +12,13 @@ use super::facts::{INPUT, RESULT, Slot};
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, Program, Reason, Reply, Role, Target, Write,
+        Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, PredicateSource, Program, Reason, Reply,
+        Role, Target, Write,
     },
     schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Shape, Template, Used},
+    template::{Demand, Shape, Template, Used},
 };
 
 /// One thing that happens.
@@ -80,8 +81,14 @@ impl<'p> Site<'p> {
 
     /// Whether it goes on below the path into the unknown.
     pub(super) fn is_deep(&self) -> bool {
-        matches!(self.kind, Kind::Template(used, _) if used.deep)
+        self.path.segments().len() > FOLLOWED
+            || matches!(self.kind, Kind::Template(used, _) if used.deep)
             || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
+    }
+
+    /// What its value must be, beside being there.
+    pub(super) fn demand(&self) -> Option<Demand> {
+        if let Kind::Template(used, _) = self.kind { used.demand } else { None }
     }
 
     pub(super) fn span(&self, program: &Program) -> Span {
@@ -130,13 +137,11 @@ pub(super) struct Script<'p> {
     replying: Vec<Range<u32>>,
     ending: Vec<Range<u32>>,
     /// The sites of conditions, by edge.
-    guards: Vec<u32>,
+    guards: Vec<Range<u32>>,
     slots: FxHashMap<&'p str, Slot>,
     /// Whether anything reads the accepted input or result.
     pub(super) reads_input: bool,
 }
-
-const NONE: u32 = u32::MAX;
 
 impl<'p> Script<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
@@ -147,7 +152,7 @@ impl<'p> Script<'p> {
             entering: Vec::with_capacity(program.points.len()),
             replying: vec![0..0; program.replies.len()],
             ending: Vec::with_capacity(program.points.len()),
-            guards: vec![NONE; program.edges.len()],
+            guards: vec![0..0; program.edges.len()],
             slots: FxHashMap::default(),
             reads_input: false,
         };
@@ -193,8 +198,8 @@ impl<'p> Script<'p> {
     }
 
     /// What an edge's condition reads and fails without; a question whether something is there reads nothing.
-    pub(super) fn guarded(&self, edge: u32) -> Option<u32> {
-        Some(self.guards[edge as usize]).filter(|site| *site != NONE)
+    pub(super) fn guarded(&self, edge: u32) -> Range<u32> {
+        self.guards[edge as usize].clone()
     }
 
     /// A path as it is followed; nothing where nobody reads it.
@@ -212,7 +217,13 @@ impl<'p> Script<'p> {
         self.slots.get(name).copied()
     }
 
-    /// The document of a point's own words: that of a graph's `before_each` at a gate.
+    /// The keys that are followed, sorted.
+    pub(super) fn keys(&self) -> Vec<(String, Slot)> {
+        let mut keys: Vec<_> = self.slots.iter().map(|(key, slot)| ((*key).to_owned(), *slot)).collect();
+        keys.sort_unstable();
+        keys
+    }
+
     fn now(&self) -> u32 {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
     }
@@ -282,7 +293,10 @@ impl<'p> Script<'p> {
         for op in &mut ops {
             if let Op::Write { write, at, .. } = op {
                 *at = match &write.to {
-                    Place::Path(path) | Place::Append(path) => self.at(path),
+                    // Of what is written deeper than is followed, the upper part is there.
+                    Place::Path(path) | Place::Append(path) => {
+                        self.at(path).or_else(|| Some((self.slot(path.root())?, &path.rest()[..FOLLOWED.min(path.rest().len())])))
+                    }
                     Place::Absent(key) => self.slot(key).map(|slot| (slot, &[][..])),
                     Place::Input => Some((INPUT, &[][..])),
                     Place::Ans => self.slot("sys.ans").map(|slot| (slot, &[][..])),
@@ -331,14 +345,25 @@ impl<'p> Script<'p> {
         let program = self.program;
         let node = program.node(program.point(point).node);
         for at in reply.edges.clone() {
-            let guard = &program.edges[at as usize].when;
-            match guard {
-                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) if self.guards[at as usize] == NONE => {
-                    self.guards[at as usize] = self.site(&operand.path, node.document, Kind::Edge(node.index, at));
+            if !self.guards[at as usize].is_empty() {
+                continue;
+            }
+            let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
+            match &program.edges[at as usize].when {
+                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
+                    self.site(&operand.path, node.document, Kind::Edge(node.index, at));
                 }
                 Guard::Set(operand, _) | Guard::Empty(operand, _) => drop(self.follow(&operand.path)),
-                _ => {}
+                Guard::Predicate(index, _) => {
+                    if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
+                        for path in needs {
+                            self.site(path, node.document, Kind::Edge(node.index, at));
+                        }
+                    }
+                }
+                Guard::Always | Guard::Attempts(_) => {}
             }
+            self.guards[at as usize] = from..u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
         }
     }
 
@@ -410,8 +435,14 @@ impl<'p> Script<'p> {
     }
 }
 
-/// The name that is followed, and what stands below it; nothing for what the engine always knows of `sys`.
+/// How many names of a path are followed.
+pub(super) const FOLLOWED: usize = 16;
+
+/// The name that is followed, and what stands below it; nothing for what the engine always knows of `sys`, and for what goes deeper than is followed.
 fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
+    if path.segments().len() > FOLLOWED {
+        return None;
+    }
     match (&**path.root(), path.rest()) {
         ("sys", [Segment::Key(key), rest @ ..]) => match &**key {
             "ans" => Some(("sys.ans", rest)),

@@ -81,11 +81,15 @@ impl Vars {
             _ => None,
         };
         let kind = match (&listen.schema, listen.kind) {
-            (Some(schema), _) => Kind::Schemas(Rc::from([schema.clone()])),
-            (None, Some(kind)) => Kind::Input(kind),
+            (Some(schema), Some(InputType::Json) | None) => Kind::Schemas(Rc::from([schema.clone()])),
+            (_, Some(kind)) => Kind::Input(kind),
             (None, None) => Kind::Input(InputType::Text),
         };
-        self.add(kind, only)
+        let sym = self.add(kind, only);
+        if let (Some(schema), Sym::Var(at)) = (&listen.schema, &sym) {
+            Rc::make_mut(&mut self.0)[*at as usize].fits.push(schema.clone());
+        }
+        sym
     }
 
     /// What a tool will return, or a host will give.
@@ -114,8 +118,13 @@ impl Vars {
     pub(super) fn fit(&mut self, of: &Sym, schema: &Schema) -> bool {
         match of {
             Sym::Known(value) => schema.fits(value),
-            // Its parts are made already; the engine will say.
-            Sym::Map(_) => true,
+            Sym::Map(entries) => {
+                let properties = schema.source().as_map().and_then(|schema| schema.get("properties")).and_then(Value::as_map);
+                entries.iter().all(|(key, part)| {
+                    let property = properties.and_then(|properties| Schema::new(properties.get(key)?).ok());
+                    property.is_none_or(|schema| self.fit(part, &schema))
+                })
+            }
             Sym::Var(at) => {
                 let var = &mut Rc::make_mut(&mut self.0)[*at as usize];
                 if let Some(only) = &var.only {
@@ -139,14 +148,24 @@ impl Vars {
 
     /// Narrows a value to what does not fit a schema; false where it cannot, or where nothing is known of it.
     pub(super) fn break_(&mut self, of: &Sym, schema: &Schema) -> bool {
+        self.broken(of, schema, false)
+    }
+
+    /// The same, also of what nothing is known: it may be anything.
+    pub(super) fn differ(&mut self, of: &Sym, schema: &Schema) -> bool {
+        self.broken(of, schema, true)
+    }
+
+    fn broken(&mut self, of: &Sym, schema: &Schema, anything: bool) -> bool {
         match of {
             Sym::Known(value) => !schema.fits(value),
-            Sym::Map(entries) => self.break_part(entries, schema),
+            Sym::Map(entries) => self.break_part(entries, schema, anything),
             Sym::Var(at) => {
                 match &self.0[*at as usize].kind {
-                    Kind::Any | Kind::Made => return false,
+                    Kind::Made => return false,
+                    Kind::Any if !anything => return false,
                     Kind::Words => return !["a", "", "1"].iter().any(|text| schema.fits(&Value::text(*text))),
-                    Kind::Schemas(_) | Kind::Input(_) => {}
+                    Kind::Any | Kind::Schemas(_) | Kind::Input(_) => {}
                 }
                 Rc::make_mut(&mut self.0)[*at as usize].breaks = Some(schema.clone());
                 self.choose(of).is_some()
@@ -154,7 +173,7 @@ impl Vars {
         }
     }
 
-    fn break_part(&mut self, entries: &BTreeMap<Key, Sym>, schema: &Schema) -> bool {
+    fn break_part(&mut self, entries: &BTreeMap<Key, Sym>, schema: &Schema, anything: bool) -> bool {
         let whole = Value::Map(entries.keys().map(|key| (key.clone(), Value::Null)).collect());
         let Some(map) = schema.source().as_map() else { return !schema.fits(&whole) };
         let takes = |kind: &Value| kind.as_str() == Some("object");
@@ -174,7 +193,7 @@ impl Vars {
         entries.iter().any(|(key, part)| {
             let mut tried = self.clone();
             let property = properties.and_then(|properties| Schema::new(properties.get(key)?).ok());
-            let breaks = property.is_some_and(|schema| tried.break_(part, &schema));
+            let breaks = property.is_some_and(|schema| tried.broken(part, &schema, anything));
             if breaks {
                 *self = tried;
             }
@@ -230,13 +249,12 @@ impl Vars {
             return *part;
         }
         let (kind, may_be_absent) = match &known.kind {
-            Kind::Schemas(schemas) => match schemas.iter().find_map(|schema| instance::property(schema.source(), key)) {
-                Some((schema, required)) => {
-                    let schemas = schema.and_then(|schema| Schema::new(schema).ok()).into_iter().collect::<Vec<_>>();
-                    (if schemas.is_empty() { Kind::Any } else { Kind::Schemas(schemas.into()) }, !required)
-                }
-                None => (Kind::Any, true),
-            },
+            Kind::Schemas(schemas) => {
+                let said: Vec<_> = schemas.iter().filter_map(|schema| instance::property(schema.source(), key)).collect();
+                let required = said.iter().any(|(_, required)| *required);
+                let schemas: Vec<Schema> = said.iter().filter_map(|(schema, _)| Schema::new((*schema)?).ok()).collect();
+                (if schemas.is_empty() { Kind::Any } else { Kind::Schemas(schemas.into()) }, !required)
+            }
             Kind::Any => (Kind::Any, true),
             Kind::Made => (Kind::Made, false),
             Kind::Input(_) | Kind::Words => return None,
@@ -371,13 +389,19 @@ impl Vars {
                 if let Some(only) = &var.only {
                     return only.iter().find(|value| fits(value)).cloned();
                 }
-                let candidates = match &var.kind {
+                let candidates: Vec<Value> = match &var.kind {
                     Kind::Input(kind) => {
-                        let wished = var.fits.iter().flat_map(|schema| instance::of_schema(schema.source()));
+                        let wished =
+                            var.fits.iter().chain(&var.breaks).flat_map(|schema| instance::of_input_schema(*kind, schema.source()));
                         instance::inputs(*kind).into_iter().chain(wished).collect()
                     }
-                    Kind::Schemas(schemas) => schemas.iter().flat_map(|schema| instance::of_schema(schema.source())).collect(),
-                    Kind::Any | Kind::Made | Kind::Words => instance::any(!var.parts.is_empty()),
+                    Kind::Schemas(schemas) => {
+                        schemas.iter().chain(&var.fits).chain(&var.breaks).flat_map(|schema| instance::of_schema(schema.source())).collect()
+                    }
+                    Kind::Any | Kind::Made | Kind::Words => {
+                        let near = var.breaks.iter().flat_map(|schema| instance::of_schema(schema.source()));
+                        instance::any(!var.parts.is_empty()).into_iter().chain(near).collect()
+                    }
                 };
                 candidates.into_iter().map(|value| self.with_parts(value, var)).find(|value| value.as_ref().is_some_and(&fits)).flatten()
             }
@@ -451,5 +475,5 @@ pub(super) fn write(context: &mut BTreeMap<Key, Sym>, path: &KeyPath, value: Sym
             Sym::Known(_) | Sym::Var(_) => false,
         }
     }
-    at(context, path.root(), path.rest(), value)
+    path.segments().len() <= super::script::FOLLOWED && at(context, path.root(), path.rest(), value)
 }

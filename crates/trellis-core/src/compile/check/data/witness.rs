@@ -1,6 +1,6 @@
 //! The steps of a session whose values are chosen last: what can be handed in where it waits, and where that leads.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
 use super::super::flow::Flow;
 use super::{
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     id::SignalName,
     path::KeyPath,
-    program::{Edge, Failure, Outcome, PointIndex, Program, Reason, Reply, Role, Target, Way},
+    program::{Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way},
     value::Key,
 };
 
@@ -170,7 +170,7 @@ impl Search<'_, '_> {
                 found.push((scene, hop, Move { given: given.clone(), answers }, Done::Accident));
                 return;
             }
-            if let Some(site) = self.script.guarded(at) {
+            for site in self.script.guarded(at) {
                 match self.read(&mut scene, point, site) {
                     Done::On => {}
                     Done::Dead => return,
@@ -181,7 +181,7 @@ impl Search<'_, '_> {
                 }
             }
             let (mut taken, mut said) = (scene.clone(), answers.clone());
-            if taken.assume(&edge.when, true, &mut said) && edge.to != Target::Again {
+            if self.suppose(&mut taken, &edge.when, true, &mut said) && edge.to != Target::Again {
                 let done = match &edge.to {
                     Target::End(_) => match self.all(&mut taken, point, self.script.ending(point, &edge.to)) {
                         Done::On => Done::Dead,
@@ -191,10 +191,22 @@ impl Search<'_, '_> {
                 };
                 found.push((taken, hop, Move { given: given.clone(), answers: said }, done));
             }
-            if !scene.assume(&edge.when, false, &mut answers) {
+            if !self.suppose(&mut scene, &edge.when, false, &mut answers) {
                 return;
             }
         }
+    }
+
+    /// Narrows a scene to where a guard comes to `truth`; false where it cannot. A predicate of the core's own is asked over the context
+    /// (language 6.2).
+    pub(super) fn suppose(&self, scene: &mut Scene, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
+        if !scene.assume(guard, truth, answers) {
+            return false;
+        }
+        let Guard::Predicate(index, wanted) = guard else { return true };
+        let PredicateSource::Schema(schema) = &self.program.predicates()[*index as usize].source else { return true };
+        let context = Sym::Map(Rc::clone(&scene.context));
+        if *wanted == truth { scene.vars.fit(&context, schema) } else { scene.vars.differ(&context, schema) }
     }
 
     /// Follows the edge of a hop; hops that follow at once are added.

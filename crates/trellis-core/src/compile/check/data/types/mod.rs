@@ -72,7 +72,7 @@ impl Kinds {
     }
 
     /// Whether a value is among them.
-    fn hold(self, value: &Value) -> bool {
+    pub(super) fn hold(self, value: &Value) -> bool {
         let kind = Self::of(value);
         kind != Self::default() && self.has(kind)
     }

@@ -1,9 +1,10 @@
 //! Guards over types: which part of a type is left when a guard came to true, or to false. Values are asked by the engine's own code.
 
-use super::{Fields, Type, TypeId, Types};
+use super::{Fields, Kinds, Type, TypeId, Types};
 use crate::{
     path::Segment,
     program::{Guard, Truth},
+    template::Demand,
     value::Value,
 };
 
@@ -93,10 +94,34 @@ impl Types {
     pub(in super::super) fn may_fail(&self, id: TypeId, guard: &Guard) -> bool {
         let Guard::Truth(..) = guard else { return false };
         let of = self.get(id);
-        of.kinds != super::Kinds::default()
+        of.kinds != Kinds::default()
             || of.fields.is_some()
             || of.items.is_some()
             || of.values.iter().any(|value| guard.over(Some(value)) == Truth::Either)
+    }
+
+    /// Whether a value is certainly what a template demands.
+    pub(in super::super) fn meets(&self, id: TypeId, demand: Demand) -> bool {
+        let of = self.get(id);
+        let is_known = !of.any && !of.open;
+        let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
+        match demand {
+            Demand::Items => is_known && of.kinds == Kinds::default() && of.values.iter().all(|value| matches!(value, Value::List(_))),
+            Demand::Number => {
+                is_known && !of.kinds.has(Kinds::TEXT) && of.items.is_none() && of.fields.is_none() && of.values.iter().all(is_number)
+            }
+            Demand::Other => false,
+        }
+    }
+
+    /// Whether something is known to be possible that is not what a template demands.
+    pub(in super::super) fn may_fall_short(&self, id: TypeId, demand: Demand) -> bool {
+        let of = self.get(id);
+        match demand {
+            Demand::Items => of.kinds.has(Kinds::INT) || of.kinds.has(Kinds::FLOAT),
+            Demand::Number => of.kinds.has(Kinds::TEXT) || of.items.is_some() || of.fields.is_some(),
+            Demand::Other => false,
+        }
     }
 
     /// What is left where a value fits another type as well.

@@ -83,6 +83,11 @@ impl Types {
         let kinds: Vec<&str> = match schema.get("type") {
             Some(Value::Text(kind)) => vec![kind],
             Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+            // Of mappings it may say something all the same.
+            _ if schema.contains("properties") || schema.contains("required") => {
+                let fields = Some(self.object(root, schema, left, depth));
+                return self.put(Type { any: true, fields, ..Type::default() });
+            }
             _ => return TypeId::ANY,
         };
         let mut of = Type::default();

@@ -1,0 +1,77 @@
+//! What is known, kept without the program: for whoever asks after the check.
+
+use super::{
+    facts::{Facts, Slot},
+    knowledge::Knowledge,
+    script::Script,
+    types::{TypeId, Types},
+};
+use crate::{
+    program::{PointIndex, Program},
+    value::Value,
+};
+
+/// What can be at each point where a session stands, by key.
+#[derive(Debug)]
+pub(in super::super::super) struct Known {
+    types: Types,
+    keys: Vec<(String, Slot)>,
+    standing: Vec<Option<Facts>>,
+}
+
+impl Known {
+    pub(in super::super::super) fn of(program: &Program) -> Self {
+        let script = Script::new(program);
+        let wild = vec![false; program.points.len()];
+        let mut knowledge = Knowledge::new(&script, &wild);
+        let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
+        let standing = points.map(|point| knowledge.standing(PointIndex(point))).collect();
+        Self { keys: script.keys(), standing, types: knowledge.types }
+    }
+
+    /// Each key that can be set at a point: whether it certainly is, and what is known of it.
+    pub(in super::super::super) fn at(&self, point: u32) -> impl Iterator<Item = (&str, bool, String)> {
+        let facts = self.standing[point as usize].as_ref();
+        self.keys.iter().filter_map(move |(key, slot)| {
+            let of = facts?.get(*slot);
+            let known = self.types.get(of);
+            self.types.may_be_there(of).then(|| (key.as_str(), !known.absent && !known.open, self.types.described(of)))
+        })
+    }
+
+    /// Says which value is not among what is possible at a point.
+    pub(in super::super::super) fn admit(&self, point: u32, value: impl Fn(&str) -> Option<Value>) -> Result<(), String> {
+        let Some(facts) = &self.standing[point as usize] else { return Err("no session was thought to come here".to_owned()) };
+        for (key, slot) in &self.keys {
+            let (of, value) = (facts.get(*slot), value(key));
+            if !self.types.holds(of, value.as_ref()) {
+                let met = value.map_or_else(|| "absent".to_owned(), |value| value.to_json());
+                return Err(format!(
+                    "`{key}` is {met}, and was thought to be {:?} {}",
+                    self.types.get(of).absent,
+                    self.types.described(of)
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Types {
+    /// Whether a value is among those of a type.
+    fn holds(&self, id: TypeId, value: Option<&Value>) -> bool {
+        let of = self.get(id);
+        let Some(value) = value else { return of.absent || of.open };
+        if of.any || of.open {
+            return true;
+        }
+        match value {
+            Value::Map(entries) => of.fields.as_ref().is_some_and(|fields| {
+                let named = fields.named.iter().all(|(key, of)| self.holds(*of, entries.get(key)));
+                named && entries.iter().all(|(key, value)| self.holds(fields.get(key), Some(value)))
+            }),
+            Value::List(items) if !items.is_empty() => of.items.is_some_and(|of| items.iter().all(|item| self.holds(of, Some(item)))),
+            value => of.kinds.hold(value) || of.values.contains(value),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `incompatible-shadowing`: a tool takes the place of another one that it cannot stand in for (language 5.2).
+//!
+//! Only what both contracts say is compared: what one leaves open is no difference.
+
+use crate::{
+    diagnostic::{Code, Diagnostic},
+    program::Tool,
+    value::{Mapping, Value},
+};
+
+/// Differences that a message names.
+const NAMED: usize = 3;
+
+/// The finding, if `second` does not take, or does not return, what `first` does.
+pub(in crate::compile) fn check(first: &Tool, second: &Tool) -> Option<Diagnostic> {
+    let (place, before) = (second.place.as_ref()?, first.place.as_ref()?);
+    let mut why = Vec::new();
+    if let (Some(first), Some(second)) = (schema(first.parameters.as_ref()), schema(second.parameters.as_ref())) {
+        arguments(first, second, &mut why);
+    }
+    match (schema(first.returns.as_ref()), schema(second.returns.as_ref())) {
+        (Some(first), Some(second)) => results(first, second, &mut why),
+        (Some(_), None) if second.returns.is_none() => why.push("it does not say what it `returns`".into()),
+        _ => {}
+    }
+    if why.is_empty() {
+        return None;
+    }
+    let more = if why.len() > NAMED { format!("; and {} more", why.len() - NAMED) } else { String::new() };
+    why.truncate(NAMED);
+    let message = format!("`{}` shadows a tool that it cannot stand in for: {}{more}", second.name, why.join("; "));
+    let diagnostic = Diagnostic::new(Code::IncompatibleShadowing, &place.path, place.span, message);
+    Some(diagnostic.label(&before.path, before.span, "the shadowed one").help("give one of them another name, or make them agree"))
+}
+
+fn schema(schema: Option<&crate::schema::Schema>) -> Option<&Mapping> {
+    schema?.source().as_map()
+}
+
+/// What the first takes and the second does not.
+fn arguments(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
+    let needed = required(second).into_iter().filter(|key| !required(first).contains(key)).map(|key| format!("`{key}`"));
+    let needed: Vec<_> = needed.collect();
+    if !needed.is_empty() {
+        why.push(format!("it needs {}", needed.join(", ")));
+    }
+    let closed = second.get("additionalProperties").and_then(Value::as_bool) == Some(false) && !second.contains("patternProperties");
+    for (key, before) in properties(first) {
+        match property(second, key) {
+            Some(now) => why.extend(narrower(before, now).map(|(now, before)| format!("it takes `{key}` as {now}, not as {before}"))),
+            None if closed => why.push(format!("it takes no `{key}`")),
+            None => {}
+        }
+    }
+}
+
+/// What the first returns and the second does not.
+fn results(first: &Mapping, second: &Mapping, why: &mut Vec<String>) {
+    if let Some((before, now)) = types_differ(second, first) {
+        why.push(format!("it returns {now}, not {before}"));
+        return;
+    }
+    let lost = required(first).into_iter().filter(|key| !required(second).contains(key));
+    why.extend(lost.map(|key| format!("its result need not have `{key}`")));
+    for (key, before) in properties(first) {
+        let now = property(second, key);
+        why.extend(
+            now.and_then(|now| narrower(now, before)).map(|(before, now)| format!("its result has `{key}` as {now}, not as {before}")),
+        );
+    }
+}
+
+/// How `narrow` excludes a value that `wide` allows: what it allows, and what that is.
+fn narrower(wide: &Value, narrow: &Value) -> Option<(String, String)> {
+    let (wide, narrow) = (wide.as_map()?, narrow.as_map()?);
+    if let Some(differ) = types_differ(wide, narrow) {
+        return Some(differ);
+    }
+    let allowed = values(narrow)?;
+    let listed = |values: &[&Value]| values.iter().take(4).map(|value| format!("`{value}`")).collect::<Vec<_>>().join(" or ");
+    // Values of an open type are narrowed on purpose: a node offers less of the same tool.
+    let lost: Vec<_> = values(wide)?.into_iter().filter(|value| !allowed.contains(value)).collect();
+    (!lost.is_empty()).then(|| (listed(&allowed), listed(&lost)))
+}
+
+/// The types of which `wide` allows one that `narrow` does not, where both say some.
+fn types_differ(wide: &Mapping, narrow: &Mapping) -> Option<(String, String)> {
+    let (before, now) = (types(wide)?, types(narrow)?);
+    let fits = |kind: &&str| now.contains(kind) || (*kind == "integer" && now.contains(&"number"));
+    let lost: Vec<_> = before.iter().filter(|kind| !fits(kind)).copied().collect();
+    let shown = |kinds: &[&str]| kinds.iter().map(|kind| named(kind)).collect::<Vec<_>>().join(" or ");
+    (!lost.is_empty()).then(|| (shown(&now), shown(&lost)))
+}
+
+fn named(kind: &str) -> &'static str {
+    match kind {
+        "string" => "a text",
+        "integer" => "an integer",
+        "number" => "a number",
+        "boolean" => "true or false",
+        "array" => "a list",
+        "object" => "a mapping",
+        _ => "null",
+    }
+}
+
+fn types(schema: &Mapping) -> Option<Vec<&str>> {
+    match schema.get("type")? {
+        Value::List(kinds) => kinds.iter().map(Value::as_str).collect(),
+        kind => Some(vec![kind.as_str()?]),
+    }
+}
+
+fn values(schema: &Mapping) -> Option<Vec<&Value>> {
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => Some(vec![value]),
+        (None, values) => Some(values?.as_list()?.iter().collect()),
+    }
+}
+
+fn required(schema: &Mapping) -> Vec<&str> {
+    schema.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn properties(schema: &Mapping) -> impl Iterator<Item = (&str, &Value)> {
+    schema.get("properties").and_then(Value::as_map).into_iter().flat_map(Mapping::iter).map(|(key, value)| (&**key, value))
+}
+
+fn property<'s>(schema: &'s Mapping, key: &str) -> Option<&'s Value> {
+    schema.get("properties")?.as_map()?.get(key)
+}

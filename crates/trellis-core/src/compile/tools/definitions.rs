@@ -1,0 +1,95 @@
+//! What is wrong with tools and libraries where they are written, whoever uses them.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::{DEPTH, Tools, folder, references};
+use crate::{
+    compile::schemas::Schemas,
+    diagnostic::{Code, Diagnostic, near},
+    span::Spanned,
+    syntax::{document::Document, node::ToolRef},
+};
+
+impl Tools<'_> {
+    /// Reports nameless tools, broken schemas, missing libraries and cycles, each where it is written.
+    pub(super) fn check_definitions(&self, owner: &[u32], schemas: &mut Schemas, found: &mut Vec<Diagnostic>) {
+        let mut done = FxHashSet::default();
+        for (index, document) in self.documents.iter().enumerate() {
+            for reference in references(document) {
+                match reference {
+                    ToolRef::Inline(syntax) => {
+                        schemas.check_tool(&document.path, syntax, found);
+                        if syntax.name.is_none() {
+                            found.push(
+                                Diagnostic::new(Code::NamelessTool, &document.path, syntax.span, "this tool has no `name`")
+                                    .help("add `name: …`"),
+                            );
+                        }
+                    }
+                    ToolRef::Library(written) => {
+                        let root = &self.roots[owner[index] as usize];
+                        if self.library(&written.value, folder(&document.path), root).is_none() {
+                            found.push(self.missing_library(document, written));
+                        }
+                    }
+                    ToolRef::Name(_) => {}
+                }
+            }
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            self.find_cycle(index, owner, &mut Vec::new(), &mut done, found);
+        }
+    }
+
+    fn missing_library(&self, document: &Document, written: &Spanned<Arc<str>>) -> Diagnostic {
+        let libraries = self.documents.iter().filter(|document| references(document).next().is_some()).map(|document| &*document.path);
+        let bare = written.value.trim_start_matches("./").trim_start_matches('/');
+        let near = near(bare, libraries);
+        let found =
+            Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, format!("there is no library `{}`", written.value));
+        match near {
+            // Only from the root its path is what stands there.
+            Some(near) if written.value.starts_with("./") => found.help(near.question()),
+            near => found.meant(written.span, near, || "library references start at the root, `./` at this file".into()),
+        }
+    }
+
+    /// Walks library references depth first; a library met while it is being resolved closes a cycle (language 5.2).
+    fn find_cycle(&self, index: u32, owner: &[u32], open: &mut Vec<u32>, done: &mut FxHashSet<u32>, found: &mut Vec<Diagnostic>) {
+        if done.contains(&index) {
+            return;
+        }
+        open.push(index);
+        let document = &self.documents[index as usize];
+        for reference in references(document) {
+            let ToolRef::Library(written) = reference else { continue };
+            let root = &self.roots[owner[index as usize] as usize];
+            let Some(next) = self.library(&written.value, folder(&document.path), root) else { continue };
+            if let Some(at) = open.iter().position(|&library| library == next) {
+                let names: Vec<String> =
+                    open[at..].iter().chain([&next]).map(|&library| format!("`{}`", self.documents[library as usize].path)).collect();
+                found.push(
+                    Diagnostic::new(
+                        Code::ToolCycle,
+                        &document.path,
+                        written.span,
+                        format!("libraries include each other: {}", names.join(" → ")),
+                    )
+                    .help("take one of these references out, or move the shared tools into a third library"),
+                );
+                continue;
+            }
+            if open.len() < DEPTH {
+                self.find_cycle(next, owner, open, done, found);
+            } else if !done.contains(&next) {
+                let message = format!("libraries are nested more than {DEPTH} deep");
+                found.push(
+                    Diagnostic::new(Code::ToolCycle, &document.path, written.span, message).help("refer to the inner libraries directly"),
+                );
+            }
+        }
+        open.pop();
+        done.insert(index);
+    }
+}

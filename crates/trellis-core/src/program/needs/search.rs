@@ -1,0 +1,215 @@
+//! The fixed point: backwards over the spots, 64 paths at a time, with a worklist.
+
+use super::{
+    Needs,
+    local::{Answer, Event, Locals, Onto, Spot},
+};
+use crate::path::KeyPath;
+
+/// Of more paths than these nothing is claimed: so many keys are no needs that anybody could meet by hand.
+const MOST: usize = 4096;
+
+/// No lane.
+const NONE: u8 = u8::MAX;
+
+pub(super) fn search(locals: &Locals, matters: impl Fn(&KeyPath) -> bool) -> Needs {
+    let read = is_read(locals);
+    let wanted: Vec<u32> = (0..).zip(&locals.paths).filter(|(at, path)| read[*at as usize] && matters(path)).map(|(at, _)| at).collect();
+    let mut needs = Needs::default();
+    if wanted.is_empty() {
+        return needs;
+    }
+    let before = predecessors(locals);
+    let ends = reaches_an_end(locals, &before);
+    let mut lanes = Lanes { lane: vec![NONE; locals.paths.len()], of_root: vec![0; locals.paths.len()], paths: Vec::new(), locals };
+    for group in wanted[..wanted.len().min(MOST)].chunks(64) {
+        lanes.take(group);
+        let (certain, possible) = (lanes.certain(&before, &ends), lanes.possible(&before));
+        for (lane, path) in group.iter().enumerate() {
+            let path = &locals.paths[*path as usize];
+            if possible >> lane & 1 == 1 {
+                needs.possible.push(path.clone());
+                if certain >> lane & 1 == 1 {
+                    needs.certain.push(path.clone());
+                }
+            }
+        }
+    }
+    needs
+}
+
+/// Which paths are read at all.
+fn is_read(locals: &Locals) -> Vec<bool> {
+    let mut read = vec![false; locals.paths.len()];
+    let mut see = |events: &[Event]| {
+        events.iter().for_each(|event| {
+            if let Event::Read(path) | Event::MayRead(path) = event {
+                read[*path as usize] = true
+            }
+        });
+    };
+    for spot in &locals.spots {
+        see(&spot.enter);
+        for reply in spot.replies.iter().chain(&spot.exhausted) {
+            see(&reply.update);
+            for edge in &reply.edges {
+                see(&edge.end);
+                see(&edge.read.map(Event::Read).into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
+    read
+}
+
+/// From where each spot can be entered.
+fn predecessors(locals: &Locals) -> Vec<Vec<u32>> {
+    let mut before = vec![Vec::new(); locals.spots.len()];
+    for (from, spot) in (0..).zip(&locals.spots) {
+        for edge in spot.replies.iter().chain(&spot.exhausted).flat_map(|reply| &reply.edges) {
+            if let Onto::Spot(to) = edge.to {
+                before[to as usize].push(from);
+            }
+        }
+    }
+    before
+}
+
+/// From which spots an end can be reached while nothing goes wrong.
+fn reaches_an_end(locals: &Locals, before: &[Vec<u32>]) -> Vec<bool> {
+    let normal = |spot: &Spot, leads: &dyn Fn(Onto) -> bool| {
+        spot.replies.iter().filter(|reply| reply.is_normal).chain(&spot.exhausted).flat_map(|reply| &reply.edges).any(|edge| leads(edge.to))
+    };
+    let mut ends: Vec<bool> = locals.spots.iter().map(|spot| normal(spot, &|to| to == Onto::End)).collect();
+    let mut open: Vec<u32> = (0..).zip(&ends).filter(|(_, ends)| **ends).map(|(at, _)| at).collect();
+    while let Some(to) = open.pop() {
+        for &from in &before[to as usize] {
+            if !ends[from as usize] && normal(&locals.spots[from as usize], &|onto| onto == Onto::Spot(to)) {
+                ends[from as usize] = true;
+                open.push(from);
+            }
+        }
+    }
+    ends
+}
+
+/// The paths of one round: each is a bit.
+struct Lanes<'l> {
+    lane: Vec<u8>,
+    /// The bits of the paths that begin with a name.
+    of_root: Vec<u64>,
+    paths: Vec<u32>,
+    locals: &'l Locals,
+}
+
+impl Lanes<'_> {
+    fn take(&mut self, group: &[u32]) {
+        for path in std::mem::replace(&mut self.paths, group.to_vec()) {
+            self.lane[path as usize] = NONE;
+            self.of_root[self.locals.roots[path as usize] as usize] = 0;
+        }
+        for (lane, path) in (0..).zip(group) {
+            self.lane[*path as usize] = lane;
+            self.of_root[self.locals.roots[*path as usize] as usize] |= 1 << lane;
+        }
+    }
+
+    fn bit(&self, path: u32) -> u64 {
+        match self.lane[path as usize] {
+            NONE => 0,
+            lane => 1 << lane,
+        }
+    }
+
+    /// The paths that are there once `path` was written: itself, what leads to it, and, as far as is known, what lies below.
+    fn met_by(&self, path: u32) -> u64 {
+        let mut same_root = self.of_root[self.locals.roots[path as usize] as usize];
+        let written = self.locals.paths[path as usize].segments();
+        let mut met = 0;
+        while same_root != 0 {
+            let lane = same_root.trailing_zeros() as usize;
+            let other = self.locals.paths[self.paths[lane] as usize].segments();
+            if written.starts_with(other) || other.starts_with(written) {
+                met |= 1 << lane;
+            }
+            same_root &= same_root - 1;
+        }
+        met
+    }
+
+    /// What is needed before events, by what is needed after them.
+    fn through(&self, events: &[Event], mut needed: u64, certain: bool) -> u64 {
+        for event in events.iter().rev() {
+            match *event {
+                Event::Read(path) => needed |= self.bit(path),
+                Event::MayRead(path) if !certain => needed |= self.bit(path),
+                Event::MayRead(_) => {}
+                Event::Write(path) => needed &= !self.met_by(path),
+            }
+        }
+        needed
+    }
+
+    fn reply(&self, reply: &Answer, needed: &[u64], certain: bool) -> u64 {
+        // Behind the last edge, which always holds, there is nothing.
+        let nothing = if certain { u64::MAX } else { 0 };
+        let mut all = nothing;
+        for edge in reply.edges.iter().rev() {
+            let onward = match edge.to {
+                Onto::Spot(spot) => needed[spot as usize],
+                Onto::Nowhere => nothing,
+                Onto::End => 0,
+            };
+            let there = |path: Option<u32>| path.map_or(0, |path| self.met_by(path));
+            let taken = self.through(&edge.end, onward, certain) & !there(edge.taken);
+            let passed = if all == nothing { nothing } else { all & !there(edge.passed) };
+            all = if certain { taken & passed } else { taken | passed };
+            all |= edge.read.map_or(0, |path| self.bit(path));
+        }
+        self.through(&reply.update, all, certain)
+    }
+
+    fn spot(&self, spot: &Spot, needed: &[u64], certain: bool) -> u64 {
+        let replies = spot.replies.iter().filter(|reply| reply.is_normal || !certain).map(|reply| self.reply(reply, needed, certain));
+        let after = if certain { replies.reduce(|a, b| a & b).unwrap_or(0) } else { replies.fold(0, |a, b| a | b) };
+        let entered = self.through(&spot.enter, after, certain);
+        match spot.exhausted.as_ref().map(|reply| self.reply(reply, needed, certain)) {
+            Some(instead) if certain => entered & instead,
+            Some(instead) => entered | instead,
+            None => entered,
+        }
+    }
+
+    /// The least fixed point: what some way reads.
+    fn possible(&self, before: &[Vec<u32>]) -> u64 {
+        let mut needed = vec![0; self.locals.spots.len()];
+        self.settle(&mut needed, before, false, |_| true);
+        needed[0]
+    }
+
+    /// What every way reads. Where no end can be reached that is what is read before long; elsewhere also what stands behind a loop that can be left.
+    fn certain(&self, before: &[Vec<u32>], ends: &[bool]) -> u64 {
+        let mut needed: Vec<u64> = ends.iter().map(|ends| if *ends { u64::MAX } else { 0 }).collect();
+        self.settle(&mut needed, before, true, |spot| !ends[spot]);
+        self.settle(&mut needed, before, true, |spot| ends[spot]);
+        needed[0]
+    }
+
+    /// Works out the spots of a part of the graph until none changes any more; far ones first.
+    fn settle(&self, needed: &mut [u64], before: &[Vec<u32>], certain: bool, of_part: impl Fn(usize) -> bool) {
+        let count = self.locals.spots.len();
+        let mut open: Vec<u32> = (0..).zip(0..count).filter(|(_, spot)| of_part(*spot)).map(|(at, _)| at).collect();
+        let mut waiting = vec![false; count];
+        open.iter().for_each(|spot| waiting[*spot as usize] = true);
+        while let Some(spot) = open.pop() {
+            waiting[spot as usize] = false;
+            let now = self.spot(&self.locals.spots[spot as usize], needed, certain);
+            if std::mem::replace(&mut needed[spot as usize], now) != now {
+                for &from in &before[spot as usize] {
+                    if of_part(from as usize) && !std::mem::replace(&mut waiting[from as usize], true) {
+                        open.push(from);
+                    }
+                }
+            }
+        }
+    }
+}
