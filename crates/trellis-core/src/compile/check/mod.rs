@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 pub(super) use self::data::Known;
 use super::{UncheckedRead, settle::Settled};
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic, FilePath, Severity},
     program::{Node, Program, Role},
     syntax::{
         document::Content,
@@ -79,7 +79,7 @@ fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
     let acting = program.nodes.iter().filter(|node| matches!(node.role, Role::Act(_))).map(|node| program.path_of(node));
     let acting: FxHashSet<_> = acting.filter(|path| everywhere || here.contains(*path)).collect();
     let gaps = found.split_off(before);
-    let explained = |gap: &Diagnostic, path| acting.contains(path) || (gap.code == Code::RollbackGap && here.contains(path));
+    let explained = |gap: &Diagnostic, path: &FilePath| acting.contains(path) || (gap.code == Code::RollbackGap && here.contains(path));
     found.extend(gaps.into_iter().filter(|gap| !gap.place.as_ref().is_some_and(|place| explained(gap, &place.path))));
 }
 
