@@ -16,7 +16,7 @@ use super::super::flow::Flow;
 use super::{
     accident::{Accident, Candidate},
     facts::{Facts, INPUT, RESULT, Slot},
-    script::{FOLLOWED, Op, Script},
+    script::{At, FOLLOWED, Op, Script},
     shapes,
     types::{TypeId, Types},
 };
