@@ -6,6 +6,7 @@
 //! most 10,000 values, so that whoever reads it may recurse.
 
 mod build;
+mod quick;
 
 use std::{borrow::Cow, ops::Range};
 
@@ -102,6 +103,9 @@ impl<'t> Node<'t> {
 /// # Errors
 /// It is no YAML. One diagnostic says why.
 pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<Node<'t>>, Broken> {
+    if let Some(root) = quick::read(text, range.clone()) {
+        return Ok(Some(root));
+    }
     let before = report.diagnostics.len();
     let result = build::build(text, range, report);
     if result.is_err() {
@@ -124,3 +128,5 @@ pub(super) struct Last {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod quick_tests;
