@@ -127,6 +127,6 @@ pub(super) struct Last {
 }
 
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
 mod quick_tests;
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! The YAML that nearly every file of a graph is written in: block mappings and lists, values on one line, ASCII.
+//! The YAML that nearly every file of a graph is written in: block mappings and lists, values on one line.
 //!
 //! A file of that kind is read here in one pass over its bytes; everything else, every mistake among it, is left to the whole parser.
 //!
@@ -33,8 +33,9 @@ pub(super) fn read(text: &str, range: Range<usize>) -> Option<Node<'_>> {
     quick.is_over().then_some(root)
 }
 
+/// Whether a byte means nothing by itself that is not shown: with `0xC2`, `0xE2` and `0xEF` begin characters that break lines or are not printed.
 fn is_simple(byte: u8) -> bool {
-    byte == b'\n' || (b' '..0x7f).contains(&byte)
+    matches!(byte, b'\n' | b' '..0x7f | 0x80..=0xc1 | 0xc3..=0xe1 | 0xe3..=0xee | 0xf0..)
 }
 
 struct Quick<'t> {
@@ -273,7 +274,7 @@ impl<'t> Quick<'t> {
         let start = self.at;
         let is_start = match self.peek()? {
             b'-' => self.bytes.get(start + 1).is_some_and(u8::is_ascii_alphanumeric),
-            byte => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'(' | b'$' | b'+' | b'~'),
+            byte => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'.' | b'(' | b'$' | b'+' | b'~' | 0x80..),
         };
         if !is_start {
             return None;
@@ -283,7 +284,7 @@ impl<'t> Quick<'t> {
             match byte {
                 b'\n' => break,
                 b',' | b']' | b'}' if in_flow => break,
-                b'[' | b'{' | b':' | b'#' | b'"' | b'\'' if in_flow => return None,
+                b'[' | b'{' | b':' | b'#' if in_flow => return None,
                 b'#' if self.at > end => break,
                 b':' if matches!(self.bytes.get(self.at + 1), Some(b' ' | b'\n') | None) => return None,
                 b' ' => {}
