@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, range: Range<usize>) -> Option<Node<'_>> {
 
 /// Whether a byte means nothing by itself that is not shown: with `0xC2`, `0xE2` and `0xEF` begin characters that break lines or are not printed.
 fn is_simple(byte: u8) -> bool {
-    matches!(byte, b'\n' | b' '..0x7f | 0x80..=0xc1 | 0xc3..=0xe1 | 0xe3..=0xee | 0xf0..)
+    matches!(byte, b'\n' | b' '..=b'~' | 0x80..=0xc1 | 0xc3..=0xe1 | 0xe3..=0xee | 0xf0..)
 }
 
 struct Quick<'t> {
