@@ -63,7 +63,7 @@ impl<'t> Node<'t> {
 
     /// Whether nothing is written here, or `null`.
     pub(super) fn is_null(&self) -> bool {
-        matches!(self.data, Data::Scalar(_, Style::Plain)) && self.plain() == Plain::Null
+        matches!(&self.data, Data::Scalar(text, Style::Plain) if Plain::is_null(text))
     }
 
     /// What it is called in messages, with its article.
@@ -126,7 +126,5 @@ pub(super) struct Last {
     pub(super) plain: Option<Span>,
 }
 
-#[cfg(test)]
-mod quick_tests;
 #[cfg(test)]
 mod tests;

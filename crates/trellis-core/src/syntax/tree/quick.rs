@@ -297,3 +297,6 @@ impl<'t> Quick<'t> {
         Some(Node { data: Data::Scalar(Cow::Borrowed(&self.text[span.range()]), Style::Plain), span })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,10 @@
 //! The quick reader against the whole parser: what both read is the same, to the byte.
 
-use super::*;
+use super::{
+    super::{DEPTH, build},
+    read,
+};
+use crate::diagnostic::Report;
 
 /// Marsaglia's xorshift: the same documents on every run.
 struct Junk(u64);
@@ -23,7 +27,7 @@ fn is_quick(text: &str) -> bool {
     // A place before and behind, as the fences of a Markdown file.
     let whole = format!("---\n{text}---\nx: y\n");
     let range = 4..4 + text.len();
-    let Some(quick) = quick::read(&whole, range.clone()) else { return false };
+    let Some(quick) = read(&whole, range.clone()) else { return false };
     let mut report = Report::new(&"a.md".into());
     let slow = build::build(&whole, range, &mut report);
     assert!(report.diagnostics.is_empty(), "{text}\n{:?}", report.diagnostics);
