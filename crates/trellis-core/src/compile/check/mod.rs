@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-pub(super) use self::data::Known;
+pub(crate) use self::data::Known;
 use super::{UncheckedRead, settle::Settled};
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic, FilePath, Severity},
     program::{Node, Program, Role},
     syntax::{
         document::Content,
@@ -38,8 +38,8 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settle
     never::check(program, found);
     let before = found.len();
     exhaustive::check(program, found);
-    follows(program, before, found);
     gap::check(program, found);
+    follows(program, before, found);
     links::check(program.documents(), found);
     match wild(program, settled, found) {
         Some(wild) => data::check(program, &flow, &wild, found),
@@ -61,7 +61,7 @@ fn wild(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Optio
     Some(program.points.iter().map(|point| broken[program.node(point.node).document as usize]).collect())
 }
 
-/// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned.
+/// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned, or left behind.
 fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
     let (mut here, mut everywhere) = (FxHashSet::default(), false);
     for other in &found[..before] {
@@ -79,7 +79,8 @@ fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
     let acting = program.nodes.iter().filter(|node| matches!(node.role, Role::Act(_))).map(|node| program.path_of(node));
     let acting: FxHashSet<_> = acting.filter(|path| everywhere || here.contains(*path)).collect();
     let gaps = found.split_off(before);
-    found.extend(gaps.into_iter().filter(|gap| !gap.place.as_ref().is_some_and(|place| acting.contains(&place.path))));
+    let explained = |gap: &Diagnostic, path: &FilePath| acting.contains(path) || (gap.code == Code::RollbackGap && here.contains(path));
+    found.extend(gaps.into_iter().filter(|gap| !gap.place.as_ref().is_some_and(|place| explained(gap, &place.path))));
 }
 
 /// Every target that a node names.

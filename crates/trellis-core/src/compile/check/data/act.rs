@@ -23,6 +23,9 @@ use crate::{
     value::{Key, Value},
 };
 
+/// What tells ways apart: the point, whether all of it is so, the visits that are counted, and what is known of some paths.
+pub(super) type Sketch = (u32, bool, Vec<u32>, Vec<String>);
+
 impl Search<'_, '_> {
     pub(super) fn begin(&self, origin: &Origin) -> (Scene, Beginning) {
         let program = self.program;
@@ -30,17 +33,20 @@ impl Search<'_, '_> {
         let mut context = BTreeMap::new();
         let node = program.node(program.point(origin.point).node);
         let wanted = self.wanted().map(|path| path.root());
+        self.spend(origin.given.len() + self.mended.len());
         for given in &origin.given {
             if given.may_be_absent && wanted == Some(&given.key) {
                 continue;
             }
             context.insert(given.key.clone(), vars.fitting(given.fits.as_slice()));
         }
-        for (key, schema) in &node.entry.types {
+        let graph = program.graph_of(node);
+        for (key, schema) in node.entry.types.iter().filter(|(key, _)| !node.brings(graph, key)) {
             let sym = vars.fitting(std::slice::from_ref(schema));
             context.entry(key.clone()).or_insert(sym);
         }
-        for path in node.entry.required.iter().chain(self.mended) {
+        let required = node.entry.required.iter().filter(|path| !node.brings(graph, path.root()));
+        for path in required.chain(self.mended) {
             if !context.contains_key(path.root()) && wanted != Some(path.root()) {
                 let sym = vars.fitting(&[]);
                 symbols::write(&mut context, path, sym);
@@ -56,6 +62,7 @@ impl Search<'_, '_> {
             input: None,
             result: None,
             visits: BTreeMap::new(),
+            pretended: Rc::default(),
         };
         (scene, Beginning { point: origin.point, is_entry: origin.is_entry, context })
     }
@@ -91,14 +98,14 @@ impl Search<'_, '_> {
     }
 
     /// What is told apart: the point, the visits that are counted, and what is known of the paths that matter.
-    pub(super) fn sketch(&self, scene: &Scene, asked: &BTreeSet<KeyPath>) -> (u32, Vec<u32>, Vec<String>) {
+    pub(super) fn sketch(&self, scene: &Scene, asked: &BTreeSet<KeyPath>) -> Sketch {
         let mut scene = scene.clone();
         let known = asked.iter().map(|path| match scene.look(path, false) {
             Found::There(sym) => scene.vars.sketch(&sym),
             Found::Absent => "-".to_owned(),
         });
         let known = known.collect();
-        (scene.point.0, scene.visits.values().copied().collect(), known)
+        (scene.point.0, scene.pretended.is_empty(), scene.visits.values().copied().collect(), known)
     }
 
     /// Arrives at a point, up to what it waits for.
@@ -112,6 +119,9 @@ impl Search<'_, '_> {
     }
 
     pub(super) fn all(&self, scene: &mut Scene, point: PointIndex, ops: Range<u32>) -> Done {
+        if !self.spend(1 + ops.len()) {
+            return Done::Dead;
+        }
         for op in ops {
             match self.happen(scene, point, op) {
                 Done::On => {}
@@ -121,7 +131,7 @@ impl Search<'_, '_> {
         Done::On
     }
 
-    fn is_goal(&self, point: PointIndex, accident: Accident) -> bool {
+    pub(super) fn is_goal(&self, point: PointIndex, accident: Accident) -> bool {
         self.candidate.point == point && self.candidate.accident == accident
     }
 
@@ -136,7 +146,11 @@ impl Search<'_, '_> {
                 if self.is_goal(point, Accident::Unfit(at)) && self.tried(scene, |vars| vars.break_(&sym, schema)) {
                     return Done::Accident;
                 }
-                if scene.vars.fit(&sym, schema) { Done::On } else { Done::Dead }
+                if scene.vars.fit(&sym, schema) {
+                    Done::On
+                } else {
+                    KeyPath::new(vec![Segment::Key(key.clone())]).map_or(Done::Dead, |path| self.doubt(scene, &path))
+                }
             }
             Op::Args { call } => {
                 if let (true, Callee::Tool(tool), Some(args)) = (self.is_goal(point, Accident::Args(at)), &call.callee, &call.args)
@@ -161,7 +175,16 @@ impl Search<'_, '_> {
                 return Done::Accident;
             }
         }
-        if self.suppose(scene, guard, true, &mut BTreeMap::new()) { Done::On } else { Done::Dead }
+        if self.suppose(scene, guard, true, &mut BTreeMap::new()) {
+            Done::On
+        } else {
+            guard.operand().map_or(Done::Dead, |operand| self.doubt(scene, &operand.path))
+        }
+    }
+
+    /// A way ends because of what is at a path, if that is what is there.
+    fn doubt(&self, scene: &mut Scene, path: &KeyPath) -> Done {
+        if self.pretend(scene, path) { Done::On } else { Done::Dead }
     }
 
     /// Keeps what was narrowed if it could be.
@@ -199,7 +222,7 @@ impl Search<'_, '_> {
                 }
             }
             // Where it depends on something, the engine will say.
-            Found::Absent if site.is_certain() => Done::Dead,
+            Found::Absent if site.is_certain() => self.doubt(scene, site.path),
             Found::Absent => Done::On,
         }
     }
@@ -230,7 +253,11 @@ impl Search<'_, '_> {
                 None => return Done::On,
             },
         };
-        if put(scene, &write.to, value) { Done::On } else { Done::Dead }
+        match (put(scene, &write.to, value), &write.to) {
+            (true, _) => Done::On,
+            (false, Place::Path(path) | Place::Append(path)) => self.doubt(scene, path),
+            (false, _) => Done::Dead,
+        }
     }
 
     /// Whether a write can find something in its way.
