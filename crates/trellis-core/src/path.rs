@@ -25,6 +25,10 @@ impl KeyPath {
 
     /// Reads `a.b.0`: names of letters, digits, `_` and `-` that do not begin with a digit or `-`, and list indexes after the first.
     pub fn parse(text: &str) -> Option<Self> {
+        // Most paths are one name.
+        if is_name(text) {
+            return Some(Self(Arc::new([Segment::Key(text.into())])));
+        }
         let segments = text.split('.').map(|part| {
             if !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) {
                 return part.parse().ok().map(Segment::Index);

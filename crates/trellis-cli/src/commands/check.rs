@@ -134,6 +134,8 @@ impl Check {
             let mut checked = opened.into_checked();
             demands.apply(&mut checked, program.as_deref(), &folder);
             outcome.graphs.push(checked);
+            // As with the documents in the end: nobody waits for it to be taken apart.
+            std::mem::forget(program);
         }
         Ok(outcome)
     }

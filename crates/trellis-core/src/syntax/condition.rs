@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a condition that does not fit the grammar as a whole is no condition; nothing of it is guessed.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::{
     lexer::{Lexer, Token, TokenKind},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Report, nearest},
-    path::{KeyPath, Segment, is_name},
+    path::{KeyPath, is_name},
     span::{SourceMap, Span},
     value::Value,
 };
@@ -154,7 +154,7 @@ impl<'c> Reader<'c> {
     }
 
     fn subject(&mut self) -> Read<KeyPath> {
-        let token = self.next("a condition begins with a path")?;
+        let token = self.next(format_args!("a condition begins with a path"))?;
         match token.kind {
             TokenKind::Word if !matches!(token.text, "true" | "false" | "null") => self.key_path(&token),
             TokenKind::Word => {
@@ -175,15 +175,15 @@ impl<'c> Reader<'c> {
 
     /// The path that a word is.
     fn key_path(&self, token: &Token<'c>) -> Read<KeyPath> {
+        KeyPath::parse(token.text).ok_or_else(|| self.no_path(token))
+    }
+
+    /// What is wrong with a word that is no path.
+    fn no_path(&self, token: &Token<'c>) -> Box<Diagnostic> {
         let mut at = token.start;
-        let mut segments = Vec::new();
         for part in token.text.split('.') {
-            let index = (!part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| part.parse().ok()).flatten();
-            let segment = match index {
-                Some(index) if !segments.is_empty() => Some(Segment::Index(index)),
-                _ => is_name(part).then(|| Segment::Key(part.into())),
-            };
-            let Some(segment) = segment else {
+            let is_index = at > token.start && part.bytes().all(|byte| byte.is_ascii_digit()) && part.parse::<usize>().is_ok();
+            if !is_index && !is_name(part) {
                 let (range, message) = match part {
                     "" => (token.range(), format!("`{}` is no path: a name is missing beside a dot", token.text)),
                     part => (at..at + part.len(), format!("`{part}` is no name")),
@@ -193,12 +193,11 @@ impl<'c> Reader<'c> {
                 } else {
                     "names have letters, digits, `_` and `-`, and begin with a letter or `_`"
                 };
-                return Err(self.wrong(Code::ConditionSyntax, range, message).help(help).into());
-            };
-            segments.push(segment);
+                return self.wrong(Code::ConditionSyntax, range, message).help(help).into();
+            }
             at += part.len() + 1;
         }
-        KeyPath::new(segments).ok_or_else(|| self.syntax(token, &format!("`{}` is no path", token.text), FORMS))
+        self.syntax(token, &format!("`{}` is no path", token.text), FORMS)
     }
 
     fn test(&mut self, not: Option<&Token<'c>>) -> Read<(Test, bool)> {
@@ -242,10 +241,10 @@ impl<'c> Reader<'c> {
     }
 
     fn is(&mut self) -> Read<(Test, bool)> {
-        let mut word = self.next("`set` or `empty` is missing behind `is`")?;
+        let mut word = self.next(format_args!("`set` or `empty` is missing behind `is`"))?;
         let not = word.text == "not";
         if not {
-            word = self.next("`set` or `empty` is missing behind `is not`")?;
+            word = self.next(format_args!("`set` or `empty` is missing behind `is not`"))?;
         }
         let help = match word.text {
             "set" => return Ok((Test::Set, not)),
@@ -259,7 +258,7 @@ impl<'c> Reader<'c> {
     }
 
     fn list(&mut self, after: &Token<'c>) -> Read<Vec<Value>> {
-        let open = self.next("the list is missing behind `in`")?;
+        let open = self.next(format_args!("the list is missing behind `in`"))?;
         if open.text != "[" {
             return Err(self.syntax(&open, "the values behind `in` stand in brackets", "write `path in [\"a\", \"b\"]`"));
         }
@@ -273,7 +272,7 @@ impl<'c> Reader<'c> {
                 };
             }
             items.push(self.literal(after)?);
-            match self.next("the list behind `in` is never closed")? {
+            match self.next(format_args!("the list behind `in` is never closed"))? {
                 token if token.text == "]" => return Ok(items),
                 token if token.text == "," => {}
                 token => return Err(self.syntax(&token, &format!("a comma is missing before `{}`", shown(token.text)), FORMS)),
@@ -282,7 +281,7 @@ impl<'c> Reader<'c> {
     }
 
     fn literal(&mut self, after: &Token<'c>) -> Read<Value> {
-        let token = self.next(&format!("a value is missing behind `{}`", after.text))?;
+        let token = self.next(format_args!("a value is missing behind `{}`", after.text))?;
         match (token.kind, token.text) {
             (TokenKind::Text, text) => unescape(text).map(Value::text).map_err(|(at, length)| {
                 let range = token.start + at..token.start + at + length;
@@ -330,11 +329,11 @@ impl<'c> Reader<'c> {
         self.tokens.get(self.at)
     }
 
-    fn next(&mut self, missing: &str) -> Read<Token<'c>> {
+    fn next(&mut self, missing: fmt::Arguments<'_>) -> Read<Token<'c>> {
         let Some(token) = self.peek().cloned() else {
             let end = self.text.trim_end().len();
             let last = self.tokens.last().map_or(end, |token| token.start);
-            return Err(self.wrong(Code::ConditionSyntax, last..end, missing).help(FORMS).into());
+            return Err(self.wrong(Code::ConditionSyntax, last..end, missing.to_string()).help(FORMS).into());
         };
         self.at += 1;
         Ok(token)

@@ -10,7 +10,7 @@ use crate::span::{Span, Spanned};
 pub(super) fn links(text: &str, body: Range<usize>) -> Vec<Spanned<Arc<str>>> {
     let markdown = &text[body.clone()];
     // Most bodies hold no link, and only links need the whole parser.
-    if !markdown.contains("](") && !markdown.contains("]:") {
+    if !markdown.contains(']') || !markdown.contains("](") && !markdown.contains("]:") {
         return Vec::new();
     }
     let parser = Parser::new_ext(markdown, Options::empty());

@@ -43,9 +43,11 @@ pub(super) fn split(text: &str) -> Split {
     let mut at = first.end;
     while at < text.len() {
         let line = line_at(text, at);
-        if matches!(text[line.clone()].trim_end(), "---" | "...") {
+        if matches!(text.as_bytes()[at], b'-' | b'.') && matches!(text[line.clone()].trim_end(), "---" | "...") {
             let header = open..at + 3;
-            let yaml = if has_matter(&text[header.clone()]) { first.end..at } else { first.end..first.end };
+            // Where the first line holds something there is no need to ask, and asking copies the header.
+            let holds = !text[line_at(&text[..at], first.end)].trim().is_empty() || has_matter(&text[header.clone()]);
+            let yaml = if holds { first.end..at } else { first.end..first.end };
             return Split::Matter { header, yaml, body: line.end..text.len() };
         }
         at = line.end;

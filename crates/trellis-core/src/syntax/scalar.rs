@@ -41,11 +41,16 @@ impl Plain {
         match text.as_bytes().first() {
             None => Self::Null,
             Some(b'0'..=b'9' | b'-' | b'+' | b'.') => Self::number(text),
-            Some(b'~' | b'n' | b'N') if matches!(text, "~" | "null" | "Null" | "NULL") => Self::Null,
+            Some(b'~' | b'n' | b'N') if Self::is_null(text) => Self::Null,
             Some(b't' | b'T') if matches!(text, "true" | "True" | "TRUE") => Self::Bool(true),
             Some(b'f' | b'F') if matches!(text, "false" | "False" | "FALSE") => Self::Bool(false),
             Some(_) => Self::Text,
         }
+    }
+
+    /// Whether `text` is nothing, or one of the words for that.
+    pub(super) fn is_null(text: &str) -> bool {
+        matches!(text, "" | "~" | "null" | "Null" | "NULL")
     }
 
     fn number(text: &str) -> Self {

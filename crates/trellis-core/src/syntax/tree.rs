@@ -6,6 +6,7 @@
 //! most 10,000 values, so that whoever reads it may recurse.
 
 mod build;
+mod quick;
 
 use std::{borrow::Cow, ops::Range};
 
@@ -62,7 +63,7 @@ impl<'t> Node<'t> {
 
     /// Whether nothing is written here, or `null`.
     pub(super) fn is_null(&self) -> bool {
-        matches!(self.data, Data::Scalar(_, Style::Plain)) && self.plain() == Plain::Null
+        matches!(&self.data, Data::Scalar(text, Style::Plain) if Plain::is_null(text))
     }
 
     /// What it is called in messages, with its article.
@@ -102,6 +103,9 @@ impl<'t> Node<'t> {
 /// # Errors
 /// It is no YAML. One diagnostic says why.
 pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<Node<'t>>, Broken> {
+    if let Some(root) = quick::read(text, range.clone()) {
+        return Ok(Some(root));
+    }
     let before = report.diagnostics.len();
     let result = build::build(text, range, report);
     if result.is_err() {

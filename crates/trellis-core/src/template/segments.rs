@@ -3,11 +3,7 @@
 use std::ops::Range;
 
 use super::{Mistake, secret::Found};
-use crate::{
-    path::{KeyPath, Segment},
-    scope::Scope,
-    value::Value,
-};
+use crate::{path::KeyPath, scope::Scope, value::Value};
 
 /// A piece of such a template; ranges are bytes of its text.
 #[derive(Clone, Debug)]
@@ -78,7 +74,7 @@ fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<Piece> {
     if !parts.clone().all(name) || (!dots && WORDS.contains(&parts.next()?)) {
         return None;
     }
-    Some(Piece::Path(KeyPath::new(written.split('.').map(|part| Segment::Key(part.into())).collect())?, inner))
+    Some(Piece::Path(KeyPath::parse(written)?, inner))
 }
 
 /// The pieces of a template in the legacy dialect. `{{` without `}}` is text.

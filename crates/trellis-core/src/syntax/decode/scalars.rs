@@ -218,11 +218,12 @@ impl<'t> Decoder<'t, '_> {
         };
         let quote = if *style == Style::Double { '\'' } else { '"' };
         let before = self.report.diagnostics.len();
-        forbid_secrets(text, &node.map(self.text), self.dialect, self.report);
+        let map = node.map(self.text);
+        forbid_secrets(text, &map, self.dialect, self.report);
         if self.report.diagnostics.len() > before {
             return None;
         }
-        let condition = Condition::parse(text, &node.map(self.text), quote, self.report)?;
+        let condition = Condition::parse(text, &map, quote, self.report)?;
         Some(Spanned::new(condition, node.span))
     }
 }

@@ -301,7 +301,8 @@ fn not_text(text: &str, span: Span, report: &mut Report) {
 
 /// Where a block list begins: one that is not indented is said to begin behind its first dash.
 fn first_dash(text: &str, start: usize) -> usize {
-    if text[start..].starts_with('-') {
+    let is_dash = |rest: &str| rest.starts_with(char::is_whitespace) || rest.is_empty();
+    if text[start..].strip_prefix('-').is_some_and(is_dash) {
         return start;
     }
     let before = text[..start].trim_end_matches(' ');

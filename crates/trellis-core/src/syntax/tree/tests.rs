@@ -54,6 +54,7 @@ fn containers_end_with_their_last_item() {
         ("a:\n  b: 1\n\n# c\nd: 2\n", "b: 1"),
         ("a: { b: 1 } # c\n", "{ b: 1 }"),
         ("a:\n- b\n- c\n\nd: e\n", "- b\n- c"),
+        ("a:\n- -1\n- b\n", "- -1\n- b"),
         ("a:\n  b:\n\nc: d\n", "b"),
     ] {
         let mut report = Report::new(&"a.yaml".into());
