@@ -4,11 +4,13 @@
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
+    ops::Range,
     sync::Arc,
 };
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use super::graphs::Split;
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,
@@ -23,8 +25,9 @@ use crate::{
 pub(super) const RESERVED: [&str; 2] = NodeId::RESERVED;
 
 /// A node that may be compiled: where it is written and what it is called.
+#[derive(Clone, Copy)]
 pub(super) struct Candidate<'d> {
-    pub(super) id: NodeId,
+    pub(super) id: &'d NodeId,
     pub(super) document: u32,
     /// Which of the nodes of its file it is.
     pub(super) ordinal: u32,
@@ -44,6 +47,29 @@ impl Candidate<'_> {
     }
 }
 
+/// A candidate as it is kept from one compilation to the next.
+#[derive(Debug)]
+struct Claim {
+    id: NodeId,
+    document: u32,
+    ordinal: u32,
+    graph: u32,
+    page: bool,
+}
+
+impl Claim {
+    fn of<'d>(&'d self, documents: &'d [Arc<Document>]) -> Candidate<'d> {
+        let Self { id, document, ordinal, graph, page } = self;
+        let of = &documents[*document as usize];
+        let syntax = match &of.content {
+            Content::Node(syntax) => Some(&**syntax),
+            Content::Nodes(nodes, _) => nodes.get(*ordinal as usize),
+            _ => None,
+        };
+        Candidate { id, document: *document, ordinal: *ordinal, graph: *graph, path: &of.path, syntax, page: *page }
+    }
+}
+
 /// What a target resolves to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resolved {
@@ -55,13 +81,22 @@ pub(super) enum Resolved {
     Fail,
 }
 
-/// The names of all graphs that are compiled together.
-pub(super) struct Names<'d> {
-    pub(super) candidates: Vec<Candidate<'d>>,
+/// Who claims which name, in all graphs that are compiled together.
+#[derive(Debug)]
+pub(super) struct Table {
+    claims: Vec<Claim>,
     by_name: FxHashMap<NodeId, Named>,
+    /// The candidates that are pages unless they are named, in order.
+    pages: Vec<u32>,
+    roots: Vec<Arc<str>>,
+}
+
+/// What names mean.
+pub(super) struct Names<'d> {
+    documents: &'d [Arc<Document>],
+    table: &'d Table,
     /// The folders that hold nodes; only mistakes ask.
     folders: OnceCell<FxHashSet<&'d str>>,
-    roots: Vec<Arc<str>>,
     /// Room to write ids in.
     room: RefCell<String>,
     /// Names that will still be compared with ones that were not found.
@@ -69,7 +104,7 @@ pub(super) struct Names<'d> {
 }
 
 /// What a name stands for, so that one look finds a node as well as a module.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Named {
     /// The candidate of this id.
     node: Option<u32>,
@@ -80,60 +115,59 @@ struct Named {
 /// A graph in which everything is misspelled gets this many comparisons, and its last mistakes no suggestion.
 pub(super) const PATIENCE: usize = 2_000_000;
 
-impl<'d> Names<'d> {
-    /// Collects the nodes of `documents`, which belong to the graphs with these roots (`owner` says which).
-    pub(super) fn collect(documents: &'d [Arc<Document>], roots: &[Arc<str>], owner: &[u32], found: &mut Vec<Diagnostic>) -> Self {
-        let mut names = Self {
-            candidates: Vec::with_capacity(documents.len()),
+impl Table {
+    /// Collects the nodes of all documents.
+    pub(super) fn collect(documents: &[Arc<Document>], split: &Split, found: &mut Vec<Diagnostic>) -> Self {
+        let mut table = Self {
+            claims: Vec::with_capacity(documents.len()),
             by_name: FxHashMap::with_capacity_and_hasher(documents.len() + 1, FxBuildHasher),
-            folders: OnceCell::new(),
-            roots: roots.to_vec(),
-            room: RefCell::default(),
-            patience: Cell::new(PATIENCE),
+            pages: Vec::new(),
+            roots: split.roots.clone(),
         };
         let alone = documents.len() == 1;
         for (index, document) in documents.iter().enumerate() {
             if is_hidden(&document.path) {
                 continue;
             }
-            let (index, graph) = (u32::try_from(index).unwrap_or(u32::MAX), owner[index]);
-            let own = |id| Candidate { id, document: index, ordinal: 0, graph, path: &document.path, syntax: None, page: false };
+            let (index, graph) = (u32::try_from(index).unwrap_or(u32::MAX), split.owner[index]);
+            let own = |id| Claim { id, document: index, ordinal: 0, graph, page: false };
             match &document.content {
                 Content::Node(syntax) => {
                     let page = !syntax.has_matter && document.path.ends_with(".md") && !alone;
                     let by_path = || id_of(document, alone);
                     let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
                     let page = page && !id.is_start();
-                    let taken = names.add(Candidate { syntax: Some(syntax), page, ..own(id) }, found);
+                    let taken = table.add(documents, Claim { page, ..own(id) }, found);
                     // A node whose `id` it cannot have is found by its path, so that nothing else is said of those who lead to it.
-                    if !taken && syntax.id.is_some() && names.of_id(by_path().as_str()).is_none() {
-                        names.add(Candidate { syntax: Some(syntax), page, ..own(by_path()) }, found);
+                    if !taken && syntax.id.is_some() && table.of_id(by_path().as_str()).is_none() {
+                        table.add(documents, Claim { page, ..own(by_path()) }, found);
                     }
                 }
                 Content::Nodes(nodes, _) => {
                     let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
                     for (ordinal, syntax) in (0..).zip(nodes) {
                         let Some(id) = &syntax.id else { continue };
-                        names.add(Candidate { syntax: Some(syntax), ordinal, ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
+                        table.add(documents, Claim { ordinal, ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
                     }
                 }
                 Content::Broken if !is_project(&document.path) => {
-                    names.add(own(id_of(document, alone)), found);
+                    table.add(documents, own(id_of(document, alone)), found);
                 }
                 Content::Library(_) | Content::Project(_) | Content::Broken => {}
             }
         }
-        names
+        table
     }
 
     /// Adds a node; whether it got its name.
-    fn add(&mut self, candidate: Candidate<'d>, found: &mut Vec<Diagnostic>) -> bool {
-        let index = u32::try_from(self.candidates.len()).unwrap_or(u32::MAX);
-        if let Some(first) = self.of_id(candidate.id.as_str()) {
-            found.push(self.duplicate(&candidate, &self.candidates[first as usize]));
+    fn add(&mut self, documents: &[Arc<Document>], claim: Claim, found: &mut Vec<Diagnostic>) -> bool {
+        let index = u32::try_from(self.claims.len()).unwrap_or(u32::MAX);
+        let candidate = claim.of(documents);
+        if let Some(first) = self.of_id(claim.id.as_str()) {
+            found.push(duplicate(&candidate, &self.claims[first as usize].of(documents)));
             return false;
         }
-        let last = candidate.id.name();
+        let last = claim.id.name();
         if RESERVED.contains(&last) {
             let message = format!("`{last}` is a reserved target and cannot name a node");
             let help = format!("rename the file, or give it another `id`; `to: {last}` has a meaning of its own");
@@ -143,11 +177,52 @@ impl<'d> Names<'d> {
             }
         }
         if last == "start" {
-            self.by_name.entry(NodeId::from(candidate.id.folder())).or_default().module = Some(index);
+            self.by_name.entry(NodeId::from(claim.id.folder())).or_default().module = Some(index);
         }
-        self.by_name.entry(candidate.id.clone()).or_default().node = Some(index);
-        self.candidates.push(candidate);
+        self.by_name.entry(claim.id.clone()).or_default().node = Some(index);
+        if claim.page {
+            self.pages.push(index);
+        }
+        self.claims.push(claim);
         true
+    }
+
+    /// The candidate of an id.
+    pub(super) fn of_id(&self, id: &str) -> Option<u32> {
+        self.by_name.get(id)?.node
+    }
+}
+
+impl<'d> Names<'d> {
+    pub(super) fn new(documents: &'d [Arc<Document>], table: &'d Table) -> Self {
+        Self { documents, table, folders: OnceCell::new(), room: RefCell::default(), patience: Cell::new(PATIENCE) }
+    }
+
+    /// How many candidates there are.
+    pub(super) fn len(&self) -> usize {
+        self.table.claims.len()
+    }
+
+    pub(super) fn candidate(&self, at: u32) -> Candidate<'d> {
+        self.table.claims[at as usize].of(self.documents)
+    }
+
+    /// All candidates, in file order.
+    pub(super) fn candidates(&self) -> impl Iterator<Item = Candidate<'d>> {
+        let documents = self.documents;
+        self.table.claims.iter().map(move |claim| claim.of(documents))
+    }
+
+    /// The candidates that are pages unless they are named, in order.
+    pub(super) fn pages(&self) -> &'d [u32] {
+        &self.table.pages
+    }
+
+    /// The candidates of a document.
+    pub(super) fn of_document(&self, document: u32) -> Range<u32> {
+        let claims = &self.table.claims;
+        let from = |document: u32| u32::try_from(claims.partition_point(|claim| claim.document < document)).unwrap_or(u32::MAX);
+        from(document)..from(document.saturating_add(1))
     }
 
     /// How many names were compared so far.
@@ -157,13 +232,13 @@ impl<'d> Names<'d> {
 
     /// The candidate of an id.
     pub(super) fn of_id(&self, id: &str) -> Option<u32> {
-        self.by_name.get(id)?.node
+        self.table.of_id(id)
     }
 
     fn folders(&self) -> &FxHashSet<&'d str> {
         self.folders.get_or_init(|| {
             let mut folders = FxHashSet::default();
-            for candidate in &self.candidates {
+            for candidate in self.candidates() {
                 let mut folder = candidate.path.rsplit_once('/').map(|(folder, _)| folder);
                 while let Some(here) = folder.filter(|here| folders.insert(*here)) {
                     folder = here.rsplit_once('/').map(|(above, _)| above);
@@ -173,22 +248,15 @@ impl<'d> Names<'d> {
         })
     }
 
-    fn duplicate(&self, second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
-        let message = format!("there are two nodes `{}`", second.id);
-        Diagnostic::new(Code::DuplicateNode, second.path, second.place(), message)
-            .label(first.path, first.place(), "the first one is here")
-            .help("rename one of the files, or give one another `id`")
-    }
-
     /// The candidate of this name in a folder, or of the module of that name.
-    fn find(&self, folder: &str, name: &str) -> Option<u32> {
+    fn find_in(&self, folder: &str, name: &str) -> Option<u32> {
         let named = if folder.is_empty() {
-            self.by_name.get(name)
+            self.table.by_name.get(name)
         } else {
             let mut id = self.room.borrow_mut();
             id.clear();
             id.extend([folder, "/", name]);
-            self.by_name.get(id.as_str())
+            self.table.by_name.get(id.as_str())
         };
         named.and_then(|named| named.node.or(named.module))
     }
@@ -203,9 +271,9 @@ impl<'d> Names<'d> {
             "fail" if !call => return Ok(Resolved::Fail),
             _ => {}
         }
-        let found = self.look_up(name, jump, folder, graph);
+        let found = self.find(name, jump, folder, graph);
         match found {
-            Some(index) if self.candidates[index as usize].graph == graph || call => Ok(Resolved::Node(index)),
+            Some(index) if self.table.claims[index as usize].graph == graph || call => Ok(Resolved::Node(index)),
             Some(_) => Err(Box::new(Missing {
                 code: Code::UnknownTarget,
                 message: format!("`{name}` is a graph of its own and cannot be a target"),
@@ -216,20 +284,21 @@ impl<'d> Names<'d> {
         }
     }
 
-    fn look_up(&self, name: &str, jump: bool, folder: &str, graph: u32) -> Option<u32> {
-        let root = &*self.roots[graph as usize];
+    /// The candidate that a target means, in whatever graph.
+    pub(super) fn find(&self, name: &str, jump: bool, folder: &str, graph: u32) -> Option<u32> {
+        let root = &*self.table.roots[graph as usize];
         if let Some(below) = name.strip_prefix("./") {
-            return self.find(folder, below);
+            return self.find_in(folder, below);
         }
         if let Some(below) = name.strip_prefix('/') {
-            return self.find(root, below);
+            return self.find_in(root, below);
         }
-        if jump && let Some(index) = self.find(root, name) {
+        if jump && let Some(index) = self.find_in(root, name) {
             return Some(index);
         }
         let mut here = folder;
         loop {
-            if let Some(index) = self.find(here, name) {
+            if let Some(index) = self.find_in(here, name) {
                 return Some(index);
             }
             if here.len() <= root.len() {
@@ -241,7 +310,7 @@ impl<'d> Names<'d> {
 
     /// Says why a name was not found; the only place that scans.
     fn missing(&self, name: &str, folder: &str, graph: u32) -> Missing {
-        let root = &*self.roots[graph as usize];
+        let root = &*self.table.roots[graph as usize];
         let bare = name.trim_start_matches("./").trim_start_matches('/');
         let before = &name[..name.len() - bare.len()];
         let scopes = match name.as_bytes() {
@@ -266,7 +335,7 @@ impl<'d> Names<'d> {
             };
         }
         let stem = bare.rsplit_once('.').filter(|(_, extension)| is_node_extension(extension)).map(|(stem, _)| stem);
-        let near = stem.filter(|stem| self.look_up(stem, false, folder, graph).is_some());
+        let near = stem.filter(|stem| self.find(stem, false, folder, graph).is_some());
         let near = near.map(|name| Near { name, is_only: true }).or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
         let help = match near {
             Some(near) if Some(near.name) == stem => format!("targets have no extension: `{}`", near.name),
@@ -283,8 +352,8 @@ impl<'d> Names<'d> {
 
     /// Names by which nodes of the graph can be reached from the folders in `scopes`.
     fn visible(&self, scopes: &[&str], graph: u32) -> impl Iterator<Item = &str> {
-        self.candidates.iter().filter(move |candidate| candidate.graph == graph).flat_map(move |candidate| {
-            let id = candidate.id.as_str();
+        self.table.claims.iter().filter(move |claim| claim.graph == graph).flat_map(move |claim| {
+            let id = claim.id.as_str();
             let module = id.strip_suffix("/start").unwrap_or(id);
             scopes.iter().filter_map(move |scope| below(module, scope))
         })
@@ -307,9 +376,21 @@ impl Missing {
     }
 }
 
+fn duplicate(second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
+    let message = format!("there are two nodes `{}`", second.id);
+    Diagnostic::new(Code::DuplicateNode, second.path, second.place(), message)
+        .label(first.path, first.place(), "the first one is here")
+        .help("rename one of the files, or give one another `id`")
+}
+
 /// `name` in `folder`.
 pub(super) fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// The document of a path, among documents in order.
+pub(super) fn at_path(documents: &[Arc<Document>], path: &str) -> Option<u32> {
+    documents.binary_search_by(|document| (*document.path).cmp(path)).ok().and_then(|at| u32::try_from(at).ok())
 }
 
 /// What remains of `id` below `folder`.

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Compiled schemas by their JSON.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Schemas {
     known: FxHashMap<Box<[u8]>, Result<Schema, SchemaError>>,
     /// Room to write JSON in.
