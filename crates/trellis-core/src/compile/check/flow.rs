@@ -4,7 +4,10 @@
 
 use petgraph::{
     Direction,
-    visit::{GraphBase, IntoNeighbors, IntoNeighborsDirected, IntoNodeIdentifiers, NodeCount, NodeIndexable, VisitMap, Visitable},
+    visit::{
+        DfsPostOrder, GraphBase, IntoNeighbors, IntoNeighborsDirected, IntoNodeIdentifiers, NodeCount, NodeIndexable, VisitMap, Visitable,
+        Walker,
+    },
 };
 
 use crate::program::{Call, Callee, Failure, NodeIndex, Outcome, PointIndex, Program, Reason, Role, Target, Way, Why};
@@ -80,6 +83,18 @@ impl<'p> Flow<'p> {
             }
         }
         seen
+    }
+
+    /// All points, first those that `from` leads to: itself, then, but for loops, each behind all that lead to it.
+    pub(super) fn order(&self, from: u32) -> Vec<u32> {
+        let mut order: Vec<u32> = DfsPostOrder::new(self, from).iter(self).collect();
+        order.reverse();
+        let mut seen = Seen(vec![false; self.program.points.len()]);
+        for point in &order {
+            seen.visit(*point);
+        }
+        order.extend((0..u32::try_from(seen.0.len()).unwrap_or(u32::MAX)).filter(|point| !seen.is_visited(point)));
+        order
     }
 
     /// Whether a session can end at a point by what its author wrote: a terminal, `fail`, `rollback`, `max_visits`.

@@ -20,7 +20,7 @@ use rustc_hash::FxHashSet;
 pub(super) use self::data::Known;
 use super::{UncheckedRead, names::at_path, settle::Settled};
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic, FilePath, Severity},
     program::{Node, Point, Program, Role},
     syntax::{
         document::Content,
@@ -70,10 +70,10 @@ pub(super) fn program(
     let before = found.len();
     renew(&mut own.gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
     found.extend(own.gaps.iter().map(|(_, found)| found.clone()));
-    follows(program, before, found);
     if flow.rolls_back {
         gap::check(program, found);
     }
+    follows(program, before, found);
     links::check(program.documents(), linking, found);
     match wild(program, settled, found) {
         Some(wild) => data::check(program, &flow, &wild, found),
@@ -95,7 +95,7 @@ fn wild(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Optio
     Some(program.points.iter().map(|point| !broken.is_empty() && is_broken(point)).collect())
 }
 
-/// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned.
+/// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned, or left behind.
 fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
     let (mut here, mut everywhere) = (FxHashSet::default(), false);
     for other in &found[..before] {
@@ -113,7 +113,8 @@ fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
     let acting = program.nodes.iter().filter(|node| matches!(node.role, Role::Act(_))).map(|node| program.path_of(node));
     let acting: FxHashSet<_> = acting.filter(|path| everywhere || here.contains(*path)).collect();
     let gaps = found.split_off(before);
-    found.extend(gaps.into_iter().filter(|gap| !gap.place.as_ref().is_some_and(|place| acting.contains(&place.path))));
+    let explained = |gap: &Diagnostic, path: &FilePath| acting.contains(path) || (gap.code == Code::RollbackGap && here.contains(path));
+    found.extend(gaps.into_iter().filter(|gap| !gap.place.as_ref().is_some_and(|place| explained(gap, &place.path))));
 }
 
 /// Every target that a node names.

@@ -30,6 +30,7 @@ impl Search<'_, '_> {
         let mut context = BTreeMap::new();
         let node = program.node(program.point(origin.point).node);
         let wanted = self.wanted().map(|path| path.root());
+        self.spend(origin.given.len() + self.mended.len());
         for given in &origin.given {
             if given.may_be_absent && wanted == Some(&given.key) {
                 continue;
@@ -112,6 +113,9 @@ impl Search<'_, '_> {
     }
 
     pub(super) fn all(&self, scene: &mut Scene, point: PointIndex, ops: Range<u32>) -> Done {
+        if !self.spend(1 + ops.len()) {
+            return Done::Dead;
+        }
         for op in ops {
             match self.happen(scene, point, op) {
                 Done::On => {}
@@ -121,7 +125,7 @@ impl Search<'_, '_> {
         Done::On
     }
 
-    fn is_goal(&self, point: PointIndex, accident: Accident) -> bool {
+    pub(super) fn is_goal(&self, point: PointIndex, accident: Accident) -> bool {
         self.candidate.point == point && self.candidate.accident == accident
     }
 
@@ -136,7 +140,11 @@ impl Search<'_, '_> {
                 if self.is_goal(point, Accident::Unfit(at)) && self.tried(scene, |vars| vars.break_(&sym, schema)) {
                     return Done::Accident;
                 }
-                if scene.vars.fit(&sym, schema) { Done::On } else { Done::Dead }
+                if scene.vars.fit(&sym, schema) {
+                    Done::On
+                } else {
+                    KeyPath::new(vec![Segment::Key(key.clone())]).map_or(Done::Dead, |path| self.doubt(&path))
+                }
             }
             Op::Args { call } => {
                 if let (true, Callee::Tool(tool), Some(args)) = (self.is_goal(point, Accident::Args(at)), &call.callee, &call.args)
@@ -161,7 +169,17 @@ impl Search<'_, '_> {
                 return Done::Accident;
             }
         }
-        if self.suppose(scene, guard, true, &mut BTreeMap::new()) { Done::On } else { Done::Dead }
+        if self.suppose(scene, guard, true, &mut BTreeMap::new()) {
+            Done::On
+        } else {
+            guard.operand().map_or(Done::Dead, |operand| self.doubt(&operand.path))
+        }
+    }
+
+    /// A way ends because of what is at a path.
+    fn doubt(&self, path: &KeyPath) -> Done {
+        self.doubts.borrow_mut().insert(path.clone());
+        Done::Dead
     }
 
     /// Keeps what was narrowed if it could be.
@@ -199,7 +217,7 @@ impl Search<'_, '_> {
                 }
             }
             // Where it depends on something, the engine will say.
-            Found::Absent if site.is_certain() => Done::Dead,
+            Found::Absent if site.is_certain() => self.doubt(site.path),
             Found::Absent => Done::On,
         }
     }
@@ -230,7 +248,11 @@ impl Search<'_, '_> {
                 None => return Done::On,
             },
         };
-        if put(scene, &write.to, value) { Done::On } else { Done::Dead }
+        match (put(scene, &write.to, value), &write.to) {
+            (true, _) => Done::On,
+            (false, Place::Path(path) | Place::Append(path)) => self.doubt(path),
+            (false, _) => Done::Dead,
+        }
     }
 
     /// Whether a write can find something in its way.

@@ -1,5 +1,6 @@
 //! What is known, kept without the program: for whoever asks after the check.
 
+use super::super::flow::Flow;
 use super::{
     facts::{Facts, Slot},
     knowledge::Knowledge,
@@ -23,7 +24,7 @@ impl Known {
     pub(in super::super::super) fn of(program: &Program) -> Self {
         let script = Script::new(program);
         let wild = vec![false; program.points.len()];
-        let mut knowledge = Knowledge::new(&script, &wild);
+        let mut knowledge = Knowledge::new(&script, &wild, &Flow::new(program));
         let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
         let standing = points.map(|point| knowledge.standing(PointIndex(point))).collect();
         Self { keys: script.keys(), standing, types: knowledge.types }

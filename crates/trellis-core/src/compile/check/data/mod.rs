@@ -21,7 +21,11 @@ mod symbols;
 mod types;
 mod witness;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    sync::Arc,
+};
 
 pub(in super::super) use self::known::Known;
 
@@ -48,7 +52,7 @@ use crate::{
 /// Checks a program. Of points in `wild` nothing is known: their file has mistakes of its own. Gives the reads of which nothing is known.
 pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &[bool], found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
     let script = Script::new(program);
-    let mut known = Knowledge::new(&script, wild);
+    let mut known = Knowledge::new(&script, wild, flow);
     let mut gathered = known.gather();
     let unchecked = unchecked(&script, &mut gathered);
     report::never_true(&mut known, &gathered, found);
@@ -74,6 +78,9 @@ struct Shared {
     outputs: BTreeMap<PointIndex, Schema>,
 }
 
+/// How often what stands behind findings is looked at again.
+const PASSES: usize = 8;
+
 /// Where findings are searched.
 struct Findings<'a, 'p> {
     program: &'p Arc<Program>,
@@ -90,7 +97,7 @@ impl Findings<'_, '_> {
         let mut origins = vec![Origin::entry(self.program)];
         origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
-        let mut budget = BUDGET_OF_ALL;
+        let budget = Cell::new(BUDGET_OF_ALL);
         let shared = Shared {
             shortest: Tree::new(self.program, &origins, |point| !self.wild[point.0 as usize]),
             outputs: self.outputs(known),
@@ -98,31 +105,39 @@ impl Findings<'_, '_> {
         };
         let mut mended: Vec<KeyPath> = Vec::new();
         let mut left = gathered.candidates;
-        loop {
-            let before = mended.clone();
+        let order = self.flow.order(self.program.entry().body.0);
+        let mut rank = vec![0_u32; order.len()];
+        (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
+        left.sort_by_key(|candidate| rank[candidate.point.0 as usize]);
+        for _ in 0..PASSES {
+            let before = mended.len();
             left.retain(|candidate| {
                 if reporter.is_told(candidate) {
                     return false;
                 }
-                let verdict = self.one(known, candidate, &shared, &before, &mut budget);
+                let mut verdict = self.one(known, candidate, &shared, &[], &budget);
+                let is_hidden = matches!(verdict, Verdict::Refuted) && matches!(candidate.accident, Accident::Missing(_));
+                // No session comes past what is missing before it: it is looked at as if that were mended.
+                if is_hidden && !mended.is_empty() {
+                    verdict = self.one(known, candidate, &shared, &mended, &budget);
+                }
                 match verdict {
                     Verdict::Proved(hops, met) => {
-                        if let Some(path) = reporter.tell(known, candidate, &hops, &met, found) {
-                            mended.push(path);
-                        }
+                        mended.extend(reporter.tell(known, candidate, &hops, &met, found));
                         false
                     }
-                    Verdict::Refuted => matches!(candidate.accident, Accident::Missing(_)),
+                    Verdict::Refuted => is_hidden,
                     Verdict::Open => {
                         reporter.leave_open(candidate, found);
                         false
                     }
                 }
             });
-            if mended.len() == before.len() || left.is_empty() {
-                return;
+            if mended.len() == before || left.is_empty() {
+                break;
             }
         }
+        reporter.sum_up(found);
     }
 
     fn one(
@@ -131,7 +146,7 @@ impl Findings<'_, '_> {
         candidate: &Candidate,
         shared: &Shared,
         mended: &[KeyPath],
-        budget: &mut usize,
+        budget: &Cell<usize>,
     ) -> Verdict {
         let absent = self.may_be_absent(known, candidate);
         let returns = |point: PointIndex| {
@@ -149,9 +164,11 @@ impl Findings<'_, '_> {
             flow: self.flow,
             wild: self.wild,
             mended,
+            budget,
+            doubts: RefCell::default(),
             returns: &returns,
         };
-        search.run(budget)
+        search.run()
     }
 
     /// What child graphs return, by the point that calls them.

@@ -27,17 +27,22 @@ use crate::{
 /// How many places are named that set a path.
 const SETTERS: usize = 2;
 
+/// How many undecided reads are named.
+const OPEN: usize = 20;
+
 /// Tells findings, each once.
 pub(super) struct Reporter<'a, 'p> {
     program: &'p Arc<Program>,
     script: &'a Script<'p>,
     replies: BTreeMap<u32, Facts>,
     told: BTreeSet<(String, u32)>,
+    /// How many reads were left undecided.
+    open: usize,
 }
 
 impl<'a, 'p> Reporter<'a, 'p> {
     pub(super) fn new(program: &'p Arc<Program>, script: &'a Script<'p>, replies: BTreeMap<u32, Facts>) -> Self {
-        Self { program, script, replies, told: BTreeSet::new() }
+        Self { program, script, replies, told: BTreeSet::new(), open: 0 }
     }
 
     /// One mistake is one finding: what is never set is said once, what is missing at a point is said once there.
@@ -105,8 +110,21 @@ impl<'a, 'p> Reporter<'a, 'p> {
             _ => return,
         };
         self.told.insert(self.key(candidate));
+        self.open += 1;
+        if self.open > OPEN {
+            return;
+        }
         let path = &self.program.documents[document as usize].path;
         found.push(Diagnostic::new(Code::NotDecided, path, span, message).help("guard it, or set it before, to be sure"));
+    }
+
+    /// What was left undecided beside what was named.
+    pub(super) fn sum_up(&self, found: &mut Vec<Diagnostic>) {
+        let more = self.open.saturating_sub(OPEN);
+        if more > 0 {
+            let message = format!("whether {more} more values are set on every way to where they are read was not decided");
+            found.push(Diagnostic::global(Code::NotDecided, message).help("mend what is named first"));
+        }
     }
 
     fn node(&self, candidate: &Candidate) -> &'p Node {

@@ -20,9 +20,14 @@ use crate::{
     program::{Outcome, PointIndex, Program, Target},
 };
 
-/// States that one search looks at, and all searches of a compilation together.
+/// States that one search looks at.
 const BUDGET: usize = 2_000;
-pub(super) const BUDGET_OF_ALL: usize = 60_000;
+
+/// Operations and conditions that all searches of a compilation try together.
+pub(super) const BUDGET_OF_ALL: usize = 3_000_000;
+
+/// How often a search begins again and tells more ways apart.
+const ROUNDS: usize = 16;
 
 /// Ways that are tried on the engine.
 const TRIES: usize = 8;
@@ -100,27 +105,26 @@ struct Reached {
 }
 
 impl Search<'_, '_> {
-    /// Searches; takes the steps that it tries from `budget`.
-    pub(super) fn run(&self, budget: &mut usize) -> Verdict {
-        match self.straight(budget) {
-            Some(verdict) => verdict,
-            None => self.wide(budget),
+    /// Searches.
+    pub(super) fn run(&self) -> Verdict {
+        if self.budget.get() == 0 {
+            return Verdict::Open;
+        }
+        match self.straight().unwrap_or_else(|| self.wide()) {
+            // What was not looked at is not refuted.
+            Verdict::Refuted if self.budget.get() == 0 => Verdict::Open,
+            verdict => verdict,
         }
     }
 
     /// Tries the shortest way there is.
-    fn straight(&self, budget: &mut usize) -> Option<Verdict> {
+    fn straight(&self) -> Option<Verdict> {
         let goal = self.candidate.point;
         let own = match self.absent {
             Some(absent) if !self.candidate.never => Some(Tree::new(self.program, self.origins, |point| absent[point.0 as usize])),
             _ => None,
         };
         let (origin, way) = own.as_ref().unwrap_or(self.shortest).way(goal)?;
-        if way.len() > *budget {
-            *budget = 0;
-            return Some(Verdict::Open);
-        }
-        *budget -= way.len();
         let (mut scene, beginning) = self.begin(&self.origins[origin]);
         let (mut hops, mut moves) = (Vec::new(), Vec::new());
         let mut done = self.enter(&mut scene, self.origins[origin].point, &mut hops);
@@ -128,11 +132,7 @@ impl Search<'_, '_> {
             if !matches!(done, Done::On) || scene.point != hop.point {
                 break;
             }
-            let step = self
-                .steps(&scene)
-                .into_iter()
-                .find(|(_, taken, _, done)| taken.edge == hop.edge && taken.on == hop.on && matches!(done, Done::On));
-            let Some((next, _, step, _)) = step else { return None };
+            let (next, step) = self.along(scene, hop)?;
             scene = next;
             moves.push(step);
             hops.push(hop);
@@ -141,42 +141,63 @@ impl Search<'_, '_> {
         let ends = match done {
             Done::Accident => vec![(scene, None)],
             Done::On if scene.point == goal => {
-                let steps = self.steps(&scene).into_iter().filter(|(.., done)| matches!(done, Done::Accident));
+                let steps = self.steps(&scene).taken.into_iter().filter(|(.., done)| matches!(done, Done::Accident));
                 steps.map(|(scene, _, step, _)| (scene, Some(step))).collect()
             }
             Done::On | Done::Dead => return None,
         };
         for (scene, last) in ends {
             let moves: Vec<Move> = moves.iter().cloned().chain(last).collect();
-            if let Some(said) = replay::walks(self, &beginning, &moves, &scene.vars) {
+            if let Some(said) = self.walks(&beginning, &moves, &scene) {
                 return Some(Verdict::Proved(hops, Met { there: scene.names(), said }));
             }
         }
         None
     }
 
-    /// Tries every way, breadth first.
-    fn wide(&self, budget: &mut usize) -> Verdict {
+    fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Option<String>> {
+        self.spend(10 * (1 + moves.len()));
+        replay::walks(self, beginning, moves, &scene.vars)
+    }
+
+    /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; where a condition
+    /// on another path hides a place that no other way came to, that path is told apart too, and it begins again.
+    fn wide(&self) -> Verdict {
         let behind = self.flow.leading_to(self.candidate.point.0);
+        self.spend(behind.len() / 64);
         let leads = |point: PointIndex| behind[point.0 as usize] && self.absent.is_none_or(|absent| absent[point.0 as usize]);
-        let asked = self.asked(&behind);
+        let mut asked = self.asked();
+        for _ in 0..ROUNDS {
+            match self.round(&asked, &leads) {
+                Ok(verdict) => return verdict,
+                Err(more) if more.is_subset(&asked) => return Verdict::Refuted,
+                Err(more) => asked.extend(more),
+            }
+        }
+        Verdict::Open
+    }
+
+    /// One round of the search: a verdict, or the paths that hid something.
+    fn round(&self, asked: &BTreeSet<KeyPath>, leads: &dyn Fn(PointIndex) -> bool) -> Result<Verdict, BTreeSet<KeyPath>> {
+        self.doubts.borrow_mut().clear();
         let mut reached: Vec<Reached> = Vec::new();
         let mut beginnings: Vec<Beginning> = Vec::new();
         let mut queue = VecDeque::new();
         let mut seen = BTreeSet::new();
+        let mut hidden = Vec::new();
         let mut tries = 0;
         for origin in self.origins.iter().filter(|origin| leads(origin.point)) {
             let (mut scene, beginning) = self.begin(origin);
             match self.enter(&mut scene, origin.point, &mut Vec::new()) {
-                Done::On if seen.insert(self.sketch(&scene, &asked)) => {
+                Done::On if seen.insert(self.sketch(&scene, asked)) => {
                     queue.push_back(reached.len());
                     reached.push(Reached { scene, from: None, beginning: beginnings.len() });
                 }
                 Done::On | Done::Dead => {}
                 Done::Accident => {
                     tries += 1;
-                    if let Some(said) = replay::walks(self, &beginning, &[], &scene.vars) {
-                        return Verdict::Proved(Vec::new(), Met { there: scene.names(), said });
+                    if let Some(said) = self.walks(&beginning, &[], &scene) {
+                        return Ok(Verdict::Proved(Vec::new(), Met { there: scene.names(), said }));
                     }
                 }
             }
@@ -185,11 +206,12 @@ impl Search<'_, '_> {
         let mut looked = 0;
         while let Some(at) = queue.pop_front() {
             looked += 1;
-            if looked > BUDGET || *budget == 0 {
-                return Verdict::Open;
+            if looked > BUDGET || !self.spend(1) {
+                return Ok(Verdict::Open);
             }
-            *budget -= 1;
-            for (mut next, hop, step, done) in self.steps(&reached[at].scene) {
+            let steps = self.steps(&reached[at].scene);
+            hidden.extend(steps.cut);
+            for (mut next, hop, step, done) in steps.taken {
                 // An accident before the edge was taken is none of the edge's.
                 let mut hops = if matches!(done, Done::On) { vec![hop] } else { Vec::new() };
                 let done = match done {
@@ -202,7 +224,7 @@ impl Search<'_, '_> {
                 match done {
                     Done::Dead => {}
                     Done::On => {
-                        if leads(next.point) && seen.insert(self.sketch(&next, &asked)) {
+                        if leads(next.point) && seen.insert(self.sketch(&next, asked)) {
                             queue.push_back(reached.len());
                             let beginning = reached[at].beginning;
                             reached.push(Reached { scene: next, from: Some((at, hops, step)), beginning });
@@ -211,29 +233,47 @@ impl Search<'_, '_> {
                     Done::Accident => {
                         tries += 1;
                         let (hops, moves) = way(&reached, at, hops, step);
-                        if let Some(said) = replay::walks(self, &beginnings[reached[at].beginning], &moves, &next.vars) {
-                            return Verdict::Proved(hops, Met { there: next.names(), said });
+                        if let Some(said) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
+                            return Ok(Verdict::Proved(hops, Met { there: next.names(), said }));
                         }
                         if tries >= TRIES {
-                            return Verdict::Open;
+                            return Ok(Verdict::Open);
                         }
                     }
                 }
             }
         }
-        if tries > 0 { Verdict::Open } else { Verdict::Refuted }
+        let mut more: BTreeSet<KeyPath> = self.doubts.borrow().clone();
+        for (mut scene, hop, path) in hidden {
+            let is_new = match self.target(&mut scene, hop, &mut Vec::new()) {
+                Some(Done::On) => leads(scene.point) && !seen.contains(&self.sketch(&scene, asked)),
+                Some(Done::Accident) => true,
+                Some(Done::Dead) | None => false,
+            };
+            if is_new {
+                more.insert(path);
+            }
+        }
+        more.extend(self.doubts.borrow().iter().cloned());
+        match more.is_subset(asked) {
+            true if tries > 0 => Ok(Verdict::Open),
+            _ => Err(more),
+        }
     }
 
-    /// What guards and tests ask about on ways to the accident: what is known of other paths tells no ways apart.
-    fn asked(&self, behind: &[bool]) -> BTreeSet<KeyPath> {
-        let program: &Program = self.program;
-        let points = (0..).zip(&program.points).filter(|(at, _)| behind[*at]);
-        let edges = points.flat_map(|(_, point)| program.replies(&point.replies)).flat_map(|reply| program.edges_of(reply));
-        let mut asked: BTreeSet<KeyPath> = edges.filter_map(|edge| edge.when.operand()).map(|operand| operand.path.clone()).collect();
-        asked.extend(self.subject());
-        if let Accident::Missing(site) = self.candidate.accident {
-            let tests = self.script.sites[site as usize].when();
-            asked.extend(tests.iter().filter_map(crate::template::Test::path).cloned());
+    /// What ways are told apart by at first: the path that the accident is about, and those that decide whether it is met.
+    fn asked(&self) -> BTreeSet<KeyPath> {
+        let mut asked: BTreeSet<KeyPath> = self.subject().into_iter().collect();
+        match self.candidate.accident {
+            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
+                let tests = self.script.sites[site as usize].when();
+                asked.extend(tests.iter().filter_map(crate::template::Test::path).cloned());
+            }
+            Accident::NoMatch(on) => {
+                let edges = self.program.edges_of(&self.program.replies[on as usize]);
+                asked.extend(edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| operand.path.clone()));
+            }
+            _ => {}
         }
         asked
     }

@@ -26,7 +26,7 @@ pub(super) fn input(types: &mut Types, listen: &Listen) -> TypeId {
     };
     let fitting = match &listen.schema {
         Some(schema) => {
-            let declared = types.of_schema(schema.source());
+            let declared = types.declared(schema);
             types.met(kind, declared)
         }
         None => kind,
@@ -67,7 +67,7 @@ pub(super) fn returned(types: &mut Types, call: &Call) -> TypeId {
         Callee::Tool(_) | Callee::Graph(_) => TypeId::ANY,
     };
     call.returns.iter().fold(made, |known, schema| {
-        let declared = types.of_schema(schema.source());
+        let declared = types.declared(schema);
         types.met(known, declared)
     })
 }

@@ -1,6 +1,11 @@
 //! The steps of a session whose values are chosen last: what can be handed in where it waits, and where that leads.
 
-use std::{collections::BTreeMap, rc::Rc, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    sync::Arc,
+};
 
 use super::super::flow::Flow;
 use super::{
@@ -95,30 +100,73 @@ pub(super) struct Search<'s, 'p> {
     pub(super) flow: &'s Flow<'p>,
     /// Paths that were found missing already: a search goes on as if somebody had mended that.
     pub(super) mended: &'s [KeyPath],
+    /// What may still be done: operations and conditions, of all searches together.
+    pub(super) budget: &'s Cell<usize>,
+    /// Paths that a way ended for: what is known of them tells ways apart.
+    pub(super) doubts: RefCell<BTreeSet<KeyPath>>,
     /// What successful calls return.
     pub(super) returns: &'s dyn Fn(PointIndex) -> Vec<crate::schema::Schema>,
 }
 
+/// One step that was taken: where it leads to, before its target is entered.
+pub(super) type Step = (Scene, Hop, Move, Done);
+
+/// What can be done where a session waits.
+#[derive(Default)]
+pub(super) struct Steps {
+    pub(super) taken: Vec<Step>,
+    /// Edges that what is known does not let pass, with the path that their condition, or one before it, asks about.
+    pub(super) cut: Vec<(Scene, Hop, KeyPath)>,
+}
+
 impl Search<'_, '_> {
+    /// Takes from the budget; false where it is spent.
+    pub(super) fn spend(&self, work: usize) -> bool {
+        let left = self.budget.get().saturating_sub(work);
+        self.budget.set(left);
+        left > 0
+    }
+
     /// Every step that a waiting session can take, up to the choice of the target.
-    pub(super) fn steps(&self, from: &Scene) -> Vec<(Scene, Hop, Move, Done)> {
+    pub(super) fn steps(&self, from: &Scene) -> Steps {
         let program: &Program = self.program;
         let point = from.point;
         let node = program.node(program.point(point).node);
-        let range = program.point(point).replies.clone();
-        let mut found = Vec::new();
-        for on in range {
+        let mut steps = Steps::default();
+        for on in program.point(point).replies.clone() {
             let reply = &program.replies[on as usize];
             let mut scene = from.clone();
             let Some(given) = self.given(&mut scene, node, point, reply) else { continue };
             let before = Hop { point, on, edge: reply.edges.start };
             match self.all(&mut scene, point, self.script.replying(on)) {
-                Done::On => self.choose(scene, point, reply, on, &given, &mut found),
+                Done::On => self.choose(scene, before, given, &mut steps),
                 Done::Dead => {}
-                Done::Accident => found.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
+                Done::Accident => steps.taken.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
             }
         }
-        found
+        steps
+    }
+
+    /// The one step that takes a hop; nothing where it cannot be taken. Its own condition comes first: that decides most of those before it.
+    pub(super) fn along(&self, mut scene: Scene, hop: Hop) -> Option<(Scene, Move)> {
+        let program: &Program = self.program;
+        let node = program.node(program.point(hop.point).node);
+        let reply = &program.replies[hop.on as usize];
+        let given = self.given(&mut scene, node, hop.point, reply)?;
+        let is_on = |done: Done| matches!(done, Done::On);
+        let mut answers = BTreeMap::new();
+        is_on(self.all(&mut scene, hop.point, self.script.replying(hop.on))).then_some(())?;
+        self.suppose(&mut scene, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
+        for at in reply.edges.start..=hop.edge {
+            self.spend(1).then_some(())?;
+            for site in self.script.guarded(at) {
+                is_on(self.read(&mut scene, hop.point, site)).then_some(())?;
+            }
+            if at < hop.edge {
+                self.suppose(&mut scene, &program.edges[at as usize].when, false, &mut answers).then_some(())?;
+            }
+        }
+        Some((scene, Move { given, answers }))
     }
 
     /// What is handed in for a reply; nothing for those that no host brings about at will.
@@ -148,51 +196,61 @@ impl Search<'_, '_> {
         })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one place, with all that it hands on")]
-    fn choose(
-        &self,
-        mut scene: Scene,
-        point: PointIndex,
-        reply: &Reply,
-        on: u32,
-        given: &Brought,
-        found: &mut Vec<(Scene, Hop, Move, Done)>,
-    ) {
+    /// Every way of the reply of a hop, in order.
+    fn choose(&self, mut scene: Scene, hop: Hop, given: Brought, steps: &mut Steps) {
         let program: &Program = self.program;
+        let reply = &program.replies[hop.on as usize];
         let mut answers = BTreeMap::new();
+        let mut closed: Option<KeyPath> = None;
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
-            let hop = Hop { point, on, edge: at };
-            if edge.to == Target::End(Reason::Failed(Failure::NoMatch))
-                && self.candidate.point == point
-                && self.candidate.accident == Accident::NoMatch(on)
-            {
-                found.push((scene, hop, Move { given: given.clone(), answers }, Done::Accident));
+            let hop = Hop { edge: at, ..hop };
+            if !self.spend(1) {
+                return;
+            }
+            if let Some(path) = &closed {
+                steps.cut.push((scene.clone(), hop, path.clone()));
+                continue;
+            }
+            let step = |answers| Move { given: given.clone(), answers };
+            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.is_goal(hop.point, Accident::NoMatch(hop.on)) {
+                steps.taken.push((scene, hop, step(answers), Done::Accident));
                 return;
             }
             for site in self.script.guarded(at) {
-                match self.read(&mut scene, point, site) {
+                match self.read(&mut scene, hop.point, site) {
                     Done::On => {}
                     Done::Dead => return,
                     Done::Accident => {
-                        found.push((scene, hop, Move { given: given.clone(), answers }, Done::Accident));
+                        steps.taken.push((scene, hop, step(answers), Done::Accident));
                         return;
                     }
                 }
             }
+            let path = edge.when.operand().map(|operand| operand.path.clone());
             let (mut taken, mut said) = (scene.clone(), answers.clone());
-            if self.suppose(&mut taken, &edge.when, true, &mut said) && edge.to != Target::Again {
-                let done = match &edge.to {
-                    Target::End(_) => match self.all(&mut taken, point, self.script.ending(point, &edge.to)) {
-                        Done::On => Done::Dead,
-                        done => done,
-                    },
-                    _ => Done::On,
-                };
-                found.push((taken, hop, Move { given: given.clone(), answers: said }, done));
+            if self.suppose(&mut taken, &edge.when, true, &mut said) {
+                if edge.to != Target::Again {
+                    let done = match &edge.to {
+                        Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
+                            Done::On => Done::Dead,
+                            done => done,
+                        },
+                        _ => Done::On,
+                    };
+                    steps.taken.push((taken, hop, step(said), done));
+                }
+            } else {
+                steps.cut.extend(path.clone().map(|path| (scene.clone(), hop, path)));
+            }
+            if edge.when == Guard::Always {
+                return;
             }
             if !self.suppose(&mut scene, &edge.when, false, &mut answers) {
-                return;
+                match path {
+                    Some(path) => closed = Some(path),
+                    None => return,
+                }
             }
         }
     }

@@ -5,8 +5,10 @@
 //! **Invariant:** a type never leaves out a value that is possible. What is known of a value and that nothing is known of it can both be possible;
 //! only of the former is anything claimed.
 
+mod hashes;
 mod narrow;
 mod schemas;
+mod words;
 
 pub(super) use schemas::plain;
 
@@ -126,17 +128,29 @@ const FEW: usize = 32;
 const DEPTH: u8 = 8;
 
 /// All types of one analysis.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Types {
     types: Vec<Type>,
     depths: Vec<u8>,
-    by_text: FxHashMap<Box<str>, TypeId>,
+    by_hash: FxHashMap<u64, Vec<TypeId>>,
     joined: FxHashMap<(TypeId, TypeId), TypeId>,
+    /// What was asked before, by the place in the program that asks: paths, guards and schemas stay where they are while it is analysed.
+    below: FxHashMap<(TypeId, Asked), TypeId>,
+    narrowed: FxHashMap<(TypeId, Asked, usize, bool), TypeId>,
+    written: FxHashMap<(TypeId, Asked, TypeId), TypeId>,
+    declared: FxHashMap<usize, TypeId>,
+}
+
+/// Which path is asked about, by its place and length.
+type Asked = (usize, usize);
+
+fn asked(path: &[Segment]) -> Asked {
+    (path.as_ptr().addr(), path.len())
 }
 
 impl Types {
     pub(super) fn new() -> Self {
-        let mut types = Self { types: Vec::new(), depths: Vec::new(), by_text: FxHashMap::default(), joined: FxHashMap::default() };
+        let mut types = Self::default();
         types.put(Type::default());
         types.put(Type { absent: true, ..Type::default() });
         types.put(Type { any: true, ..Type::default() });
@@ -157,14 +171,15 @@ impl Types {
         if depth > DEPTH {
             return if of.absent { TypeId::EITHER } else { TypeId::ANY };
         }
-        let text = format!("{of:?}").into_boxed_str();
-        if let Some(known) = self.by_text.get(&text) {
-            return *known;
+        let hash = hashes::of_type(&of);
+        let alike = self.by_hash.get(&hash).into_iter().flatten().copied();
+        if let Some(known) = alike.into_iter().find(|known| *self.get(*known) == of) {
+            return known;
         }
         let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
         self.types.push(of);
         self.depths.push(depth);
-        self.by_text.insert(text, id);
+        self.by_hash.entry(hash).or_default().push(id);
         id
     }
 
@@ -294,27 +309,36 @@ impl Types {
 
     /// What stands below a value. Of what stands in a list nothing is known (language 3.2).
     pub(super) fn below(&mut self, id: TypeId, path: &[Segment]) -> TypeId {
+        match id {
+            _ if path.is_empty() => return id,
+            TypeId::NEVER | TypeId::ABSENT | TypeId::OPEN => return id,
+            TypeId::ANY => return TypeId::OPEN,
+            _ => {}
+        }
+        if let Some(known) = self.below.get(&(id, asked(path))) {
+            return *known;
+        }
+        let below = self.find_below(id, path);
+        self.below.insert((id, asked(path)), below);
+        below
+    }
+
+    fn find_below(&mut self, id: TypeId, path: &[Segment]) -> TypeId {
         let Some((first, rest)) = path.split_first() else { return id };
         let of = self.get(id);
         let Segment::Key(key) = first else {
-            let is_gone = of.absent && id != TypeId::ABSENT;
-            return if is_gone {
-                self.join(TypeId::OPEN, TypeId::ABSENT)
-            } else if of.absent {
-                id
-            } else {
-                TypeId::OPEN
+            return match (of.absent, id == TypeId::ABSENT) {
+                (true, true) => id,
+                (true, false) => self.join(TypeId::OPEN, TypeId::ABSENT),
+                (false, _) => TypeId::OPEN,
             };
         };
         // Below what is no mapping there is nothing.
-        let mut below = if of.absent || of.kinds != Kinds::default() || !of.values.is_empty() || of.items.is_some() {
-            TypeId::ABSENT
-        } else {
-            TypeId::NEVER
-        };
+        let is_bare = of.absent || of.kinds != Kinds::default() || !of.values.is_empty() || of.items.is_some();
+        let mut below = if is_bare { TypeId::ABSENT } else { TypeId::NEVER };
         let (any, field) = (of.any || of.open, of.fields.as_ref().map(|fields| fields.get(key)));
         if let Some(field) = field {
-            let field = self.below(field, rest);
+            let field = self.find_below(field, rest);
             below = self.join(below, field);
         }
         if any {
@@ -325,6 +349,18 @@ impl Types {
 
     /// The type after something was written below it. Nothing is written over what is no mapping: no session goes on from there (language 4.1).
     pub(super) fn written(&mut self, id: TypeId, path: &[Segment], new: TypeId) -> TypeId {
+        if path.is_empty() {
+            return new;
+        }
+        if let Some(known) = self.written.get(&(id, asked(path), new)) {
+            return *known;
+        }
+        let written = self.write(id, path, new);
+        self.written.insert((id, asked(path), new), written);
+        written
+    }
+
+    fn write(&mut self, id: TypeId, path: &[Segment], new: TypeId) -> TypeId {
         let Some((Segment::Key(key), rest)) = path.split_first() else { return new };
         let of = self.get(id).clone();
         let mut all: Option<Fields> = None;
@@ -335,15 +371,15 @@ impl Types {
             });
         };
         if of.absent {
-            let inner = self.written(TypeId::ABSENT, rest, new);
+            let inner = self.write(TypeId::ABSENT, rest, new);
             or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::ABSENT });
         }
         if of.any || of.open {
-            let inner = self.written(TypeId::OPEN, rest, new);
+            let inner = self.write(TypeId::OPEN, rest, new);
             or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::OPEN });
         }
         if let Some(mut fields) = of.fields {
-            let inner = self.written(fields.get(key), rest, new);
+            let inner = self.write(fields.get(key), rest, new);
             if inner != TypeId::NEVER {
                 fields.set(key, inner);
                 or(self, fields);
@@ -382,38 +418,5 @@ impl Types {
     pub(super) fn may_be_no_list(&self, id: TypeId) -> bool {
         let of = self.get(id);
         of.kinds != Kinds::default() || of.fields.is_some() || of.values.iter().any(|value| !matches!(value, Value::List(_)))
-    }
-
-    /// The values that it can be, where they are few and known, and whether it may be absent.
-    pub(super) fn closed(&self, id: TypeId) -> Option<(Vec<Value>, bool)> {
-        let of = self.get(id);
-        let is_closed = !of.any && !of.open && of.kinds == Kinds::default() && of.fields.is_none() && of.items.is_none();
-        is_closed.then(|| (of.values.clone(), of.absent))
-    }
-
-    /// What is known of it, in words: "a text or an integer", "one of `a`, `b`".
-    pub(super) fn described(&self, id: TypeId) -> String {
-        let of = self.get(id);
-        let mut words: Vec<String> = Vec::new();
-        let booleans = of.values.iter().filter(|value| value.as_bool().is_some()).count();
-        let hides = |value: &&Value| match value {
-            Value::Bool(_) => booleans == 2,
-            Value::Text(text) => text.is_empty() && of.kinds.has(Kinds::TEXT),
-            Value::List(_) => of.items.is_some(),
-            _ => false,
-        };
-        let values: Vec<String> =
-            of.values.iter().filter(|value| !hides(value)).take(8).map(|value| format!("`{}`", value.to_json())).collect();
-        match values.as_slice() {
-            [] => {}
-            [value] => words.push(value.clone()),
-            values => words.push(format!("one of {}", values.join(", "))),
-        }
-        words.extend((booleans == 2).then(|| "a boolean".to_owned()));
-        let kinds = [(Kinds::TEXT, "a text"), (Kinds::INT, "an integer"), (Kinds::FLOAT, "a decimal")];
-        words.extend(kinds.into_iter().filter(|(kind, _)| of.kinds.has(*kind)).map(|(_, name)| name.to_owned()));
-        words.extend(of.fields.iter().map(|_| "a mapping".to_owned()));
-        words.extend(of.items.iter().map(|_| "a list".to_owned()));
-        if words.is_empty() { "something unknown".to_owned() } else { words.join(" or ") }
     }
 }

@@ -49,6 +49,16 @@ impl Types {
 
     /// The same for a guard that asks about a part of the value.
     pub(in super::super) fn narrowed_below(&mut self, id: TypeId, path: &[Segment], guard: &Guard, truth: bool) -> TypeId {
+        let key = (id, super::asked(path), std::ptr::from_ref(guard).addr(), truth);
+        if let Some(known) = self.narrowed.get(&key) {
+            return *known;
+        }
+        let left = self.narrow(id, path, guard, truth);
+        self.narrowed.insert(key, left);
+        left
+    }
+
+    fn narrow(&mut self, id: TypeId, path: &[Segment], guard: &Guard, truth: bool) -> TypeId {
         let Some((first, rest)) = path.split_first() else { return self.narrowed(id, guard, truth) };
         // Of what stands in a list nothing is known, and nothing is kept.
         let Segment::Key(key) = first else { return id };
@@ -61,7 +71,7 @@ impl Types {
         }
         if let Some(mut fields) = of.fields {
             let known = fields.get(key);
-            let inner = self.narrowed_below(known, rest, guard, truth);
+            let inner = self.narrow(known, rest, guard, truth);
             if inner != TypeId::NEVER {
                 if inner != known {
                     fields.set(key, inner);
@@ -71,7 +81,7 @@ impl Types {
             }
         }
         if of.any || of.open {
-            let inner = self.narrowed_below(TypeId::OPEN, rest, guard, truth);
+            let inner = self.narrow(TypeId::OPEN, rest, guard, truth);
             let narrowed = if self.get(inner).absent || self.get(inner).open {
                 // It may be no mapping at all.
                 if of.open { TypeId::OPEN } else { TypeId::ANY }

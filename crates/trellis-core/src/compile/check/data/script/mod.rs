@@ -4,10 +4,14 @@
 //!
 //! **Invariant:** the order is that of `engine/enter.rs`, `choose.rs` and `result.rs`.
 
+mod site;
+mod write;
+
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+pub(super) use self::site::{Kind, Site, assert_span};
 use super::facts::{INPUT, RESULT, Slot};
 use crate::{
     path::{KeyPath, Segment},
@@ -37,96 +41,6 @@ pub(super) enum Op<'p> {
 
 /// A path as it is followed: the key and what stands below it.
 pub(super) type At<'p> = (Slot, &'p [Segment]);
-
-/// A place in the author's files where something is read.
-#[derive(Clone, Copy)]
-pub(super) struct Site<'p> {
-    pub(super) path: &'p KeyPath,
-    /// Nothing for what the engine always knows: `sys.node` …
-    pub(super) at: Option<At<'p>>,
-    pub(super) document: u32,
-    pub(super) kind: Kind<'p>,
-}
-
-/// What reads.
-#[derive(Clone, Copy)]
-pub(super) enum Kind<'p> {
-    /// A template; the flag says that it is met in some locales only.
-    Template(Used<'p>, bool),
-    /// `required_context`, by its place in that list.
-    Required(NodeIndex, u32),
-    /// A condition of an edge.
-    Edge(NodeIndex, u32),
-    /// A condition of `assert`, by its place in that list.
-    Assert(NodeIndex, u32),
-    /// `each`.
-    List(NodeIndex),
-}
-
-impl<'p> Site<'p> {
-    /// What decides whether it is met.
-    pub(super) fn when(&self) -> &'p [crate::template::Test] {
-        if let Kind::Template(used, _) = self.kind { used.when } else { &[] }
-    }
-
-    /// Whether it is met on every way past its place.
-    pub(super) fn is_certain(&self) -> bool {
-        self.when().is_empty() && !self.is_opaque()
-    }
-
-    /// Whether something decides about it that is not followed.
-    pub(super) fn is_opaque(&self) -> bool {
-        matches!(self.kind, Kind::Template(used, localised) if localised || used.when.contains(&crate::template::Test::Opaque))
-    }
-
-    /// Whether it goes on below the path into the unknown.
-    pub(super) fn is_deep(&self) -> bool {
-        self.path.segments().len() > FOLLOWED
-            || matches!(self.kind, Kind::Template(used, _) if used.deep)
-            || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
-    }
-
-    /// What its value must be, beside being there.
-    pub(super) fn demand(&self) -> Option<Demand> {
-        if let Kind::Template(used, _) = self.kind { used.demand } else { None }
-    }
-
-    pub(super) fn span(&self, program: &Program) -> Span {
-        match self.kind {
-            Kind::Template(used, _) => used.span(),
-            Kind::Edge(node, edge) => edge_span(program, program.node(node), edge),
-            Kind::Required(node, at) => {
-                let node = program.node(node);
-                let syntax = super::super::syntax_of(program, node);
-                syntax.and_then(|syntax| syntax.required_context.get(at as usize)).map_or(node.span, |path| path.span)
-            }
-            Kind::Assert(node, at) => assert_span(program, node, at),
-            Kind::List(node) => {
-                let node = program.node(node);
-                super::super::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| {
-                    match &call.callee {
-                        crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
-                        _ => call.span,
-                    }
-                })
-            }
-        }
-    }
-}
-
-/// Where an edge's condition is written; its target where it has none.
-pub(super) fn edge_span(program: &Program, node: &Node, edge: u32) -> Span {
-    let edge = &program.edges[edge as usize];
-    let written = super::super::never::condition(program, node, edge).map(|condition| condition.span);
-    written.or(edge.origin.map(|origin| origin.span)).unwrap_or(node.span)
-}
-
-/// Where a condition of `assert` is written.
-pub(super) fn assert_span(program: &Program, node: NodeIndex, at: u32) -> Span {
-    let node = program.node(node);
-    let syntax = super::super::syntax_of(program, node);
-    syntax.and_then(|syntax| syntax.asserts.get(at as usize)).map_or(node.span, |condition| condition.span)
-}
 
 /// All that happens, by point, reply and edge.
 pub(super) struct Script<'p> {
@@ -305,133 +219,6 @@ impl<'p> Script<'p> {
             }
         }
         self.ops = ops;
-    }
-
-    fn enter(&mut self, point: PointIndex, gates: &[u32]) {
-        let program = self.program;
-        let node = program.node(program.point(point).node);
-        let is_first = node.gate.is_none_or(|gate| gate == point);
-        if is_first {
-            node.entry.defaults.iter().for_each(|write| self.write(write, node.document));
-        }
-        if program.point(point).part == Part::Gate {
-            if let Some(call) = &program.graph_of(node).before_each {
-                self.call(node, call, gates[node.graph as usize]);
-            }
-            return;
-        }
-        self.requirements(node);
-        let speaks_later = node.terminal && matches!(node.role, Role::Pass);
-        if !speaks_later {
-            self.words(node);
-        }
-        if let Role::Act(call) = &node.role {
-            self.call(node, call, node.document);
-        }
-    }
-
-    fn reply(&mut self, point: PointIndex, reply: &'p Reply) {
-        let program = self.program;
-        let node = program.node(program.point(point).node);
-        reply.update.iter().for_each(|write| self.write(write, node.document));
-        if let (Outcome::Success, Part::Body, Role::Act(call)) = (&reply.on, program.point(point).part, &node.role)
-            && let Some(undo) = &call.undo
-        {
-            self.call(node, undo, node.document);
-        }
-    }
-
-    fn edges(&mut self, point: PointIndex, reply: &'p Reply) {
-        let program = self.program;
-        let node = program.node(program.point(point).node);
-        for at in reply.edges.clone() {
-            if !self.guards[at as usize].is_empty() {
-                continue;
-            }
-            let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
-            match &program.edges[at as usize].when {
-                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
-                    self.site(&operand.path, node.document, Kind::Edge(node.index, at));
-                }
-                Guard::Set(operand, _) | Guard::Empty(operand, _) => drop(self.follow(&operand.path)),
-                Guard::Predicate(index, _) => {
-                    if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
-                        for path in needs {
-                            self.site(path, node.document, Kind::Edge(node.index, at));
-                        }
-                    }
-                }
-                Guard::Always | Guard::Attempts(_) => {}
-            }
-            self.guards[at as usize] = from..u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
-        }
-    }
-
-    fn end(&mut self, point: PointIndex) {
-        let program = self.program;
-        let node = program.node(program.point(point).node);
-        if node.terminal && program.point(point).part == Part::Body {
-            self.shapes(node.output.iter(), node.document);
-            if matches!(node.role, Role::Pass) {
-                self.words(node);
-            }
-        }
-    }
-
-    fn requirements(&mut self, node: &'p Node) {
-        let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        for (index, path) in node.entry.required.iter().enumerate() {
-            self.read(path, node.document, Kind::Required(node.index, at(index)));
-        }
-        for (index, (key, schema)) in node.entry.types.iter().enumerate() {
-            let next = Slot(at(self.slots.len() + 2));
-            let slot = *self.slots.entry(key).or_insert(next);
-            self.ops.push(Op::Fit { slot, schema, node: node.index, index: at(index) });
-        }
-        for (index, (guard, _)) in node.entry.asserts.iter().enumerate() {
-            match guard {
-                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
-                    self.read(&operand.path, node.document, Kind::Assert(node.index, at(index)));
-                }
-                Guard::Set(operand, _) | Guard::Empty(operand, _) => drop(self.follow(&operand.path)),
-                _ => {}
-            }
-            self.ops.push(Op::Assert { guard, node: node.index, index: at(index) });
-        }
-    }
-
-    /// What the node says, and what travels with its question. The words of a locale are met only in that locale.
-    fn words(&mut self, node: &'p Node) {
-        let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
-        if shown {
-            self.content(node);
-        }
-        if matches!(node.role, Role::Listen(_)) {
-            self.shapes(node.metadata.iter(), node.document);
-        }
-    }
-
-    fn content(&mut self, node: &'p Node) {
-        let localised = !node.localised.is_empty();
-        node.content.iter().for_each(|content| self.template(content, node.document, localised));
-        node.localised
-            .iter()
-            .filter_map(|(_, words)| words.content.as_ref())
-            .for_each(|content| self.template(content, node.document, true));
-    }
-
-    fn call(&mut self, node: &'p Node, call: &'p Call, document: u32) {
-        self.shapes(call.args.iter(), document);
-        if call.body.is_some() {
-            self.content(node);
-        }
-        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).for_each(|ask| self.template(ask, document, false));
-        self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
-        match &call.callee {
-            Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),
-            Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch, document)),
-            Callee::Each(list, _) => self.read(list, document, Kind::List(node.index)),
-        }
     }
 }
 

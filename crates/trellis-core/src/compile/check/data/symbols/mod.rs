@@ -2,6 +2,9 @@
 //!
 //! **Invariant:** what is chosen fits its input type and schema, and every guard that was taken or passed on the way.
 
+mod choose;
+mod narrow;
+
 use std::{collections::BTreeMap, rc::Rc};
 
 use super::instance;
@@ -114,93 +117,6 @@ impl Vars {
         self.made()
     }
 
-    /// Narrows a value to what fits a schema; false where it cannot.
-    pub(super) fn fit(&mut self, of: &Sym, schema: &Schema) -> bool {
-        match of {
-            Sym::Known(value) => schema.fits(value),
-            Sym::Map(entries) => {
-                let properties = schema.source().as_map().and_then(|schema| schema.get("properties")).and_then(Value::as_map);
-                entries.iter().all(|(key, part)| {
-                    let property = properties.and_then(|properties| Schema::new(properties.get(key)?).ok());
-                    property.is_none_or(|schema| self.fit(part, &schema))
-                })
-            }
-            Sym::Var(at) => {
-                let var = &mut Rc::make_mut(&mut self.0)[*at as usize];
-                if let Some(only) = &var.only {
-                    let left: Rc<[Value]> = only.iter().filter(|value| schema.fits(value)).cloned().collect();
-                    let is_possible = !left.is_empty();
-                    var.only = Some(left);
-                    return is_possible;
-                }
-                match &var.kind {
-                    Kind::Any => var.kind = Kind::Schemas(Rc::from([schema.clone()])),
-                    Kind::Made | Kind::Words => {}
-                    Kind::Schemas(_) | Kind::Input(_) => {
-                        var.fits.push(schema.clone());
-                        return self.choose(of).is_some();
-                    }
-                }
-                true
-            }
-        }
-    }
-
-    /// Narrows a value to what does not fit a schema; false where it cannot, or where nothing is known of it.
-    pub(super) fn break_(&mut self, of: &Sym, schema: &Schema) -> bool {
-        self.broken(of, schema, false)
-    }
-
-    /// The same, also of what nothing is known: it may be anything.
-    pub(super) fn differ(&mut self, of: &Sym, schema: &Schema) -> bool {
-        self.broken(of, schema, true)
-    }
-
-    fn broken(&mut self, of: &Sym, schema: &Schema, anything: bool) -> bool {
-        match of {
-            Sym::Known(value) => !schema.fits(value),
-            Sym::Map(entries) => self.break_part(entries, schema, anything),
-            Sym::Var(at) => {
-                match &self.0[*at as usize].kind {
-                    Kind::Made => return false,
-                    Kind::Any if !anything => return false,
-                    Kind::Words => return !["a", "", "1"].iter().any(|text| schema.fits(&Value::text(*text))),
-                    Kind::Any | Kind::Schemas(_) | Kind::Input(_) => {}
-                }
-                Rc::make_mut(&mut self.0)[*at as usize].breaks = Some(schema.clone());
-                self.choose(of).is_some()
-            }
-        }
-    }
-
-    fn break_part(&mut self, entries: &BTreeMap<Key, Sym>, schema: &Schema, anything: bool) -> bool {
-        let whole = Value::Map(entries.keys().map(|key| (key.clone(), Value::Null)).collect());
-        let Some(map) = schema.source().as_map() else { return !schema.fits(&whole) };
-        let takes = |kind: &Value| kind.as_str() == Some("object");
-        let is_mapping = match map.get("type") {
-            Some(Value::List(kinds)) => kinds.iter().any(takes),
-            Some(kind) => takes(kind),
-            None => true,
-        };
-        let required = map.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str);
-        let lacks = required.into_iter().any(|name| !entries.contains_key(name));
-        let properties = map.get("properties").and_then(Value::as_map);
-        let closed = map.get("additionalProperties").and_then(Value::as_bool) == Some(false);
-        let foreign = closed && entries.keys().any(|key| properties.is_none_or(|known| !known.contains(key)));
-        if !is_mapping || lacks || foreign {
-            return true;
-        }
-        entries.iter().any(|(key, part)| {
-            let mut tried = self.clone();
-            let property = properties.and_then(|properties| Schema::new(properties.get(key)?).ok());
-            let breaks = property.is_some_and(|schema| tried.broken(part, &schema, anything));
-            if breaks {
-                *self = tried;
-            }
-            breaks
-        })
-    }
-
     /// The names of a value and of what is known to stand in it.
     pub(super) fn names(&self, name: &str, of: &Sym, names: &mut Vec<String>) {
         names.push(name.to_owned());
@@ -299,131 +215,6 @@ impl Vars {
         let mut truths = only.iter().filter(|value| !var.not.contains(value)).map(|value| guard.over(Some(value)));
         let first = truths.next().unwrap_or(Truth::No);
         if truths.all(|truth| truth == first) { first } else { Truth::Either }
-    }
-
-    fn may_be(&self, var: &Var, value: &Value) -> bool {
-        match &var.kind {
-            Kind::Input(kind) => instance::of_input(*kind, value),
-            Kind::Schemas(schemas) => schemas.iter().all(|schema| schema.fits(value)),
-            Kind::Any | Kind::Made => true,
-            Kind::Words => value.as_str().is_some(),
-        }
-    }
-
-    /// Narrows a variable to where a guard comes to `truth`; false where it cannot.
-    pub(super) fn assume(&mut self, guard: &Guard, of: Option<&Sym>, truth: bool) -> bool {
-        match self.decide(guard, of) {
-            Truth::Yes => return truth,
-            Truth::No => return !truth,
-            Truth::Either => {}
-        }
-        let Some(Sym::Var(at)) = of else { return false };
-        let narrowed = match (guard, &self.0[*at as usize].only) {
-            (_, Some(only)) => {
-                let wanted = Truth::from(truth);
-                Ok(only.iter().filter(|value| guard.over(Some(value)) == wanted).cloned().collect::<Rc<[Value]>>())
-            }
-            (Guard::Is(_, wanted, value), None) if *wanted == truth => Ok(Rc::from([value.clone()])),
-            (Guard::In(_, wanted, values), None) if *wanted == truth => Ok(values.iter().cloned().collect()),
-            (Guard::Is(_, _, value), None) => Err(vec![value.clone()]),
-            (Guard::In(_, _, values), None) => Err(values.to_vec()),
-            (Guard::Truth(_, wanted), None) => Ok(Rc::from([Value::Bool(*wanted == truth)])),
-            (Guard::Empty(_, wanted), None) => {
-                let empty = [Value::Null, Value::text(""), Value::from(Vec::new()), Value::from(Mapping::new())];
-                if *wanted == truth { Ok(Rc::from(empty)) } else { Err(empty.to_vec()) }
-            }
-            _ => return true,
-        };
-        let may_be = |value: &Value| self.may_be(&self.0[*at as usize], value);
-        let narrowed = narrowed.map(|only| only.iter().filter(|value| may_be(value)).cloned().collect::<Rc<[Value]>>());
-        let var = &mut Rc::make_mut(&mut self.0)[*at as usize];
-        match narrowed {
-            Ok(only) => {
-                let is_possible = !only.is_empty();
-                var.only = Some(only);
-                is_possible
-            }
-            Err(not) => {
-                var.not.extend(not);
-                true
-            }
-        }
-    }
-
-    /// Takes a value for true or false, as `{% if %}` does; false where it cannot be.
-    pub(super) fn take_for(&mut self, of: Option<&Sym>, truth: bool) -> bool {
-        match of {
-            None => !truth,
-            Some(Sym::Known(value)) => is_true(value) == truth,
-            Some(Sym::Map(entries)) => entries.is_empty() != truth,
-            Some(Sym::Var(at)) => {
-                let var = &mut Rc::make_mut(&mut self.0)[*at as usize];
-                if let Some(only) = &var.only {
-                    let left: Rc<[Value]> = only.iter().filter(|value| is_true(value) == truth).cloned().collect();
-                    let is_possible = !left.is_empty();
-                    var.only = Some(left);
-                    return is_possible;
-                }
-                *var.truthy.get_or_insert(truth) == truth
-            }
-        }
-    }
-
-    /// A value, chosen; nothing where none is known that fits.
-    pub(super) fn choose(&self, of: &Sym) -> Option<Value> {
-        match of {
-            Sym::Known(value) => Some(value.clone()),
-            Sym::Map(entries) => {
-                let entries = entries.iter().map(|(key, value)| Some((key.clone(), self.choose(value)?)));
-                Some(Value::Map(entries.collect::<Option<Mapping>>()?))
-            }
-            Sym::Var(at) => {
-                let var = &self.0[*at as usize];
-                let fits = |value: &Value| {
-                    !var.not.contains(value)
-                        && var.truthy.is_none_or(|truth| is_true(value) == truth)
-                        && self.may_be(var, value)
-                        && var.fits.iter().all(|schema| schema.fits(value))
-                        && var.breaks.as_ref().is_none_or(|schema| !schema.fits(value))
-                };
-                if let Some(only) = &var.only {
-                    return only.iter().find(|value| fits(value)).cloned();
-                }
-                let candidates: Vec<Value> = match &var.kind {
-                    Kind::Input(kind) => {
-                        let wished =
-                            var.fits.iter().chain(&var.breaks).flat_map(|schema| instance::of_input_schema(*kind, schema.source()));
-                        instance::inputs(*kind).into_iter().chain(wished).collect()
-                    }
-                    Kind::Schemas(schemas) => {
-                        schemas.iter().chain(&var.fits).chain(&var.breaks).flat_map(|schema| instance::of_schema(schema.source())).collect()
-                    }
-                    Kind::Any | Kind::Made | Kind::Words => {
-                        let near = var.breaks.iter().flat_map(|schema| instance::of_schema(schema.source()));
-                        instance::any(!var.parts.is_empty()).into_iter().chain(near).collect()
-                    }
-                };
-                candidates.into_iter().map(|value| self.with_parts(value, var)).find(|value| value.as_ref().is_some_and(&fits)).flatten()
-            }
-        }
-    }
-
-    fn with_parts(&self, value: Value, var: &Var) -> Option<Value> {
-        if var.parts.is_empty() {
-            return Some(value);
-        }
-        let Value::Map(mut entries) = value else { return None };
-        for (key, part) in &var.parts {
-            match part {
-                Some(part) => {
-                    entries.insert(key.clone(), self.choose(&Sym::Var(*part))?);
-                }
-                None => {
-                    entries = entries.iter().filter(|(known, _)| *known != key).map(|(key, value)| (key.clone(), value.clone())).collect()
-                }
-            }
-        }
-        Some(Value::Map(entries))
     }
 
     /// What is known of a value, in few words: ways that know the same of what matters are one.

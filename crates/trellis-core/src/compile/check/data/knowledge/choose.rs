@@ -1,0 +1,105 @@
+//! Choosing a way, and what is left of what is known behind it.
+
+use super::*;
+
+impl<'p> Knowledge<'_, 'p> {
+    pub(super) fn choose(&mut self, point: PointIndex, on: u32, mut facts: Facts, onward: &mut Vec<(PointIndex, Facts)>) {
+        let program = self.program;
+        let before = facts.clone();
+        for at in program.replies[on as usize].edges.clone() {
+            let edge: &Edge = &program.edges[at as usize];
+            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) {
+                self.suspect(point, Accident::NoMatch(on), false, TypeId::NEVER);
+                self.gathered.iter_mut().for_each(|gathered| drop(gathered.replies.insert(on, before.clone())));
+            }
+            if edge.when == Guard::Always {
+                self.follow(point, edge, facts, onward);
+                return;
+            }
+            self.look(point, at, &edge.when, &before);
+            for site in self.script.guarded(at) {
+                self.read(point, &mut facts, site, Some(&edge.when));
+            }
+            if let Some(taken) = self.assumed(&facts, &edge.when, true) {
+                self.follow(point, edge, taken, onward);
+            }
+            match self.assumed(&facts, &edge.when, false) {
+                Some(left) => facts = left,
+                None => return,
+            }
+        }
+    }
+
+    pub(super) fn follow(&mut self, point: PointIndex, edge: &'p Edge, mut facts: Facts, onward: &mut Vec<(PointIndex, Facts)>) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        if self.script.reads_input {
+            facts.set(INPUT, TypeId::ABSENT);
+            facts.set(RESULT, TypeId::ABSENT);
+        }
+        match &edge.to {
+            Target::Point(to) | Target::Proceed(to) => onward.push((*to, facts)),
+            Target::Again => {}
+            Target::Rollback => {
+                if let Some(slot) = self.script.slot("sys.rollback") {
+                    facts.set(slot, TypeId::ANY);
+                }
+                for way in program.unwound_ways(node.graph) {
+                    if let Target::Point(to) = way.edge.to {
+                        onward.push((to, facts.clone()));
+                    }
+                }
+            }
+            Target::End(reason) => {
+                let lives = self.happen(point, &mut facts, self.script.ending(point, &edge.to), onward);
+                if lives && node.terminal && *reason == Reason::Finished {
+                    self.return_from(point, &facts);
+                }
+            }
+        }
+    }
+
+    /// What a condition comes to wherever it is asked, whatever stood before it: over what was there when the node began to choose.
+    pub(super) fn look(&mut self, point: PointIndex, at: u32, guard: &Guard, facts: &Facts) {
+        if self.gathered.is_none() {
+            return;
+        }
+        let (Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _)) = guard else { return };
+        let Some(known) = self.known(facts, &operand.path) else { return };
+        let holds = self.assumed(facts, guard, true).is_some();
+        if let Some(gathered) = &mut self.gathered {
+            let seen = gathered.edges.entry(at).or_insert(EdgeSeen { point, holds: false, operand: TypeId::NEVER });
+            seen.holds |= holds;
+            seen.operand = self.types.join(seen.operand, known);
+        }
+    }
+
+    /// What stands at a path; nothing for what the engine always knows.
+    pub(in super::super) fn known(&mut self, facts: &Facts, path: &KeyPath) -> Option<TypeId> {
+        let (slot, rest) = self.script.at(path)?;
+        Some(self.types.below(facts.get(slot), rest))
+    }
+
+    /// What is left when a guard comes to `truth`; nothing where it cannot.
+    pub(in super::super) fn assumed(&mut self, facts: &Facts, guard: &Guard, truth: bool) -> Option<Facts> {
+        let Some(operand) = guard.operand() else {
+            return (*guard != Guard::Always || truth).then(|| facts.clone());
+        };
+        let Some((slot, rest)) = self.script.at(&operand.path) else { return Some(facts.clone()) };
+        let known = facts.get(slot);
+        let left = self.types.narrowed_below(known, rest, guard, truth);
+        if left == TypeId::NEVER {
+            return None;
+        }
+        let mut facts = facts.clone();
+        facts.set(slot, left);
+        Some(facts)
+    }
+
+    /// What is read is there from then on.
+    pub(super) fn be_set(&mut self, facts: &mut Facts, slot: Slot, rest: &[Segment]) {
+        let known = facts.get(slot);
+        let left = self.types.narrowed_below(known, rest, &self.is_set, true);
+        facts.set(slot, if left == TypeId::NEVER { TypeId::ANY } else { left });
+    }
+}

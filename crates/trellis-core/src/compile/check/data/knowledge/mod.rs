@@ -1,0 +1,257 @@
+//! What can be at each point: a forward fixed point over the ways (language 8.1, 8.2).
+//!
+//! Each point holds a type for each key that anything reads. The guards and writes are those that the engine takes; types stand for values.
+//!
+//! **Invariant:** each concrete state of a session at a point is among what is possible there.
+
+mod choose;
+mod happen;
+mod values;
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
+
+use rustc_hash::FxHashMap;
+
+use super::super::flow::Flow;
+use super::{
+    accident::{Accident, Candidate},
+    facts::{Facts, INPUT, RESULT, Slot},
+    script::{FOLLOWED, Op, Script},
+    shapes,
+    types::{TypeId, Types},
+};
+use crate::{
+    path::{KeyPath, Segment},
+    program::{
+        Call, Callee, Edge, Failure, From, Guard, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Role, Root, Target,
+    },
+    template::Shape,
+};
+
+/// What is known, point by point.
+pub(super) struct Knowledge<'a, 'p> {
+    pub(super) program: &'p Program,
+    pub(super) script: &'a Script<'p>,
+    pub(super) types: Types,
+    at: Vec<Option<Facts>>,
+    /// Points whose file has mistakes: what they do is not known.
+    wild: &'a [bool],
+    /// What each node returns when it is called as a child, and where it may end.
+    children: BTreeMap<NodeIndex, Child>,
+    answers: FxHashMap<PointIndex, TypeId>,
+    literals: FxHashMap<*const Shape, TypeId>,
+    error: TypeId,
+    /// Kept where it is, so that what it narrows is remembered.
+    is_set: Box<Guard>,
+    changed: Vec<u32>,
+    gathered: Option<Gathered>,
+}
+
+/// A node that is called as a child (language 5.4).
+pub(super) struct Child {
+    /// What it was seen to return.
+    output: TypeId,
+    /// Who calls it.
+    callers: Vec<u32>,
+    /// The points that a session of its own can reach.
+    inside: Vec<bool>,
+}
+
+/// What a last look over the fixed point gathers.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub(super) candidates: Vec<Candidate>,
+    /// Places of whose values nothing is known.
+    pub(super) unchecked: Vec<Unknown>,
+    /// Conditions that were looked at.
+    pub(super) edges: BTreeMap<u32, EdgeSeen>,
+    /// What was there when a reply began to choose, of those that may find no way.
+    pub(super) replies: BTreeMap<u32, Facts>,
+    /// Nodes that are called as children, with their arguments.
+    pub(super) called: Vec<(PointIndex, TypeId)>,
+}
+
+/// A place of whose value nothing is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Unknown {
+    Site(u32),
+    Op(u32, PointIndex),
+}
+
+/// What was seen of a condition.
+pub(super) struct EdgeSeen {
+    pub(super) point: PointIndex,
+    pub(super) holds: bool,
+    /// What its operand can be.
+    pub(super) operand: TypeId,
+}
+
+impl<'a, 'p> Knowledge<'a, 'p> {
+    pub(super) fn new(script: &'a Script<'p>, wild: &'a [bool], flow: &Flow<'_>) -> Self {
+        let program = script.program;
+        let mut types = Types::new();
+        let error = shapes::error(&mut types);
+        let path = KeyPath::new(vec![Segment::Key("input".into())]).unwrap_or_else(|| unreachable!("`input` is a path"));
+        let mut known = Self {
+            program,
+            script,
+            types,
+            at: vec![None; program.points.len()],
+            wild,
+            children: BTreeMap::new(),
+            answers: FxHashMap::default(),
+            literals: FxHashMap::default(),
+            error,
+            is_set: Box::new(Guard::Set(Operand { root: Root::Input, path }, true)),
+            changed: Vec::new(),
+            gathered: None,
+        };
+        known.solve(flow);
+        known
+    }
+
+    /// What is known on entering a point; nothing where no session comes.
+    pub(super) fn at(&self, point: PointIndex) -> Option<&Facts> {
+        self.at[point.0 as usize].as_ref()
+    }
+
+    /// What is known while a session stands at a point: behind all that entering it does.
+    pub(super) fn standing(&mut self, point: PointIndex) -> Option<Facts> {
+        let mut facts = self.at(point)?.clone();
+        let lives = self.happen(point, &mut facts, self.script.entering(point), &mut Vec::new());
+        lives.then_some(facts)
+    }
+
+    /// What a node returns when it is called as a child.
+    pub(super) fn output(&self, node: NodeIndex) -> TypeId {
+        self.children.get(&node).map_or(TypeId::NEVER, |child| child.output)
+    }
+
+    /// Looks once more over everything that is known, and gives what may go wrong.
+    pub(super) fn gather(&mut self) -> Gathered {
+        self.gathered = Some(Gathered::default());
+        for point in 0..self.at.len() {
+            if self.at[point].is_some() && !self.wild[point] {
+                self.flow(PointIndex(u32::try_from(point).unwrap_or(u32::MAX)));
+            }
+        }
+        self.gathered.take().unwrap_or_default()
+    }
+
+    /// Runs to the fixed point. Points are looked at in an order in which, but for loops, each comes behind all that lead to it.
+    fn solve(&mut self, flow: &Flow<'_>) {
+        let entry = self.program.entry();
+        let first = entry.gate.unwrap_or(entry.body);
+        let order = flow.order(first.0);
+        let mut rank = vec![u32::MAX; self.at.len()];
+        for (at, point) in (0..).zip(&order) {
+            rank[*point as usize] = at;
+        }
+        let facts = self.begin(entry.index);
+        self.meet(first, &facts);
+        let mut waiting = BinaryHeap::from([Reverse(rank[first.0 as usize])]);
+        let mut queued = vec![false; self.at.len()];
+        let queue = |point: u32, queued: &mut Vec<bool>, waiting: &mut BinaryHeap<Reverse<u32>>| {
+            if !std::mem::replace(&mut queued[point as usize], true) {
+                waiting.push(Reverse(rank[point as usize]));
+            }
+        };
+        while let Some(Reverse(at)) = waiting.pop() {
+            let Some(point) = order.get(at as usize) else { continue };
+            queued[*point as usize] = false;
+            for (to, facts) in self.flow(PointIndex(*point)) {
+                if self.meet(to, &facts) {
+                    queue(to.0, &mut queued, &mut waiting);
+                }
+            }
+            for caller in std::mem::take(&mut self.changed) {
+                queue(caller, &mut queued, &mut waiting);
+            }
+        }
+    }
+
+    fn meet(&mut self, point: PointIndex, facts: &Facts) -> bool {
+        match &mut self.at[point.0 as usize] {
+            Some(known) => known.join(facts, &mut self.types),
+            unknown => {
+                *unknown = Some(facts.clone());
+                true
+            }
+        }
+    }
+
+    /// What a session begins with: the inputs of the graph, and what its entry declares (language 7.1).
+    fn begin(&mut self, entry: NodeIndex) -> Facts {
+        let program = self.program;
+        let mut facts = Facts::all(TypeId::ABSENT, self.script.slots());
+        let node = program.node(entry);
+        // A host may give what has a default; nobody else brings what nothing declares.
+        for write in program.nodes.iter().flat_map(|node| &node.entry.defaults) {
+            if let Place::Absent(key) = &write.to
+                && let Some(slot) = self.script.slot(key)
+            {
+                facts.set(slot, TypeId::EITHER);
+            }
+        }
+        if let Some(schema) = &program.graph_of(node).inputs {
+            let whole = self.types.declared(schema);
+            let of = self.types.get(whole).fields.clone();
+            for (key, of) in of.into_iter().flat_map(|fields| fields.named) {
+                if let Some(slot) = self.script.slot(&key) {
+                    facts.set(slot, of);
+                }
+            }
+        }
+        self.declared(node, &mut facts);
+        facts
+    }
+
+    /// Declared inputs are there: a start without them is refused.
+    fn declared(&mut self, node: &'p crate::program::Node, facts: &mut Facts) {
+        for (key, schema) in &node.entry.types {
+            if let Some(slot) = self.script.slot(key) {
+                let (known, declared) = (facts.get(slot), self.types.declared(schema));
+                let known = self.types.present(known);
+                let known = if known == TypeId::NEVER { declared } else { self.types.met(known, declared) };
+                facts.set(slot, known);
+            }
+        }
+        for path in &node.entry.required {
+            if let Some((slot, rest)) = self.script.at(path) {
+                let known = self.types.present(facts.get(slot));
+                let known = if known == TypeId::NEVER { TypeId::ANY } else { known };
+                facts.set(slot, known);
+                self.be_set(facts, slot, rest);
+            }
+        }
+    }
+
+    /// Everything that leads on from a point, with what is known there.
+    fn flow(&mut self, point: PointIndex) -> Vec<(PointIndex, Facts)> {
+        let mut onward = Vec::new();
+        let Some(incoming) = self.at[point.0 as usize].clone() else { return onward };
+        let program = self.program;
+        if self.wild[point.0 as usize] {
+            let nothing = Facts::all(TypeId::OPEN, self.script.slots());
+            super::successors(program, point, &mut |to| onward.push((to, nothing.clone())));
+            return onward;
+        }
+        let mut facts = incoming.clone();
+        let lives = self.happen(point, &mut facts, self.script.entering(point), &mut onward);
+        for on in program.point(point).replies.clone() {
+            let reply = &program.replies[on as usize];
+            let mut facts = if reply.on == Outcome::Exhausted { incoming.clone() } else { facts.clone() };
+            if !lives && reply.on != Outcome::Exhausted {
+                continue;
+            }
+            self.answered(point, &reply.on, &mut facts);
+            if self.happen(point, &mut facts, self.script.replying(on), &mut onward) {
+                self.choose(point, on, facts, &mut onward);
+            }
+        }
+        onward
+    }
+}
