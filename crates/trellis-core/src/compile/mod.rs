@@ -265,7 +265,7 @@ fn lower_all<'d>(
     let pages = lowering.pages();
     // A node that is taken over was lowered among the same nodes.
     last.take_if(|(last, _)| !Arc::ptr_eq(&last.seats, &lowering.seats) || !last.lowered.fits(unread));
-    let (own, taken) = match &mut last {
+    let (mut own, taken) = match &mut last {
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Taken { program: &last.program, lowered: &last.lowered, edited })),
         None => (Own::default(), None),
     };
@@ -287,20 +287,22 @@ fn lower_all<'d>(
     let unresolved = lowering.unresolved;
     let seats = Arc::clone(&lowering.seats);
     let program = taken.as_ref().map(|taken| &**taken.program);
-    let (program, mut found, schemas) = assemble(lowering, files, &entries, &unwound, program);
+    let (program, mut found, mut schemas) = assemble(lowering, files, &entries, &unwound, program);
     let program = Arc::new(program);
     let fresh = taken.is_some().then_some(&fresh[..]);
-    let mut found_alone = own;
-    let unchecked = check::program(&program, unresolved, settled, (&mut found_alone, fresh), &files.glance.linking, &mut found);
+    if fresh.is_none() {
+        schemas.are_all();
+    }
+    let unchecked = check::program(&program, unresolved, settled, (&mut own, fresh), &files.glance.linking, &mut found);
     let linked = Linked {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),
         glance: Glance::default(),
         naming,
         seats,
-        schemas,
+        schemas: schemas.kept(),
         lowered,
-        own: found_alone,
+        own,
     };
     Some(Lowered { program: Some(program), linked: Some(linked), found, nodes, unchecked, pages })
 }

@@ -2,73 +2,25 @@
 //!
 //! **Invariant:** a name is looked up by hashing, never by scanning; only a name that was not found costs a scan.
 
+mod table;
+
 use std::{
     cell::{Cell, OnceCell, RefCell},
     ops::Range,
     sync::Arc,
 };
 
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use super::graphs::Split;
+pub(super) use self::table::{Candidate, Table};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,
-    span::Span,
-    syntax::{
-        document::{Content, Document},
-        node::{NodeSyntax, TargetSyntax},
-    },
+    syntax::{document::Document, node::TargetSyntax},
 };
 
 /// Targets with a meaning of their own (language 1.6).
 pub(super) const RESERVED: [&str; 2] = NodeId::RESERVED;
-
-/// A node that may be compiled: where it is written and what it is called.
-#[derive(Clone, Copy)]
-pub(super) struct Candidate<'d> {
-    pub(super) id: &'d NodeId,
-    pub(super) document: u32,
-    /// Which of the nodes of its file it is.
-    pub(super) ordinal: u32,
-    pub(super) graph: u32,
-    pub(super) path: &'d FilePath,
-    /// Nothing for a file that could not be understood: it claims its id only.
-    pub(super) syntax: Option<&'d NodeSyntax>,
-    /// A Markdown file without frontmatter: a page unless some target names it.
-    pub(super) page: bool,
-}
-
-impl Candidate<'_> {
-    /// Where the node's id is written, or its beginning.
-    pub(super) fn place(&self) -> Span {
-        let id = self.syntax.and_then(|syntax| syntax.id.as_ref());
-        id.map_or_else(|| Span::at(self.syntax.map_or(0, |syntax| syntax.span.start as usize)), |id| id.span)
-    }
-}
-
-/// A candidate as it is kept from one compilation to the next.
-#[derive(Debug)]
-struct Claim {
-    id: NodeId,
-    document: u32,
-    ordinal: u32,
-    graph: u32,
-    page: bool,
-}
-
-impl Claim {
-    fn of<'d>(&'d self, documents: &'d [Arc<Document>]) -> Candidate<'d> {
-        let Self { id, document, ordinal, graph, page } = self;
-        let of = &documents[*document as usize];
-        let syntax = match &of.content {
-            Content::Node(syntax) => Some(&**syntax),
-            Content::Nodes(nodes, _) => nodes.get(*ordinal as usize),
-            _ => None,
-        };
-        Candidate { id, document: *document, ordinal: *ordinal, graph: *graph, path: &of.path, syntax, page: *page }
-    }
-}
 
 /// What a target resolves to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,16 +31,6 @@ pub(super) enum Resolved {
     Rollback,
     /// `fail`.
     Fail,
-}
-
-/// Who claims which name, in all graphs that are compiled together.
-#[derive(Debug)]
-pub(super) struct Table {
-    claims: Vec<Claim>,
-    by_name: FxHashMap<NodeId, Named>,
-    /// The candidates that are pages unless they are named, in order.
-    pages: Vec<u32>,
-    roots: Vec<Arc<str>>,
 }
 
 /// What names mean.
@@ -103,95 +45,8 @@ pub(super) struct Names<'d> {
     patience: Cell<usize>,
 }
 
-/// What a name stands for, so that one look finds a node as well as a module.
-#[derive(Clone, Copy, Debug, Default)]
-struct Named {
-    /// The candidate of this id.
-    node: Option<u32>,
-    /// The `start` in the folder of this name.
-    module: Option<u32>,
-}
-
 /// A graph in which everything is misspelled gets this many comparisons, and its last mistakes no suggestion.
 pub(super) const PATIENCE: usize = 2_000_000;
-
-impl Table {
-    /// Collects the nodes of all documents.
-    pub(super) fn collect(documents: &[Arc<Document>], split: &Split, found: &mut Vec<Diagnostic>) -> Self {
-        let mut table = Self {
-            claims: Vec::with_capacity(documents.len()),
-            by_name: FxHashMap::with_capacity_and_hasher(documents.len() + 1, FxBuildHasher),
-            pages: Vec::new(),
-            roots: split.roots.clone(),
-        };
-        let alone = documents.len() == 1;
-        for (index, document) in documents.iter().enumerate() {
-            if is_hidden(&document.path) {
-                continue;
-            }
-            let (index, graph) = (u32::try_from(index).unwrap_or(u32::MAX), split.owner[index]);
-            let own = |id| Claim { id, document: index, ordinal: 0, graph, page: false };
-            match &document.content {
-                Content::Node(syntax) => {
-                    let page = !syntax.has_matter && document.path.ends_with(".md") && !alone;
-                    let by_path = || id_of(document, alone);
-                    let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
-                    let page = page && !id.is_start();
-                    let taken = table.add(documents, Claim { page, ..own(id) }, found);
-                    // A node whose `id` it cannot have is found by its path, so that nothing else is said of those who lead to it.
-                    if !taken && syntax.id.is_some() && table.of_id(by_path().as_str()).is_none() {
-                        table.add(documents, Claim { page, ..own(by_path()) }, found);
-                    }
-                }
-                Content::Nodes(nodes, _) => {
-                    let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                    for (ordinal, syntax) in (0..).zip(nodes) {
-                        let Some(id) = &syntax.id else { continue };
-                        table.add(documents, Claim { ordinal, ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
-                    }
-                }
-                Content::Broken if !is_project(&document.path) => {
-                    table.add(documents, own(id_of(document, alone)), found);
-                }
-                Content::Library(_) | Content::Project(_) | Content::Broken => {}
-            }
-        }
-        table
-    }
-
-    /// Adds a node; whether it got its name.
-    fn add(&mut self, documents: &[Arc<Document>], claim: Claim, found: &mut Vec<Diagnostic>) -> bool {
-        let index = u32::try_from(self.claims.len()).unwrap_or(u32::MAX);
-        let candidate = claim.of(documents);
-        if let Some(first) = self.of_id(claim.id.as_str()) {
-            found.push(duplicate(&candidate, &self.claims[first as usize].of(documents)));
-            return false;
-        }
-        let last = claim.id.name();
-        if RESERVED.contains(&last) {
-            let message = format!("`{last}` is a reserved target and cannot name a node");
-            let help = format!("rename the file, or give it another `id`; `to: {last}` has a meaning of its own");
-            found.push(Diagnostic::new(Code::ReservedName, candidate.path, candidate.place(), message).help(help));
-            if candidate.syntax.is_some_and(|syntax| syntax.id.is_some()) {
-                return false;
-            }
-        }
-        if last == "start" {
-            self.by_name.entry(NodeId::from(claim.id.folder())).or_default().module = Some(index);
-        }
-        self.by_name.entry(claim.id.clone()).or_default().node = Some(index);
-        if claim.page {
-            self.pages.push(index);
-        }
-        self.claims.push(claim);
-        true
-    }
-
-    /// The candidate of an id.
-    pub(super) fn of_id(&self, id: &str) -> Option<u32> {
-        self.by_name.get(id)?.node
-    }
-}
 
 impl<'d> Names<'d> {
     pub(super) fn new(documents: &'d [Arc<Document>], table: &'d Table) -> Self {
@@ -376,13 +231,6 @@ impl Missing {
     }
 }
 
-fn duplicate(second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
-    let message = format!("there are two nodes `{}`", second.id);
-    Diagnostic::new(Code::DuplicateNode, second.path, second.place(), message)
-        .label(first.path, first.place(), "the first one is here")
-        .help("rename one of the files, or give one another `id`")
-}
-
 /// `name` in `folder`.
 pub(super) fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
@@ -400,19 +248,4 @@ fn below<'i>(id: &'i str, folder: &str) -> Option<&'i str> {
 
 fn is_node_extension(extension: &str) -> bool {
     matches!(extension, "md" | "yaml" | "yml" | "json")
-}
-
-/// Whether a file or one of its folders begins with `_` or `.` (language 1.2).
-pub(super) fn is_hidden(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))
-}
-
-fn is_project(path: &str) -> bool {
-    matches!(path.rsplit('/').next(), Some("trellis.yaml" | "tools.yaml"))
-}
-
-/// The id that a path gives; a file that is a graph alone is its `start` (language 1.1).
-fn id_of(document: &Document, alone: bool) -> NodeId {
-    if alone { NodeId::new("start") } else { document.id.clone() }
 }

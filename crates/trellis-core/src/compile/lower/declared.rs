@@ -61,20 +61,21 @@ impl Lowering<'_> {
         let mut holes = Vec::new();
         let value = outline(literal.shape, &mut String::new(), &mut holes);
         for flaw in part.flaws(&value, &holes) {
-            let (at, message) = match &flaw {
-                Flaw::Unfit(at, message) => (at, message.clone()),
-                Flaw::Unknown(at, key) => (at, format!("has no `{key}`")),
+            let (at, key, message) = match &flaw {
+                Flaw::Unfit(at, message) => (at, None, message.clone()),
+                Flaw::Unknown(at, key) => (at, Some(&**key), format!("has no `{key}`")),
                 // A mapping may be filled step by step.
                 Flaw::Missing(..) | Flaw::MayBeMissing(_) => continue,
             };
             let below: String = at.split('/').skip(1).map(|step| format!(".{}", step.replace("~1", "/").replace("~0", "~"))).collect();
-            let message = format!("`{}{below}` {message}", literal.to);
+            let item = if literal.is_item { "an item of " } else { "" };
+            let message = format!("{item}`{}{below}` {message}", literal.to);
             let near = value.as_str().filter(|_| at.is_empty()).and_then(|text| {
                 let (values, _) = part.closed(&[])?;
                 did_you_mean(text, values.iter().filter_map(Value::as_str))
             });
             found.push(
-                Diagnostic::new(Code::TypeMismatch, here.path, place(literal, at), message)
+                Diagnostic::new(Code::TypeMismatch, here.path, place(literal, at, key), message)
                     .label(declared.path, declared.key.span, "declared here")
                     .help(near.unwrap_or_else(|| "write what fits, or change `context`".into())),
             );
@@ -82,8 +83,8 @@ impl Lowering<'_> {
     }
 }
 
-/// Where the part of a literal at a pointer stands.
-fn place(literal: &Literal<'_>, pointer: &str) -> Span {
+/// Where the part of a literal at a pointer stands, or a key of it.
+fn place(literal: &Literal<'_>, pointer: &str, key: Option<&str>) -> Span {
     let (mut shape, mut span) = (literal.shape, literal.span);
     for step in pointer.split('/').skip(1) {
         let step = step.replace("~1", "/").replace("~0", "~");
@@ -95,5 +96,8 @@ fn place(literal: &Literal<'_>, pointer: &str) -> Span {
         let Some(next) = next else { break };
         (shape, span) = (&next.value, next.span);
     }
-    span
+    match (shape, key) {
+        (Shape::Map(entries), Some(key)) => entries.iter().rev().find(|(known, _)| *known.value == *key).map_or(span, |(key, _)| key.span),
+        _ => span,
+    }
 }
