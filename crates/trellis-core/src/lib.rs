@@ -14,6 +14,7 @@ pub mod diagnostic;
 pub mod draw;
 pub mod engine;
 pub mod id;
+pub mod knowledge;
 pub mod path;
 pub mod program;
 pub mod schema;

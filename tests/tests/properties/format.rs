@@ -75,7 +75,10 @@ fn check(files: &[Source]) -> usize {
         assert_eq!(meaning(&before), meaning(&now));
         assert_eq!(before.compiled.diagnostics.len(), now.compiled.diagnostics.len());
     } else {
-        let (before, now) = (before.compiled.diagnostics.len(), now.compiled.diagnostics.len());
+        // What flows along the ways is looked at where nothing else is wrong: mending a slip may show more of that.
+        let own =
+            |loaded: &Loaded| loaded.compiled.diagnostics.iter().filter(|found| ["files", "names"].contains(&found.code.family())).count();
+        let (before, now) = (own(&before), own(&now));
         assert!(now <= before, "{now} findings instead of {before}");
     }
     changed

@@ -12,12 +12,10 @@ mod names;
 mod schemas;
 mod settle;
 mod tools;
-mod types;
-
-pub use types::{ContextTypes, KeyType};
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
+pub(crate) use self::check::Known;
 pub use self::{again::Compiler, settle::settle};
 use self::{
     again::{Linked, Taken},

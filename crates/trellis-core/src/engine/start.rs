@@ -13,7 +13,7 @@ use crate::{
     context::Context,
     id::SessionId,
     path::{KeyPath, walk},
-    program::{Graph, Node, Place, Target},
+    program::{Graph, Node, Target},
     scope::RESERVED,
     state::{Effects, State, Status, System, VERSION},
     value::{Mapping, Value},
@@ -89,12 +89,8 @@ fn problems(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
             problems.push(breaches(inputs, &context));
         }
     }
-    // What comes before the requirements may bring their keys: `default_context`, and what `before_each` saves.
-    let saved = graph.before_each.as_ref().filter(|_| node.gate.is_some()).and_then(|call| call.save_to.as_ref());
-    let brought = |key: &str| {
-        let by_default = node.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(absent) if **absent == *key));
-        by_default || saved.is_some_and(|path| **path.root() == *key)
-    };
+    // What comes before the requirements may bring their keys.
+    let brought = |key: &str| node.brings(graph, key);
     for path in &node.entry.required {
         let there = context.get(path.root()).is_some_and(|root| walk(root, path.rest()).is_some());
         if !there && !brought(path.root()) {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Call, Guard, NodeIndex, PointIndex, Write};
+use super::{Call, Graph, Guard, NodeIndex, Place, PointIndex, Write};
 use crate::{
     id::NodeId,
     path::KeyPath,
@@ -48,6 +48,15 @@ pub struct Node {
     pub end: Option<EndSyntax>,
     /// Free, interpolated, travels with the action.
     pub metadata: Option<Shape>,
+}
+
+impl Node {
+    /// Whether entering the node brings a key before its requirements are checked: by `default_context`, or by what `before_each` saves.
+    pub(crate) fn brings(&self, graph: &Graph, key: &str) -> bool {
+        let by_default = self.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(absent) if **absent == *key));
+        let saved = graph.before_each.as_ref().filter(|_| self.gate.is_some()).and_then(|call| call.save_to.as_ref());
+        by_default || saved.is_some_and(|path| **path.root() == *key)
+    }
 }
 
 /// A node's words in one locale.

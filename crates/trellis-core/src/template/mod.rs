@@ -13,6 +13,7 @@
 mod bridge;
 pub mod builtins;
 mod check;
+mod demand;
 mod engine;
 mod explain;
 mod go;
@@ -30,9 +31,9 @@ mod tests;
 
 use std::{fmt, ops::Deref, sync::Arc};
 
+pub(crate) use demand::Demand;
 use engine::Engine;
 use mistake::Mistake;
-pub(crate) use reads::Demand;
 pub use reads::Test;
 use segments::{Piece, Unreadable};
 pub use shape::{Expression, Shape};

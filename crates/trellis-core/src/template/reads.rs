@@ -9,7 +9,11 @@ use minijinja::{
     value::{Value as Dyn, ValueKind},
 };
 
-use super::{lower::extent, machine::hook};
+use super::{
+    demand::{Demand, demand_of, demand_of_operator},
+    lower::extent,
+    machine::hook,
+};
 use crate::{
     path::{KeyPath, Segment},
     value::Value,
@@ -27,40 +31,6 @@ pub(super) struct Use {
     pub(super) deep: bool,
     /// What it must be, lest the rendering fails.
     pub(super) demand: Option<Demand>,
-}
-
-/// What is done with a value that not every kind of value allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Demand {
-    /// It is looped over, or its items are counted.
-    Items,
-    /// It is calculated with.
-    Number,
-    /// Something that is not followed.
-    Other,
-}
-
-/// What a filter demands of what it is given.
-fn demand_of(filter: &str) -> Option<Demand> {
-    match filter {
-        "abs" | "round" => Some(Demand::Number),
-        "length" | "count" | "first" | "last" | "list" => Some(Demand::Items),
-        hook::USE
-        | hook::COMPARE
-        | hook::KEEP
-        | "default"
-        | "d"
-        | "optional"
-        | "string"
-        | "tojson"
-        | "bool"
-        | "lower"
-        | "upper"
-        | "title"
-        | "trim"
-        | "capitalize" => None,
-        _ => Some(Demand::Other),
-    }
 }
 
 /// What decides whether a part of a template is met.
@@ -300,15 +270,6 @@ impl<'s> Reads<'s> {
         let outside = self.demands(Some(Demand::Other));
         args.iter().for_each(|arg| self.expression(value_of(arg), false));
         self.demand = outside;
-    }
-}
-
-/// What an operator demands of both sides. What adds may also join texts or lists, and what divides must not divide by zero.
-fn demand_of_operator(op: &BinOpKind) -> Option<Demand> {
-    match op {
-        BinOpKind::Sub | BinOpKind::Mul => Some(Demand::Number),
-        BinOpKind::Concat | BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte => None,
-        _ => Some(Demand::Other),
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-pub(super) use self::data::Known;
+pub(crate) use self::data::Known;
 use super::{UncheckedRead, names::at_path, settle::Settled};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Severity},

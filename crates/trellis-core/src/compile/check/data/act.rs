@@ -23,6 +23,9 @@ use crate::{
     value::{Key, Value},
 };
 
+/// What tells ways apart: the point, whether all of it is so, the visits that are counted, and what is known of some paths.
+pub(super) type Sketch = (u32, bool, Vec<u32>, Vec<String>);
+
 impl Search<'_, '_> {
     pub(super) fn begin(&self, origin: &Origin) -> (Scene, Beginning) {
         let program = self.program;
@@ -37,11 +40,13 @@ impl Search<'_, '_> {
             }
             context.insert(given.key.clone(), vars.fitting(given.fits.as_slice()));
         }
-        for (key, schema) in &node.entry.types {
+        let graph = program.graph_of(node);
+        for (key, schema) in node.entry.types.iter().filter(|(key, _)| !node.brings(graph, key)) {
             let sym = vars.fitting(std::slice::from_ref(schema));
             context.entry(key.clone()).or_insert(sym);
         }
-        for path in node.entry.required.iter().chain(self.mended) {
+        let required = node.entry.required.iter().filter(|path| !node.brings(graph, path.root()));
+        for path in required.chain(self.mended) {
             if !context.contains_key(path.root()) && wanted != Some(path.root()) {
                 let sym = vars.fitting(&[]);
                 symbols::write(&mut context, path, sym);
@@ -57,6 +62,7 @@ impl Search<'_, '_> {
             input: None,
             result: None,
             visits: BTreeMap::new(),
+            pretended: Rc::default(),
         };
         (scene, Beginning { point: origin.point, is_entry: origin.is_entry, context })
     }
@@ -92,14 +98,14 @@ impl Search<'_, '_> {
     }
 
     /// What is told apart: the point, the visits that are counted, and what is known of the paths that matter.
-    pub(super) fn sketch(&self, scene: &Scene, asked: &BTreeSet<KeyPath>) -> (u32, Vec<u32>, Vec<String>) {
+    pub(super) fn sketch(&self, scene: &Scene, asked: &BTreeSet<KeyPath>) -> Sketch {
         let mut scene = scene.clone();
         let known = asked.iter().map(|path| match scene.look(path, false) {
             Found::There(sym) => scene.vars.sketch(&sym),
             Found::Absent => "-".to_owned(),
         });
         let known = known.collect();
-        (scene.point.0, scene.visits.values().copied().collect(), known)
+        (scene.point.0, scene.pretended.is_empty(), scene.visits.values().copied().collect(), known)
     }
 
     /// Arrives at a point, up to what it waits for.
@@ -143,7 +149,7 @@ impl Search<'_, '_> {
                 if scene.vars.fit(&sym, schema) {
                     Done::On
                 } else {
-                    KeyPath::new(vec![Segment::Key(key.clone())]).map_or(Done::Dead, |path| self.doubt(&path))
+                    KeyPath::new(vec![Segment::Key(key.clone())]).map_or(Done::Dead, |path| self.doubt(scene, &path))
                 }
             }
             Op::Args { call } => {
@@ -172,14 +178,13 @@ impl Search<'_, '_> {
         if self.suppose(scene, guard, true, &mut BTreeMap::new()) {
             Done::On
         } else {
-            guard.operand().map_or(Done::Dead, |operand| self.doubt(&operand.path))
+            guard.operand().map_or(Done::Dead, |operand| self.doubt(scene, &operand.path))
         }
     }
 
-    /// A way ends because of what is at a path.
-    fn doubt(&self, path: &KeyPath) -> Done {
-        self.doubts.borrow_mut().insert(path.clone());
-        Done::Dead
+    /// A way ends because of what is at a path, if that is what is there.
+    fn doubt(&self, scene: &mut Scene, path: &KeyPath) -> Done {
+        if self.pretend(scene, path) { Done::On } else { Done::Dead }
     }
 
     /// Keeps what was narrowed if it could be.
@@ -217,7 +222,7 @@ impl Search<'_, '_> {
                 }
             }
             // Where it depends on something, the engine will say.
-            Found::Absent if site.is_certain() => self.doubt(site.path),
+            Found::Absent if site.is_certain() => self.doubt(scene, site.path),
             Found::Absent => Done::On,
         }
     }
@@ -250,7 +255,7 @@ impl Search<'_, '_> {
         };
         match (put(scene, &write.to, value), &write.to) {
             (true, _) => Done::On,
-            (false, Place::Path(path) | Place::Append(path)) => self.doubt(path),
+            (false, Place::Path(path) | Place::Append(path)) => self.doubt(scene, path),
             (false, _) => Done::Dead,
         }
     }

@@ -14,14 +14,14 @@ use crate::{
 
 /// What can be at each point where a session stands, by key.
 #[derive(Debug)]
-pub(in super::super::super) struct Known {
+pub(crate) struct Known {
     types: Types,
     keys: Vec<(String, Slot)>,
     standing: Vec<Option<Facts>>,
 }
 
 impl Known {
-    pub(in super::super::super) fn of(program: &Program) -> Self {
+    pub(crate) fn of(program: &Program) -> Self {
         let script = Script::new(program);
         let wild = vec![false; program.points.len()];
         let mut knowledge = Knowledge::new(&script, &wild, &Flow::new(program));
@@ -31,7 +31,7 @@ impl Known {
     }
 
     /// Each key that can be set at a point: whether it certainly is, and what is known of it.
-    pub(in super::super::super) fn at(&self, point: u32) -> impl Iterator<Item = (&str, bool, String)> {
+    pub(crate) fn at(&self, point: u32) -> impl Iterator<Item = (&str, bool, String)> {
         let facts = self.standing[point as usize].as_ref();
         self.keys.iter().filter_map(move |(key, slot)| {
             let of = facts?.get(*slot);
@@ -41,7 +41,7 @@ impl Known {
     }
 
     /// Says which value is not among what is possible at a point.
-    pub(in super::super::super) fn admit(&self, point: u32, value: impl Fn(&str) -> Option<Value>) -> Result<(), String> {
+    pub(crate) fn admit(&self, point: u32, value: impl Fn(&str) -> Option<Value>) -> Result<(), String> {
         let Some(facts) = &self.standing[point as usize] else { return Err("no session was thought to come here".to_owned()) };
         for (key, slot) in &self.keys {
             let (of, value) = (facts.get(*slot), value(key));

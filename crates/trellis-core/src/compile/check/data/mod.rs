@@ -27,7 +27,7 @@ use std::{
     sync::Arc,
 };
 
-pub(in super::super) use self::known::Known;
+pub(crate) use self::known::Known;
 
 use self::{
     accident::{Accident, Candidate},
@@ -115,18 +115,13 @@ impl Findings<'_, '_> {
                 if reporter.is_told(candidate) {
                     return false;
                 }
-                let mut verdict = self.one(known, candidate, &shared, &[], &budget);
-                let is_hidden = matches!(verdict, Verdict::Refuted) && matches!(candidate.accident, Accident::Missing(_));
-                // No session comes past what is missing before it: it is looked at as if that were mended.
-                if is_hidden && !mended.is_empty() {
-                    verdict = self.one(known, candidate, &shared, &mended, &budget);
-                }
+                let (verdict, may_be_hidden) = self.one(known, candidate, &shared, &mended, &budget);
                 match verdict {
                     Verdict::Proved(hops, met) => {
                         mended.extend(reporter.tell(known, candidate, &hops, &met, found));
                         false
                     }
-                    Verdict::Refuted => is_hidden,
+                    Verdict::Refuted => may_be_hidden,
                     Verdict::Open => {
                         reporter.leave_open(candidate, found);
                         false
@@ -140,6 +135,8 @@ impl Findings<'_, '_> {
         reporter.sum_up(found);
     }
 
+    /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as
+    /// if that were mended. Says whether something that is found later may show it.
     fn one(
         &self,
         known: &mut Knowledge<'_, '_>,
@@ -147,14 +144,14 @@ impl Findings<'_, '_> {
         shared: &Shared,
         mended: &[KeyPath],
         budget: &Cell<usize>,
-    ) -> Verdict {
+    ) -> (Verdict, bool) {
         let absent = self.may_be_absent(known, candidate);
         let returns = |point: PointIndex| {
             let call = shapes::call_at(self.program, point);
             let own = shared.outputs.get(&point).cloned();
             call.into_iter().flat_map(|call| call.returns.iter().cloned()).chain(own).collect()
         };
-        let search = Search {
+        let search = |mended| Search {
             program: self.program,
             script: self.script,
             origins: &shared.origins,
@@ -165,10 +162,19 @@ impl Findings<'_, '_> {
             wild: self.wild,
             mended,
             budget,
-            doubts: RefCell::default(),
+            asked: RefCell::default(),
             returns: &returns,
         };
-        search.run()
+        let is_missing = matches!(candidate.accident, Accident::Missing(_));
+        let (bare, helped) = (search(&[][..]), search(mended));
+        let may_help = is_missing && !mended.is_empty();
+        let straight = bare.straight().or_else(|| if may_help { helped.straight() } else { None });
+        let verdict = straight.unwrap_or_else(|| bare.wide());
+        // Nothing that is missing elsewhere stands before it, unless ways were told apart by that.
+        match verdict {
+            Verdict::Refuted if may_help && bare.told_apart_by(mended) => (helped.wide(), true),
+            verdict => (verdict, is_missing && mended.is_empty()),
+        }
     }
 
     /// What child graphs return, by the point that calls them.

@@ -1,10 +1,13 @@
 //! A session that is searched: where it waits, and what it knows of values that are chosen last.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use super::{
     script::FOLLOWED,
-    symbols::{Found, Sym, Vars},
+    symbols::{self, Found, Sym, Vars},
 };
 use crate::{
     path::KeyPath,
@@ -26,6 +29,8 @@ pub(super) struct Scene {
     pub(super) result: Option<Sym>,
     /// Of nodes that admit so many entries and no more.
     pub(super) visits: BTreeMap<NodeIndex, u32>,
+    /// Paths of which it was forgotten what is known: such a way may not exist.
+    pub(super) pretended: Rc<BTreeSet<KeyPath>>,
 }
 
 impl Scene {
@@ -41,7 +46,8 @@ impl Scene {
                 "ans" => (self.ans.clone(), rest),
                 "error" => (self.error.clone(), rest),
                 "rollback" if !self.unwound => (None, rest),
-                _ => return Found::There(self.vars.made()),
+                "rollback" | "session" | "node" | "step" | "visits" => return Found::There(self.vars.made()),
+                _ => return Found::Absent,
             },
             ("sys", []) => return Found::There(self.vars.made()),
             (key, rest) => (self.context.get(key).cloned(), rest),
@@ -52,9 +58,28 @@ impl Scene {
         }
     }
 
+    /// Forgets what is known of a path: something may be there.
+    pub(super) fn forget(&mut self, path: &KeyPath) {
+        Rc::make_mut(&mut self.pretended).insert(path.clone());
+        let anything = self.vars.made();
+        match (&**path.root(), path.rest().first()) {
+            ("input", _) => self.input = Some(anything),
+            ("tool_result", _) => self.result = Some(anything),
+            ("sys", Some(crate::path::Segment::Key(key))) if &**key == "ans" => self.ans = Some(anything),
+            ("sys", Some(crate::path::Segment::Key(key))) if &**key == "error" => self.error = Some(anything),
+            ("sys", _) => self.unwound = true,
+            (root, _) => {
+                let context = Rc::make_mut(&mut self.context);
+                if !symbols::write(context, path, anything.clone()) {
+                    context.insert(root.into(), anything);
+                }
+            }
+        }
+    }
+
     /// The names that are set, those inside of known mappings too.
     pub(super) fn names(&self) -> Vec<String> {
-        let mut names = Vec::new();
+        let mut names: Vec<String> = ["ans", "error", "session", "node", "step"].map(|name| format!("sys.{name}")).to_vec();
         self.context.iter().for_each(|(key, sym)| self.vars.names(key, sym, &mut names));
         names
     }

@@ -24,7 +24,10 @@ use crate::{
 const BUDGET: usize = 2_000;
 
 /// Operations and conditions that all searches of a compilation try together.
-pub(super) const BUDGET_OF_ALL: usize = 3_000_000;
+pub(super) const BUDGET_OF_ALL: usize = 10_000_000;
+
+/// What looking at a state costs beside what happens there.
+const STATE: usize = 50;
 
 /// How often a search begins again and tells more ways apart.
 const ROUNDS: usize = 16;
@@ -105,20 +108,11 @@ struct Reached {
 }
 
 impl Search<'_, '_> {
-    /// Searches.
-    pub(super) fn run(&self) -> Verdict {
-        if self.budget.get() == 0 {
-            return Verdict::Open;
-        }
-        match self.straight().unwrap_or_else(|| self.wide()) {
-            // What was not looked at is not refuted.
-            Verdict::Refuted if self.budget.get() == 0 => Verdict::Open,
-            verdict => verdict,
-        }
-    }
-
     /// Tries the shortest way there is.
-    fn straight(&self) -> Option<Verdict> {
+    pub(super) fn straight(&self) -> Option<Verdict> {
+        if self.budget.get() == 0 {
+            return Some(Verdict::Open);
+        }
         let goal = self.candidate.point;
         let own = match self.absent {
             Some(absent) if !self.candidate.never => Some(Tree::new(self.program, self.origins, |point| absent[point.0 as usize])),
@@ -141,7 +135,7 @@ impl Search<'_, '_> {
         let ends = match done {
             Done::Accident => vec![(scene, None)],
             Done::On if scene.point == goal => {
-                let steps = self.steps(&scene).taken.into_iter().filter(|(.., done)| matches!(done, Done::Accident));
+                let steps = self.steps(&scene).into_iter().filter(|(.., done)| matches!(done, Done::Accident));
                 steps.map(|(scene, _, step, _)| (scene, Some(step))).collect()
             }
             Done::On | Done::Dead => return None,
@@ -160,9 +154,20 @@ impl Search<'_, '_> {
         replay::walks(self, beginning, moves, &scene.vars)
     }
 
-    /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; where a condition
-    /// on another path hides a place that no other way came to, that path is told apart too, and it begins again.
-    fn wide(&self) -> Verdict {
+    /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; of others nothing is
+    /// relied on. Where the accident is only found by that, those paths are told apart too, and it begins again.
+    pub(super) fn wide(&self) -> Verdict {
+        let verdict = self.rounds();
+        // What was not looked at is not refuted.
+        if matches!(verdict, Verdict::Refuted) && self.budget.get() == 0 { Verdict::Open } else { verdict }
+    }
+
+    /// Whether ways were told apart by what is known of one of these paths.
+    pub(super) fn told_apart_by(&self, paths: &[KeyPath]) -> bool {
+        self.asked.borrow().as_ref().is_some_and(|asked| paths.iter().any(|path| asked.contains(path)))
+    }
+
+    fn rounds(&self) -> Verdict {
         let behind = self.flow.leading_to(self.candidate.point.0);
         self.spend(behind.len() / 64);
         let leads = |point: PointIndex| behind[point.0 as usize] && self.absent.is_none_or(|absent| absent[point.0 as usize]);
@@ -170,21 +175,20 @@ impl Search<'_, '_> {
         for _ in 0..ROUNDS {
             match self.round(&asked, &leads) {
                 Ok(verdict) => return verdict,
-                Err(more) if more.is_subset(&asked) => return Verdict::Refuted,
                 Err(more) => asked.extend(more),
             }
         }
         Verdict::Open
     }
 
-    /// One round of the search: a verdict, or the paths that hid something.
+    /// One round of the search: a verdict, or the paths by which ways have to be told apart as well.
     fn round(&self, asked: &BTreeSet<KeyPath>, leads: &dyn Fn(PointIndex) -> bool) -> Result<Verdict, BTreeSet<KeyPath>> {
-        self.doubts.borrow_mut().clear();
+        *self.asked.borrow_mut() = Some(asked.clone());
         let mut reached: Vec<Reached> = Vec::new();
         let mut beginnings: Vec<Beginning> = Vec::new();
         let mut queue = VecDeque::new();
         let mut seen = BTreeSet::new();
-        let mut hidden = Vec::new();
+        let mut pretended: Option<BTreeSet<KeyPath>> = None;
         let mut tries = 0;
         for origin in self.origins.iter().filter(|origin| leads(origin.point)) {
             let (mut scene, beginning) = self.begin(origin);
@@ -194,6 +198,9 @@ impl Search<'_, '_> {
                     reached.push(Reached { scene, from: None, beginning: beginnings.len() });
                 }
                 Done::On | Done::Dead => {}
+                Done::Accident if !scene.pretended.is_empty() => {
+                    pretended.get_or_insert_with(|| (*scene.pretended).clone());
+                }
                 Done::Accident => {
                     tries += 1;
                     if let Some(said) = self.walks(&beginning, &[], &scene) {
@@ -206,12 +213,10 @@ impl Search<'_, '_> {
         let mut looked = 0;
         while let Some(at) = queue.pop_front() {
             looked += 1;
-            if looked > BUDGET || !self.spend(1) {
+            if looked > BUDGET || !self.spend(STATE) {
                 return Ok(Verdict::Open);
             }
-            let steps = self.steps(&reached[at].scene);
-            hidden.extend(steps.cut);
-            for (mut next, hop, step, done) in steps.taken {
+            for (mut next, hop, step, done) in self.steps(&reached[at].scene) {
                 // An accident before the edge was taken is none of the edge's.
                 let mut hops = if matches!(done, Done::On) { vec![hop] } else { Vec::new() };
                 let done = match done {
@@ -230,6 +235,9 @@ impl Search<'_, '_> {
                             reached.push(Reached { scene: next, from: Some((at, hops, step)), beginning });
                         }
                     }
+                    Done::Accident if !next.pretended.is_empty() => {
+                        pretended.get_or_insert_with(|| (*next.pretended).clone());
+                    }
                     Done::Accident => {
                         tries += 1;
                         let (hops, moves) = way(&reached, at, hops, step);
@@ -243,21 +251,10 @@ impl Search<'_, '_> {
                 }
             }
         }
-        let mut more: BTreeSet<KeyPath> = self.doubts.borrow().clone();
-        for (mut scene, hop, path) in hidden {
-            let is_new = match self.target(&mut scene, hop, &mut Vec::new()) {
-                Some(Done::On) => leads(scene.point) && !seen.contains(&self.sketch(&scene, asked)),
-                Some(Done::Accident) => true,
-                Some(Done::Dead) | None => false,
-            };
-            if is_new {
-                more.insert(path);
-            }
-        }
-        more.extend(self.doubts.borrow().iter().cloned());
-        match more.is_subset(asked) {
-            true if tries > 0 => Ok(Verdict::Open),
-            _ => Err(more),
+        match pretended {
+            Some(more) => Err(more),
+            None if tries > 0 => Ok(Verdict::Open),
+            None => Ok(Verdict::Refuted),
         }
     }
 

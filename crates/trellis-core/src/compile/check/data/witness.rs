@@ -102,22 +102,14 @@ pub(super) struct Search<'s, 'p> {
     pub(super) mended: &'s [KeyPath],
     /// What may still be done: operations and conditions, of all searches together.
     pub(super) budget: &'s Cell<usize>,
-    /// Paths that a way ended for: what is known of them tells ways apart.
-    pub(super) doubts: RefCell<BTreeSet<KeyPath>>,
+    /// Paths by which ways are told apart, while they are: what is known of others is not relied on.
+    pub(super) asked: RefCell<Option<BTreeSet<KeyPath>>>,
     /// What successful calls return.
     pub(super) returns: &'s dyn Fn(PointIndex) -> Vec<crate::schema::Schema>,
 }
 
 /// One step that was taken: where it leads to, before its target is entered.
 pub(super) type Step = (Scene, Hop, Move, Done);
-
-/// What can be done where a session waits.
-#[derive(Default)]
-pub(super) struct Steps {
-    pub(super) taken: Vec<Step>,
-    /// Edges that what is known does not let pass, with the path that their condition, or one before it, asks about.
-    pub(super) cut: Vec<(Scene, Hop, KeyPath)>,
-}
 
 impl Search<'_, '_> {
     /// Takes from the budget; false where it is spent.
@@ -128,11 +120,11 @@ impl Search<'_, '_> {
     }
 
     /// Every step that a waiting session can take, up to the choice of the target.
-    pub(super) fn steps(&self, from: &Scene) -> Steps {
+    pub(super) fn steps(&self, from: &Scene) -> Vec<Step> {
         let program: &Program = self.program;
         let point = from.point;
         let node = program.node(program.point(point).node);
-        let mut steps = Steps::default();
+        let mut steps = Vec::new();
         for on in program.point(point).replies.clone() {
             let reply = &program.replies[on as usize];
             let mut scene = from.clone();
@@ -141,7 +133,7 @@ impl Search<'_, '_> {
             match self.all(&mut scene, point, self.script.replying(on)) {
                 Done::On => self.choose(scene, before, given, &mut steps),
                 Done::Dead => {}
-                Done::Accident => steps.taken.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
+                Done::Accident => steps.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
             }
         }
         steps
@@ -197,24 +189,19 @@ impl Search<'_, '_> {
     }
 
     /// Every way of the reply of a hop, in order.
-    fn choose(&self, mut scene: Scene, hop: Hop, given: Brought, steps: &mut Steps) {
+    fn choose(&self, mut scene: Scene, hop: Hop, given: Brought, steps: &mut Vec<Step>) {
         let program: &Program = self.program;
         let reply = &program.replies[hop.on as usize];
         let mut answers = BTreeMap::new();
-        let mut closed: Option<KeyPath> = None;
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
             let hop = Hop { edge: at, ..hop };
             if !self.spend(1) {
                 return;
             }
-            if let Some(path) = &closed {
-                steps.cut.push((scene.clone(), hop, path.clone()));
-                continue;
-            }
             let step = |answers| Move { given: given.clone(), answers };
             if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.is_goal(hop.point, Accident::NoMatch(hop.on)) {
-                steps.taken.push((scene, hop, step(answers), Done::Accident));
+                steps.push((scene, hop, step(answers), Done::Accident));
                 return;
             }
             for site in self.script.guarded(at) {
@@ -222,14 +209,13 @@ impl Search<'_, '_> {
                     Done::On => {}
                     Done::Dead => return,
                     Done::Accident => {
-                        steps.taken.push((scene, hop, step(answers), Done::Accident));
+                        steps.push((scene, hop, step(answers), Done::Accident));
                         return;
                     }
                 }
             }
-            let path = edge.when.operand().map(|operand| operand.path.clone());
             let (mut taken, mut said) = (scene.clone(), answers.clone());
-            if self.suppose(&mut taken, &edge.when, true, &mut said) {
+            if self.suppose(&mut taken, &edge.when, true, &mut said) || self.pretends(&mut taken, &edge.when) {
                 if edge.to != Target::Again {
                     let done = match &edge.to {
                         Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
@@ -238,21 +224,29 @@ impl Search<'_, '_> {
                         },
                         _ => Done::On,
                     };
-                    steps.taken.push((taken, hop, step(said), done));
+                    steps.push((taken, hop, step(said), done));
                 }
-            } else {
-                steps.cut.extend(path.clone().map(|path| (scene.clone(), hop, path)));
             }
-            if edge.when == Guard::Always {
+            if edge.when == Guard::Always
+                || !(self.suppose(&mut scene, &edge.when, false, &mut answers) || self.pretends(&mut scene, &edge.when))
+            {
                 return;
             }
-            if !self.suppose(&mut scene, &edge.when, false, &mut answers) {
-                match path {
-                    Some(path) => closed = Some(path),
-                    None => return,
-                }
-            }
         }
+    }
+
+    /// Goes on where a guard does not let pass, as if nothing were known of its path: another way may come here with something else there.
+    fn pretends(&self, scene: &mut Scene, guard: &Guard) -> bool {
+        guard.operand().is_some_and(|operand| self.pretend(scene, &operand.path))
+    }
+
+    /// Forgets what is known of a path, unless ways are told apart by it. What is found behind it is not proved.
+    pub(super) fn pretend(&self, scene: &mut Scene, path: &KeyPath) -> bool {
+        let is_coarse = self.asked.borrow().as_ref().is_some_and(|asked| !asked.contains(path));
+        if is_coarse {
+            scene.forget(path);
+        }
+        is_coarse
     }
 
     /// Narrows a scene to where a guard comes to `truth`; false where it cannot. A predicate of the core's own is asked over the context

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Edge, Failure, From, Guard, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Role, Root, Target,
+        Call, Callee, Edge, Failure, From, Guard, Node, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Role, Root, Target,
     },
     template::Shape,
 };
@@ -209,17 +209,19 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         facts
     }
 
-    /// Declared inputs are there: a start without them is refused.
-    fn declared(&mut self, node: &'p crate::program::Node, facts: &mut Facts) {
+    /// Declared inputs are there: a start without them is refused, unless entering the node brings them.
+    fn declared(&mut self, node: &'p Node, facts: &mut Facts) {
+        let graph = self.program.graph_of(node);
         for (key, schema) in &node.entry.types {
             if let Some(slot) = self.script.slot(key) {
-                let (known, declared) = (facts.get(slot), self.types.declared(schema));
-                let known = self.types.present(known);
-                let known = if known == TypeId::NEVER { declared } else { self.types.met(known, declared) };
+                let (given, declared) = (facts.get(slot), self.types.declared(schema));
+                let given = self.types.present(given);
+                let known = if given == TypeId::NEVER { declared } else { self.types.met(given, declared) };
+                let known = if node.brings(graph, key) { self.types.join(known, TypeId::ABSENT) } else { known };
                 facts.set(slot, known);
             }
         }
-        for path in &node.entry.required {
+        for path in node.entry.required.iter().filter(|path| !node.brings(graph, path.root())) {
             if let Some((slot, rest)) = self.script.at(path) {
                 let known = self.types.present(facts.get(slot));
                 let known = if known == TypeId::NEVER { TypeId::ANY } else { known };

@@ -235,7 +235,9 @@ fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
             "ans" => Some(("sys.ans", rest)),
             "error" => Some(("sys.error", rest)),
             "rollback" => Some(("sys.rollback", rest)),
-            _ => None,
+            "session" | "node" | "step" | "visits" => None,
+            // Nothing else is ever there.
+            _ => Some(("sys", path.rest())),
         },
         ("sys", _) => None,
         (root, rest) => Some((root, rest)),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::check::Known;
 use crate::{
+    compile::Known,
     id::NodeId,
     program::Program,
     state::{State, Status},
