@@ -215,17 +215,16 @@ impl Search<'_, '_> {
                 }
             }
             let (mut taken, mut said) = (scene.clone(), answers.clone());
-            if self.suppose(&mut taken, &edge.when, true, &mut said) || self.pretends(&mut taken, &edge.when) {
-                if edge.to != Target::Again {
-                    let done = match &edge.to {
-                        Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
-                            Done::On => Done::Dead,
-                            done => done,
-                        },
-                        _ => Done::On,
-                    };
-                    steps.push((taken, hop, step(said), done));
-                }
+            let goes = self.suppose(&mut taken, &edge.when, true, &mut said) || self.pretends(&mut taken, &edge.when);
+            if goes && edge.to != Target::Again {
+                let done = match &edge.to {
+                    Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
+                        Done::On => Done::Dead,
+                        done => done,
+                    },
+                    _ => Done::On,
+                };
+                steps.push((taken, hop, step(said), done));
             }
             if edge.when == Guard::Always
                 || !(self.suppose(&mut scene, &edge.when, false, &mut answers) || self.pretends(&mut scene, &edge.when))

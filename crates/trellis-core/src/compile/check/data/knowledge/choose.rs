@@ -16,14 +16,15 @@ impl<'p> Knowledge<'_, 'p> {
                 self.follow(point, edge, facts, onward);
                 return;
             }
-            self.look(point, at, &edge.when, &before);
+            let operand = self.script.operand(at);
+            self.look(point, at, &edge.when, operand, &before);
             for site in self.script.guarded(at) {
                 self.read(point, &mut facts, site, Some(&edge.when));
             }
-            if let Some(taken) = self.assumed(&facts, &edge.when, true) {
+            if let Some(taken) = self.assumed_at(&facts, &edge.when, operand, true) {
                 self.follow(point, edge, taken, onward);
             }
-            match self.assumed(&facts, &edge.when, false) {
+            match self.assumed_at(&facts, &edge.when, operand, false) {
                 Some(left) => facts = left,
                 None => return,
             }
@@ -60,13 +61,13 @@ impl<'p> Knowledge<'_, 'p> {
     }
 
     /// What a condition comes to wherever it is asked, whatever stood before it: over what was there when the node began to choose.
-    pub(super) fn look(&mut self, point: PointIndex, at: u32, guard: &Guard, facts: &Facts) {
+    pub(super) fn look(&mut self, point: PointIndex, at: u32, guard: &Guard, operand: Option<At<'_>>, facts: &Facts) {
         if self.gathered.is_none() {
             return;
         }
-        let (Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _)) = guard else { return };
-        let Some(known) = self.known(facts, &operand.path) else { return };
-        let holds = self.assumed(facts, guard, true).is_some();
+        let (Guard::Is(..) | Guard::In(..) | Guard::Truth(..), Some((slot, rest))) = (guard, operand) else { return };
+        let known = self.types.below(facts.get(slot), rest);
+        let holds = self.types.narrowed_below(facts.get(slot), rest, guard, true) != TypeId::NEVER;
         if let Some(gathered) = &mut self.gathered {
             let seen = gathered.edges.entry(at).or_insert(EdgeSeen { point, holds: false, operand: TypeId::NEVER });
             seen.holds |= holds;
@@ -82,12 +83,16 @@ impl<'p> Knowledge<'_, 'p> {
 
     /// What is left when a guard comes to `truth`; nothing where it cannot.
     pub(in super::super) fn assumed(&mut self, facts: &Facts, guard: &Guard, truth: bool) -> Option<Facts> {
-        let Some(operand) = guard.operand() else {
+        let operand = guard.operand().and_then(|operand| self.script.at(&operand.path));
+        self.assumed_at(facts, guard, operand, truth)
+    }
+
+    /// The same where it is known already what the guard asks about.
+    fn assumed_at(&mut self, facts: &Facts, guard: &Guard, operand: Option<At<'_>>, truth: bool) -> Option<Facts> {
+        let Some((slot, rest)) = operand else {
             return (*guard != Guard::Always || truth).then(|| facts.clone());
         };
-        let Some((slot, rest)) = self.script.at(&operand.path) else { return Some(facts.clone()) };
-        let known = facts.get(slot);
-        let left = self.types.narrowed_below(known, rest, guard, truth);
+        let left = self.types.narrowed_below(facts.get(slot), rest, guard, truth);
         if left == TypeId::NEVER {
             return None;
         }

@@ -92,6 +92,10 @@ impl<'p> Knowledge<'_, 'p> {
         };
         let known = self.types.below(facts.get(slot), rest);
         let is_absent = self.types.may_be_absent(known);
+        let is_there = !is_absent && !self.types.get(known).open;
+        if is_there && guard.is_none() && of.demand().is_none() && !of.is_deep() {
+            return;
+        }
         if self.gathered.is_some() {
             let (any, open) = (self.types.get(known).any, self.types.get(known).open);
             let is_typed = matches!(guard, Some(Guard::Truth(..)));
@@ -115,7 +119,7 @@ impl<'p> Knowledge<'_, 'p> {
             }
         }
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
-        if of.is_certain() {
+        if !is_there && of.is_certain() {
             self.be_set(facts, slot, rest);
         }
     }

@@ -8,10 +8,7 @@ mod choose;
 mod happen;
 mod values;
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BinaryHeap},
-};
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
@@ -19,7 +16,7 @@ use super::super::flow::Flow;
 use super::{
     accident::{Accident, Candidate},
     facts::{Facts, INPUT, RESULT, Slot},
-    script::{FOLLOWED, Op, Script},
+    script::{At, FOLLOWED, Op, Script},
     shapes,
     types::{TypeId, Types},
 };
@@ -141,34 +138,30 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         self.gathered.take().unwrap_or_default()
     }
 
-    /// Runs to the fixed point. Points are looked at in an order in which, but for loops, each comes behind all that lead to it.
+    /// Runs to the fixed point, in sweeps over the points in an order in which, but for loops, each comes behind all that lead to it.
     fn solve(&mut self, flow: &Flow<'_>) {
         let entry = self.program.entry();
         let first = entry.gate.unwrap_or(entry.body);
-        let order = flow.order(first.0);
-        let mut rank = vec![u32::MAX; self.at.len()];
-        for (at, point) in (0..).zip(&order) {
-            rank[*point as usize] = at;
-        }
         let facts = self.begin(entry.index);
         self.meet(first, &facts);
-        let mut waiting = BinaryHeap::from([Reverse(rank[first.0 as usize])]);
-        let mut queued = vec![false; self.at.len()];
-        let queue = |point: u32, queued: &mut Vec<bool>, waiting: &mut BinaryHeap<Reverse<u32>>| {
-            if !std::mem::replace(&mut queued[point as usize], true) {
-                waiting.push(Reverse(rank[point as usize]));
-            }
-        };
-        while let Some(Reverse(at)) = waiting.pop() {
-            let Some(point) = order.get(at as usize) else { continue };
-            queued[*point as usize] = false;
-            for (to, facts) in self.flow(PointIndex(*point)) {
-                if self.meet(to, &facts) {
-                    queue(to.0, &mut queued, &mut waiting);
+        let order = flow.order(first.0);
+        let mut waiting = vec![false; self.at.len()];
+        waiting[first.0 as usize] = true;
+        let mut left = 1_usize;
+        while left > 0 {
+            for point in &order {
+                if !std::mem::replace(&mut waiting[*point as usize], false) {
+                    continue;
                 }
-            }
-            for caller in std::mem::take(&mut self.changed) {
-                queue(caller, &mut queued, &mut waiting);
+                left -= 1;
+                for (to, facts) in self.flow(PointIndex(*point)) {
+                    if self.meet(to, &facts) && !std::mem::replace(&mut waiting[to.0 as usize], true) {
+                        left += 1;
+                    }
+                }
+                for caller in std::mem::take(&mut self.changed) {
+                    left += usize::from(!std::mem::replace(&mut waiting[caller as usize], true));
+                }
             }
         }
     }

@@ -52,6 +52,8 @@ pub(super) struct Script<'p> {
     ending: Vec<Range<u32>>,
     /// The sites of conditions, by edge.
     guards: Vec<Range<u32>>,
+    /// What conditions ask about, by edge.
+    operands: Vec<Option<At<'p>>>,
     slots: FxHashMap<&'p str, Slot>,
     /// Whether anything reads the accepted input or result.
     pub(super) reads_input: bool,
@@ -67,6 +69,7 @@ impl<'p> Script<'p> {
             replying: vec![0..0; program.replies.len()],
             ending: Vec::with_capacity(program.points.len()),
             guards: vec![0..0; program.edges.len()],
+            operands: vec![None; program.edges.len()],
             slots: FxHashMap::default(),
             reads_input: false,
         };
@@ -114,6 +117,11 @@ impl<'p> Script<'p> {
     /// What an edge's condition reads and fails without; a question whether something is there reads nothing.
     pub(super) fn guarded(&self, edge: u32) -> Range<u32> {
         self.guards[edge as usize].clone()
+    }
+
+    /// What an edge's condition asks about.
+    pub(super) fn operand(&self, edge: u32) -> Option<At<'p>> {
+        self.operands[edge as usize]
     }
 
     /// A path as it is followed; nothing where nobody reads it.

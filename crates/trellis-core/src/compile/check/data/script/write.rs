@@ -41,15 +41,16 @@ impl<'p> Script<'p> {
         let program = self.program;
         let node = program.node(program.point(point).node);
         for at in reply.edges.clone() {
-            if !self.guards[at as usize].is_empty() {
+            if self.operands[at as usize].is_some() || !self.guards[at as usize].is_empty() {
                 continue;
             }
             let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
-            match &program.edges[at as usize].when {
+            let guard = &program.edges[at as usize].when;
+            self.operands[at as usize] = guard.operand().and_then(|operand| self.follow(&operand.path));
+            match guard {
                 Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
                     self.site(&operand.path, node.document, Kind::Edge(node.index, at));
                 }
-                Guard::Set(operand, _) | Guard::Empty(operand, _) => drop(self.follow(&operand.path)),
                 Guard::Predicate(index, _) => {
                     if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
                         for path in needs {
@@ -57,7 +58,7 @@ impl<'p> Script<'p> {
                         }
                     }
                 }
-                Guard::Always | Guard::Attempts(_) => {}
+                Guard::Set(..) | Guard::Empty(..) | Guard::Always | Guard::Attempts(_) => {}
             }
             self.guards[at as usize] = from..u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
         }
