@@ -7,6 +7,7 @@
 mod closed;
 mod part;
 mod partial;
+mod plain;
 mod words;
 
 use std::{

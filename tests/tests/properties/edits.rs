@@ -73,7 +73,8 @@ fn an_edited_graph_compiles_as_if_it_were_new() {
         }
     }
     println!("{counts:?}");
-    let kinds = ["body", "key", "add", "delete", "break", "mend", "project", "sound after it", "broken after it", "nodes taken over"];
+    let kinds =
+        ["body", "key", "add", "delete", "break", "mend", "project", "allow", "sound after it", "broken after it", "nodes taken over"];
     for kind in kinds {
         let hits = counts.get(kind).copied().unwrap_or_default();
         assert!(hits >= 100, "only {hits} times {kind}");
@@ -112,8 +113,8 @@ fn files(sources: &[Source]) -> Files {
 /// One edit; its kind.
 fn edit(rng: &mut Rng, files: &mut Files, original: &Files) -> &'static str {
     let paths: Vec<String> = files.keys().filter(|path| !path.ends_with("trellis.yaml") && !path.starts_with('_')).cloned().collect();
-    let kind =
-        *rng.pick(&["body", "body", "key", "key", "key", "add", "delete", "break", "mend", "mend", "mend", "mend", "mend", "project"]);
+    let kind = *rng
+        .pick(&["body", "body", "key", "key", "key", "add", "delete", "break", "mend", "mend", "mend", "mend", "mend", "project", "allow"]);
     let changed: Vec<&String> = original.keys().filter(|path| files.get(*path) != original.get(*path)).collect();
     match kind {
         "mend" if !changed.is_empty() => {
@@ -161,6 +162,13 @@ fn edit(rng: &mut Rng, files: &mut Files, original: &Files) -> &'static str {
             let path = rng.pick(&paths);
             let text = files[path].clone();
             files.insert(path.clone(), if rng.chance(50) { text[..text.len() / 2].to_owned() } else { "---\n{\n---\n".into() });
+        }
+        "allow" => {
+            let text = files.entry(rng.pick(&paths).clone()).or_default();
+            let code = *rng.pick(&["unreachable-node", "rollback-gap", "never-true", "broken-link"]);
+            if let Some(rest) = text.strip_prefix("---\n") {
+                *text = format!("---\n# trellis: allow({code})\n{rest}");
+            }
         }
         "body" => {
             let path = rng.pick(&paths);

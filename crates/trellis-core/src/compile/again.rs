@@ -7,14 +7,18 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     Compiled,
+    check::Own,
+    frame::{Frame, Naming, Seats},
+    glance::Glance,
     graphs::{GraphSyntax, known_keys},
     lower::Lowering,
-    names::{Candidate, PATIENCE},
+    names::PATIENCE,
+    schemas::Schemas,
 };
 use crate::{
     diagnostic::Diagnostic,
     path::KeyPath,
-    program::{NodeIndex, Program},
+    program::Program,
     syntax::{
         document::{Content, Document},
         node::NodeSyntax,
@@ -44,9 +48,14 @@ impl Compiler {
 #[derive(Debug)]
 pub(super) struct Linked {
     /// The program, sound or not.
-    program: Arc<Program>,
-    seats: Vec<Seat>,
-    lowered: Lowered,
+    pub(super) program: Arc<Program>,
+    pub(super) frame: Arc<Frame>,
+    pub(super) glance: Glance,
+    pub(super) naming: Naming,
+    pub(super) seats: Arc<Seats>,
+    pub(super) schemas: Schemas,
+    pub(super) lowered: Lowered,
+    pub(super) own: Own,
 }
 
 /// What lowering the nodes found, by node.
@@ -62,55 +71,78 @@ pub(super) struct Lowered {
     unread: bool,
 }
 
-/// Where a candidate stands, and what it came to.
-#[derive(Debug, PartialEq, Eq)]
-struct Seat {
-    document: u32,
-    ordinal: u32,
-    graph: u32,
-    node: Option<NodeIndex>,
-    point: u32,
+impl Lowered {
+    /// Whether as much would be reported now.
+    pub(super) fn fits(&self, unread: bool) -> bool {
+        self.unread == unread
+    }
+
+    /// Whether all at once would have come to other suggestions: there are only so many.
+    pub(super) fn is_out_of_patience(&self) -> bool {
+        self.compared >= PATIENCE
+    }
 }
 
-/// Lowers all nodes, and takes over what it can.
-pub(super) fn lower<'d>(
-    lowering: &mut Lowering<'d>,
-    documents: &'d [Arc<Document>],
-    last: Option<Linked>,
-) -> (Seats, Option<Arc<Program>>) {
+impl Linked {
+    /// How many edges there were.
+    pub(super) fn edges(&self) -> usize {
+        self.program.edges.len() + EDITED
+    }
+
+    /// The documents that were edited, if that is all that happened: the same files stand in the same order.
+    pub(super) fn edited(&self, documents: &[Arc<Document>]) -> Option<Vec<u32>> {
+        let before = &self.program.documents;
+        if before.len() != documents.len() {
+            return None;
+        }
+        let pairs = (0..).zip(before.iter().zip(documents));
+        let edited = pairs.filter(|(_, (old, new))| !Arc::ptr_eq(old, new)).map(|(at, (old, new))| (old.path == new.path).then_some(at));
+        edited.collect()
+    }
+
+    /// Whether every file that was edited holds one node, before and now, that the others know by the same name and for the same keys.
+    pub(super) fn is_same_around(&self, documents: &[Arc<Document>], edited: &[u32]) -> bool {
+        self.frame.found.is_empty()
+            && edited.iter().all(|&at| {
+                let (old, new) = (&self.program.documents[at as usize].content, &documents[at as usize].content);
+                let (Content::Node(one), Content::Node(other)) = (old, new) else { return false };
+                let id = |node: &NodeSyntax| node.id.as_ref().map(|id| id.value.clone());
+                let keys = |node| known_keys(&GraphSyntax::default(), std::iter::once(node));
+                id(one) == id(other)
+                    && one.has_matter == other.has_matter
+                    && is_private(one)
+                    && is_private(other)
+                    && declared(one) == declared(other)
+                    && (!self.lowered.asked || keys(one) == keys(other))
+            })
+    }
+}
+
+/// What stays of the last time: its program and what lowering its nodes found, and the documents that were edited since.
+pub(super) struct Taken<'t> {
+    pub(super) program: &'t Arc<Program>,
+    pub(super) lowered: &'t Lowered,
+    pub(super) edited: &'t [u32],
+}
+
+/// Lowers all nodes, or those that were edited; also says which those were.
+pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Taken<'_>>) -> (Lowered, Vec<u32>) {
     let names = lowering.names;
-    let seats = seats(lowering);
-    let last = last.filter(|last| last.seats == seats && last.lowered.unread == lowering.unread && is_same_around(last, documents));
     let mut lowered = Lowered { unread: lowering.unread, ..Lowered::default() };
-    let taken = last.map(|last| (last.program, last.lowered));
-    let (mut old_found, mut old_unresolved) = (0, 0);
-    let mut run = 0..0;
-    for (at, candidate) in names.candidates.iter().enumerate() {
-        let (Some(index), Some(syntax)) = (lowering.nodes_of[at], candidate.syntax) else { continue };
-        if let Some((program, old)) = &taken
-            && Arc::ptr_eq(&program.documents[candidate.document as usize], &documents[candidate.document as usize])
-        {
-            run.end = index.0 + 1;
-            while let Some((_, found)) = old.found.get(old_found).filter(|(node, _)| *node <= index.0) {
-                if old.found[old_found].0 == index.0 {
-                    lowered.found.push((index.0, found.clone()));
-                    lowering.found.push(found.clone());
-                }
-                old_found += 1;
-            }
-            while let Some(node) = old.unresolved.get(old_unresolved).filter(|node| **node <= index.0) {
-                if *node == index.0 {
-                    lowered.unresolved.push(index.0);
-                    lowering.unresolved = true;
-                }
-                old_unresolved += 1;
-            }
-            continue;
+    let mut fresh = Vec::new();
+    let asked: Vec<Range<u32>> = match taken {
+        Some(taken) => taken.edited.iter().map(|document| names.of_document(*document)).collect(),
+        None => std::iter::once(0..u32::try_from(names.len()).unwrap_or(u32::MAX)).collect(),
+    };
+    let mut next = 0;
+    for at in asked.into_iter().flatten() {
+        let candidate = names.candidate(at);
+        let (Some(index), Some(syntax)) = (lowering.seats.nodes_of[at as usize], candidate.syntax) else { continue };
+        if let Some(taken) = taken {
+            lowering.take_over(taken, next..index.0, &mut lowered);
         }
-        if let Some((program, _)) = &taken {
-            lowering.take_over(program, run);
-        }
-        run = index.0 + 1..index.0 + 1;
+        next = index.0 + 1;
+        fresh.push(index.0);
         let before = lowering.found.len();
         let unresolved = std::mem::replace(&mut lowering.unresolved, false);
         lowering.node(candidate, syntax, index);
@@ -120,62 +152,13 @@ pub(super) fn lower<'d>(
             lowering.unresolved = true;
         }
     }
-    if let Some((program, _)) = &taken {
-        lowering.take_over(program, run);
+    if let Some(taken) = taken {
+        let last = u32::try_from(taken.program.nodes.len()).unwrap_or(u32::MAX);
+        lowering.take_over(taken, next..last, &mut lowered);
     }
-    lowered.compared = taken.as_ref().map_or(0, |(_, old)| old.compared) + names.compared();
-    lowered.asked = taken.as_ref().is_some_and(|(_, old)| old.asked) || lowering.graphs.iter().any(|graph| graph.keys.get().is_some());
-    (Seats { seats, lowered }, taken.map(|(program, _)| program))
-}
-
-/// What is kept once the program is there.
-pub(super) struct Seats {
-    seats: Vec<Seat>,
-    lowered: Lowered,
-}
-
-impl Linked {
-    /// How many edges there were.
-    pub(super) fn edges(&self) -> usize {
-        self.program.edges.len() + EDITED
-    }
-}
-
-impl Seats {
-    /// Whether all at once would have come to other suggestions: there are only so many.
-    pub(super) fn is_out_of_patience(&self) -> bool {
-        self.lowered.compared >= PATIENCE
-    }
-
-    pub(super) fn with(self, program: &Arc<Program>) -> Linked {
-        Linked { program: Arc::clone(program), seats: self.seats, lowered: self.lowered }
-    }
-}
-
-fn seats(lowering: &Lowering<'_>) -> Vec<Seat> {
-    let mut point = 0;
-    let seat = |(candidate, node): (&Candidate<'_>, &Option<NodeIndex>)| {
-        point = node.map_or(point, |node| lowering.points_of[node.0 as usize]);
-        Seat { document: candidate.document, ordinal: candidate.ordinal, graph: candidate.graph, node: *node, point }
-    };
-    lowering.names.candidates.iter().zip(&lowering.nodes_of).map(seat).collect()
-}
-
-/// Whether every file that was edited holds one node, before and now, that the others know by the same name and for the same keys.
-fn is_same_around(last: &Linked, documents: &[Arc<Document>]) -> bool {
-    let before = &last.program.documents;
-    before.len() == documents.len()
-        && before.iter().zip(documents).filter(|(old, new)| !Arc::ptr_eq(old, new)).all(|(old, new)| {
-            let (Content::Node(one), Content::Node(other)) = (&old.content, &new.content) else { return false };
-            let id = |node: &NodeSyntax| node.id.as_ref().map(|id| id.value.clone());
-            let keys = |node| known_keys(&GraphSyntax::default(), std::iter::once(node));
-            old.path == new.path
-                && id(one) == id(other)
-                && is_private(one)
-                && is_private(other)
-                && declared(one) == declared(other)
-                && (!last.lowered.asked || keys(one) == keys(other))
-        })
+    lowered.compared = taken.map_or(0, |taken| taken.lowered.compared) + names.compared();
+    lowered.asked = taken.is_some_and(|taken| taken.lowered.asked) || lowering.graphs.iter().any(|graph| graph.keys.get().is_some());
+    (lowered, fresh)
 }
 
 /// What a call of a node as a child is held to.
@@ -192,10 +175,19 @@ fn is_private(node: &NodeSyntax) -> bool {
 
 impl Lowering<'_> {
     /// Takes over nodes that follow each other, with their points, replies and edges.
-    fn take_over(&mut self, program: &Program, nodes: Range<u32>) {
+    fn take_over(&mut self, taken: &Taken<'_>, nodes: Range<u32>, lowered: &mut Lowered) {
         if nodes.is_empty() {
             return;
         }
+        let (program, old) = (taken.program, taken.lowered);
+        let from = old.found.partition_point(|(node, _)| *node < nodes.start);
+        let found = old.found[from..].iter().take_while(|(node, _)| *node < nodes.end);
+        self.found.extend(found.clone().map(|(_, found)| found.clone()));
+        lowered.found.extend(found.cloned());
+        let unresolved = old.unresolved.iter().filter(|node| nodes.contains(node));
+        let before = lowered.unresolved.len();
+        lowered.unresolved.extend(unresolved);
+        self.unresolved |= lowered.unresolved.len() > before;
         let (first, last) = (&program.nodes[nodes.start as usize], &program.nodes[nodes.end as usize - 1]);
         let points = first.gate.unwrap_or(first.body).0 as usize..=last.body.0 as usize;
         let points = &program.points[points];

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
-use super::names::{Candidate, Names, join};
+use super::names::{Names, join};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     span::Span,
@@ -43,27 +43,45 @@ pub(super) struct Defaults<'d> {
     pub(super) on_rolled_back: Option<Said<'d, &'d TargetSyntax>>,
 }
 
-/// Splits documents into graphs: the outermost first, then each folder with a `trellis.yaml`; the second part says to which each document belongs.
-pub(super) fn split(documents: &[Arc<Document>]) -> (Vec<GraphSyntax<'_>>, Vec<u32>) {
-    let nested = documents.iter().filter_map(|document| document.path.strip_suffix("/trellis.yaml"));
-    let roots: BTreeSet<&str> = std::iter::once("").chain(nested).collect();
-    let roots: Vec<&str> = roots.into_iter().collect();
-    let mut graphs: Vec<GraphSyntax<'_>> =
-        roots.iter().map(|root| GraphSyntax { root: (*root).into(), ..GraphSyntax::default() }).collect();
-    let owner: Vec<u32> = documents.iter().map(|document| owner_of(&document.path, &roots)).collect();
-    for (index, document) in documents.iter().enumerate() {
-        let graph = &mut graphs[owner[index] as usize];
-        let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        if let Content::Project(project) | Content::Nodes(_, project) = &document.content
-            && *folder == *graph.root
-        {
-            graph.projects.push((u32::try_from(index).unwrap_or(u32::MAX), &document.path, project));
+/// Which graphs there are: the outermost first, then each folder with a `trellis.yaml`.
+#[derive(Debug)]
+pub(super) struct Split {
+    pub(super) roots: Vec<Arc<str>>,
+    /// To which graph each document belongs.
+    pub(super) owner: Vec<u32>,
+    /// The project files of each graph, in the order in which they are asked.
+    projects: Vec<Vec<u32>>,
+}
+
+impl Split {
+    pub(super) fn new(documents: &[Arc<Document>]) -> Self {
+        let nested = documents.iter().filter_map(|document| document.path.strip_suffix("/trellis.yaml"));
+        let roots: BTreeSet<&str> = std::iter::once("").chain(nested).collect();
+        let roots: Vec<&str> = roots.into_iter().collect();
+        let owner: Vec<u32> = documents.iter().map(|document| owner_of(&document.path, &roots)).collect();
+        let mut projects = vec![Vec::new(); roots.len()];
+        for ((index, document), &graph) in (0..).zip(documents).zip(&owner) {
+            let folder = || document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            if matches!(document.content, Content::Project(_) | Content::Nodes(..)) && folder() == roots[graph as usize] {
+                projects[graph as usize].push(index);
+            }
         }
+        let path = |index: &u32| &documents[*index as usize].path;
+        projects.iter_mut().for_each(|of| of.sort_by_key(|at| (!path(at).ends_with("trellis.yaml"), path(at).ends_with("tools.yaml"))));
+        Self { roots: roots.into_iter().map(Arc::from).collect(), owner, projects }
     }
-    for graph in &mut graphs {
-        graph.projects.sort_by_key(|(_, path, _)| (!path.ends_with("trellis.yaml"), path.ends_with("tools.yaml")));
+
+    /// The graphs as their files describe them.
+    pub(super) fn graphs<'d>(&self, documents: &'d [Arc<Document>]) -> Vec<GraphSyntax<'d>> {
+        let project = |&at: &u32| match &documents[at as usize].content {
+            Content::Project(project) | Content::Nodes(_, project) => Some((at, &documents[at as usize].path, &**project)),
+            _ => None,
+        };
+        let graphs = self.roots.iter().zip(&self.projects);
+        graphs
+            .map(|(root, of)| GraphSyntax { root: root.clone(), projects: of.iter().filter_map(project).collect(), entry: None })
+            .collect()
     }
-    (graphs, owner)
 }
 
 /// The innermost graph whose folder holds `path`.
@@ -88,7 +106,7 @@ impl<'d> GraphSyntax<'d> {
     }
 
     /// Joins what `trellis.yaml` and the entry node say; a key in both is reported.
-    pub(super) fn defaults(&self, candidates: &[Candidate<'d>], found: &mut Vec<Diagnostic>) -> Defaults<'d> {
+    pub(super) fn defaults(&self, names: &Names<'d>, found: &mut Vec<Diagnostic>) -> Defaults<'d> {
         let mut defaults = Defaults::default();
         for &(document, path, project) in &self.projects {
             let said = |value| Said { document, path, value };
@@ -96,7 +114,7 @@ impl<'d> GraphSyntax<'d> {
             defaults.take(document, path, &project.defaults, found);
         }
         if let Some(entry) = self.entry {
-            let candidate = &candidates[entry as usize];
+            let candidate = names.candidate(entry);
             if let Some(own) = candidate.syntax.and_then(|syntax| syntax.defaults.as_ref()) {
                 defaults.take(candidate.document, candidate.path, own, found);
             }
@@ -184,14 +202,13 @@ fn saved(call: &CallSyntax) -> impl Iterator<Item = &str> {
 
 /// Finds the entry of each graph; a graph without one is reported.
 pub(super) fn entries(graphs: &mut [GraphSyntax<'_>], names: &Names<'_>, found: &mut Vec<Diagnostic>) {
-    let candidates = &names.candidates;
     for (index, graph) in graphs.iter_mut().enumerate() {
         let start = join(&graph.root, "start");
         graph.entry = names.of_id(&start);
         if graph.entry.is_some() {
             continue;
         }
-        let own = || candidates.iter().filter(|candidate| candidate.graph as usize == index && !candidate.page);
+        let own = || names.candidates().filter(|candidate| candidate.graph as usize == index && !candidate.page);
         let message = match own().next() {
             None => format!("the graph{} holds no nodes", of(&graph.root)),
             Some(_) => format!("the graph{} has no node `start`", of(&graph.root)),

@@ -4,7 +4,8 @@
 
 mod again;
 mod check;
-mod fingerprint;
+mod frame;
+mod glance;
 mod graphs;
 mod lower;
 mod names;
@@ -17,22 +18,25 @@ use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 pub(crate) use self::check::Known;
 pub use self::{again::Compiler, settle::settle};
 use self::{
-    again::Linked,
+    again::{Linked, Taken},
+    check::Own,
+    frame::{Frame, Naming, Seats},
+    glance::Glance,
     graphs::GraphSyntax,
-    lower::{Common, GraphInfo, Lowering},
-    names::{Names, Resolved},
+    lower::{Common, Declared, GraphInfo, Lowering},
+    names::Names,
     schemas::Schemas,
     settle::Settled,
     tools::Tools,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, Place},
+    diagnostic::{Code, Diagnostic, FilePath, Place},
     path::KeyPath,
     program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program},
     schema::Schema,
     syntax::{
         document::Document,
-        node::{NodeSyntax, TargetSyntax},
+        node::NodeSyntax,
         project::{LimitsSyntax, PredicateAnswer},
     },
 };
@@ -64,31 +68,59 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     link(documents, None).0
 }
 
-/// Compiles, and takes from the last time what stayed the same.
-fn link(documents: &[Arc<Document>], last: Option<Linked>) -> (Compiled, Option<Linked>) {
-    let given = documents;
-    let mut documents = documents.to_vec();
-    if !documents.is_sorted_by(|a, b| a.path <= b.path) {
-        documents.sort_by(|a, b| a.path.cmp(&b.path));
+/// Documents in the order of their paths.
+fn in_order(documents: &[Arc<Document>]) -> Arc<[Arc<Document>]> {
+    if documents.is_sorted_by(|a, b| a.path <= b.path) {
+        return documents.into();
     }
-    let mut parsed: Vec<Diagnostic> = documents.iter().flat_map(|document| document.diagnostics.iter().cloned()).collect();
-    let mut found = Vec::new();
-    let (mut graphs, owner) = graphs::split(&documents);
-    let settled = Settled::new(&documents, &graphs, &owner);
-    let roots: Vec<Arc<str>> = graphs.iter().map(|graph| graph.root.clone()).collect();
-    let names = Names::collect(&documents, &roots, &owner, &mut found);
-    // What could not be read, or has no name, may lead anywhere.
-    let unread = !found.is_empty() || parsed.iter().any(Diagnostic::is_error);
+    let mut documents = documents.to_vec();
+    documents.sort_by(|a, b| a.path.cmp(&b.path));
+    documents.into()
+}
+
+/// What is known of the files before any node is lowered.
+struct Files<'d> {
+    documents: &'d Arc<[Arc<Document>]>,
+    frame: &'d Arc<Frame>,
+    glance: &'d Glance,
+}
+
+/// Compiles, and takes from the last time what stayed the same.
+fn link(given: &[Arc<Document>], last: Option<Linked>) -> (Compiled, Option<Linked>) {
+    let edited = last.as_ref().and_then(|last| last.edited(given));
+    let documents = if edited.is_some() { given.into() } else { in_order(given) };
+    let last = last.zip(edited).filter(|(last, edited)| last.is_same_around(&documents, edited));
+    let (frame, glance, last) = match last {
+        Some((mut last, edited)) => {
+            let mut glance = std::mem::take(&mut last.glance);
+            glance.renew(&documents, &edited);
+            (Arc::clone(&last.frame), glance, Some((last, edited)))
+        }
+        None => (Arc::new(Frame::new(&documents)), Glance::new(&documents), None),
+    };
+    let files = Files { documents: &documents, frame: &frame, glance: &glance };
+    let graphs = frame.split.graphs(&documents);
+    let settled = Settled::new(&documents, &frame.split, &graphs, &glance);
+    let Some((compiled, linked)) = link_files(&files, graphs, &settled, last) else { return link(given, None) };
+    (compiled, linked.map(|linked| Linked { glance, ..linked }))
+}
+
+/// Nothing where taking over from the last time was in vain.
+fn link_files<'d>(
+    files: &Files<'d>,
+    mut graphs: Vec<GraphSyntax<'d>>,
+    settled: &Settled<'_>,
+    last: Option<(Linked, Vec<u32>)>,
+) -> Option<(Compiled, Option<Linked>)> {
+    let mut parsed: Vec<Diagnostic> = settled.parsed().cloned().collect();
+    let mut found = files.frame.found.clone();
+    let names = Names::new(files.documents, &files.frame.table);
     graphs::entries(&mut graphs, &names, &mut found);
 
-    let edges = last.as_ref().map(Linked::edges);
-    let mut lowering = prepare(&documents, graphs, &owner, &names, edges, found);
-    (lowering.unread, lowering.unresolved) = (unread, unread);
-    let pages = lowering.pages();
+    // The names outlive what is lowered with them.
+    let names = &names;
+    let Lowered { program, linked, mut found, nodes, unchecked, pages } = lower_all(files, names, graphs, settled, found, last)?;
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
-    let Some(Lowered { program, linked, mut found, nodes, unchecked }) = lower_all(lowering, &documents, last, &settled) else {
-        return link(given, None);
-    };
     explained(&parsed, &mut found);
     found.extend(parsed);
     let needed = settled.apply(&mut found);
@@ -100,7 +132,7 @@ fn link(documents: &[Arc<Document>], last: Option<Linked>) -> (Compiled, Option<
     found.sort_by(|a, b| a.order().cmp(&b.order()));
     found.dedup();
     let failed = found.iter().any(Diagnostic::is_error);
-    (Compiled { program: program.filter(|_| !failed), diagnostics: found, nodes, unchecked }, linked)
+    Some((Compiled { program: program.filter(|_| !failed), diagnostics: found, nodes, unchecked }, linked))
 }
 
 /// Drops what only follows from a mistake that was found in the same place when its file was parsed.
@@ -112,87 +144,54 @@ fn explained(parsed: &[Diagnostic], found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Gives every node its index and points before the first is lowered, so that targets can be written down at once.
+/// Everything but the nodes: tools, predicates, defaults, and which node is which.
 fn prepare<'d>(
-    documents: &'d [Arc<Document>],
-    graphs: Vec<GraphSyntax<'d>>,
-    owner: &[u32],
+    files: &Files<'d>,
     names: &'d Names<'d>,
-    edges: Option<usize>,
+    graphs: Vec<GraphSyntax<'d>>,
     mut found: Vec<Diagnostic>,
-) -> Lowering<'d> {
-    let mut schemas = Schemas::default();
-    let tools = Tools::collect(documents, &graphs, owner, &mut schemas, &mut found);
+    mut schemas: Schemas,
+    last: Option<&(Linked, Vec<u32>)>,
+) -> (Lowering<'d>, Naming) {
+    let about = (&files.frame.split.owner[..], &files.glance.tooled[..]);
+    let tools = Tools::collect(files.documents, &graphs, about, &mut schemas, &mut found);
     let mut predicates = Vec::new();
     let graphs: Vec<GraphInfo<'d>> = graphs
         .into_iter()
         .map(|syntax| {
             let declared = declare(&syntax, &mut schemas, &mut predicates, &mut found);
-            let defaults = syntax.defaults(&names.candidates, &mut found);
-            GraphInfo { syntax, defaults, keys: OnceCell::new(), predicates: declared, before_each: None }
+            let defaults = syntax.defaults(names, &mut found);
+            let types = types_of(&syntax, &mut schemas, &mut found);
+            GraphInfo { syntax, defaults, keys: OnceCell::new(), predicates: declared, types, before_each: None }
         })
         .collect();
 
-    let targeted = targeted_pages(names, &graphs);
-    let mut lowering = Lowering {
-        documents,
+    let naming = frame::naming(names, &graphs, last.map(|(last, edited)| (&last.naming, &edited[..])));
+    let seats = Seats::new(names, &graphs, &naming, last.map(|(last, _)| &last.seats));
+    let edges = last.map_or_else(|| names.candidates().filter_map(|it| it.syntax).map(likely_edges).sum(), |(last, _)| last.edges());
+    let lowering = Lowering {
+        documents: files.documents,
         names,
         graphs,
         tools,
         schemas,
-        nodes_of: Vec::with_capacity(names.candidates.len()),
-        points_of: Vec::with_capacity(names.candidates.len()),
-        gated: Vec::with_capacity(names.candidates.len()),
-        nodes: Vec::with_capacity(names.candidates.len()),
-        points: Vec::with_capacity(names.candidates.len()),
-        replies: Vec::with_capacity(2 * names.candidates.len()),
-        edges: Vec::with_capacity(edges.unwrap_or_else(|| names.candidates.iter().filter_map(|it| it.syntax).map(likely_edges).sum())),
+        seats,
+        nodes: Vec::with_capacity(names.len()),
+        points: Vec::with_capacity(names.len()),
+        replies: Vec::with_capacity(2 * names.len()),
+        edges: Vec::with_capacity(edges),
         common: Common::default(),
         predicates,
         found,
         unread: false,
         unresolved: false,
     };
-    let mut point = 0;
-    for (at, candidate) in names.candidates.iter().enumerate() {
-        if candidate.syntax.is_none() || (candidate.page && !targeted.contains(&at)) {
-            lowering.nodes_of.push(None);
-            continue;
-        }
-        let index = u32::try_from(lowering.points_of.len()).unwrap_or(u32::MAX);
-        let gated = lowering.graphs[candidate.graph as usize].defaults.before_each.is_some();
-        lowering.nodes_of.push(Some(NodeIndex(index)));
-        lowering.points_of.push(point);
-        lowering.gated.push(gated);
-        point += 1 + u32::from(gated);
-    }
-    lowering
+    (lowering, naming)
 }
 
 /// About how many edges a node will have: most of a large graph's list is then written without moving it.
 fn likely_edges(node: &NodeSyntax) -> usize {
     node.transitions.len() + node.options.as_ref().map_or(0, |options| options.value.len()) + node.on_signal.len() + 2
-}
-
-/// Pages that some target names are nodes after all (language 1.2).
-fn targeted_pages(names: &Names<'_>, graphs: &[GraphInfo<'_>]) -> rustc_hash::FxHashSet<usize> {
-    let mut targeted = rustc_hash::FxHashSet::default();
-    if !names.candidates.iter().any(|candidate| candidate.page) {
-        return targeted;
-    }
-    let mut named = |target: &TargetSyntax, folder: &str, graph: u32| {
-        if let Ok(Resolved::Node(index)) = names.resolve(&target.name.value, target.jump, folder, graph, true) {
-            targeted.insert(index as usize);
-        }
-    };
-    for candidate in &names.candidates {
-        let targets = candidate.syntax.into_iter().flat_map(check::targets);
-        targets.for_each(|target| named(target, candidate.id.folder(), candidate.graph));
-    }
-    for (index, graph) in (0..).zip(graphs) {
-        graph.defaults.targets().for_each(|target| named(target, &graph.syntax.root, index));
-    }
-    targeted
 }
 
 fn declare(
@@ -227,51 +226,92 @@ fn declare(
     declared
 }
 
+/// The types of a graph's keys.
+fn types_of<'d>(syntax: &GraphSyntax<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Vec<Declared<'d>> {
+    let declared =
+        syntax.projects.iter().flat_map(|&(_, path, project)| project.context.iter().map(move |(key, schema)| (path, key, schema)));
+    let checked = declared
+        .filter_map(|(path, key, schema)| Some(Declared { key, path, schema: schemas.checked(Code::WrongType, path, schema, found)? }));
+    checked.collect()
+}
+
 /// A graph that was lowered and checked.
-struct Lowered {
+struct Lowered<'d> {
     program: Option<Arc<Program>>,
     linked: Option<Linked>,
     found: Vec<Diagnostic>,
     nodes: usize,
     unchecked: Vec<UncheckedRead>,
+    /// Files that are no nodes.
+    pages: rustc_hash::FxHashSet<&'d FilePath>,
 }
 
 /// Nothing where taking over from the last time was in vain.
 fn lower_all<'d>(
-    mut lowering: Lowering<'d>,
-    documents: &'d [Arc<Document>],
-    last: Option<Linked>,
+    files: &Files<'d>,
+    names: &'d Names<'d>,
+    graphs: Vec<GraphSyntax<'d>>,
     settled: &Settled<'_>,
-) -> Option<Lowered> {
-    lowering.modules();
+    found: Vec<Diagnostic>,
+    mut last: Option<(Linked, Vec<u32>)>,
+) -> Option<Lowered<'d>> {
+    // What could not be read, or has no name, may lead anywhere.
+    let unread = !files.frame.found.is_empty() || settled.parsed().any(Diagnostic::is_error);
+    let schemas = last.as_mut().map(|(last, _)| std::mem::take(&mut last.schemas)).unwrap_or_default();
+    let (mut lowering, naming) = prepare(files, names, graphs, found, schemas, last.as_ref());
+    (lowering.unread, lowering.unresolved) = (unread, unread);
+    let pages = lowering.pages();
+    // A node that is taken over was lowered among the same nodes.
+    last.take_if(|(last, _)| !Arc::ptr_eq(&last.seats, &lowering.seats) || !last.lowered.fits(unread));
+    let (mut own, taken) = match &mut last {
+        Some((last, edited)) => (std::mem::take(&mut last.own), Some(Taken { program: &last.program, lowered: &last.lowered, edited })),
+        None => (Own::default(), None),
+    };
+    lowering.modules(&files.glance.tooled);
     lowering.gates();
     lowering.defaults();
-    let (seats, last) = again::lower(&mut lowering, documents, last);
-    if last.is_some() && seats.is_out_of_patience() {
+    let (lowered, fresh) = again::lower(&mut lowering, taken.as_ref());
+    if taken.is_some() && lowered.is_out_of_patience() {
         return None;
     }
     lowering.found.extend(lowering.tools.shadowed());
     let unwound: Vec<u32> = (0..lowering.graphs.len()).map(|graph| lowering.unwound(u32::try_from(graph).unwrap_or(0))).collect();
-    let entries: Option<Vec<NodeIndex>> = lowering.graphs.iter().map(|graph| lowering.nodes_of[graph.syntax.entry? as usize]).collect();
+    let entries: Option<Vec<NodeIndex>> =
+        lowering.graphs.iter().map(|graph| lowering.seats.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
-        return Some(Lowered { program: None, linked: None, found: lowering.found, nodes, unchecked: Vec::new() });
+        return Some(Lowered { program: None, linked: None, found: lowering.found, nodes, unchecked: Vec::new(), pages });
     };
     let unresolved = lowering.unresolved;
-    let (program, mut found) = assemble(lowering, documents, &entries, &unwound, last.as_deref());
+    let seats = Arc::clone(&lowering.seats);
+    let program = taken.as_ref().map(|taken| &**taken.program);
+    let (program, mut found, mut schemas) = assemble(lowering, files, &entries, &unwound, program);
     let program = Arc::new(program);
-    let unchecked = check::program(&program, unresolved, settled, &mut found);
-    let linked = seats.with(&program);
-    Some(Lowered { program: Some(program), linked: Some(linked), found, nodes, unchecked })
+    let fresh = taken.is_some().then_some(&fresh[..]);
+    if fresh.is_none() {
+        schemas.are_all();
+    }
+    let unchecked = check::program(&program, unresolved, settled, (&mut own, fresh), &files.glance.linking, &mut found);
+    let linked = Linked {
+        program: Arc::clone(&program),
+        frame: Arc::clone(files.frame),
+        glance: Glance::default(),
+        naming,
+        seats,
+        schemas: schemas.kept(),
+        lowered,
+        own,
+    };
+    Some(Lowered { program: Some(program), linked: Some(linked), found, nodes, unchecked, pages })
 }
 
 fn assemble<'d>(
     mut lowering: Lowering<'d>,
-    documents: &'d [Arc<Document>],
+    files: &Files<'d>,
     entries: &[NodeIndex],
     unwound: &[u32],
     last: Option<&Program>,
-) -> (Program, Vec<Diagnostic>) {
+) -> (Program, Vec<Diagnostic>, Schemas) {
     let mut found = std::mem::take(&mut lowering.found);
     let mut limits = Limits::default();
     let mut graphs = Vec::new();
@@ -293,6 +333,7 @@ fn assemble<'d>(
             inputs: inputs(syntax, &mut lowering.schemas, &mut found),
             locale: syntax.project(|project| project.locale.as_ref()).map(|key| key.value.clone()),
             predicates: graph.predicates,
+            types: graph.types.into_iter().map(|declared| (declared.key.value.clone(), declared.schema)).collect(),
             bindings,
             redact: syntax.projects.iter().flat_map(|(_, _, project)| &project.redact).map(|path| path.value.clone()).collect(),
             retry: syntax.project(|project| project.defaults.retry.as_ref()).map(|retry| retry.value.clone()),
@@ -304,17 +345,17 @@ fn assemble<'d>(
     let program = Program {
         graphs,
         by_id: last.map_or_else(|| Arc::new(ids()), |last| Arc::clone(&last.by_id)),
-        renamed: last.map_or_else(|| renamed(&lowering.names.candidates, &lowering.nodes_of), |last| last.renamed.clone()),
+        renamed: last.map_or_else(|| renamed(lowering.names, &lowering.seats), |last| last.renamed.clone()),
         nodes: lowering.nodes,
         points: lowering.points,
         replies: lowering.replies,
         edges: lowering.edges,
         predicates: lowering.predicates,
-        fingerprint: fingerprint::of(documents),
-        documents: documents.to_vec(),
+        fingerprint: files.glance.fingerprint(),
+        documents: Arc::clone(files.documents),
         limits,
     };
-    (program, found)
+    (program, found, lowering.schemas)
 }
 
 fn inputs(syntax: &GraphSyntax<'_>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Option<Schema> {
@@ -323,9 +364,9 @@ fn inputs(syntax: &GraphSyntax<'_>, schemas: &mut Schemas, found: &mut Vec<Diagn
 }
 
 /// Ids that sessions may still hold, by the node that has them now; an id that is a node again is no old one.
-fn renamed(candidates: &[names::Candidate<'_>], nodes_of: &[Option<NodeIndex>]) -> BTreeMap<crate::id::NodeId, NodeIndex> {
+fn renamed(names: &Names<'_>, seats: &Seats) -> BTreeMap<crate::id::NodeId, NodeIndex> {
     let mut renamed = BTreeMap::new();
-    for (candidate, index) in candidates.iter().zip(nodes_of) {
+    for (candidate, index) in names.candidates().zip(&seats.nodes_of) {
         if let (Some(syntax), Some(index)) = (candidate.syntax, index) {
             renamed.extend(syntax.was.iter().map(|was| (was.value.clone(), *index)));
         }

@@ -11,14 +11,30 @@ use crate::{
 };
 
 /// Compiled schemas by their JSON.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Schemas {
     known: FxHashMap<Box<[u8]>, Result<Schema, SchemaError>>,
+    /// How many there were when everything was compiled.
+    needed: usize,
     /// Room to write JSON in.
     room: Vec<u8>,
 }
 
+/// Schemas that edits may leave behind, at least.
+const LEFT: usize = 256;
+
 impl Schemas {
+    /// Notes that everything was compiled.
+    pub(super) fn are_all(&mut self) {
+        self.needed = self.known.len();
+    }
+
+    /// The schemas for the next time, or none: those of texts that are gone must not pile up.
+    pub(super) fn kept(self) -> Self {
+        let Self { known, needed, room } = self;
+        if known.len() > needed * 2 + LEFT { Self { needed, ..Self::default() } } else { Self { known, needed, room } }
+    }
+
     fn compile(&mut self, source: &Value) -> &Result<Schema, SchemaError> {
         self.room.clear();
         source.write_json(&mut self.room);

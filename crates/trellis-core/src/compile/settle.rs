@@ -6,7 +6,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
-use super::graphs::{self, GraphSyntax};
+use super::{
+    glance::Glance,
+    graphs::{GraphSyntax, Split},
+    names::at_path,
+};
 use crate::{
     diagnostic::{Code, Diagnostic, Place, Severity, near},
     span::{Span, Spanned},
@@ -22,30 +26,33 @@ const LATE: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 /// What the documents of a program say about findings that are made after it was compiled, by a host for example: their severity, and whether
 /// they are allowed.
 pub fn settle(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
-    let (graphs, owner) = graphs::split(documents);
-    Settled::new(documents, &graphs, &owner).apply(found);
+    let documents = &super::in_order(documents)[..];
+    let (split, glance) = (Split::new(documents), Glance::new(documents));
+    Settled::new(documents, &split, &split.graphs(documents), &glance).apply(found);
 }
 
 /// Everything that is said about findings.
 pub(super) struct Settled<'d> {
     /// What each graph says; a graph of its own inside another says it for itself.
     severities: Vec<BTreeMap<Code, Option<Severity>>>,
-    /// The graph and the comments of each file; only files about which something is said.
-    files: FxHashMap<&'d str, (u32, &'d [Allow])>,
     documents: &'d [Arc<Document>],
+    split: &'d Split,
+    glance: &'d Glance,
 }
 
 impl<'d> Settled<'d> {
-    pub(super) fn new(documents: &'d [Arc<Document>], graphs: &[GraphSyntax<'_>], owner: &[u32]) -> Self {
+    pub(super) fn new(documents: &'d [Arc<Document>], split: &'d Split, graphs: &[GraphSyntax<'_>], glance: &'d Glance) -> Self {
         let said = |graph: &GraphSyntax<'_>| {
             let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
             all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()
         };
-        let severities: Vec<_> = graphs.iter().map(said).collect();
-        let is_said = |graph: u32| severities.get(graph as usize).is_some_and(|said| !said.is_empty());
-        let files = documents.iter().zip(owner).filter(|(document, graph)| is_said(**graph) || !document.allows.is_empty());
-        let files = files.map(|(document, graph)| (&*document.path, (*graph, &*document.allows))).collect();
-        Self { severities, files, documents }
+        Self { severities: graphs.iter().map(said).collect(), documents, split, glance }
+    }
+
+    /// The diagnostics that documents have of their own.
+    pub(super) fn parsed(&self) -> impl Iterator<Item = &'d Diagnostic> {
+        let documents = self.documents;
+        self.glance.marked.iter().flat_map(move |&at| &documents[at as usize].diagnostics)
     }
 
     /// How grave a finding is here; nothing for one that is not wanted.
@@ -53,7 +60,8 @@ impl<'d> Settled<'d> {
         if self.allow(found).is_some() {
             return None;
         }
-        let graph = found.place.as_ref().map_or(Some(0), |place| self.files.get(&*place.path).map(|(graph, _)| *graph));
+        let of = |place: &Place| at_path(self.documents, &place.path).map(|at| self.split.owner[at as usize]);
+        let graph = found.place.as_ref().map_or(Some(0), of);
         let said = graph.and_then(|graph| self.severities.get(graph as usize)).and_then(|said| said.get(&found.code));
         match said {
             Some(said) if found.code.is_tolerable() => *said,
@@ -64,7 +72,7 @@ impl<'d> Settled<'d> {
     /// The word of a comment that allows a finding.
     fn allow(&self, found: &Diagnostic) -> Option<Span> {
         let Place { path, span } = found.place.as_ref().filter(|_| found.code.is_tolerable())?;
-        let (_, allows) = self.files.get(&**path)?;
+        let allows = &self.documents[at_path(self.documents, path)? as usize].allows;
         let holds = |allow: &&Allow| allow.covers.is_none_or(|covers| covers.start <= span.start && span.start <= covers.end);
         let words = allows.iter().filter(holds).flat_map(|allow| &allow.codes);
         // The nearest one is the one that was meant.
@@ -74,7 +82,7 @@ impl<'d> Settled<'d> {
     /// Gives findings their severity and takes out what is not wanted; the words of comments that were needed, by file.
     pub(super) fn apply(&self, found: &mut Vec<Diagnostic>) -> FxHashMap<Arc<str>, Vec<Span>> {
         let mut needed: FxHashMap<Arc<str>, Vec<Span>> = FxHashMap::default();
-        if self.files.is_empty() && self.severities.iter().all(BTreeMap::is_empty) {
+        if self.glance.allowing.is_empty() && self.severities.iter().all(BTreeMap::is_empty) {
             return needed;
         }
         found.retain_mut(|diagnostic| {
@@ -90,7 +98,7 @@ impl<'d> Settled<'d> {
 
     /// `unused-allow`: comments that allow nothing. While there are errors, not everything was looked at: what is unneeded is not known then.
     pub(super) fn unused(&self, needed: &FxHashMap<Arc<str>, Vec<Span>>, is_whole: bool, found: &mut Vec<Diagnostic>) {
-        for document in self.documents {
+        for document in self.glance.allowing.iter().map(|&at| &self.documents[at as usize]) {
             let needed = needed.get(&document.path).map_or(&[][..], Vec::as_slice);
             for allow in &document.allows {
                 if allow.codes.is_empty() {

@@ -12,8 +12,9 @@ use rustc_hash::FxHashMap;
 
 use super::{
     check::shadowing,
+    glance::references_of,
     graphs::GraphSyntax,
-    names::{Candidate, join},
+    names::{Candidate, at_path, join},
     schemas::Schemas,
 };
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
     program::Tool,
     span::Spanned,
     syntax::{
-        document::{Content, Document},
+        document::Document,
         node::{ToolRef, ToolSyntax},
     },
 };
@@ -68,7 +69,6 @@ impl Scope {
 /// The tools of all graphs.
 pub(super) struct Tools<'d> {
     documents: &'d [Arc<Document>],
-    by_path: FxHashMap<&'d str, u32>,
     roots: Vec<Arc<str>>,
     bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
     modules: FxHashMap<(u32, String), Arc<Scope>>,
@@ -90,15 +90,13 @@ impl<'d> Tools<'d> {
     pub(super) fn collect(
         documents: &'d [Arc<Document>],
         graphs: &[GraphSyntax<'d>],
-        owner: &[u32],
+        (owner, tooled): (&[u32], &[u32]),
         schemas: &mut Schemas,
         found: &mut Vec<Diagnostic>,
     ) -> Self {
-        let by_path = documents.iter().enumerate().map(|(at, document)| (&*document.path, u32::try_from(at).unwrap_or(u32::MAX))).collect();
         let roots = graphs.iter().map(|graph| graph.root.clone()).collect();
         let mut tools = Self {
             documents,
-            by_path,
             roots,
             bindings: Vec::new(),
             modules: FxHashMap::default(),
@@ -116,7 +114,7 @@ impl<'d> Tools<'d> {
             }
             tools.bindings.push(bound);
         }
-        tools.check_definitions(owner, schemas, found);
+        tools.check_definitions(owner, tooled, schemas, found);
         tools
     }
 
@@ -131,12 +129,13 @@ impl<'d> Tools<'d> {
             Some(below) => join(folder, below),
             None => join(root, reference.trim_start_matches('/')),
         };
-        let with = |extension: &str| self.by_path.get(format!("{path}.{extension}").as_str()).copied();
-        self.by_path.get(path.as_str()).copied().or_else(|| ["md", "yaml", "yml", "json"].into_iter().find_map(with))
+        let at = |path: &str| at_path(self.documents, path);
+        let with = |extension: &str| at(&format!("{path}.{extension}"));
+        at(&path).or_else(|| ["md", "yaml", "yml", "json"].into_iter().find_map(with))
     }
 
     /// The tools that a list of references stands for: inline definitions beat imports, later imports earlier ones.
-    pub(super) fn own(&self, candidate: &Candidate<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Scope {
+    pub(super) fn own(&self, candidate: Candidate<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Scope {
         let mut scope = Scope::default();
         let Some(syntax) = candidate.syntax else { return scope };
         let from = From { path: candidate.path, graph: candidate.graph };
@@ -200,7 +199,7 @@ impl<'d> Tools<'d> {
     }
 
     /// Compares the tools of a node with those that it would otherwise have called by the same names.
-    fn compare_with_inherited(&self, candidate: &Candidate<'d>, scope: &Scope) {
+    fn compare_with_inherited(&self, candidate: Candidate<'d>, scope: &Scope) {
         if scope.tools.is_empty() {
             return;
         }
@@ -244,20 +243,20 @@ impl<'d> Tools<'d> {
     }
 
     /// The tool of a name outside the node's own list: its module's `start`, those above it up to the entry, the bindings.
-    fn inherited(&self, candidate: &Candidate<'d>, name: &str) -> Option<&Arc<Tool>> {
+    fn inherited(&self, candidate: Candidate<'d>, name: &str) -> Option<&Arc<Tool>> {
         let scopes = self.modules_of(candidate).filter_map(|key| self.modules.get(&key));
         scopes.filter_map(|scope| scope.get(name)).next().or_else(|| self.bindings[candidate.graph as usize].get(name))
     }
 
     /// Remembers the tools of a `start`: its module may call them.
-    pub(super) fn add_module(&mut self, candidate: &Candidate<'d>, scope: Scope) {
+    pub(super) fn add_module(&mut self, candidate: Candidate<'d>, scope: Scope) {
         if !scope.tools.is_empty() || scope.incomplete {
             self.modules.insert((candidate.graph, candidate.id.folder().to_owned()), Arc::new(scope));
         }
     }
 
     /// The modules whose tools a node may call: its own folder and those above it, up to the root.
-    fn modules_of(&self, candidate: &Candidate<'d>) -> impl Iterator<Item = (u32, String)> {
+    fn modules_of(&self, candidate: Candidate<'d>) -> impl Iterator<Item = (u32, String)> {
         let graph = candidate.graph;
         let mut next = (!self.modules.is_empty()).then(|| candidate.id.folder().to_owned());
         std::iter::from_fn(move || {
@@ -271,7 +270,7 @@ impl<'d> Tools<'d> {
     ///
     /// # Errors
     /// The nearest name for `unknown-tool`, if there is one, and whether it is the only one; nothing at all where a missing library may hold the tool, which was reported already.
-    pub(super) fn find(&self, candidate: &Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<Option<(String, bool)>>> {
+    pub(super) fn find(&self, candidate: Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<Option<(String, bool)>>> {
         let bindings = &self.bindings[candidate.graph as usize];
         if let Some(tool) = own.get(name).or_else(|| self.inherited(candidate, name)) {
             return Ok(Arc::clone(tool));
@@ -289,20 +288,6 @@ impl<'d> Tools<'d> {
         );
         names.sort_unstable();
         Err(Some(near(name, names).map(|near| (near.name.to_owned(), near.is_only))))
-    }
-}
-
-/// The tool references of a document, whoever holds them.
-fn references(document: &Document) -> impl Iterator<Item = &ToolRef> {
-    let nodes: &[_] = if let Content::Nodes(nodes, _) = &document.content { nodes } else { &[] };
-    references_of(document).iter().chain(nodes.iter().flat_map(|node| &node.tools))
-}
-
-fn references_of(document: &Document) -> &[ToolRef] {
-    match &document.content {
-        Content::Node(node) => &node.tools,
-        Content::Library(tools) => tools,
-        _ => &[],
     }
 }
 

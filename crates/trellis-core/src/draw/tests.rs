@@ -57,7 +57,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         predicates: Vec::new(),
         by_id: Arc::default(),
         renamed: BTreeMap::new(),
-        documents: vec![Arc::new(document)],
+        documents: Arc::new([Arc::new(document)]),
         limits: Limits::default(),
         fingerprint: "".into(),
     };
@@ -83,6 +83,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         entry: NodeIndex(0),
         inputs: None,
         locale: None,
+        types: Box::default(),
         predicates: BTreeMap::new(),
         bindings: BTreeMap::new(),
         redact: Vec::new(),

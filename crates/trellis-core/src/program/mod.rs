@@ -46,7 +46,7 @@ pub struct Program {
     pub(crate) predicates: Vec<Predicate>,
     pub(crate) by_id: Arc<FxHashMap<NodeId, NodeIndex>>,
     pub(crate) renamed: BTreeMap<NodeId, NodeIndex>,
-    pub(crate) documents: Vec<Arc<Document>>,
+    pub(crate) documents: Arc<[Arc<Document>]>,
     pub(crate) limits: Limits,
     pub(crate) fingerprint: Arc<str>,
 }
@@ -64,6 +64,8 @@ pub struct Graph {
     pub inputs: Option<Schema>,
     /// The context key that holds the locale.
     pub locale: Option<Key>,
+    /// What `context:` declares of its keys.
+    pub types: Box<[(Key, Schema)]>,
     /// Declared predicates by name, as indexes into [`Program::predicates`].
     pub predicates: BTreeMap<Arc<str>, u32>,
     /// Bound tools, with what a host reads of them.

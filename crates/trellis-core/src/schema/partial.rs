@@ -7,7 +7,7 @@
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
 use serde_json::Value as Json;
 
-use super::{Breach, Schema, to_json, words};
+use super::{Breach, Schema, plain, to_json, words};
 use crate::value::Value;
 
 /// A part of a value that is not known yet.
@@ -37,6 +37,11 @@ pub enum Flaw {
 impl Schema {
     /// Everything that is wrong with `value`, whatever fills its holes; sorted. A text stands in for a hole that will be one, anything for the others.
     pub fn flaws(&self, value: &Value, holes: &[Hole]) -> Vec<Flaw> {
+        if plain::fits(self.source(), value, holes) { Vec::new() } else { self.every_flaw(value, holes) }
+    }
+
+    /// The same, as the validator sees it.
+    pub(super) fn every_flaw(&self, value: &Value, holes: &[Hole]) -> Vec<Flaw> {
         let Some(validator) = self.validator() else { return Vec::new() };
         let mut json = to_json(value);
         let mut flaws = found(validator, &json, holes);

@@ -1,8 +1,9 @@
 //! What an operand can be at a reply, as far as its own node says: closed values, or cases that its guards tell apart.
 
+use super::literals::Literals;
 use crate::{
     path::Segment,
-    program::{Call, Domain, From, Guard, Listen, Node, Operand, Place, Reply, Role, Root, Truth},
+    program::{Call, From, Guard, Listen, Node, Operand, Place, Reply, Role, Root},
     syntax::node::InputType,
     value::Value,
 };
@@ -65,37 +66,71 @@ pub(super) enum Case {
     Absent,
 }
 
-/// The cases of an operand that these guards can tell apart.
-pub(super) fn of_operand(closed: Option<Closed>, operand: &Operand, guards: &[&Guard]) -> Vec<Case> {
-    let own = || guards.iter().filter(|guard| subject(guard) == Some(operand));
-    let presence = own().any(|guard| matches!(guard, Guard::Set(..) | Guard::Empty(..)));
+/// The cases of an operand that its guards can tell apart.
+pub(super) fn of_operand(closed: Option<Closed>, own: &[&Guard]) -> Vec<Case> {
+    let presence = own.iter().any(|guard| matches!(guard, Guard::Set(..) | Guard::Empty(..)));
     if let Some((values, absent)) = closed {
         let absent = (absent && presence).then_some(Case::Absent);
         return values.into_iter().map(Case::Value).chain(absent).collect();
     }
+    let truths = [Value::Bool(true), Value::Bool(false)];
+    let named = own.iter().flat_map(|guard| match guard {
+        Guard::Is(_, _, value) => std::slice::from_ref(value),
+        Guard::In(_, _, values) => values,
+        Guard::Truth(..) => &truths,
+        _ => &[],
+    });
+    let mut known = Literals::default();
     let mut cases: Vec<Case> = Vec::new();
-    let mut add = |case: Case| {
-        if !cases.contains(&case) {
-            cases.push(case);
+    let null = presence.then_some(&Value::Null);
+    for (at, value) in (0..).zip(named.map(Some).chain([None])) {
+        match value {
+            Some(value) if known.has(value) => {}
+            Some(value) => {
+                known.add(at, value);
+                cases.push(Case::Value(value.clone()));
+            }
+            None => {
+                cases.extend(presence.then_some(Case::Absent));
+                cases.extend(null.filter(|null| !known.has(null)).cloned().map(Case::Value));
+            }
         }
-    };
-    for guard in own() {
-        match guard {
-            Guard::Is(_, _, value) => add(Case::Value(value.clone())),
-            Guard::In(_, _, values) => values.iter().for_each(|value| add(Case::Value(value.clone()))),
-            Guard::Truth(..) => [true, false].into_iter().for_each(|truth| add(Case::Value(truth.into()))),
-            _ => {}
-        }
-    }
-    if presence {
-        add(Case::Absent);
-        add(Case::Value(Value::Null));
     }
     // A truth is only ever asked of booleans: anything else fails, and is no gap between the ways.
-    if !own().any(|guard| matches!(guard, Guard::Truth(..))) {
-        add(Case::Other);
+    if !own.iter().any(|guard| matches!(guard, Guard::Truth(..))) {
+        cases.push(Case::Other);
     }
     cases
+}
+
+/// The cases for which no guard holds, in order. A guard that would fail on a case counts as holding: a failure is no gap between the ways.
+pub(super) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Vec<&'c Case> {
+    let mut values = Literals::default();
+    for (at, case) in (0..).zip(cases) {
+        if let Case::Value(value) = case {
+            values.add(at, value);
+        }
+    }
+    let absent = cases.iter().position(|case| *case == Case::Absent);
+    let mut open: Vec<bool> = vec![true; cases.len()];
+    let mut left: Vec<usize> = (0..cases.len()).collect();
+    for guard in own {
+        let literals = match guard {
+            Guard::Is(_, true, value) => std::slice::from_ref(value),
+            Guard::In(_, true, values) => values,
+            _ => {
+                left.retain(|&at| {
+                    open[at] &= !holds(guard, &cases[at]);
+                    open[at]
+                });
+                continue;
+            }
+        };
+        literals.iter().flat_map(|literal| values.of(literal)).for_each(|at| open[at as usize] = false);
+        // Comparing what is absent fails.
+        absent.into_iter().for_each(|at| open[at] = false);
+    }
+    cases.iter().zip(open).filter(|(_, open)| *open).map(|(case, _)| case).collect()
 }
 
 /// What a guard reads.
@@ -108,32 +143,15 @@ pub(super) fn subject(guard: &Guard) -> Option<&Operand> {
     }
 }
 
-/// One case for each operand, and an answer for each predicate.
-pub(super) struct Assignment<'c> {
-    pub(super) operands: Vec<(&'c Operand, &'c Case)>,
-    pub(super) predicates: Vec<(u32, bool)>,
-}
-
-impl Domain for Assignment<'_> {
-    /// A guard that would fail on such a case counts as holding: a failure is no gap between the ways.
-    fn holds(&self, guard: &Guard) -> Truth {
-        let case = subject(guard).and_then(|subject| self.operands.iter().find(|(operand, _)| *operand == subject)).map(|(_, case)| *case);
-        let holds = match (guard, case) {
-            (Guard::Always, _) => true,
-            (Guard::Predicate(index, yes), _) => match self.predicates.iter().find(|(known, _)| known == index) {
-                Some((_, answer)) => answer == yes,
-                None => return Truth::Either,
-            },
-            (Guard::Is(_, yes, value), Some(Case::Value(case))) => (case == value) == *yes,
-            (Guard::In(_, yes, values), Some(Case::Value(case))) => values.contains(case) == *yes,
-            (Guard::Is(_, yes, _) | Guard::In(_, yes, _), Some(Case::Other)) => !yes,
-            (Guard::Truth(_, yes), Some(Case::Value(Value::Bool(case)))) => case == yes,
-            (Guard::Set(_, yes), Some(case)) => (*case != Case::Absent) == *yes,
-            (Guard::Empty(_, yes), Some(Case::Value(case))) => case.is_empty() == *yes,
-            (Guard::Empty(_, yes), Some(case)) => (*case == Case::Absent) == *yes,
-            (Guard::Is(..) | Guard::In(..) | Guard::Truth(..), Some(_)) => true,
-            (_, None) | (Guard::Attempts(_), _) => return Truth::Either,
-        };
-        if holds { Truth::Yes } else { Truth::No }
+fn holds(guard: &Guard, case: &Case) -> bool {
+    match (guard, case) {
+        (Guard::Is(_, yes, value), Case::Value(case)) => (case == value) == *yes,
+        (Guard::In(_, yes, values), Case::Value(case)) => values.contains(case) == *yes,
+        (Guard::Is(_, yes, _) | Guard::In(_, yes, _), Case::Other) => !yes,
+        (Guard::Truth(_, yes), Case::Value(Value::Bool(case))) => case == yes,
+        (Guard::Set(_, yes), case) => (*case != Case::Absent) == *yes,
+        (Guard::Empty(_, yes), Case::Value(case)) => case.is_empty() == *yes,
+        (Guard::Empty(_, yes), case) => (*case == Case::Absent) == *yes,
+        (Guard::Is(..) | Guard::In(..) | Guard::Truth(..), _) | (Guard::Always | Guard::Predicate(..) | Guard::Attempts(_), _) => true,
     }
 }

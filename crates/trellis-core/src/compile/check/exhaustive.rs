@@ -1,37 +1,38 @@
 //! `non-exhaustive`: every input and every successful result has a way (language 8.4).
 
+use rustc_hash::FxHashMap;
+
 use super::{
-    cases::{Assignment, Case, Closed, closed, input_path, of_operand, subject},
+    cases::{Case, Closed, closed, input_path, of_operand, subject, uncovered},
     syntax_of,
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
-    program::{Callee, Domain, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target, Truth},
+    program::{Callee, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target},
     span::Span,
     syntax::document::Content,
 };
 
-/// Combinations of cases that are tried at one reply.
-const BOUND: usize = 1 << 16;
+/// Where a reply leads that nothing else leads on.
+const NO_MATCH: Target = Target::End(Reason::Failed(Failure::NoMatch));
 
 /// How many gaps are named.
 const NAMED: usize = 4;
 
-pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
-    for node in &program.nodes {
-        if broken(program, node) {
-            continue;
-        }
-        let replies = program.replies(&program.point(node.body).replies);
-        for reply in replies.iter().filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
-            // What a child returns, only the flow of data knows.
-            let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
-            // What else a node asks about comes from elsewhere, and only that flow knows what it can be.
-            let mut operands = program.edges_of(reply).iter().filter_map(|edge| subject(&edge.when));
-            let own = !of_child && operands.all(|operand| input_path(reply, operand).is_some());
-            if own && let Some(gaps) = gaps(program, reply, &mut |operand| closed(node, reply, operand)) {
-                found.push(report(program, node, reply, &gaps));
-            }
+pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagnostic)) {
+    let replies = program.replies(&program.point(node.body).replies);
+    let open = replies.iter().filter(|reply| program.edges_of(reply).last().is_some_and(|last| last.to == NO_MATCH));
+    for reply in open.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
+        // What a child returns, only the flow of data knows.
+        let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
+        // What else a node asks about comes from elsewhere, and only that flow knows what it can be.
+        let mut operands = program.edges_of(reply).iter().filter_map(|edge| subject(&edge.when));
+        let own = !of_child && operands.all(|operand| input_path(reply, operand).is_some());
+        if own
+            && !broken(program, node)
+            && let Some(gaps) = gaps(program, reply, &mut |operand| closed(node, reply, operand))
+        {
+            found(report(program, node, reply, &gaps));
         }
     }
 }
@@ -46,41 +47,55 @@ fn broken(program: &Program, node: &Node) -> bool {
     program.documents[node.document as usize].diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// The combinations that no explicit way takes; nothing where there is none.
-fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Option<Vec<String>> {
+/// Combinations that no explicit way takes.
+#[derive(Default)]
+struct Gaps {
+    /// The first of them.
+    named: Vec<String>,
+    count: usize,
+}
+
+/// The combinations that no explicit way takes; nothing where there is none. Each guard asks for one thing, so that what no guard takes is every
+/// combination of what its own guards leave of each.
+fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Option<Gaps> {
     let (last, explicit) = program.edges_of(reply).split_last()?;
-    if last.to != Target::End(Reason::Failed(Failure::NoMatch)) {
+    if last.to != NO_MATCH {
         return None;
     }
-    let guards: Vec<&Guard> = explicit.iter().map(|edge| &edge.when).collect();
-    let mut operands: Vec<(&Operand, Vec<Case>)> = Vec::new();
-    let mut predicates: Vec<u32> = Vec::new();
-    for guard in &guards {
-        if let Some(operand) = subject(guard)
-            && !operands.iter().any(|(known, _)| *known == operand)
-        {
-            operands.push((operand, of_operand(closed(operand), operand, &guards)));
-        }
-        if let Guard::Predicate(index, _) = guard
-            && !predicates.contains(index)
-        {
-            predicates.push(*index);
+    let mut known: FxHashMap<&Operand, usize> = FxHashMap::default();
+    let mut operands: Vec<(&Operand, Vec<&Guard>)> = Vec::new();
+    let mut predicates: Vec<(u32, Vec<bool>)> = Vec::new();
+    for guard in explicit.iter().map(|edge| &edge.when) {
+        match (subject(guard), guard) {
+            (Some(operand), _) => {
+                let at = *known.entry(operand).or_insert(operands.len());
+                if at == operands.len() {
+                    operands.push((operand, Vec::new()));
+                }
+                operands[at].1.push(guard);
+            }
+            (None, Guard::Predicate(index, yes)) => {
+                if !predicates.iter().any(|(known, _)| known == index) {
+                    predicates.push((*index, vec![true, false]));
+                }
+                let left = predicates.iter_mut().filter(|(known, _)| known == index);
+                left.for_each(|(_, left)| left.retain(|answer| answer != yes));
+            }
+            (None, _) => return None,
         }
     }
-    let sizes = operands.iter().map(|(_, cases)| cases.len()).chain(predicates.iter().map(|_| 2));
-    let total = sizes.clone().try_fold(1_usize, usize::checked_mul).filter(|total| *total <= BOUND)?;
-    let sizes: Vec<usize> = sizes.collect();
-    let mut named: Vec<String> = Vec::new();
-    for combination in 0..total {
+    let cases: Vec<Vec<Case>> = operands.iter().map(|(operand, own)| of_operand(closed(operand), own)).collect();
+    let open: Vec<Vec<&Case>> = cases.iter().zip(&operands).map(|(cases, (_, own))| uncovered(cases, own)).collect();
+    let sizes: Vec<usize> = open.iter().map(Vec::len).chain(predicates.iter().map(|(_, left)| left.len())).collect();
+    let count = sizes.iter().fold(1, |count: usize, size| count.saturating_mul(*size));
+    let described = (0..count.min(NAMED)).map(|combination| {
         let picked = pick(combination, &sizes);
-        let cases = operands.iter().zip(&picked).map(|((operand, cases), at)| (*operand, &cases[*at]));
-        let answers = predicates.iter().zip(&picked[operands.len()..]).map(|(index, at)| (*index, *at == 0));
-        let assignment = Assignment { operands: cases.collect(), predicates: answers.collect() };
-        if guards.iter().all(|guard| assignment.holds(guard) == Truth::No) {
-            named.push(describe(program, &assignment));
-        }
-    }
-    (!named.is_empty()).then_some(named)
+        let cases = operands.iter().zip(&open).zip(&picked).map(|(((operand, _), open), at)| of_case(operand, open[*at]));
+        let answers = predicates.iter().zip(&picked[operands.len()..]);
+        let answers = answers.map(|((index, left), at)| format!("`{}` is {}", program.predicates[*index as usize].name, left[*at]));
+        cases.chain(answers).collect::<Vec<_>>().join(" and ")
+    });
+    (count > 0).then(|| Gaps { named: described.collect(), count })
 }
 
 /// The digits of `combination` in the mixed base of `sizes`.
@@ -93,19 +108,17 @@ fn pick(mut combination: usize, sizes: &[usize]) -> Vec<usize> {
     sizes.iter().map(digit).collect()
 }
 
-fn describe(program: &Program, assignment: &Assignment<'_>) -> String {
-    let operands = assignment.operands.iter().map(|(operand, case)| match case {
+fn of_case(operand: &Operand, case: &Case) -> String {
+    match case {
         Case::Value(value) => format!("`{}` is `{}`", operand.path, value.to_json()),
         Case::Other => format!("`{}` is anything else", operand.path),
         Case::Absent => format!("`{}` is not set", operand.path),
-    });
-    let predicates = assignment.predicates.iter().map(|(index, yes)| format!("`{}` is {yes}", program.predicates[*index as usize].name));
-    operands.chain(predicates).collect::<Vec<_>>().join(" and ")
+    }
 }
 
-fn report(program: &Program, node: &Node, reply: &Reply, gaps: &[String]) -> Diagnostic {
-    let more = if gaps.len() > NAMED { format!(", and {} more cases", gaps.len() - NAMED) } else { String::new() };
-    let listed = gaps.iter().take(NAMED).filter(|gap| !gap.is_empty()).cloned().collect::<Vec<_>>().join(", or ");
+fn report(program: &Program, node: &Node, reply: &Reply, gaps: &Gaps) -> Diagnostic {
+    let more = if gaps.count > NAMED { format!(", and {} more cases", gaps.count - NAMED) } else { String::new() };
+    let listed = gaps.named.iter().filter(|gap| !gap.is_empty()).cloned().collect::<Vec<_>>().join(", or ");
     let when = if listed.is_empty() { "after any input".to_owned() } else { format!("when {listed}{more}") };
     let what = if reply.on == Outcome::Success { "a result" } else { "this node" };
     let help = "add `to: node` as the way for everything else";

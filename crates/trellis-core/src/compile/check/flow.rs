@@ -17,6 +17,8 @@ pub(super) struct Flow<'p> {
     pub(super) program: &'p Program,
     forward: Neighbours,
     backward: Neighbours,
+    /// Whether some way rolls back.
+    pub(super) rolls_back: bool,
 }
 
 /// Neighbour lists of all points in one array.
@@ -50,15 +52,16 @@ impl Neighbours {
 
 impl<'p> Flow<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
-        let mut pairs = Vec::new();
+        let mut pairs = Vec::with_capacity(program.edges.len());
         for index in 0..program.points.len() {
             let from = u32::try_from(index).unwrap_or(u32::MAX);
             successors(program, PointIndex(from), &mut |to| pairs.push((from, to.0)));
         }
+        let rolls_back = program.edges.iter().any(|edge| edge.to == Target::Rollback);
         let count = program.points.len();
         let forward = Neighbours::new(count, pairs.iter().copied());
         let backward = Neighbours::new(count, pairs.iter().map(|&(from, to)| (to, from)));
-        Self { program, forward, backward }
+        Self { program, forward, backward, rolls_back }
     }
 
     /// The point where a node is entered.

@@ -2,28 +2,27 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
+use super::super::names::at_path;
 use crate::{
     diagnostic::{Code, Diagnostic, nearest},
     syntax::document::{Content, Document},
 };
 
-pub(super) fn check(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
-    let linking = documents.iter().filter_map(|document| match &document.content {
-        Content::Node(node) if !node.links.is_empty() => Some((document, node)),
-        _ => None,
-    });
-    let mut paths: Option<FxHashSet<&str>> = None;
-    for (document, node) in linking {
-        let paths = paths.get_or_insert_with(|| documents.iter().map(|document| &*document.path).collect());
+/// Broken links that get a suggestion, as far as it takes comparing names.
+const PATIENCE: usize = 2_000_000;
+
+/// Checks the documents in `linking`.
+pub(super) fn check(documents: &[Arc<Document>], linking: &[u32], found: &mut Vec<Diagnostic>) {
+    let mut patience = PATIENCE;
+    for document in linking.iter().map(|&at| &documents[at as usize]) {
+        let Content::Node(node) = &document.content else { continue };
         for link in &node.links {
             let target = follow(&document.path, &link.value);
-            if target.as_ref().is_some_and(|target| paths.contains(target.as_str())) {
+            if target.as_ref().is_some_and(|target| at_path(documents, target).is_some()) {
                 continue;
             }
-            let mut known: Vec<&str> = paths.iter().copied().collect();
-            known.sort_unstable();
+            let known = documents.iter().take(patience).map(|document| &*document.path);
+            patience = patience.saturating_sub(documents.len());
             let near = nearest(target.as_deref().unwrap_or(&link.value), known);
             let message = format!("the link leads to `{}`, which is not there", link.value);
             let broken = Diagnostic::new(Code::BrokenLink, &document.path, link.span, message);

@@ -7,6 +7,7 @@ mod exhaustive;
 mod flow;
 mod gap;
 mod links;
+mod literals;
 mod loops;
 mod never;
 mod reach;
@@ -17,30 +18,63 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 pub(crate) use self::data::Known;
-use super::{UncheckedRead, settle::Settled};
+use super::{UncheckedRead, names::at_path, settle::Settled};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Severity},
-    program::{Node, Program, Role},
+    program::{Node, Point, Program, Role},
     syntax::{
         document::Content,
         node::{CallSyntax, CalleeSyntax, NodeSyntax, TargetSyntax},
     },
 };
 
+/// What is found about nodes alone, by node: of those that were not edited it is kept.
+#[derive(Debug, Default)]
+pub(super) struct Own {
+    never: Vec<(u32, Diagnostic)>,
+    gaps: Vec<(u32, Diagnostic)>,
+}
+
+/// Asks the nodes in `fresh` anew, or all; what was found about the others stays. In the order of nodes.
+fn renew(kept: &mut Vec<(u32, Diagnostic)>, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
+    let mut found = Vec::new();
+    let mut one = |node: &Node| ask(node, &mut |diagnostic| found.push((node.index.0, diagnostic)));
+    match fresh {
+        None => program.nodes.iter().for_each(|node| one(node)),
+        Some(fresh) => fresh.iter().for_each(|&node| one(&program.nodes[node as usize])),
+    }
+    let is_kept = |node: &u32| fresh.is_some_and(|fresh| fresh.binary_search(node).is_err());
+    kept.retain(|(node, _)| is_kept(node));
+    kept.extend(found);
+    kept.sort_by_key(|(node, _)| *node);
+}
+
 /// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: nothing is unreachable, or without a way out.
-pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settled<'_>, found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
+/// `own` is what is known of nodes alone, and which of them are new; `linking` says which documents have links.
+pub(super) fn program(
+    program: &Arc<Program>,
+    unresolved: bool,
+    settled: &Settled<'_>,
+    (own, fresh): (&mut Own, Option<&[u32]>),
+    linking: &[u32],
+    found: &mut Vec<Diagnostic>,
+) -> Vec<UncheckedRead> {
     let flow = flow::Flow::new(program);
     let reached = reach::from_entries(&flow);
     if !unresolved {
         reach::check(&flow, &reached, found);
     }
     loops::check(&flow, &reached, unresolved, found);
-    never::check(program, found);
+    renew(&mut own.never, program, fresh, |node, found| never::check(program, node, found));
+    found.extend(own.never.iter().map(|(_, found)| found.clone()));
     let before = found.len();
-    exhaustive::check(program, found);
-    gap::check(program, found);
+    renew(&mut own.gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
+    found.extend(own.gaps.iter().map(|(_, found)| found.clone()));
+    if flow.rolls_back {
+        gap::check(program, found);
+    }
     follows(program, before, found);
-    links::check(program.documents(), found);
+    links::check(program.documents(), linking, found);
     match wild(program, settled, found) {
         Some(wild) => data::check(program, &flow, &wild, found),
         None => Vec::new(),
@@ -50,15 +84,15 @@ pub(super) fn program(program: &Arc<Program>, unresolved: bool, settled: &Settle
 /// The points whose file has mistakes: what they do is not known, and what is wrong with them is said already. Nothing where a mistake may concern
 /// every node. What its author tolerates does not stand in the way.
 fn wild(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
-    let mut broken = vec![false; program.documents.len()];
-    let parsed = program.documents.iter().flat_map(|document| &document.diagnostics);
-    for diagnostic in parsed.chain(found).filter(|diagnostic| settled.severity(diagnostic) == Some(Severity::Error)) {
-        let path = &diagnostic.place.as_ref()?.path;
-        let at = program.documents.binary_search_by(|document| document.path.cmp(path)).ok()?;
-        matches!(program.documents[at].content, Content::Node(_) | Content::Nodes(..)).then_some(())?;
-        broken[at] = true;
+    let mut broken = Vec::new();
+    for diagnostic in settled.parsed().chain(found).filter(|diagnostic| settled.severity(diagnostic) == Some(Severity::Error)) {
+        let at = at_path(&program.documents, &diagnostic.place.as_ref()?.path)?;
+        matches!(program.documents[at as usize].content, Content::Node(_) | Content::Nodes(..)).then_some(())?;
+        broken.push(at);
     }
-    Some(program.points.iter().map(|point| broken[program.node(point.node).document as usize]).collect())
+    broken.sort_unstable();
+    let is_broken = |point: &Point| broken.binary_search(&program.node(point.node).document).is_ok();
+    Some(program.points.iter().map(|point| !broken.is_empty() && is_broken(point)).collect())
 }
 
 /// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned, or left behind.

@@ -1,48 +1,80 @@
 //! `never-true`: a condition over closed values that none of them meets.
 
 use super::{
-    cases::{closed, input_path, subject},
+    cases::{Closed, closed, input_path, subject},
+    literals::Literals,
     syntax_of,
 };
 use crate::{
     diagnostic::{Code, Diagnostic, did_you_mean},
-    program::{Edge, Guard, Node, Operand, Program, Reply, Role},
+    program::{Edge, Guard, Node, Operand, Program, Reply, Role, Why},
     span::Spanned,
-    syntax::{condition::Condition, node::InputType},
+    syntax::{
+        condition::Condition,
+        node::{InputType, TransitionSyntax},
+    },
     value::Value,
 };
 
-pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
-    for node in &program.nodes {
-        for reply in program.replies(&program.point(node.body).replies) {
-            for edge in program.edges_of(reply) {
-                if let Some((why, help)) = never(node, reply, &edge.when)
-                    && let Some(condition) = condition(program, node, edge)
-                {
-                    let message = format!("`{}` can never be true: {why}", condition.value.text);
-                    found.push(Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message).help_maybe(help));
-                }
+/// Values that are compared with ones that are misspelt, at one node.
+const PATIENCE: usize = 1_000_000;
+
+pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagnostic)) {
+    let mut patience = PATIENCE;
+    for reply in program.replies(&program.point(node.body).replies) {
+        // Only a transition has a condition that somebody wrote.
+        let asked = program.edges_of(reply).iter().filter(|edge| edge.why == Why::Transition);
+        let asked: Vec<_> = asked.filter_map(|edge| Some((edge, subject(&edge.when)?))).collect();
+        if asked.is_empty() {
+            continue;
+        }
+        let mut operands: Vec<&Operand> = asked.iter().map(|(_, operand)| *operand).collect();
+        operands.sort_unstable();
+        operands.dedup();
+        let closed: Vec<Option<Closed>> = operands.iter().map(|operand| closed(node, reply, operand)).collect();
+        let values = closed.iter().map(|closed| closed.as_ref().map(|(values, _)| (&values[..], Literals::new(values))));
+        let values: Vec<_> = values.collect();
+        for (edge, operand) in asked {
+            let values = operands.binary_search(&operand).ok().and_then(|at| values[at].as_ref());
+            if let Some((why, help)) = never(node, reply, &edge.when, operand, values, &mut patience)
+                && let Some(condition) = condition(program, node, edge)
+            {
+                let message = format!("`{}` can never be true: {why}", condition.value.text);
+                found(Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message).help_maybe(help));
             }
         }
     }
 }
 
 /// Why a guard cannot hold, and what could be meant.
-fn never(node: &Node, reply: &Reply, guard: &Guard) -> Option<(String, Option<String>)> {
-    let operand = subject(guard)?;
-    if let Some((values, _)) = closed(node, reply, operand) {
-        let possible = values.iter().any(|value| match guard {
-            Guard::Is(_, yes, literal) => (value == literal) == *yes,
-            Guard::In(_, yes, literals) => literals.contains(value) == *yes,
-            Guard::Truth(_, yes) => value.as_bool() == Some(*yes),
-            _ => true,
-        });
+fn never(
+    node: &Node,
+    reply: &Reply,
+    guard: &Guard,
+    operand: &Operand,
+    closed: Option<&(&[Value], Literals<'_>)>,
+    patience: &mut usize,
+) -> Option<(String, Option<String>)> {
+    if let Some((values, known)) = closed {
+        let possible = match guard {
+            Guard::Is(_, true, literal) => known.has(literal),
+            Guard::In(_, true, literals) => literals.iter().any(|literal| known.has(literal)),
+            Guard::Is(_, false, literal) => values.iter().any(|value| value != literal),
+            Guard::In(_, false, literals) => {
+                let literals = Literals::new(literals);
+                values.iter().any(|value| !literals.has(value))
+            }
+            Guard::Truth(_, yes) => values.iter().any(|value| value.as_bool() == Some(*yes)),
+            _ => !values.is_empty(),
+        };
         if possible {
             return None;
         }
         let listed = values.iter().take(8).map(|value| format!("`{}`", value.to_json())).collect::<Vec<_>>().join(", ");
         let listed = if listed.is_empty() { "nothing".to_owned() } else { listed };
-        return Some((format!("`{}` is one of {listed}", operand.path), near(guard, &values)));
+        let compared = &values[..values.len().min(*patience)];
+        *patience -= compared.len();
+        return Some((format!("`{}` is one of {listed}", operand.path), near(guard, compared)));
     }
     let below = input_path(reply, operand)?;
     let Role::Listen(listen) = &node.role else { return None };
@@ -95,6 +127,9 @@ fn literal(guard: &Guard) -> Option<&str> {
 pub(super) fn condition<'p>(program: &'p Program, node: &Node, edge: &Edge) -> Option<&'p Spanned<Condition>> {
     let origin = edge.origin?;
     let transitions = &syntax_of(program, node)?.transitions;
-    let written = transitions.iter().find(|transition| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span))?;
-    written.condition.as_ref()
+    let is_it = |transition: &&TransitionSyntax| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span);
+    // They stand in order, unless an alias brought one from elsewhere.
+    let after = transitions.partition_point(|transition| transition.span.start <= origin.span.start);
+    let near = transitions[..after].last().filter(is_it);
+    near.or_else(|| transitions.iter().find(is_it))?.condition.as_ref()
 }

@@ -16,7 +16,7 @@ use crate::{
 /// What surrounds a call that is lowered.
 pub(super) struct Around<'a, 'd> {
     pub(super) here: Here<'d>,
-    pub(super) candidate: &'a Candidate<'d>,
+    pub(super) candidate: Candidate<'d>,
     pub(super) own: &'a OwnTools,
 }
 
@@ -118,10 +118,10 @@ impl<'d> Lowering<'d> {
     }
 
     /// The node that a `graph:` call begins at (language 5.4); a graph of its own may be called too.
-    fn child(&mut self, here: Here<'d>, target: &'d TargetSyntax) -> (Callee, Option<&'d Candidate<'d>>) {
+    fn child(&mut self, here: Here<'d>, target: &'d TargetSyntax) -> (Callee, Option<Candidate<'d>>) {
         let missing = match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, true) {
-            Ok(Resolved::Node(candidate)) => match self.nodes_of[candidate as usize] {
-                Some(node) => return (Callee::Graph(node), self.names.candidates.get(candidate as usize)),
+            Ok(Resolved::Node(candidate)) => match self.seats.nodes_of[candidate as usize] {
+                Some(node) => return (Callee::Graph(node), Some(self.names.candidate(candidate))),
                 None => None,
             },
             Ok(_) => None,
@@ -133,10 +133,10 @@ impl<'d> Lowering<'d> {
     }
 
     /// Checks what a `graph:` call gives against what the called node demands.
-    fn child_args(&mut self, here: Here<'d>, syntax: &'d CallSyntax, target: &TargetSyntax, candidate: &'d Candidate<'d>) {
+    fn child_args(&mut self, here: Here<'d>, syntax: &'d CallSyntax, target: &TargetSyntax, candidate: Candidate<'d>) {
         let Some(node) = candidate.syntax else { return };
         let graph = &self.graphs[candidate.graph as usize];
-        let is_entry = graph.syntax.entry.is_some_and(|entry| std::ptr::eq(&raw const self.names.candidates[entry as usize], candidate));
+        let is_entry = graph.syntax.entry.is_some_and(|entry| self.names.candidate(entry).id == candidate.id);
         let inputs = graph.syntax.project(|project| project.inputs.as_ref()).filter(|_| is_entry);
         let saved = graph.defaults.before_each.and_then(|said| said.value.save_to.as_ref());
         let demands = Demands {

@@ -1,6 +1,7 @@
 //! Lowering: each node becomes one or two points with replies, writes and edges. From here on nothing knows what a key meant.
 
 mod call;
+mod declared;
 mod guard;
 mod listen;
 mod node;
@@ -10,7 +11,9 @@ use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
+pub(super) use self::declared::Declared;
 use super::{
+    frame::Seats,
     graphs::{Defaults, GraphSyntax, known_keys},
     names::{Candidate, Names, Resolved},
     schemas::Schemas,
@@ -36,6 +39,8 @@ pub(super) struct GraphInfo<'d> {
     /// Every key that is ever set or declared; only some conditions ask.
     pub(super) keys: OnceCell<FxHashSet<&'d str>>,
     pub(super) predicates: BTreeMap<Arc<str>, u32>,
+    /// The types of its keys.
+    pub(super) types: Vec<Declared<'d>>,
     pub(super) before_each: Option<Arc<crate::program::Call>>,
 }
 
@@ -46,12 +51,7 @@ pub(super) struct Lowering<'d> {
     pub(super) graphs: Vec<GraphInfo<'d>>,
     pub(super) tools: Tools<'d>,
     pub(super) schemas: Schemas,
-    /// Node index of each candidate; nothing for pages and files that could not be understood.
-    pub(super) nodes_of: Vec<Option<NodeIndex>>,
-    /// First point of each node.
-    pub(super) points_of: Vec<u32>,
-    /// Whether `before_each` stands before each node.
-    pub(super) gated: Vec<bool>,
+    pub(super) seats: Arc<Seats>,
     pub(super) nodes: Vec<Arc<Node>>,
     pub(super) points: Vec<Point>,
     pub(super) replies: Vec<Reply>,
@@ -93,7 +93,7 @@ pub(super) struct Here<'d> {
 
 impl<'d> Here<'d> {
     /// Where a candidate's keys stand. Targets are looked up from the folder of its id, so that a file with `nodes:` scopes like a folder.
-    pub(super) fn of<'c: 'd>(candidate: &'c Candidate<'d>) -> Self {
+    pub(super) fn of(candidate: Candidate<'d>) -> Self {
         Self { document: candidate.document, graph: candidate.graph, path: candidate.path, folder: candidate.id.folder() }
     }
 
@@ -107,7 +107,7 @@ impl<'d> Lowering<'d> {
     fn keys(&self, graph: u32) -> &FxHashSet<&'d str> {
         let info = &self.graphs[graph as usize];
         info.keys.get_or_init(|| {
-            let own = self.names.candidates.iter().filter(|candidate| candidate.graph == graph);
+            let own = self.names.candidates().filter(|candidate| candidate.graph == graph);
             known_keys(&info.syntax, own.filter_map(|candidate| candidate.syntax))
         })
     }
@@ -128,7 +128,7 @@ impl<'d> Lowering<'d> {
         match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, false) {
             Ok(Resolved::Rollback) => Target::Rollback,
             Ok(Resolved::Fail) => Target::End(Reason::Failed(Failure::Fail)),
-            Ok(Resolved::Node(candidate)) => match self.nodes_of[candidate as usize] {
+            Ok(Resolved::Node(candidate)) => match self.seats.nodes_of[candidate as usize] {
                 Some(node) => Target::Point(self.entry_point(node, skip_gate)),
                 None => self.nowhere(),
             },
@@ -146,8 +146,8 @@ impl<'d> Lowering<'d> {
 
     /// The point where a node is entered.
     pub(super) fn entry_point(&self, node: NodeIndex, skip_gate: bool) -> PointIndex {
-        let first = self.points_of[node.0 as usize];
-        PointIndex(first + u32::from(skip_gate && self.gated[node.0 as usize]))
+        let first = self.seats.points_of[node.0 as usize];
+        PointIndex(first + u32::from(skip_gate && self.seats.gated[node.0 as usize]))
     }
 
     fn edge(&mut self, here: Here<'_>, when: Guard, target: &TargetSyntax, why: Why) -> Edge {
@@ -197,10 +197,12 @@ pub(super) type OwnTools = Scope;
 
 impl<'d> Lowering<'d> {
     /// Remembers the tools of every `start`: its module may call them (language 5.1).
-    pub(super) fn modules(&mut self) {
+    pub(super) fn modules(&mut self, tooled: &[u32]) {
         let names = self.names;
-        for (at, candidate) in names.candidates.iter().enumerate() {
-            if candidate.id.is_start() && self.nodes_of[at].is_some() && candidate.syntax.is_some_and(|syntax| !syntax.tools.is_empty()) {
+        for at in tooled.iter().flat_map(|document| names.of_document(*document)) {
+            let candidate = names.candidate(at);
+            let is_node = self.seats.nodes_of[at as usize].is_some();
+            if candidate.id.is_start() && is_node && candidate.syntax.is_some_and(|syntax| !syntax.tools.is_empty()) {
                 // What is wrong with these references is reported when the node itself is lowered.
                 let scope = self.tools.own(candidate, &mut self.schemas, &mut Vec::new());
                 self.tools.add_module(candidate, scope);
@@ -210,8 +212,8 @@ impl<'d> Lowering<'d> {
 
     /// Files that are no nodes: Markdown without frontmatter that nothing names (language 1.2).
     pub(super) fn pages(&self) -> rustc_hash::FxHashSet<&'d FilePath> {
-        let candidates = self.names.candidates.iter().zip(&self.nodes_of);
-        candidates.filter(|(candidate, node)| candidate.page && node.is_none()).map(|(candidate, _)| candidate.path).collect()
+        let pages = self.names.pages().iter().filter(|page| self.seats.nodes_of[**page as usize].is_none());
+        pages.map(|page| self.names.candidate(*page).path).collect()
     }
 
     /// Reports defaults that lead nowhere, whether or not a node falls back on them.
@@ -233,7 +235,7 @@ impl<'d> Lowering<'d> {
         for at in 0..self.graphs.len() {
             let graph = &self.graphs[at];
             let (Some(said), Some(entry)) = (graph.defaults.before_each, graph.syntax.entry) else { continue };
-            let candidate = &names.candidates[entry as usize];
+            let candidate = names.candidate(entry);
             let mut found = Vec::new();
             let own = self.tools.own(candidate, &mut self.schemas, &mut found);
             let root = self.root_of(said.document, said.path, u32::try_from(at).unwrap_or(0));

@@ -12,10 +12,11 @@ use crate::{
 
 impl<'d> Lowering<'d> {
     /// Lowers one node to its points.
-    pub(in crate::compile) fn node(&mut self, candidate: &'d Candidate<'d>, syntax: &'d NodeSyntax, index: NodeIndex) {
+    pub(in crate::compile) fn node(&mut self, candidate: Candidate<'d>, syntax: &'d NodeSyntax, index: NodeIndex) {
         let here = Here::of(candidate);
         self.check_kind(here, syntax);
         self.check_places(here, candidate, syntax);
+        self.check_declared(here, syntax);
         let mut found = std::mem::take(&mut self.found);
         let own = self.tools.own(candidate, &mut self.schemas, &mut found);
         self.found = found;
@@ -34,7 +35,7 @@ impl<'d> Lowering<'d> {
             None => Role::Pass,
         };
 
-        let gate = self.gated[index.0 as usize].then(|| PointIndex(self.points_of[index.0 as usize]));
+        let gate = self.seats.gated[index.0 as usize].then(|| PointIndex(self.seats.points_of[index.0 as usize]));
         let body = self.entry_point(index, true);
         if gate.is_some() {
             self.gate(here, syntax, index, body);
@@ -160,9 +161,8 @@ impl<'d> Lowering<'d> {
     }
 
     /// Keys that mean nothing where they stand: `misplaced-key`.
-    fn check_places(&mut self, here: Here<'_>, candidate: &Candidate<'_>, node: &NodeSyntax) {
-        let entry =
-            self.graphs[here.graph as usize].syntax.entry.is_some_and(|entry| self.names.candidates[entry as usize].id == candidate.id);
+    fn check_places(&mut self, here: Here<'_>, candidate: Candidate<'_>, node: &NodeSyntax) {
+        let entry = self.graphs[here.graph as usize].syntax.entry.is_some_and(|entry| self.names.candidate(entry).id == candidate.id);
         // A key whose value was refused still says what the node is.
         let acts = node.key("do").is_some();
         let listens = listening_key(node).is_some();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{DEPTH, Tools, folder, references};
+use super::{DEPTH, Tools, folder};
 use crate::{
-    compile::schemas::Schemas,
+    compile::{glance::references, schemas::Schemas},
     diagnostic::{Code, Diagnostic, near},
     span::Spanned,
     syntax::{document::Document, node::ToolRef},
@@ -14,9 +14,10 @@ use crate::{
 
 impl Tools<'_> {
     /// Reports nameless tools, broken schemas, missing libraries and cycles, each where it is written.
-    pub(super) fn check_definitions(&self, owner: &[u32], schemas: &mut Schemas, found: &mut Vec<Diagnostic>) {
+    pub(super) fn check_definitions(&self, owner: &[u32], tooled: &[u32], schemas: &mut Schemas, found: &mut Vec<Diagnostic>) {
         let mut done = FxHashSet::default();
-        for (index, document) in self.documents.iter().enumerate() {
+        for &index in tooled {
+            let document = &self.documents[index as usize];
             for reference in references(document) {
                 match reference {
                     ToolRef::Inline(syntax) => {
@@ -29,7 +30,7 @@ impl Tools<'_> {
                         }
                     }
                     ToolRef::Library(written) => {
-                        let root = &self.roots[owner[index] as usize];
+                        let root = &self.roots[owner[index as usize] as usize];
                         if self.library(&written.value, folder(&document.path), root).is_none() {
                             found.push(self.missing_library(document, written));
                         }
@@ -37,7 +38,6 @@ impl Tools<'_> {
                     ToolRef::Name(_) => {}
                 }
             }
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
             self.find_cycle(index, owner, &mut Vec::new(), &mut done, found);
         }
     }

@@ -167,6 +167,16 @@ impl<'t> Decoder<'t, '_> {
             self.report.push(found.label(&path, *at, "first here").help("keep one of them"));
         }
         if !seen.has("name") && !seen.has("graph") {
+            let help = match seen.has("each") {
+                true => "each item of the list brings its own: `{ name, args }`",
+                false => "give it to the branches that take it",
+            };
+            let is_composite = seen.has("parallel") || seen.has("each");
+            for key in ["args", "body"].into_iter().filter(|_| is_composite) {
+                if let Some(span) = seen.get(key) {
+                    self.find_with(Code::MisplacedKey, span, format!("`{key}` means nothing here: it reaches none of the calls"), help);
+                }
+            }
             return;
         }
         for key in ["join", "on_error", "limit"] {

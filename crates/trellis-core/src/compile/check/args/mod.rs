@@ -6,6 +6,7 @@ mod child;
 mod written;
 
 pub(in crate::compile) use child::{Demands, of_child};
+pub(in crate::compile) use written::outline;
 
 use self::written::Written;
 use crate::{

@@ -1,0 +1,103 @@
+//! Literals against the types that `context:` declares for a graph's keys: what is written, not what flows.
+
+use super::{Here, Lowering};
+use crate::{
+    compile::check::args::outline,
+    diagnostic::{Code, Diagnostic, FilePath, did_you_mean},
+    path::{KeyPath, Segment},
+    schema::{Flaw, Schema},
+    span::{Span, Spanned},
+    syntax::node::NodeSyntax,
+    template::Shape,
+    value::{Key, Value},
+};
+
+/// The type of a key, and where it is declared.
+pub(in crate::compile) struct Declared<'d> {
+    pub(in crate::compile) key: &'d Spanned<Key>,
+    pub(in crate::compile) path: &'d FilePath,
+    pub(in crate::compile) schema: Schema,
+}
+
+/// A literal: its place, the path that it is written to, and whether it is one item of the list there.
+struct Literal<'s> {
+    shape: &'s Shape,
+    span: Span,
+    to: &'s KeyPath,
+    is_item: bool,
+}
+
+impl Lowering<'_> {
+    /// Holds what a node writes against the declared types.
+    pub(super) fn check_declared(&mut self, here: Here<'_>, node: &NodeSyntax) {
+        if self.graphs[here.graph as usize].types.is_empty() {
+            return;
+        }
+        let set = node.set.iter().chain(&node.default_context).map(|assign| (assign, false));
+        // An appended list adds its items: which of them are meant is not known where it is no list that is written.
+        let single = |shape: &Shape| !matches!(shape, Shape::List(_) | Shape::Literal(Value::List(_)) | Shape::Expression(_));
+        let added = node.append.iter().filter(|assign| single(&assign.value.value)).map(|assign| (assign, true));
+        let mut found = Vec::new();
+        for (assign, is_item) in set.chain(added) {
+            let literal = Literal { shape: &assign.value.value, span: assign.value.span, to: &assign.key.value, is_item };
+            self.hold(here, &literal, &mut found);
+        }
+        if let Some(to) = &node.save_to {
+            for option in node.options.iter().flat_map(|options| &options.value) {
+                let shape = Shape::Literal(option.value.value.clone());
+                self.hold(here, &Literal { shape: &shape, span: option.value.span, to: &to.value, is_item: false }, &mut found);
+            }
+        }
+        self.found.append(&mut found);
+    }
+
+    fn hold(&self, here: Here<'_>, literal: &Literal<'_>, found: &mut Vec<Diagnostic>) {
+        let types = &self.graphs[here.graph as usize].types;
+        let Some(declared) = types.iter().find(|declared| declared.key.value == *literal.to.root()) else { return };
+        let mut rest = literal.to.rest().to_vec();
+        rest.extend(literal.is_item.then_some(Segment::Index(0)));
+        let part = if rest.is_empty() { Some(declared.schema.clone()) } else { declared.schema.part(&rest) };
+        let Some(part) = part else { return };
+        let mut holes = Vec::new();
+        let value = outline(literal.shape, &mut String::new(), &mut holes);
+        for flaw in part.flaws(&value, &holes) {
+            let (at, key, message) = match &flaw {
+                Flaw::Unfit(at, message) => (at, None, message.clone()),
+                Flaw::Unknown(at, key) => (at, Some(&**key), format!("has no `{key}`")),
+                // A mapping may be filled step by step.
+                Flaw::Missing(..) | Flaw::MayBeMissing(_) => continue,
+            };
+            let below: String = at.split('/').skip(1).map(|step| format!(".{}", step.replace("~1", "/").replace("~0", "~"))).collect();
+            let item = if literal.is_item { "an item of " } else { "" };
+            let message = format!("{item}`{}{below}` {message}", literal.to);
+            let near = value.as_str().filter(|_| at.is_empty()).and_then(|text| {
+                let (values, _) = part.closed(&[])?;
+                did_you_mean(text, values.iter().filter_map(Value::as_str))
+            });
+            found.push(
+                Diagnostic::new(Code::TypeMismatch, here.path, place(literal, at, key), message)
+                    .label(declared.path, declared.key.span, "declared here")
+                    .help(near.unwrap_or_else(|| "write what fits, or change `context`".into())),
+            );
+        }
+    }
+}
+
+/// Where the part of a literal at a pointer stands, or a key of it.
+fn place(literal: &Literal<'_>, pointer: &str, key: Option<&str>) -> Span {
+    let (mut shape, mut span) = (literal.shape, literal.span);
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let next = match shape {
+            Shape::Map(entries) => entries.iter().rev().find(|(key, _)| *key.value == *step).map(|(_, value)| value),
+            Shape::List(items) => step.parse::<usize>().ok().and_then(|at| items.get(at)),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        (shape, span) = (&next.value, next.span);
+    }
+    match (shape, key) {
+        (Shape::Map(entries), Some(key)) => entries.iter().rev().find(|(known, _)| *known.value == *key).map_or(span, |(key, _)| key.span),
+        _ => span,
+    }
+}

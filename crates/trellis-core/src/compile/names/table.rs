@@ -1,0 +1,182 @@
+//! Who claims which name: what is kept of names from one compilation to the next.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::{RESERVED, join};
+use crate::{
+    compile::graphs::Split,
+    diagnostic::{Code, Diagnostic, FilePath},
+    id::NodeId,
+    span::Span,
+    syntax::{
+        document::{Content, Document},
+        node::NodeSyntax,
+    },
+};
+
+/// A node that may be compiled: where it is written and what it is called.
+#[derive(Clone, Copy)]
+pub(in crate::compile) struct Candidate<'d> {
+    pub(in crate::compile) id: &'d NodeId,
+    pub(in crate::compile) document: u32,
+    /// Which of the nodes of its file it is.
+    pub(in crate::compile) ordinal: u32,
+    pub(in crate::compile) graph: u32,
+    pub(in crate::compile) path: &'d FilePath,
+    /// Nothing for a file that could not be understood: it claims its id only.
+    pub(in crate::compile) syntax: Option<&'d NodeSyntax>,
+    /// A Markdown file without frontmatter: a page unless some target names it.
+    pub(in crate::compile) page: bool,
+}
+
+impl Candidate<'_> {
+    /// Where the node's id is written, or its beginning.
+    pub(in crate::compile) fn place(&self) -> Span {
+        let id = self.syntax.and_then(|syntax| syntax.id.as_ref());
+        id.map_or_else(|| Span::at(self.syntax.map_or(0, |syntax| syntax.span.start as usize)), |id| id.span)
+    }
+}
+
+/// A candidate as it is kept from one compilation to the next.
+#[derive(Debug)]
+pub(super) struct Claim {
+    pub(super) id: NodeId,
+    pub(super) document: u32,
+    ordinal: u32,
+    pub(super) graph: u32,
+    page: bool,
+}
+
+impl Claim {
+    pub(super) fn of<'d>(&'d self, documents: &'d [Arc<Document>]) -> Candidate<'d> {
+        let Self { id, document, ordinal, graph, page } = self;
+        let of = &documents[*document as usize];
+        let syntax = match &of.content {
+            Content::Node(syntax) => Some(&**syntax),
+            Content::Nodes(nodes, _) => nodes.get(*ordinal as usize),
+            _ => None,
+        };
+        Candidate { id, document: *document, ordinal: *ordinal, graph: *graph, path: &of.path, syntax, page: *page }
+    }
+}
+
+/// Who claims which name, in all graphs that are compiled together.
+#[derive(Debug)]
+pub(in crate::compile) struct Table {
+    pub(super) claims: Vec<Claim>,
+    pub(super) by_name: FxHashMap<NodeId, Named>,
+    /// The candidates that are pages unless they are named, in order.
+    pub(super) pages: Vec<u32>,
+    pub(super) roots: Vec<Arc<str>>,
+}
+
+/// What a name stands for, so that one look finds a node as well as a module.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Named {
+    /// The candidate of this id.
+    pub(super) node: Option<u32>,
+    /// The `start` in the folder of this name.
+    pub(super) module: Option<u32>,
+}
+
+impl Table {
+    /// Collects the nodes of all documents.
+    pub(in crate::compile) fn collect(documents: &[Arc<Document>], split: &Split, found: &mut Vec<Diagnostic>) -> Self {
+        let mut table = Self {
+            claims: Vec::with_capacity(documents.len()),
+            by_name: FxHashMap::with_capacity_and_hasher(documents.len() + 1, FxBuildHasher),
+            pages: Vec::new(),
+            roots: split.roots.clone(),
+        };
+        let alone = documents.len() == 1;
+        for (index, document) in documents.iter().enumerate() {
+            if is_hidden(&document.path) {
+                continue;
+            }
+            let (index, graph) = (u32::try_from(index).unwrap_or(u32::MAX), split.owner[index]);
+            let own = |id| Claim { id, document: index, ordinal: 0, graph, page: false };
+            match &document.content {
+                Content::Node(syntax) => {
+                    let page = !syntax.has_matter && document.path.ends_with(".md") && !alone;
+                    let by_path = || id_of(document, alone);
+                    let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
+                    let page = page && !id.is_start();
+                    let taken = table.add(documents, Claim { page, ..own(id) }, found);
+                    // A node whose `id` it cannot have is found by its path, so that nothing else is said of those who lead to it.
+                    if !taken && syntax.id.is_some() && table.of_id(by_path().as_str()).is_none() {
+                        table.add(documents, Claim { page, ..own(by_path()) }, found);
+                    }
+                }
+                Content::Nodes(nodes, _) => {
+                    let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                    for (ordinal, syntax) in (0..).zip(nodes) {
+                        let Some(id) = &syntax.id else { continue };
+                        table.add(documents, Claim { ordinal, ..own(NodeId::new(join(folder, id.value.as_str()))) }, found);
+                    }
+                }
+                Content::Broken if !is_project(&document.path) => {
+                    table.add(documents, own(id_of(document, alone)), found);
+                }
+                Content::Library(_) | Content::Project(_) | Content::Broken => {}
+            }
+        }
+        table
+    }
+
+    /// Adds a node; whether it got its name.
+    fn add(&mut self, documents: &[Arc<Document>], claim: Claim, found: &mut Vec<Diagnostic>) -> bool {
+        let index = u32::try_from(self.claims.len()).unwrap_or(u32::MAX);
+        let candidate = claim.of(documents);
+        if let Some(first) = self.of_id(claim.id.as_str()) {
+            found.push(duplicate(&candidate, &self.claims[first as usize].of(documents)));
+            return false;
+        }
+        let last = claim.id.name();
+        if RESERVED.contains(&last) {
+            let message = format!("`{last}` is a reserved target and cannot name a node");
+            let help = format!("rename the file, or give it another `id`; `to: {last}` has a meaning of its own");
+            found.push(Diagnostic::new(Code::ReservedName, candidate.path, candidate.place(), message).help(help));
+            if candidate.syntax.is_some_and(|syntax| syntax.id.is_some()) {
+                return false;
+            }
+        }
+        if last == "start" {
+            self.by_name.entry(NodeId::from(claim.id.folder())).or_default().module = Some(index);
+        }
+        self.by_name.entry(claim.id.clone()).or_default().node = Some(index);
+        if claim.page {
+            self.pages.push(index);
+        }
+        self.claims.push(claim);
+        true
+    }
+
+    /// The candidate of an id.
+    pub(in crate::compile) fn of_id(&self, id: &str) -> Option<u32> {
+        self.by_name.get(id)?.node
+    }
+}
+
+fn duplicate(second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
+    let message = format!("there are two nodes `{}`", second.id);
+    Diagnostic::new(Code::DuplicateNode, second.path, second.place(), message)
+        .label(first.path, first.place(), "the first one is here")
+        .help("rename one of the files, or give one another `id`")
+}
+
+/// Whether a file or one of its folders begins with `_` or `.` (language 1.2).
+fn is_hidden(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))
+}
+
+fn is_project(path: &str) -> bool {
+    matches!(path.rsplit('/').next(), Some("trellis.yaml" | "tools.yaml"))
+}
+
+/// The id that a path gives; a file that is a graph alone is its `start` (language 1.1).
+fn id_of(document: &Document, alone: bool) -> NodeId {
+    if alone { NodeId::new("start") } else { document.id.clone() }
+}
