@@ -24,17 +24,21 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
     let open = replies.iter().filter(|reply| program.edges_of(reply).last().is_some_and(|last| last.to == NO_MATCH));
     for reply in open.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
         // What a child returns, only the flow of data knows.
-        let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
-        // What else a node asks about comes from elsewhere, and only that flow knows what it can be.
-        let mut operands = program.edges_of(reply).iter().filter_map(|edge| subject(&edge.when));
-        let own = !of_child && operands.all(|operand| input_path(reply, operand).is_some());
-        if own
+        if is_own(program, node, reply)
             && !broken(program, node)
             && let Some(gaps) = gaps(program, reply, &mut |operand| closed(node, reply, operand))
         {
             found(report(program, node, reply, &gaps));
         }
     }
+}
+
+/// Whether a reply only asks about what it was given itself. What else a node asks about comes from elsewhere, and what a child returns from its
+/// terminals: only the flow of data knows what that can be.
+pub(super) fn is_own(program: &Program, node: &Node, reply: &Reply) -> bool {
+    let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
+    let mut operands = program.edges_of(reply).iter().filter_map(|edge| edge.when.operand());
+    !of_child && operands.all(|operand| input_path(reply, operand).is_some())
 }
 
 /// The finding about a reply for which the engine found no way; `closed` says what is known of its operands there.

@@ -150,7 +150,7 @@ impl Search<'_, '_> {
         is_on(self.all(&mut scene, hop.point, self.script.replying(hop.on))).then_some(())?;
         self.suppose(&mut scene, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
         for at in reply.edges.start..=hop.edge {
-            self.spend(1).then_some(())?;
+            self.spend(1 + scene.vars.width() / 16).then_some(())?;
             for site in self.script.guarded(at) {
                 is_on(self.read(&mut scene, hop.point, site)).then_some(())?;
             }
@@ -196,7 +196,7 @@ impl Search<'_, '_> {
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
             let hop = Hop { edge: at, ..hop };
-            if !self.spend(1) {
+            if !self.spend(1 + scene.vars.width() / 16) {
                 return;
             }
             let step = |answers| Move { given: given.clone(), answers };

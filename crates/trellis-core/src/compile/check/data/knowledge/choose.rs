@@ -8,7 +8,7 @@ impl<'p> Knowledge<'_, 'p> {
         let before = facts.clone();
         for at in program.replies[on as usize].edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
-            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) {
+            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.gathered.is_some() && !self.is_own(point, on) {
                 self.suspect(point, Accident::NoMatch(on), false, TypeId::NEVER);
                 self.gathered.iter_mut().for_each(|gathered| drop(gathered.replies.insert(on, before.clone())));
             }
@@ -29,6 +29,12 @@ impl<'p> Knowledge<'_, 'p> {
                 None => return,
             }
         }
+    }
+
+    /// Whether a reply asks about nothing that came from elsewhere: its gaps were looked for already.
+    fn is_own(&self, point: PointIndex, on: u32) -> bool {
+        let program = self.program;
+        super::super::super::exhaustive::is_own(program, program.node(program.point(point).node), &program.replies[on as usize])
     }
 
     pub(super) fn follow(&mut self, point: PointIndex, edge: &'p Edge, mut facts: Facts, onward: &mut Vec<(PointIndex, Facts)>) {

@@ -102,6 +102,11 @@ impl Vars {
         self.add(kind, only)
     }
 
+    /// How many values the newest variable can still have: what narrowing it costs.
+    pub(super) fn width(&self) -> usize {
+        self.0.last().and_then(|var| var.only.as_ref()).map_or(0, |only| only.len())
+    }
+
     /// What a template makes.
     pub(super) fn made(&mut self) -> Sym {
         self.add(Kind::Made, None)
