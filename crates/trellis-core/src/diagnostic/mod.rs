@@ -219,7 +219,7 @@ fn one_line(message: String) -> String {
 pub struct Near<'c> {
     /// The candidate.
     pub name: &'c str,
-    /// Whether no other one is as near: a change to it is no guess then.
+    /// Whether no other one is as near, and most of the name is the same: a change to it is no guess then.
     pub is_only: bool,
 }
 
@@ -258,7 +258,9 @@ pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
             _ => Some((distance, candidate, true)),
         };
     }
-    best.map(|(_, name, is_only)| Near { name, is_only })
+    // Of a short name too little is left to be sure.
+    let is_sure = |distance: usize| 3 * distance <= name.chars().count();
+    best.map(|(distance, near, is_only)| Near { name: near, is_only: is_only && is_sure(distance) })
 }
 
 /// How often each byte stands in a name; longer names than these numbers hold are not compared that way.

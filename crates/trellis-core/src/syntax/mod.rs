@@ -9,6 +9,7 @@ mod lexer;
 mod links;
 mod matter;
 mod parse;
+pub(crate) use self::parse::is_hidden;
 pub(crate) mod removal;
 mod scalar;
 mod slips;

@@ -39,6 +39,10 @@ pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
         }
         Err(text) => (text, Content::Broken),
     };
+    // A draft is nobody's business; a library may be used whatever its name is (language 1.2).
+    if is_hidden(&source.path) && !matches!(content, Content::Library(_)) {
+        report.diagnostics.clear();
+    }
     report.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
     Document::new(Arc::clone(&source.path), text, content, report.diagnostics, allows)
 }
@@ -168,4 +172,10 @@ fn entries<'t>(root: Node<'t>, text: &str, what: &str, report: &mut Report) -> R
             Err(tree::Broken)
         }
     }
+}
+
+/// Whether a file or one of its folders begins with `_` or `.` (language 1.2).
+pub(crate) fn is_hidden(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))
 }

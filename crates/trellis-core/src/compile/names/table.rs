@@ -92,7 +92,7 @@ impl Table {
         };
         let alone = documents.len() == 1;
         for (index, document) in documents.iter().enumerate() {
-            if is_hidden(&document.path) {
+            if crate::syntax::is_hidden(&document.path) {
                 continue;
             }
             let (index, graph) = (u32::try_from(index).unwrap_or(u32::MAX), split.owner[index]);
@@ -164,12 +164,6 @@ fn duplicate(second: &Candidate<'_>, first: &Candidate<'_>) -> Diagnostic {
     Diagnostic::new(Code::DuplicateNode, second.path, second.place(), message)
         .label(first.path, first.place(), "the first one is here")
         .help("rename one of the files, or give one another `id`")
-}
-
-/// Whether a file or one of its folders begins with `_` or `.` (language 1.2).
-fn is_hidden(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    matches!(bytes.first(), Some(b'_' | b'.')) || bytes.windows(2).any(|pair| matches!(pair, [b'/', b'_' | b'.']))
 }
 
 fn is_project(path: &str) -> bool {

@@ -61,6 +61,7 @@ impl Search<'_, '_> {
             vars,
             input: None,
             result: None,
+            failed: "error",
             visits: BTreeMap::new(),
             pretended: Rc::default(),
         };
@@ -247,7 +248,7 @@ impl Search<'_, '_> {
                 Some(sym) => sym.clone(),
                 None => return Done::On,
             },
-            From::Error => scene.vars.made(),
+            From::Error => scene.failure(),
             From::Shape(shape) => match scene.evaluate(shape) {
                 Some(sym) => sym,
                 None => return Done::On,

@@ -23,7 +23,7 @@ mod witness;
 
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
@@ -47,6 +47,8 @@ use crate::{
     path::KeyPath,
     program::{Callee, Place as To, PointIndex, Program, Target, Why},
     schema::Schema,
+    scope::RESERVED,
+    value::Key,
 };
 
 /// Checks a program. Of points in `wild` nothing is known: their file has mistakes of its own. Gives the reads of which nothing is known.
@@ -105,6 +107,13 @@ impl Findings<'_, '_> {
         };
         let mut mended: Vec<KeyPath> = Vec::new();
         let mut left = gathered.candidates;
+        let set = self.set(&shared.origins);
+        for candidate in &mut left {
+            if let Accident::Missing(site) = candidate.accident {
+                let root = self.script.sites[site as usize].path.root();
+                candidate.never |= !RESERVED.contains(&&**root) && !set.contains(root);
+            }
+        }
         let order = self.flow.order(self.program.entry().body.0);
         let mut rank = vec![0_u32; order.len()];
         (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
@@ -181,7 +190,7 @@ impl Findings<'_, '_> {
     fn outputs(&self, known: &Knowledge<'_, '_>) -> BTreeMap<PointIndex, Schema> {
         let points = (0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
         let calls = points.filter_map(|point| match shapes::call_at(self.program, point)?.callee {
-            Callee::Graph(node) => Some((point, Schema::new(&known.types.to_schema(known.output(node))).ok()?)),
+            Callee::Graph(node) => Some((point, Schema::new(&known.output_schema(node)).ok()?)),
             _ => None,
         });
         calls.collect()
@@ -207,6 +216,24 @@ impl Findings<'_, '_> {
             })
         });
         Some(absent.collect())
+    }
+
+    /// The keys that something sets: what nothing sets is missing on every way, also where a loop comes back behind a read of it.
+    fn set(&self, origins: &[Origin]) -> BTreeSet<Key> {
+        let writes = self.script.ops.iter().filter_map(|op| match op {
+            Op::Write { write, .. } => match &write.to {
+                To::Path(path) | To::Append(path) => Some(path.root().clone()),
+                To::Absent(key) => Some(key.clone()),
+                To::Input | To::Ans | To::Error => None,
+            },
+            _ => None,
+        });
+        let begun = origins.iter().flat_map(|origin| {
+            let entry = &self.program.node(self.program.point(origin.point).node).entry;
+            let declared = entry.types.iter().map(|(key, _)| key.clone()).chain(entry.required.iter().map(|path| path.root().clone()));
+            origin.given.iter().map(|given| given.key.clone()).chain(declared)
+        });
+        writes.chain(begun).collect()
     }
 
     /// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.

@@ -27,6 +27,8 @@ pub(super) struct Scene {
     pub(super) vars: Vars,
     pub(super) input: Option<Sym>,
     pub(super) result: Option<Sym>,
+    /// The kind of the failure that is taken.
+    pub(super) failed: &'static str,
     /// Of nodes that admit so many entries and no more.
     pub(super) visits: BTreeMap<NodeIndex, u32>,
     /// Paths of which it was forgotten what is known: such a way may not exist.
@@ -56,6 +58,13 @@ impl Scene {
             (Some(root), rest) => self.vars.below(&root, rest, wanted),
             (None, _) => Found::Absent,
         }
+    }
+
+    /// `sys.error`, as a failure that the search brings about leaves it: without a code and data.
+    pub(super) fn failure(&mut self) -> Sym {
+        let words = ["tool", "node", "message"].map(|name| (Key::from(name), self.vars.words()));
+        let kind = (Key::from("kind"), Sym::Known(crate::value::Value::text(self.failed)));
+        Sym::Map(Rc::new(words.into_iter().chain([kind]).collect()))
     }
 
     /// Forgets what is known of a path: something may be there.

@@ -140,13 +140,21 @@ impl Search<'_, '_> {
             }
             Done::On | Done::Dead => return None,
         };
-        for (scene, last) in ends {
+        for (scene, last) in ends.into_iter().filter(|(scene, _)| !scene.vars.is_impossible()) {
             let moves: Vec<Move> = moves.iter().cloned().chain(last).collect();
             if let Some(said) = self.walks(&beginning, &moves, &scene) {
-                return Some(Verdict::Proved(hops, Met { there: scene.names(), said }));
+                return Some(Verdict::Proved(hops, Met { there: self.there(&scene), said }));
             }
         }
         None
+    }
+
+    /// The names that are set in a scene, without what it was only helped with.
+    fn there(&self, scene: &Scene) -> Vec<String> {
+        let mut names = scene.names();
+        let helped: BTreeSet<&str> = self.mended.iter().map(|path| &**path.root()).collect();
+        names.retain(|name| !helped.contains(name.split('.').next().unwrap_or(name)));
+        names
     }
 
     fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Option<String>> {
@@ -204,7 +212,7 @@ impl Search<'_, '_> {
                 Done::Accident => {
                     tries += 1;
                     if let Some(said) = self.walks(&beginning, &[], &scene) {
-                        return Ok(Verdict::Proved(Vec::new(), Met { there: scene.names(), said }));
+                        return Ok(Verdict::Proved(Vec::new(), Met { there: self.there(&scene), said }));
                     }
                 }
             }
@@ -238,11 +246,12 @@ impl Search<'_, '_> {
                     Done::Accident if !next.pretended.is_empty() => {
                         pretended.get_or_insert_with(|| (*next.pretended).clone());
                     }
+                    Done::Accident if next.vars.is_impossible() => {}
                     Done::Accident => {
                         tries += 1;
                         let (hops, moves) = way(&reached, at, hops, step);
                         if let Some(said) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
-                            return Ok(Verdict::Proved(hops, Met { there: next.names(), said }));
+                            return Ok(Verdict::Proved(hops, Met { there: self.there(&next), said }));
                         }
                         if tries >= TRIES {
                             return Ok(Verdict::Open);

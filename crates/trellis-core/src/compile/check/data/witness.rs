@@ -163,6 +163,11 @@ impl Search<'_, '_> {
 
     /// What is handed in for a reply; nothing for those that no host brings about at will.
     fn given(&self, scene: &mut Scene, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<Brought> {
+        scene.failed = match &reply.on {
+            Outcome::Timeout => "timeout",
+            Outcome::Denied => "denied",
+            _ => "error",
+        };
         Some(match &reply.on {
             Outcome::Pass => Brought::Pass,
             Outcome::Answer => match &node.role {

@@ -8,7 +8,7 @@ mod choose;
 mod happen;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
@@ -26,6 +26,7 @@ use crate::{
         Call, Callee, Edge, Failure, From, Guard, Node, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Role, Root, Target,
     },
     template::Shape,
+    value::Value,
 };
 
 /// What is known, point by point.
@@ -47,10 +48,14 @@ pub(super) struct Knowledge<'a, 'p> {
     gathered: Option<Gathered>,
 }
 
+/// Says of a schema that every value it leaves is made from its parts: where none fits, there is none.
+pub(super) const ALL_OF_IT: &str = "x-all-of-it";
+
 /// A node that is called as a child (language 5.4).
 pub(super) struct Child {
-    /// What it was seen to return.
+    /// What it was seen to return, all in all and end by end.
     output: TypeId,
+    ends: BTreeMap<PointIndex, TypeId>,
     /// Who calls it.
     callers: Vec<u32>,
     /// The points that a session of its own can reach.
@@ -125,6 +130,17 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     /// What a node returns when it is called as a child.
     pub(super) fn output(&self, node: NodeIndex) -> TypeId {
         self.children.get(&node).map_or(TypeId::NEVER, |child| child.output)
+    }
+
+    /// The same as a schema: what one end returns and what another does are not mixed.
+    pub(super) fn output_schema(&self, node: NodeIndex) -> Value {
+        let ends = self.children.get(&node).map(|child| child.ends.values().collect::<BTreeSet<_>>()).unwrap_or_default();
+        match ends.len() {
+            0 | 1 => self.types.to_schema(self.output(node)),
+            _ => {
+                Value::map([("anyOf", Value::list(ends.into_iter().map(|end| self.types.to_schema(*end)))), (ALL_OF_IT, Value::Bool(true))])
+            }
+        }
     }
 
     /// Looks once more over everything that is known, and gives what may go wrong.

@@ -133,7 +133,7 @@ impl<'p> Knowledge<'_, 'p> {
             let inside = super::super::inside(program, entry);
             let ends = (0..).zip(&inside).filter(|(point, inside)| **inside && at[*point as usize].is_some());
             changed.extend(ends.map(|(point, _)| point));
-            Child { output: TypeId::NEVER, callers: Vec::new(), inside }
+            Child { output: TypeId::NEVER, ends: BTreeMap::new(), callers: Vec::new(), inside }
         });
         if !child.callers.contains(&caller.0) {
             child.callers.push(caller.0);
@@ -152,6 +152,8 @@ impl<'p> Knowledge<'_, 'p> {
         };
         let output = self.types.present(output);
         for child in self.children.values_mut().filter(|child| child.inside[point.0 as usize]) {
+            let end = child.ends.entry(point).or_insert(TypeId::NEVER);
+            *end = self.types.join(*end, output);
             let joined = self.types.join(child.output, output);
             if joined != child.output {
                 child.output = joined;

@@ -68,4 +68,13 @@ impl Vars {
             Kind::Words => value.as_str().is_some(),
         }
     }
+
+    /// Whether some value of which all is known is left without any that fits.
+    pub(in super::super) fn is_impossible(&self) -> bool {
+        let all_known =
+            |schema: &Schema| schema.source().as_map().is_some_and(|schema| schema.contains(super::super::knowledge::ALL_OF_IT));
+        (0..).zip(self.0.iter()).any(|(at, var)| {
+            matches!(&var.kind, Kind::Schemas(schemas) if schemas.iter().any(all_known)) && self.choose(&Sym::Var(at)).is_none()
+        })
+    }
 }
