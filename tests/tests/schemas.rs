@@ -62,7 +62,8 @@ fn what_compiles_meets_its_schema() {
         if Loaded::new(&case.files).compiled.program.is_none() {
             continue;
         }
-        for document in parse(&case.files) {
+        // Drafts are not looked at.
+        for document in parse(&case.files).into_iter().filter(|document| !document.path.split('/').any(|name| name.starts_with('_'))) {
             let Some((kind, json)) = keys(&document) else { continue };
             let errors: Vec<String> =
                 validators[kind.name()].iter_errors(&json).map(|error| format!("{}: {error}", error.instance_path())).collect();

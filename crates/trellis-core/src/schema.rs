@@ -16,6 +16,7 @@ use std::{
 };
 
 use jsonschema::{Validator, draft202012};
+pub(crate) use part::followed;
 pub use partial::{Flaw, Hole, below};
 use serde_json::Value as Json;
 

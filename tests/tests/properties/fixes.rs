@@ -94,7 +94,7 @@ fn a_slip_of_the_finger_is_mended_or_left_as_it_is() {
         restored += usize::from(same(&after, files));
         assert!(
             left.iter().all(|found| found.fix.is_none()),
-            "there is still something to mend:\n{}\n=>\n{}",
+            "there is still something to mend:\n{left:?}\n{}\n=>\n{}",
             shown(&slipped),
             shown(&after)
         );

@@ -259,8 +259,8 @@ pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
         };
     }
     // Of a short name too little is left to be sure.
-    let is_sure = |distance: usize| 3 * distance <= name.chars().count();
-    best.map(|(distance, near, is_only)| Near { name: near, is_only: is_only && is_sure(distance) })
+    let is_sure = |distance: usize, near: &str| 3 * distance <= name.chars().count().max(near.chars().count());
+    best.map(|(distance, near, is_only)| Near { name: near, is_only: is_only && is_sure(distance, near) })
 }
 
 /// How often each byte stands in a name; longer names than these numbers hold are not compared that way.

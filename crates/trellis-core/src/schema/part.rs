@@ -53,7 +53,7 @@ fn step_into<'s>(root: &'s Value, schema: &'s Value, step: &Segment, left: usize
 }
 
 /// What a reference into the same schema names.
-fn followed<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+pub(crate) fn followed<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let mut target = root;
     for step in reference.strip_prefix('#')?.split('/').skip(1) {
         let step = step.replace("~1", "/").replace("~0", "~");

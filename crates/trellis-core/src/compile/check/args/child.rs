@@ -28,6 +28,12 @@ pub(in crate::compile) struct Demands<'d> {
 }
 
 impl Demands<'_> {
+    /// Whether a key is one that the node asks for.
+    fn ask_for(&self, key: &str) -> bool {
+        let required = self.node.required_context.iter().any(|path| **path.value.root() == *key);
+        required || self.types.iter().any(|(known, ..)| **known == *key)
+    }
+
     /// Whether a key comes about while the node is entered.
     fn brings(&self, key: &str) -> bool {
         let by_default = self.node.default_context.iter().any(|assign| **assign.key.value.root() == *key);
@@ -100,7 +106,7 @@ impl Check<'_> {
             }
             if let Some(lack) = self.lacks(path.value.segments()) {
                 known.push(root.to_string());
-                self.lacking(path.value.segments(), lack, demands.path, (path.span, "required here"), absent, found);
+                self.lacking(path.value.segments(), lack, demands, (path.span, "required here"), absent, found);
             }
         }
     }
@@ -127,7 +133,7 @@ impl Check<'_> {
         &self,
         path: &[Segment],
         lack: Lack,
-        declared: &FilePath,
+        demands: &Demands<'_>,
         (span, label): (Span, &'static str),
         absent: &mut Absent,
         found: &mut Vec<Diagnostic>,
@@ -135,13 +141,15 @@ impl Check<'_> {
         let (root, given) = (path.first().map(step).unwrap_or_default(), self.given(""));
         let whole = path.iter().map(step).collect::<Vec<_>>().join(".");
         let message = format!("{} needs `{whole}`, which is not given", self.name);
-        let diagnostic = match (lack, nearest(&root, given.iter().map(String::as_str))) {
+        // What is given under a name that is asked for is not given under a wrong one.
+        let free = given.iter().map(String::as_str).filter(|name| !demands.ask_for(name));
+        let diagnostic = match (lack, nearest(&root, free)) {
             (Lack::Possible(pointer), _) => self.may_be_missing(&pointer),
             (Lack::Certain, _) if given.contains(&root) => self.finding(self.key("", &root), message),
             (Lack::Certain, Some(near)) => self.renamed(self.finding(self.key("", near), message), &root),
             (Lack::Certain, None) => return absent.push((whole, span, label)),
         };
-        found.push(diagnostic.label(declared, span, label));
+        found.push(diagnostic.label(demands.path, span, label));
     }
 
     /// A key with a type: it must be there, and what is written must fit.
@@ -149,7 +157,7 @@ impl Check<'_> {
         let path = [Segment::Key(key.clone())];
         let lack = self.lacks(&path).filter(|_| !demands.brings(key));
         if let Some(lack) = lack {
-            self.lacking(&path, lack, demands.path, (span, "declared here"), absent, found);
+            self.lacking(&path, lack, demands, (span, "declared here"), absent, found);
             return;
         }
         let base = below("", key);

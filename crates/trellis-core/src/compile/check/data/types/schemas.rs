@@ -2,7 +2,7 @@
 
 use super::{Fields, Kinds, Type, TypeId, Types};
 use crate::{
-    schema::Schema,
+    schema::{Schema, followed},
     value::{Key, Mapping, Value},
 };
 
@@ -67,7 +67,7 @@ impl Types {
         }
         let own = self.typed(root, schema, left, depth);
         let mut known = own;
-        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|pointer| referred(root, pointer)) {
+        if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|pointer| followed(root, pointer)) {
             let target = self.schema(root, target, left, depth + 1);
             known = self.met(known, target);
         }
@@ -275,18 +275,4 @@ pub(in super::super) fn plain(schema: &Value) -> Value {
 
 fn required(schema: &Mapping, name: &str) -> bool {
     schema.get("required").and_then(Value::as_list).is_some_and(|names| names.iter().any(|known| known.as_str() == Some(name)))
-}
-
-/// What a reference into the same schema means.
-fn referred<'s>(root: &'s Value, pointer: &str) -> Option<&'s Value> {
-    let mut target = root;
-    for step in pointer.strip_prefix('#')?.split('/').skip(1) {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        target = match target {
-            Value::Map(entries) => entries.get(&step)?,
-            Value::List(items) => items.get(step.parse::<usize>().ok()?)?,
-            _ => return None,
-        };
-    }
-    Some(target)
 }
