@@ -299,7 +299,7 @@ fn put(scene: &mut Scene, to: &Place, value: Sym) -> bool {
         Place::Absent(key) => drop(Rc::make_mut(&mut scene.context).insert(Key::clone(key), value)),
         Place::Path(path) => return symbols::write(Rc::make_mut(&mut scene.context), path, value),
         Place::Append(path) => {
-            let list = scene.vars.list();
+            let list = scene.vars.made();
             return symbols::write(Rc::make_mut(&mut scene.context), path, list);
         }
     }

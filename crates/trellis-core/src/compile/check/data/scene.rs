@@ -157,7 +157,7 @@ impl Scene {
                 None => Some(self.vars.made()),
             },
             Shape::Text(_) => Some(self.vars.words()),
-            Shape::List(_) => Some(self.vars.list()),
+            Shape::List(_) => Some(self.vars.made()),
         }
     }
 }

@@ -117,11 +117,6 @@ impl Vars {
         self.add(Kind::Words, None)
     }
 
-    /// A list that a template makes.
-    pub(super) fn list(&mut self) -> Sym {
-        self.made()
-    }
-
     /// The names of a value and of what is known to stand in it.
     pub(super) fn names(&self, name: &str, of: &Sym, names: &mut Vec<String>) {
         names.push(name.to_owned());
