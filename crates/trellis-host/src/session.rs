@@ -10,6 +10,7 @@ use std::sync::Arc;
 use trellis_core::{
     Engine, Event, Input, Mapping, NavigateError, Next, NodeId, SignalName, Start, State,
     engine::{Adopted, Answers, Blocker, Call, ChangedCall, EndView, Moved, RenderError, Request, StartError, Step, View},
+    state::Changes,
 };
 
 use crate::journal::{Clock, Entry, MemoryJournal, Record};
@@ -108,7 +109,7 @@ impl Session {
     /// # Errors
     /// The context does not fit, or a predicate must be answered first; nothing began.
     pub fn start(engine: Engine, start: Start, answers: Answers, clock: Clock) -> Result<Self, StartError> {
-        let Step { state, events } =
+        let Step { state, events, .. } =
             if answers.is_empty() { engine.start(start.clone())? } else { engine.answering(answers).start(start.clone())? };
         let at = clock.now();
         let mut session = Self {
@@ -125,8 +126,8 @@ impl Session {
             held: None,
             passes: 0,
         };
-        let entry = Entry::Start { start: Box::new(start), state: Box::new(session.state.clone()) };
-        session.record(at, entry, None, events);
+        let entry = Entry::Start { start: Box::new(start), state: Box::new(session.state.clone()), origin: None };
+        session.record(at, entry, None, events, Changes::default());
         session.record_end();
         Ok(session)
     }
@@ -224,9 +225,10 @@ impl Session {
         }
     }
 
-    fn accept(&mut self, input: Input, Step { state, events }: Step) {
+    fn accept(&mut self, input: Input, Step { state, events, wrote }: Step) {
         let at = self.clock.now();
         let before = std::mem::replace(&mut self.state, state);
+        let changes = Changes::between(&before, &self.state, &wrote);
         self.view = None;
         let mut late = false;
         for event in &events {
@@ -247,17 +249,18 @@ impl Session {
             Input::Signal(signal) => Entry::Signal { signal },
             input => Entry::Input { input },
         };
-        self.record(at, entry, Some(before.current_node_id), events);
+        self.record(at, entry, Some(before.current_node_id), events, changes);
         if before.ended.is_none() {
             self.record_end();
         }
     }
 
     /// Appends to the journal; the session is its only writer, so there is no conflict.
-    fn record(&mut self, at: u64, entry: Entry, from: Option<NodeId>, events: Vec<Event>) {
+    fn record(&mut self, at: u64, entry: Entry, from: Option<NodeId>, events: Vec<Event>, changes: Changes) {
         let to = self.state.current_node_id.clone();
         let program = Arc::clone(&self.state.program);
-        let appended = self.journal.append(Record { seq: self.journal.next_seq(), at, entry, from, to, events, program });
+        let appended =
+            self.journal.append(Record { seq: self.journal.next_seq(), at, entry, from, to, events, program, changes: Box::new(changes) });
         debug_assert!(appended.is_ok(), "a session is the only writer of its journal");
     }
 
@@ -265,7 +268,7 @@ impl Session {
     fn record_end(&mut self) {
         if let Some(ended) = self.state.ended.clone() {
             let from = Some(self.state.current_node_id.clone());
-            self.record(self.clock.now(), Entry::End { ended }, from, Vec::new());
+            self.record(self.clock.now(), Entry::End { ended }, from, Vec::new(), Changes::default());
         }
     }
 
@@ -312,7 +315,13 @@ impl Session {
         if matches!(adoption, Adoption::Moved { why: Moved::Vanished | Moved::Again, .. }) {
             (self.words, self.entered_at, self.stepped_at) = (None, at, at);
         }
-        self.record(at, Entry::Reload { state: Box::new(self.state.clone()) }, Some(before.current_node_id), Vec::new());
+        self.record(
+            at,
+            Entry::Reload { state: Box::new(self.state.clone()) },
+            Some(before.current_node_id),
+            Vec::new(),
+            Changes::default(),
+        );
         if before.ended.is_none() {
             self.record_end();
         }
@@ -321,12 +330,10 @@ impl Session {
 
     /// Sets keys of the context from outside.
     pub fn supply(&mut self, keys: Mapping) {
-        for (key, value) in keys.iter() {
-            self.state.context.insert(key.clone(), value.clone());
-        }
+        self.state.context.extend(&keys);
         self.view = None;
         let from = Some(self.state.current_node_id.clone());
-        self.record(self.clock.now(), Entry::Context { keys }, from, Vec::new());
+        self.record(self.clock.now(), Entry::Context { keys }, from, Vec::new(), Changes::default());
     }
 
     /// Raises a signal; short for [`Session::send`].
