@@ -203,3 +203,8 @@ impl fmt::Debug for dyn SessionStore {
         f.write_str("SessionStore")
     }
 }
+
+/// TEMPORARY until the real one is merged.
+pub fn open(_spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    Ok(Arc::new(MemoryStore::new()))
+}
