@@ -36,8 +36,7 @@ fn crash(name: &str, store_in: impl Fn(&std::path::Path, usize) -> String) {
             seed: 0x5eed + round as u64,
         };
         trial.round(folder.path(), &mut killed).unwrap();
-        let store = store::open(&spec).unwrap();
-        let verdict = run(judge(&*store, folder.path(), SESSIONS)).unwrap();
+        let verdict = run(async { judge(&*store::open(&spec).await.unwrap(), folder.path(), SESSIONS).await.unwrap() });
         all = all.and(verdict);
         round += 1;
     }
@@ -76,4 +75,14 @@ fn the_judge_finds_nothing_where_nobody_is_killed() {
 fn three(line: &str) -> (&str, &str, &str) {
     let mut words = line.splitn(3, ' ');
     (words.next().unwrap(), words.next().unwrap(), words.next().unwrap())
+}
+
+#[test]
+fn sessions_in_files_survive_being_killed() {
+    crash("files", |folder, _| format!("files:{}", folder.join("sessions").display()));
+}
+
+#[test]
+fn sessions_in_sqlite_survive_being_killed() {
+    crash("sqlite", |folder, _| format!("sqlite:{}", folder.join("sessions.db").display()));
 }

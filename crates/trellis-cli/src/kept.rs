@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use trellis_core::{Document, syntax::document::Content};
 use trellis_host::store::{self, SessionStore};
 
-use crate::open::Place;
+use crate::{open::Place, terminal};
 
 /// The store where nothing else is said, below the folder of the graph.
 const FOLDER: &str = ".trellis";
@@ -21,6 +21,15 @@ pub(crate) struct StoreArgs {
     store: Option<String>,
 }
 
+/// Which store is meant, and the name that the graph has there.
+#[derive(Clone)]
+pub(crate) struct Keep {
+    spec: String,
+    graph: Arc<str>,
+    /// Whether nobody said which store: then one that cannot be used is no reason not to run.
+    is_default: bool,
+}
+
 /// A store, and the name that the graph has there.
 #[derive(Clone)]
 pub(crate) struct Kept {
@@ -29,25 +38,42 @@ pub(crate) struct Kept {
 }
 
 impl StoreArgs {
-    /// Whether somebody said which store.
-    pub(crate) fn is_given(&self) -> bool {
-        self.store.is_some()
+    /// The store of the graph at `place`.
+    pub(crate) fn of(&self, place: &Place, documents: &[Arc<Document>]) -> Keep {
+        let graph = graph_name(place, documents);
+        match &self.store {
+            Some(spec) => Keep { spec: spec.clone(), graph, is_default: false },
+            None => Keep { spec: format!("sqlite:{}", place.folder().join(FOLDER).join(FILE).display()), graph, is_default: true },
+        }
     }
+}
 
-    /// Opens the store for the graph at `place`.
+impl Keep {
+    /// Opens the store; its connections belong to the runtime that runs this.
     ///
     /// # Errors
-    /// It cannot be opened: it is not there, or cannot be written or read.
-    pub(crate) fn open(&self, place: &Place, documents: &[Arc<Document>]) -> anyhow::Result<Kept> {
-        let spec = match &self.store {
-            Some(spec) => spec.clone(),
-            None => {
-                let folder = place.folder().join(FOLDER);
-                made(&folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
-                format!("sqlite:{}", folder.join(FILE).display())
+    /// It is not there, or cannot be written or read.
+    pub(crate) async fn open(&self) -> anyhow::Result<Kept> {
+        if let (true, Some(file)) = (self.is_default, self.spec.strip_prefix("sqlite:")) {
+            let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+            made(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
+        }
+        Ok(Kept { store: store::open(&self.spec).await?, graph: Arc::clone(&self.graph) })
+    }
+
+    /// The same for a run: where nobody said which store, and it cannot be used, nothing is kept.
+    ///
+    /// # Errors
+    /// The store that was named cannot be used.
+    pub(crate) async fn open_if_it_can_be(&self) -> anyhow::Result<Option<Kept>> {
+        match self.open().await {
+            Ok(kept) => Ok(Some(kept)),
+            Err(error) if self.is_default => {
+                terminal::print_error(&format!("warning: the session is not kept: {error:#}\n"));
+                Ok(None)
             }
-        };
-        Ok(Kept { store: store::open(&spec)?, graph: graph_name(place, documents) })
+            Err(error) => Err(error),
+        }
     }
 }
 

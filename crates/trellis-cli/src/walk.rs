@@ -21,7 +21,7 @@ use trellis_host::{
 use crate::{
     Exit,
     console::{Interactive, Tty},
-    kept::Kept,
+    kept::Keep,
     markdown,
     output::OutputFile,
     ready::{Ready, Terms},
@@ -32,8 +32,8 @@ use crate::{
 /// A session that is about to begin.
 pub(crate) struct Beginning {
     pub(crate) ready: Ready,
-    /// Where it is kept, if it is.
-    pub(crate) kept: Option<Kept>,
+    /// Where it is kept.
+    pub(crate) keep: Keep,
     /// Edits of its graph, if it is watched.
     pub(crate) news: Option<mpsc::Receiver<News>>,
     pub(crate) start: Start,
@@ -52,7 +52,6 @@ impl Beginning {
         let Terms { json, no_input, .. } = self.terms;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let recorder = self.taped.recorder.clone();
-        let waiting = self.kept.as_ref().filter(|_| !json && self.news.is_none()).and(self.start.session.clone());
         let outcome = runtime.block_on(async {
             if let Some(tty) = self.tty.take() {
                 let console = Interactive::new(tty, Look::of_stdout(), self.input, self.result).context("the terminal cannot be used")?;
@@ -66,9 +65,6 @@ impl Beginning {
             recorder.finish()?;
         }
         let outcome = outcome?;
-        if let (Some(id), Reason::EndOfInput | Reason::Interrupted) = (waiting, outcome.reason) {
-            terminal::print_error(&format!("go on with `--session {id}`\n"));
-        }
         if let (Some(file), Reason::Finished) = (output, outcome.reason) {
             file.write(outcome.output.as_ref())?;
         }
@@ -94,7 +90,9 @@ impl Beginning {
     }
 
     async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
-        let Self { ready, kept, news, start, terms, taped, .. } = self;
+        let Self { ready, keep, news, start, terms, taped, .. } = self;
+        let kept = keep.open_if_it_can_be().await?;
+        let waiting = start.session.clone().filter(|_| kept.is_some() && !terms.json && news.is_none());
         let program = ready.engine.clone();
         let signals = || interrupts(ends);
         let over = match news {
@@ -102,7 +100,12 @@ impl Beginning {
             None => Runner::new(console, taped.over(ready.sessions(terms, kept.as_ref()))).signals(signals()).run(start).await,
         };
         match over {
-            Ok(outcome) => Ok(outcome),
+            Ok(outcome) => {
+                if let (Some(id), Reason::EndOfInput | Reason::Interrupted) = (waiting, outcome.reason) {
+                    terminal::print_error(&format!("go on with `--session {id}`\n"));
+                }
+                Ok(outcome)
+            }
             Err(RunError::Console(error)) => Err(terminal::unwritten(error)),
             Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
             Err(RunError::Exists(id)) => Err(anyhow::anyhow!(

@@ -10,7 +10,7 @@ fn main() -> io::Result<()> {
     let sessions = sessions.parse().map_err(io::Error::other)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = trellis_host::store::open(store).map_err(io::Error::other)?;
+        let store = trellis_host::store::open(store).await.map_err(io::Error::other)?;
         worker::work(store, &PathBuf::from(folder), sessions).await
     })
 }

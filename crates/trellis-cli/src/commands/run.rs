@@ -18,7 +18,7 @@ use crate::{
     Exit,
     console::Tty,
     context,
-    kept::{Kept, StoreArgs},
+    kept::StoreArgs,
     offer::{Offered, offer},
     open::{self, DEFAULT_PATH, Place},
     output::OutputFile,
@@ -119,9 +119,9 @@ impl Run {
             Begun::Ready(ready, news) => (ready, news),
             Begun::Refused(exit) => return Ok(exit),
         };
+        let keep = self.store.of(place, ready.engine.inspect().documents());
         if self.all {
-            let kept = self.store.open(place, ready.engine.inspect().documents())?;
-            return waking::wake(ready, &kept, self.yes, if self.stay { Drive::Forever } else { Drive::UntilIdle });
+            return waking::wake(ready, &keep, self.yes, if self.stay { Drive::Forever } else { Drive::UntilIdle });
         }
         let start = Start {
             session: Some(self.session.as_deref().map_or_else(new_session, SessionId::from)),
@@ -133,8 +133,7 @@ impl Run {
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?;
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
         let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
-        let kept = self.kept(place, &ready)?;
-        Beginning { ready, kept, news, start, terms, taped, tty, input, result }.walk(output)
+        Beginning { ready, keep, news, start, terms, taped, tty, input, result }.walk(output)
     }
 
     fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {
@@ -142,18 +141,6 @@ impl Run {
             [place] => Ok(Offered::Chosen(place)),
             places if self.json || self.no_input => bail!(open::several(places, "run")),
             places => offer(places, tty),
-        }
-    }
-
-    /// Where the session is kept. A default that cannot be used is no reason not to run.
-    fn kept(&self, place: &Place, ready: &Ready) -> anyhow::Result<Option<Kept>> {
-        match self.store.open(place, ready.engine.inspect().documents()) {
-            Ok(kept) => Ok(Some(kept)),
-            Err(error) if self.store.is_given() || self.session.is_some() => Err(error),
-            Err(error) => {
-                terminal::print_error(&format!("warning: the session is not kept: {error:#}\n"));
-                Ok(None)
-            }
         }
     }
 
