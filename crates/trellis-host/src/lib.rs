@@ -17,6 +17,8 @@ pub mod runner;
 pub mod session;
 pub mod sessions;
 pub mod store;
+#[cfg(feature = "telemetry")]
+pub mod telemetry;
 
 pub use binding::{Bindings, Secrets};
 pub use hooks::Hooks;
