@@ -120,9 +120,9 @@ pub(crate) struct Hooked {
 }
 
 impl Hooked {
-    pub(crate) fn new(hooks: impl Hooks) -> Self {
+    /// A thread for these hooks; what they are not told is added to `dropped`.
+    pub(crate) fn new(hooks: impl Hooks, dropped: Arc<AtomicU64>) -> Self {
         let (queue, told) = sync_channel(QUEUE);
-        let dropped = Arc::new(AtomicU64::new(0));
         let lost = Arc::clone(&dropped);
         // Without a thread the queue is closed, and everything is counted as dropped.
         let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &told, &lost));
@@ -141,11 +141,6 @@ impl Hooked {
         let (answer, answered) = oneshot::channel();
         self.queue.try_send(Told::Reload { from: Arc::clone(from), to: Arc::clone(to), answer }).ok()?;
         tokio::time::timeout(PATIENCE, answered).await.ok()?.ok()?.err()
-    }
-
-    /// How much was not told, because the hook was too slow or panicked.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
     }
 }
 

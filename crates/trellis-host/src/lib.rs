@@ -12,6 +12,8 @@ pub mod binding;
 pub mod hooks;
 pub mod interceptor;
 pub mod journal;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod recording;
 pub mod runner;
 pub mod session;
