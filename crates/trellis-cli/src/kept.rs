@@ -49,6 +49,11 @@ impl StoreArgs {
 }
 
 impl Keep {
+    /// The name of the graph.
+    pub(crate) fn graph(&self) -> &str {
+        &self.graph
+    }
+
     /// Opens the store; its connections belong to the runtime that runs this.
     ///
     /// # Errors

@@ -15,8 +15,11 @@ mod store;
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+    time::{Duration, Instant},
 };
 
 use trellis_core::{NodeId, SessionId, id::CallId, state::EndReason};
@@ -36,7 +39,17 @@ const CALLS: usize = 10_000;
 
 /// Counts what happens. Clones count together.
 #[derive(Clone, Default)]
-pub struct Metrics(Arc<Counted>);
+pub struct Metrics {
+    counted: Arc<Counted>,
+    /// Each ends when everything about some sessions was counted.
+    pending: Arc<Mutex<Vec<Receiver<()>>>>,
+}
+
+/// The hooks that count the steps of some sessions.
+struct Counting {
+    counted: Arc<Counted>,
+    _done: Sender<()>,
+}
 
 #[derive(Default)]
 struct Counted {
@@ -56,20 +69,31 @@ impl Metrics {
     /// The same sessions, counted.
     #[must_use]
     pub fn over(&self, sessions: Sessions) -> Sessions {
-        self.0.series.watch(sessions.untold_by_all());
-        let counted = Arc::clone(&self.0);
+        self.counted.series.watch(sessions.untold_by_all());
+        let counted = Arc::clone(&self.counted);
+        let (done, pending) = channel();
+        locked(&self.pending).push(pending);
         sessions.observe(move |session, happening| counted.happened(session, happening));
-        sessions.hooks(self.clone())
+        sessions.hooks(Counting { counted: Arc::clone(&self.counted), _done: done })
     }
 
     /// The same store, with its appends timed and its errors counted.
     pub fn store(&self, store: Arc<dyn SessionStore>) -> Arc<dyn SessionStore> {
-        Arc::new(store::Timed { store, metrics: self.clone() })
+        Arc::new(store::Timed { store, counted: Arc::clone(&self.counted) })
     }
 
     /// The numbers as they are now, in the text format of Prometheus, version 0.0.4.
     pub fn render(&self) -> String {
-        self.0.series.render()
+        self.counted.series.render()
+    }
+
+    /// Waits until everything was counted that sessions did which are gone, at most this long.
+    pub fn finish(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        for pending in locked(&self.pending).drain(..) {
+            // Nothing is ever sent: it ends, or it takes too long.
+            let _ = pending.recv_timeout(until.saturating_duration_since(Instant::now()));
+        }
     }
 }
 
@@ -87,42 +111,42 @@ impl Counted {
     }
 }
 
-impl Hooks for Metrics {
+impl Hooks for Counting {
     fn on_start(&self, _: &Moment) {
-        self.0.series.started();
+        self.counted.series.started();
     }
 
     fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
-        self.0.series.resumed();
+        self.counted.series.resumed();
         match &taken_up.call {
-            Some((call, tool, _)) => remember(&self.0.pending, &moment.session, (call.clone(), Arc::clone(tool))),
-            None => drop(locked(&self.0.pending).remove(&moment.session)),
+            Some((call, tool, _)) => remember(&self.counted.pending, &moment.session, (call.clone(), Arc::clone(tool))),
+            None => drop(locked(&self.counted.pending).remove(&moment.session)),
         }
     }
 
     fn on_step(&self, _: &Moment) {
-        self.0.series.stepped();
+        self.counted.series.stepped();
     }
 
     fn on_node_enter(&self, _: &Moment, node: &NodeId) {
-        self.0.series.visited(node.as_str());
+        self.counted.series.visited(node.as_str());
     }
 
     fn on_tool_call(&self, moment: &Moment, call: &CallId, tool: &str) {
-        self.0.series.called(tool);
-        remember(&self.0.pending, &moment.session, (call.clone(), tool.into()));
+        self.counted.series.called(tool);
+        remember(&self.counted.pending, &moment.session, (call.clone(), tool.into()));
     }
 
     fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str) {
-        let pending = locked(&self.0.pending).remove(&moment.session);
+        let pending = locked(&self.counted.pending).remove(&moment.session);
         if let Some((_, tool)) = pending.filter(|(id, _)| id == call) {
-            self.0.series.returned(&tool, outcome);
+            self.counted.series.returned(&tool, outcome);
         }
     }
 
     fn on_end(&self, moment: &Moment, reason: EndReason) {
-        locked(&self.0.pending).remove(&moment.session);
-        self.0.series.ended(reason.as_str());
+        locked(&self.counted.pending).remove(&moment.session);
+        self.counted.series.ended(reason.as_str());
     }
 }
 

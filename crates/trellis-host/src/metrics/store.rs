@@ -4,17 +4,17 @@ use std::{sync::Arc, time::Instant};
 
 use trellis_core::SessionId;
 
-use super::Metrics;
+use super::Counted;
 use crate::store::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
 pub(super) struct Timed {
     pub(super) store: Arc<dyn SessionStore>,
-    pub(super) metrics: Metrics,
+    pub(super) counted: Arc<Counted>,
 }
 
 impl Timed {
     fn counted<'a, T: 'a>(&'a self, operation: &'static str, pending: Pending<'a, T>) -> Pending<'a, T> {
-        Box::pin(async move { pending.await.inspect_err(|error| self.metrics.0.series.store_failed(operation, kind(error))) })
+        Box::pin(async move { pending.await.inspect_err(|error| self.counted.series.store_failed(operation, kind(error))) })
     }
 }
 
@@ -23,7 +23,7 @@ impl SessionStore for Timed {
         let appending = self.counted("append", self.store.append(append));
         Box::pin(async move {
             let since = Instant::now();
-            appending.await.inspect(|()| self.metrics.0.series.appended(since.elapsed()))
+            appending.await.inspect(|()| self.counted.series.appended(since.elapsed()))
         })
     }
 

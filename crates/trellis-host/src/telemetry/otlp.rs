@@ -74,7 +74,12 @@ pub struct Unsent {
 impl fmt::Display for Unsent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (verb, noun) = if self.spans == 1 { ("was", "span") } else { ("were", "spans") };
-        write!(f, "{} {noun} {verb} not sent: {}", self.spans, self.why.as_deref().unwrap_or("the collector takes too long"))
+        write!(
+            f,
+            "{} {noun} {verb} not sent to `OTEL_EXPORTER_OTLP_ENDPOINT`: {}",
+            self.spans,
+            self.why.as_deref().unwrap_or("the collector takes too long")
+        )
     }
 }
 
