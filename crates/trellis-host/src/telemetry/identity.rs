@@ -75,10 +75,10 @@ mod tests {
     #[test]
     fn names_never_change() {
         let trace = trace(&moment("ana", 1000));
-        assert_eq!(format!("{trace:032x}"), "TRACE");
-        assert_eq!(format!("{:016x}", session(trace, 0)), "SESSION");
-        assert_eq!(format!("{:016x}", visit(trace, &"a".into(), 0)), "VISIT");
-        assert_eq!(format!("{:016x}", call(trace, &"k-1".into())), "CALL");
+        assert_eq!(format!("{trace:032x}"), "ad0e2db02a32487b66b279d91e7384d9");
+        assert_eq!(format!("{:016x}", session(trace, 0)), "b3c95d96add3d9f1");
+        assert_eq!(format!("{:016x}", visit(trace, &"a".into(), 0)), "7ccf1653dd97afbb");
+        assert_eq!(format!("{:016x}", call(trace, &"k-1".into())), "7d4678073e416e40");
     }
 
     #[test]

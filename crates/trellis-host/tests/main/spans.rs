@@ -6,11 +6,13 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{Input, Start, Value};
+use trellis_core::{Input, Start, Value, state::EndReason};
 use trellis_host::{
+    Hooks,
+    hooks::Moment,
     metrics::Metrics,
     store::{Append, Head, MemoryStore, Pending, Query, Removal, Row, SessionStore, StoreError, Stored},
-    telemetry::{Closing, Kind, Opening, Sink, Spans},
+    telemetry::{Closing, Kind, Opening, Sink, Spans, Tracing},
 };
 
 use crate::stage::{Stage, run};
@@ -224,4 +226,107 @@ fn there_are_as_many_series_as_the_graph_has_names() {
     let numbers = numbers(&metrics);
     assert_eq!(numbers["trellis_node_visits_total{node=\"start\"}"], "100");
     assert!(!numbers.keys().any(|series| series.contains("session-")), "{numbers:#?}");
+}
+
+#[test]
+fn what_is_remembered_is_bounded() {
+    let kept = Kept::default();
+    let spans = Spans::new(kept.clone());
+    let moment = |n: u32, seq| Moment {
+        session: format!("s{n}").as_str().into(),
+        seq,
+        at: 1000 + seq,
+        node: "a".into(),
+        entered: seq,
+        began: 1000,
+        program: "p".into(),
+    };
+    for n in 0..10_000 {
+        spans.on_start(&moment(n, 0));
+    }
+    // The first one is seen again, so the second one was idle for the longest time.
+    spans.on_step(&moment(0, 1));
+    assert!(kept.0.lock().unwrap().is_empty());
+    spans.on_start(&moment(10_000, 0));
+    assert_eq!(kept.lines(1), ["Session s1"]);
+    // It goes on below what was said of it before.
+    spans.on_step(&moment(1, 1));
+    drop(spans);
+    let all = kept.all(10_002);
+    let (before, after) = (&all[0], all.iter().rfind(|span| span.line == "Session s1").unwrap());
+    assert_eq!((after.parent, after.trace), (Some(before.id), before.trace));
+}
+
+/// Writes down what a subscriber of `tracing` gets.
+#[derive(Clone, Default)]
+struct Subscriber(Arc<Mutex<(Vec<String>, usize)>>);
+
+struct Fields(String);
+
+impl tracing::field::Visit for Fields {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        if matches!(field.name(), "node" | "tool" | "session" | "outcome" | "signal") {
+            self.0 += &format!(" {}={value:?}", field.name());
+        }
+    }
+}
+
+impl tracing::Subscriber for Subscriber {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target() == "trellis"
+    }
+
+    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        let mut fields = Fields(String::new());
+        span.record(&mut fields);
+        let (lines, open) = &mut *self.0.lock().unwrap();
+        let parent = span.parent().map_or(0, tracing::span::Id::into_u64);
+        lines.push(format!("{} in {parent}:{}", span.metadata().name(), fields.0));
+        *open += 1;
+        tracing::span::Id::from_u64(lines.len() as u64)
+    }
+
+    fn record(&self, span: &tracing::span::Id, values: &tracing::span::Record<'_>) {
+        let mut fields = Fields(String::new());
+        values.record(&mut fields);
+        self.0.lock().unwrap().0.push(format!("{}:{}", span.into_u64(), fields.0));
+    }
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {}
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+
+    fn try_close(&self, _: tracing::span::Id) -> bool {
+        self.0.lock().unwrap().1 -= 1;
+        true
+    }
+}
+
+#[test]
+fn a_subscriber_of_tracing_gets_live_spans() {
+    let subscriber = Subscriber::default();
+    let spans = Spans::new(Tracing);
+    let moment = |seq| Moment { session: "s".into(), seq, at: 1000, node: "pay".into(), entered: 0, began: 1000, program: "p".into() };
+    tracing::subscriber::with_default(subscriber.clone(), || {
+        spans.on_start(&moment(0));
+        spans.on_node_enter(&moment(0), &"pay".into());
+        spans.on_tool_call(&moment(0), &"k-1".into(), "till");
+        spans.on_tool_return(&moment(1), &"k-1".into(), "success");
+        spans.on_node_leave(&moment(1), &"pay".into());
+        assert_eq!(subscriber.0.lock().unwrap().1, 1, "the session is open");
+        spans.on_end(&moment(1), EndReason::Finished);
+    });
+    let (lines, open) = &*subscriber.0.lock().unwrap();
+    let expected = [
+        "session in 0: session=\"s\"",
+        "visit in 1: node=\"pay\" session=\"s\"",
+        "call in 2: tool=\"till\" session=\"s\"",
+        "3: outcome=\"success\"",
+        "1: outcome=\"finished\"",
+    ];
+    assert_eq!((lines.as_slice(), *open), (expected.map(str::to_owned).as_slice(), 0));
 }
