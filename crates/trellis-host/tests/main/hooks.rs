@@ -5,8 +5,12 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{Input, NodeId, SignalName, Start, ToolError, Value, id::CallId, state::EndReason};
-use trellis_host::{Bindings, Hooks, Stop, hooks::Moment};
+use trellis_core::{Input, NodeId, SignalName, Start, ToolError, ToolOutcome, ToolResult, Value, id::CallId, state::EndReason};
+use trellis_host::{
+    Bindings, Clock, Hooks, Stop,
+    hooks::{Moment, TakenUp},
+    store::{MemoryStore, SessionStore},
+};
 
 use crate::stage::{Stage, run};
 
@@ -145,4 +149,86 @@ fn a_hook_may_object_to_another_program() {
         let turn = sessions.send(&"local".into(), Input::Text("wait".into())).await.unwrap();
         assert!(matches!(turn.stop, Stop::Ask { .. }), "it goes on as it was");
     });
+}
+
+/// Writes down how sessions begin and go on.
+struct Log(mpsc::Sender<String>);
+
+impl Hooks for Log {
+    fn on_start(&self, moment: &Moment) {
+        self.0.send(format!("{} starts", moment.seq)).unwrap();
+    }
+
+    fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
+        let call = taken_up.call.as_ref().map(|(_, tool, since)| format!(" with {tool} since {since}")).unwrap_or_default();
+        self.0.send(format!("{} goes on at {} since {}{call}", moment.seq, moment.node, taken_up.entered_at)).unwrap();
+    }
+
+    fn on_step(&self, moment: &Moment) {
+        self.0.send(format!("{} step", moment.seq)).unwrap();
+    }
+
+    fn on_node_enter(&self, moment: &Moment, node: &NodeId) {
+        assert_eq!(moment.began, 1000);
+        self.0.send(format!("{} enters {node} by step {}", moment.seq, moment.entered)).unwrap();
+    }
+
+    fn on_node_leave(&self, _: &Moment, node: &NodeId) {
+        self.0.send(format!("leaves {node}")).unwrap();
+    }
+}
+
+/// Everything that was told, when all who tell are gone.
+fn told(log: &mpsc::Receiver<String>) -> Vec<String> {
+    std::iter::from_fn(|| log.recv().ok()).collect()
+}
+
+#[test]
+fn a_hook_sees_what_is_taken_up_from_a_store() {
+    let stage = Stage::new(&[
+        ("start.md", "---\noptions: [pay]\nto: pay\n---\nWhat now?\n"),
+        ("pay.md", "---\ntools: [{name: pay}]\ndo: pay\nto: end\non_error: end\n---\n"),
+        ("end.md", "Done.\n"),
+    ]);
+    let store = Arc::new(MemoryStore::new());
+    let sessions =
+        |sender| stage.sessions().clock(Clock::fixed(1000)).store(Arc::clone(&store) as Arc<dyn SessionStore>, "graph").hooks(Log(sender));
+    let (sender, log) = mpsc::channel();
+    let first = sessions(sender);
+    run(async {
+        first.start(Start::default()).await.unwrap();
+        first.send(&"local".into(), Input::Text("pay".into())).await.unwrap();
+    });
+    drop(first);
+    assert_eq!(told(&log), ["0 starts", "0 enters start by step 0", "1 step", "leaves start", "1 enters pay by step 1"]);
+
+    let (sender, log) = mpsc::channel();
+    let second = sessions(sender);
+    run(async {
+        let Stop::Call { call, .. } = second.resume(&"local".into()).await.unwrap().stop else { panic!("it waits for its call") };
+        let result = ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(Value::Null) };
+        second.send(&"local".into(), Input::Result(result)).await.unwrap();
+    });
+    drop(second);
+    assert_eq!(told(&log), ["1 goes on at pay since 1000 with pay since 1000", "2 step", "leaves pay", "2 enters end by step 2"]);
+}
+
+#[test]
+fn a_hook_sees_where_another_program_puts_a_session() {
+    let (sender, log) = mpsc::channel();
+    let sessions = stage().sessions().clock(Clock::fixed(1000)).hooks(Log(sender));
+    run(async {
+        sessions.start(Start::default()).await.unwrap();
+        sessions.send(&"local".into(), Input::Text("wait".into())).await.unwrap();
+        let other = Stage::new(&[
+            ("start.md", "---\nto: pause\n---\nA.\n"),
+            ("pause.md", "---\nid: pause\nwas: [rest]\nwait: true\nto: end\n---\nB.\n"),
+            ("end.md", "C.\n"),
+        ]);
+        sessions.swap(other.engine(), Bindings::none()).await.unwrap();
+        sessions.resume(&"local".into()).await.unwrap();
+    });
+    drop(sessions);
+    let told = told(&log);
+    assert_eq!(told[told.len() - 2..], ["leaves rest", "2 enters pause by step 1"], "{told:?}");
 }
