@@ -49,7 +49,7 @@ fn run(sandbox: &Sandbox, args: &[&str], environment: &[(&str, &str)], input: &s
     finish(child)
 }
 
-fn of<'s>(span: &'s Span, key: &str) -> String {
+fn of(span: &Span, key: &str) -> String {
     attribute(&span.attributes, key).unwrap_or_else(|| panic!("no `{key}` in {span:#?}"))
 }
 
