@@ -25,7 +25,7 @@ pub mod telemetry;
 pub use binding::{Bindings, Secrets};
 pub use hooks::Hooks;
 pub use interceptor::{Interceptor, Verdict};
-pub use journal::{Clock, Entry, MemoryJournal, Record};
+pub use journal::{Clock, Entry, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
 pub use session::{Session, SessionError};
 pub use sessions::{Happening, Policy, Reply, SendError, Sessions, Stop, Turn, Unbound};
