@@ -19,7 +19,6 @@ pub mod sessions;
 pub mod store;
 
 pub use binding::{Bindings, Secrets};
-pub use hooks::Hooks;
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
