@@ -11,13 +11,23 @@
 //! **Invariant:** an append that returned is there after a crash; one that expected another number changed nothing; whatever else fails, what was
 //! kept before can still be read.
 
+#[cfg(any(feature = "redis", feature = "postgres"))]
+mod address;
 mod head;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 
 use std::{fmt, pin::Pin, sync::Arc};
 
 use trellis_core::SessionId;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::PostgresStore;
+#[cfg(feature = "redis")]
+pub use self::redis::RedisStore;
 pub use self::{
     head::{Head, Standing},
     memory::MemoryStore,
