@@ -15,10 +15,14 @@
 mod address;
 mod head;
 mod memory;
+mod name;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(feature = "encryption")]
+mod sealed;
+mod snapshot;
 
 use std::{fmt, pin::Pin, sync::Arc};
 
@@ -28,9 +32,13 @@ use trellis_core::SessionId;
 pub use self::postgres::PostgresStore;
 #[cfg(feature = "redis")]
 pub use self::redis::RedisStore;
+#[cfg(feature = "encryption")]
+pub use self::sealed::{Keys, Resealed, Sealed};
 pub use self::{
     head::{Head, Standing},
     memory::MemoryStore,
+    name::{BadName, check_name},
+    snapshot::{Approved, Snapshot, read},
 };
 
 /// What a store is about to say.

@@ -15,7 +15,7 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use chacha20poly1305::{Key, KeyInit, XChaCha20Poly1305, aead::Generate};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305, aead::Generate};
 use zeroize::Zeroizing;
 
 use crate::store::StoreError;
@@ -136,6 +136,6 @@ impl fmt::Debug for Keys {
 /// A fresh key, and the cipher that it is of.
 pub(super) fn fresh() -> Option<(Zeroizing<[u8; 32]>, XChaCha20Poly1305)> {
     let bytes = Zeroizing::new(<[u8; 32]>::try_generate().ok()?);
-    let key = Zeroizing::new(Key::from(*bytes));
-    Some((bytes, XChaCha20Poly1305::new(&key)))
+    let cipher = XChaCha20Poly1305::new_from_slice(&*bytes).ok()?;
+    Some((bytes, cipher))
 }
