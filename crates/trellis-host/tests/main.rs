@@ -4,6 +4,8 @@
 
 #[path = "main/json.rs"]
 mod json;
+#[path = "main/redaction.rs"]
+mod redaction;
 #[path = "main/session.rs"]
 mod session;
 #[path = "main/sessions.rs"]

@@ -18,6 +18,7 @@ mod memory;
 mod name;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod redacted;
 #[cfg(feature = "redis")]
 mod redis;
 #[cfg(feature = "encryption")]
@@ -38,6 +39,7 @@ pub use self::{
     head::{Head, Standing},
     memory::MemoryStore,
     name::{BadName, check_name},
+    redacted::{Redacted, lacking, restore},
     snapshot::{Approved, Snapshot, read},
 };
 

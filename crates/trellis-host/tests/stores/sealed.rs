@@ -83,8 +83,9 @@ async fn a_missing_key_and_a_wrong_one_are_named() {
     let missing = sealed(&inner, &other);
     let error = missing.load(&["one".into()]).await.unwrap_err();
     let place = other.display();
-    let expected =
-        format!("the snapshot of session `one` is sealed with the key `{name}`, which is not in {place}: add its line there, behind the first");
+    let expected = format!(
+        "the snapshot of session `one` is sealed with the key `{name}`, which is not in {place}: add its line there, behind the first"
+    );
     assert_eq!(error, StoreError::Key(expected));
     // History is shown as far as it can be.
     missing.append(append("one", 2, &["c"])).await.unwrap();
@@ -121,7 +122,9 @@ async fn what_was_changed_or_put_elsewhere_does_not_open() {
     let flipped = format!("{front}{}{}", if last.starts_with('A') { 'B' } else { 'A' }, &last[1..]);
     let cut = format!("{}\"}}", &b[..b.len() - 30]);
     let changed = "record 1 of session `two` was changed after it was sealed, or was put there from elsewhere";
-    for text in [a, &elsewhere, s, &flipped, &cut, "{\"sealed\":1", "{\"sealed\":1,\"key\":\"x\",\"wrapped\":\"\",\"data\":\"\",\"more\":1}"] {
+    for text in
+        [a, &elsewhere, s, &flipped, &cut, "{\"sealed\":1", "{\"sealed\":1,\"key\":\"x\",\"wrapped\":\"\",\"data\":\"\",\"more\":1}"]
+    {
         let store = Sealed::new(holding(&[a, text]).await, Keys::read(&file).unwrap());
         let stored = load(&store, "two").await.unwrap();
         assert_eq!(stored.records[0].text, Ok(record(0, "a")));
@@ -171,7 +174,10 @@ fn a_key_file_is_for_its_owner_and_says_what_is_wrong_without_its_keys() {
     };
     assert_eq!(says("# none\n\n"), "the key file FILE holds no key");
     assert_eq!(says("q83vEiM0VniavN7w"), "line 1 of the key file FILE is no name and key");
-    assert_eq!(says("# x\nq83v/q83v q83v"), "line 2 of the key file FILE does not begin with a name: up to 64 letters, digits, `-`, `_` and `.`");
+    assert_eq!(
+        says("# x\nq83v/q83v q83v"),
+        "line 2 of the key file FILE does not begin with a name: up to 64 letters, digits, `-`, `_` and `.`"
+    );
     assert_eq!(says("a q83v?"), "line 1 of the key file FILE holds no Base64 behind the name");
     assert_eq!(says("a q83vEiM0VniavN7w"), "line 1 of the key file FILE holds 12 bytes; a key has 32");
     let key = "q83vEiM0VniavN7wESIzRFVmd4iZqrvM3e7/ABEiM0Q=";

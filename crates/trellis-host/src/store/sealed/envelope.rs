@@ -105,10 +105,16 @@ pub(super) fn open(text: &Arc<str>, place: Place<'_>, keys: &Keys) -> Result<Arc
     }
     let (name, file) = (envelope.key, keys.file().display());
     let key = keys.find(name).ok_or_else(|| {
-        Closed::Key(format!("{} is sealed with the key `{name}`, which is not in {file}: add its line there, behind the first", place.said()))
+        Closed::Key(format!(
+            "{} is sealed with the key `{name}`, which is not in {file}: add its line there, behind the first",
+            place.said()
+        ))
     })?;
     let wrapped = unseal(key, envelope.wrapped, &wrapping(name)).map(Zeroizing::new).ok_or_else(|| {
-        Closed::Key(format!("the key `{name}` of {file} does not open {}: it is another key of that name, or the text was changed", place.said()))
+        Closed::Key(format!(
+            "the key `{name}` of {file} does not open {}: it is another key of that name, or the text was changed",
+            place.said()
+        ))
     })?;
     let cipher = XChaCha20Poly1305::new_from_slice(&wrapped).map_err(|_| changed())?;
     let text = unseal(&cipher, envelope.data, &place.bound()).and_then(|text| String::from_utf8(text).ok()).ok_or_else(changed)?;

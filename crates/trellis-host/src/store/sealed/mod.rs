@@ -14,8 +14,8 @@ use std::fmt;
 
 use trellis_core::SessionId;
 
-pub use self::{keys::Keys, reseal::Resealed};
 use self::envelope::{Closed, Place, Sealer, open};
+pub use self::{keys::Keys, reseal::Resealed};
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
 /// Seals what another store keeps.

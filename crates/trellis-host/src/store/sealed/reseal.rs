@@ -64,7 +64,8 @@ impl<S: SessionStore> Sealed<S> {
             let head = stored.head;
             let record = nothing_new(&head);
             snapshot.take(&record);
-            let corrupt = |error: serde_json::Error| StoreError::Corrupt { place: format!("session `{session}`"), message: error.to_string() };
+            let corrupt =
+                |error: serde_json::Error| StoreError::Corrupt { place: format!("session `{session}`"), message: error.to_string() };
             let records = vec![serde_json::to_string(&record).map_err(corrupt)?.into()];
             let snapshot = Some(serde_json::to_string(&snapshot).map_err(corrupt)?.into());
             let expected = head.next;
