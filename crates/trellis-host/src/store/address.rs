@@ -27,8 +27,7 @@ impl Address {
         if let Some(name) = &mine
             && (name.is_empty() || name.len() > 48 || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)))
         {
-            let message = format!("`{own}` takes up to 48 letters, digits, `_` and `-`");
-            return Err(StoreError::Unavailable { store: shown, message });
+            return Err(StoreError::Spec(format!("`{own}` of {shown} takes up to 48 letters, digits, `_` and `-`")));
         }
         let url = if rest.is_empty() { front.to_owned() } else { format!("{front}?{}", rest.join("&")) };
         Ok(Self { url, own: mine, shown })
@@ -36,7 +35,7 @@ impl Address {
 
     /// It is no address that the client understands; its own message could hold a part of the address.
     pub(super) fn malformed(&self, expected: &str) -> StoreError {
-        StoreError::Unavailable { store: Arc::clone(&self.shown), message: format!("this is no address like `{expected}`") }
+        StoreError::Spec(format!("{} is no address like `{expected}`", self.shown))
     }
 }
 

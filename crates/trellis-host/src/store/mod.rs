@@ -13,9 +13,11 @@
 
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod address;
+mod files;
 mod head;
 mod memory;
 mod name;
+mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod redacted;
@@ -24,6 +26,8 @@ mod redis;
 #[cfg(feature = "encryption")]
 mod sealed;
 mod snapshot;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::{fmt, pin::Pin, sync::Arc};
 
@@ -36,12 +40,17 @@ pub use self::redis::RedisStore;
 #[cfg(feature = "encryption")]
 pub use self::sealed::{Keys, Resealed, Sealed};
 pub use self::{
+    files::FilesStore,
     head::{Head, Standing},
     memory::MemoryStore,
     name::{BadName, check_name},
+    open::open,
     redacted::{Redacted, lacking, restore},
     snapshot::{Approved, Snapshot, read},
 };
+
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqliteStore;
 
 /// What a store is about to say.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -190,6 +199,9 @@ pub enum StoreError {
     /// It is encrypted, and the key is not there or not the right one.
     #[error("{0}")]
     Key(String),
+    /// No store is named so, or it was left out when the program was built.
+    #[error("{0}")]
+    Spec(String),
 }
 
 impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {

@@ -51,8 +51,8 @@ impl PostgresStore {
             Config::from_str(&address.url).map_err(|_| address.malformed("postgres://user:password@host:5432/database?schema=trellis"))?;
         let name = address.shown;
         if config.get_ssl_mode() == tokio_postgres::config::SslMode::Require {
-            let message = "TLS is not offered: use a tunnel, or `sslmode=disable` on a network of your own".into();
-            return Err(StoreError::Unavailable { store: name, message });
+            let help = "use a tunnel, or leave `sslmode` out on a network of your own";
+            return Err(StoreError::Spec(format!("{name} demands TLS, which is not offered: {help}")));
         }
         let schema = address.own.unwrap_or_else(|| "trellis".to_owned());
         // The server gives up a little before we do, so that nothing is written behind our back much later.
