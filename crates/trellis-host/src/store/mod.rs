@@ -14,7 +14,9 @@
 mod files;
 mod head;
 mod memory;
+mod name;
 mod open;
+mod snapshot;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -26,7 +28,9 @@ pub use self::{
     files::FilesStore,
     head::{Head, Standing},
     memory::MemoryStore,
+    name::{BadName, check_name},
     open::open,
+    snapshot::{Approved, Snapshot, read},
 };
 
 #[cfg(feature = "sqlite")]
