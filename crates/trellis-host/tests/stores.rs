@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "stores/child.rs"]
+mod child;
 #[path = "stores/contract/mod.rs"]
 #[macro_use]
 mod contract;
@@ -15,6 +17,8 @@ mod make;
 mod open;
 #[path = "stores/place.rs"]
 mod place;
+#[path = "stores/processes.rs"]
+mod processes;
 #[cfg(feature = "sqlite")]
 #[path = "stores/sqlite.rs"]
 mod sqlite;
