@@ -16,6 +16,7 @@ mod head;
 mod memory;
 mod name;
 mod open;
+mod retention;
 mod snapshot;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -30,6 +31,7 @@ pub use self::{
     memory::MemoryStore,
     name::{BadName, check_name},
     open::open,
+    retention::{Pruned, Retention, prune},
     snapshot::{Approved, Snapshot, read},
 };
 
