@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "stores/child.rs"]
+mod child;
 #[path = "stores/contract/mod.rs"]
 #[macro_use]
 mod contract;
@@ -21,6 +23,8 @@ mod place;
 #[cfg(feature = "postgres")]
 #[path = "stores/postgres.rs"]
 mod postgres;
+#[path = "stores/processes.rs"]
+mod processes;
 #[path = "stores/redacted.rs"]
 mod redacted;
 #[cfg(feature = "redis")]

@@ -23,6 +23,7 @@ mod postgres;
 mod redacted;
 #[cfg(feature = "redis")]
 mod redis;
+mod retention;
 #[cfg(feature = "encryption")]
 mod sealed;
 mod snapshot;
@@ -46,6 +47,7 @@ pub use self::{
     name::{BadName, check_name},
     open::open,
     redacted::{Redacted, lacking, restore},
+    retention::{Pruned, Retention, prune},
     snapshot::{Approved, Snapshot, read},
 };
 

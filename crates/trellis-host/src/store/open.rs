@@ -67,6 +67,7 @@ async fn aside(
     }
 }
 
+#[cfg(not(all(feature = "sqlite", feature = "redis", feature = "postgres")))]
 /// A store that was left out when the program was built.
 fn missing(feature: &str) -> StoreError {
     StoreError::Spec(format!("this program was built without `{feature}` stores: build it with the feature `{feature}`"))
