@@ -6,6 +6,8 @@
 mod hooks;
 #[path = "main/json.rs"]
 mod json;
+#[path = "main/redaction.rs"]
+mod redaction;
 #[path = "main/session.rs"]
 mod session;
 #[path = "main/sessions.rs"]

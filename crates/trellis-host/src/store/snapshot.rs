@@ -43,7 +43,10 @@ impl Snapshot {
     pub fn take(&mut self, record: &Record) {
         let before = (self.state.entered, self.state.step);
         match &record.entry {
-            Entry::Context { keys } => self.state.context.extend(keys),
+            Entry::Context { keys } => {
+                self.state.context.extend(keys);
+                super::restore(&mut self.state);
+            }
             Entry::Approve { key } => self.approved = Some(Approved { key: key.clone(), at: record.at }),
             entry => match entry.epoch() {
                 Some(state) => self.state.clone_from(state),

@@ -3,7 +3,7 @@
 //! **Invariant:** nothing is read or written without the lock of the file, so no other process is halfway through an append.
 
 use std::{
-    fs::{File, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
     os::unix::fs::MetadataExt,
     path::PathBuf,
@@ -17,7 +17,7 @@ use trellis_core::SessionId;
 use super::{
     Folder,
     line::{self, FORMAT, Opening},
-    scan::{Scan, Scanned},
+    scan::{Scan, Scanned, is_torn},
 };
 use crate::store::{Head, Row, StoreError};
 
@@ -40,8 +40,10 @@ pub(super) struct Journal<'a> {
 pub(super) struct First {
     /// Its checksum; nothing where it cannot be read.
     pub(super) sum: Option<String>,
-    /// The number of the first record, where it is known.
-    pub(super) number: Option<u64>,
+    /// The number of the first record.
+    pub(super) number: u64,
+    /// The number behind the snapshot in the journal.
+    held: u64,
     /// Where it ends.
     pub(super) end: u64,
 }
@@ -89,7 +91,12 @@ impl<'a> Journal<'a> {
         let mut journal = Self { folder, session, path, file, length: 0 };
         let about = file.metadata().map_err(|error| journal.unreadable(&error))?;
         journal.length = about.len();
-        Ok((about.nlink() > 0).then_some(journal))
+        // Meanwhile it may have been taken out, or written anew.
+        match fs::metadata(&journal.path) {
+            Ok(there) => Ok(((there.dev(), there.ino()) == (about.dev(), about.ino())).then_some(journal)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(journal.unreadable(&error)),
+        }
     }
 
     pub(super) fn unreadable(&self, error: &io::Error) -> StoreError {
@@ -112,21 +119,24 @@ impl<'a> Journal<'a> {
         let mut text = Vec::new();
         let mut lines = BufReader::with_capacity(512, self.lines(0).map_err(|error| self.unreadable(&error))?);
         let end = lines.read_until(b'\n', &mut text).map_err(|error| self.unreadable(&error))? as u64;
-        if text.pop_if(|byte| *byte == b'\n').is_none() {
+        if text.pop_if(|byte| *byte == b'\n').is_none() || is_torn(&text) {
             return Ok(None);
         }
+        let mut next = Vec::new();
+        lines.take(64).read_to_end(&mut next).map_err(|error| self.unreadable(&error))?;
+        let held = line::held(&next);
         if let Some(found) = line::format(&text).filter(|found| *found > FORMAT) {
             let store = format!("`{}`", self.path.display()).into();
             return Err(StoreError::Newer { store, found, known: FORMAT });
         }
         let Some((sum, Opening { session, first })) = line::read(&text).ok().and_then(|line| Some((line.sum.to_owned(), line.opening()?)))
         else {
-            return Ok(Some(First { sum: None, number: None, end }));
+            return Ok(Some(First { sum: None, number: 0, held, end }));
         };
         if session != *self.session {
             return Err(self.corrupt(&format!("it is the journal of session `{session}`: give the file its name back")));
         }
-        Ok(Some(First { sum: Some(sum), number: Some(first), end }))
+        Ok(Some(First { sum: Some(sum), number: first, held, end }))
     }
 
     /// Reads the whole journal, or from a place on.
@@ -143,11 +153,15 @@ impl<'a> Journal<'a> {
             let from = self.length.saturating_sub(tail).max(first.end);
             let whole = from == first.end;
             let begins = if whole { from } else { from + self.rest_of_line(from)? };
-            let expected = if whole { first.number } else { None };
+            let expected = whole.then_some(first.number);
             let scan = self.scan(Scan::new(begins, expected, u64::MAX), begins, usize::MAX)?;
             match scan.mark {
+                // A tail that ends before what the snapshot holds is not all there is to know.
+                Some(_) if scan.next < first.held && !whole => tail = self.length,
                 Some(mark) => return Ok(Some(End { head: mark.head(self.session.clone(), scan.next), offset: scan.end })),
-                None if whole && scan.end > begins => return Err(self.corrupt("none of its lines says where the session stands")),
+                None if whole && (scan.end > begins || first.sum.is_none()) => {
+                    return Err(self.corrupt("none of its lines says where the session stands"));
+                }
                 None if whole => return Ok(None),
                 None => tail *= 8,
             }
@@ -160,15 +174,15 @@ impl<'a> Journal<'a> {
         skip_line(lines).map_err(|error| self.unreadable(&error))
     }
 
-    /// A place where a line begins, not far before record `seq`, and the number of the record there, where it is known.
-    pub(super) fn place(&self, seq: u64, first: &First) -> Result<(u64, Option<u64>), StoreError> {
+    /// A place where a line begins, not far before record `seq`, and the number of the record there.
+    pub(super) fn place(&self, seq: u64, first: &First) -> Result<(u64, u64), StoreError> {
         let (mut low, mut found, mut high) = (first.end, first.number, self.length);
         while high - low > 8 * TAIL {
             let middle = low + (high - low) / 2;
             let begins = middle + self.rest_of_line(middle)?;
             let scan = if begins < high { Some(self.number(begins)?) } else { None };
             match scan.flatten() {
-                Some(number) if number <= seq => (low, found) = (begins, Some(number)),
+                Some(number) if number <= seq => (low, found) = (begins, number),
                 _ => high = middle,
             }
         }
@@ -186,7 +200,7 @@ impl<'a> Journal<'a> {
 
     /// The newest snapshot beside the journal, if it is whole and belongs to it.
     pub(super) fn snapshot(&self, first: &First) -> Option<Snapshot> {
-        let text = std::fs::read(self.folder.snapshot(self.session)).ok()?;
+        let text = fs::read(self.folder.snapshot(self.session)).ok()?;
         let line = line::read(text.strip_suffix(b"\n")?).ok()?;
         let beside = line.beside()?;
         let next = match beside.offset {

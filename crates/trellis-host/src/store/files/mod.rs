@@ -162,7 +162,7 @@ impl Folder {
                 let scan = journal.scan(Scan::new(held.offset, Some(held.next), 0), held.offset, usize::MAX)?;
                 return stored(scan.mark.unwrap_or(held.mark), scan.next, Some((held.next, held.text)), scan.rows);
             }
-            let mut scan = journal.scan(Scan::new(first.end, first.number, 0), first.end, usize::MAX)?;
+            let mut scan = journal.scan(Scan::new(first.end, Some(first.number), 0), first.end, usize::MAX)?;
             let since = scan.snapshot.as_ref().map_or(0, |(next, _)| *next);
             scan.rows.retain(|row| row.seq >= since);
             match scan.mark {
@@ -177,7 +177,7 @@ impl Folder {
         let rows = self.reading(session, |journal| {
             let Some(first) = journal.first()? else { return Ok(Vec::new()) };
             let (begins, expected) = journal.place(from, &first)?;
-            journal.rows(journal.scan(Scan::new(begins, expected, from), begins, limit)?.rows)
+            journal.rows(journal.scan(Scan::new(begins, Some(expected), from), begins, limit)?.rows)
         })?;
         Ok(rows.unwrap_or_default())
     }
