@@ -103,6 +103,8 @@ impl Engine {
             return self.entered(state, self.program.node(index), true);
         }
         state.step += 1;
+        // What waits is measured from now on, not from then.
+        state.entered = state.step;
         let events = vec![Event::Entered(state.current_node_id.clone())];
         Ok(Step { state, events, wrote: Vec::new() })
     }

@@ -90,8 +90,9 @@ fn a_pending_call_is_abandoned_and_its_late_result_known() {
 fn a_fork_has_no_effects_and_keys_of_its_own() {
     let walk = booked();
     let fork = walk.engine.fork(walk.state.clone(), "other".into()).unwrap().state;
+    let step = walk.state.step + 1;
     let expected =
-        State { session_id: "other".into(), effects: Default::default(), settled: None, step: walk.state.step + 1, ..walk.state.clone() };
+        State { session_id: "other".into(), effects: Default::default(), settled: None, step, entered: step, ..walk.state.clone() };
     assert_eq!(fork, expected);
 
     let pending = booking();
