@@ -180,6 +180,7 @@ pub struct Conflict {
 /// A journal in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
+    first: u64,
     records: Vec<Record>,
 }
 
@@ -189,9 +190,20 @@ impl MemoryJournal {
         Self::default()
     }
 
+    /// An empty journal whose first record will have the number `first`: a store has those before.
+    pub fn since(first: u64) -> Self {
+        Self { first, records: Vec::new() }
+    }
+
     /// The `seq` that comes next.
     pub fn next_seq(&self) -> u64 {
-        self.records.len() as u64
+        self.first + self.records.len() as u64
+    }
+
+    /// Takes out all records; the numbers go on.
+    pub fn take(&mut self) -> Vec<Record> {
+        self.first = self.next_seq();
+        std::mem::take(&mut self.records)
     }
 
     /// Appends a record; its `seq` names what the writer expects to come next.
@@ -207,7 +219,7 @@ impl MemoryJournal {
         Ok(())
     }
 
-    /// All records.
+    /// All records that are here.
     pub fn records(&self) -> &[Record] {
         &self.records
     }

@@ -13,6 +13,8 @@
 
 mod head;
 mod memory;
+mod name;
+mod snapshot;
 
 use std::{fmt, pin::Pin, sync::Arc};
 
@@ -21,6 +23,8 @@ use trellis_core::SessionId;
 pub use self::{
     head::{Head, Standing},
     memory::MemoryStore,
+    name::{BadName, check_name},
+    snapshot::{Approved, Snapshot, read},
 };
 
 /// What a store is about to say.
