@@ -27,6 +27,9 @@ const STAY: [(&str, &str); 5] = [
     ("end.md", "---\noutput: \"{{ room.id }}\"\n---\nSee you.\n"),
 ];
 
+/// A yes begins anew.
+const ANEW: &str = "---\ninput_type: confirm\non_denied: end\nto: start\n---\nKeep room {{ room.id }}?\n";
+
 fn stage(files: &[(&str, &str)]) -> Stage {
     Stage::new(files).policy(Policy { unbound: Unbound::Elsewhere, ..Policy::default() })
 }
@@ -196,7 +199,7 @@ fn a_session_is_put_into_a_node_or_told_what_it_lacks() {
         let engine = stage.engine();
         let operator = Operator::new(&*store, &engine, clock());
         let refused = operator.goto(&id("s"), &NodeId::from("keep")).await.unwrap_err();
-        assert_eq!(refused.to_string(), "`keep` needs `days`, `room.id`, not set");
+        assert_eq!(refused.to_string(), "`keep` needs `room.id`, `days`, not set");
         let set = |key: &str, value: Value| (KeyPath::parse(key).unwrap(), value);
         let wrong = operator.set(&id("s"), &[set("days", "many".into())]).await.unwrap_err();
         assert!(wrong.to_string().starts_with("`days` cannot be \"many\": it must be"), "{wrong}");
@@ -207,12 +210,7 @@ fn a_session_is_put_into_a_node_or_told_what_it_lacks() {
         operator.set(&id("s"), &[set("days", Value::Int(2)), set("room.id", Value::Int(9))]).await.unwrap();
         let put = operator.goto(&id("s"), &NodeId::from("keep")).await.unwrap();
         assert_eq!((put.seq, put.state.current_node_id.as_str()), (2, "keep"));
-        // Whoever had it in memory goes on from where it is now.
-        let turn = sessions.resume(&id("s")).await;
-        let turn = match turn {
-            Ok(turn) if turn.said.iter().any(|said| said.contains("room 9")) => turn,
-            _ => stage.stored(&store).resume(&id("s")).await.unwrap(),
-        };
+        let turn = stage.stored(&store).resume(&id("s")).await.unwrap();
         assert_eq!(turn.said.last().unwrap().trim(), "Keep room 9 for 2 days?");
         let kinds: Vec<_> = history(&store, "s").await.records.iter().map(|record| std::mem::discriminant(&record.entry)).collect();
         assert_eq!(kinds.len(), 3);
@@ -259,7 +257,7 @@ fn a_replay_is_identical_or_names_the_first_step_that_is_not() {
         // Words do not matter to a step; where it leads does.
         let reworded = edited("end.md", "---\noutput: \"{{ room.id }}\"\n---\nFarewell.\n");
         assert!(replay(&reworded.engine(), &history).is_ok());
-        let other = edited("keep.md", "---\ninput_type: confirm\nto: start\n---\nKeep room {{ room.id }}?\n");
+        let other = edited("keep.md", ANEW);
         let divergence = replay(&other.engine(), &history).unwrap_err();
         assert_eq!((divergence.moment, divergence.message.as_str()), (Some(4), "leads to `start`, not to `end`"));
         let (path, at) = divergence.at.unwrap();
@@ -312,7 +310,10 @@ fn each_session_is_held_against_the_graph_as_it_is_now() {
             "---\ndo: { name: book, args: { nights: \"{{ days }}\" } }\nundo: { name: cancel, args: { id: \"{{ room.id }}\" } }\nsave_to: room\nto: keep\n---\n",
         );
         assert_eq!(verdict(&store, &dearer).await, Verdict::CallChanged { pending: "book".into(), now: "book".into() });
-        let asserting = edited("book.md", "---\nassert: [\"days == 99\"]\ninput_type: text\nsave_to: room\nto: end\n---\n");
+        let mut asserting = STAY.to_vec();
+        asserting[1].1 = "---\ninput_type: int\ninput_schema: { enum: [1, 2] }\nsave_to: days\nto: book\n---\nHow many days?\n";
+        asserting[2].1 = "---\nassert: [\"days in [1, 2]\"]\ninput_type: text\nsave_to: room.id\nto: keep\n---\nWhich room?\n";
+        let asserting = self::stage(&asserting);
         let stuck = verdict(&store, &asserting).await;
         assert!(matches!(&stuck, Verdict::Stuck { node: Some(node), .. } if node.as_str() == "book"), "{stuck:?}");
         let torn = copied(&store, |_, _| "{".into()).await;
@@ -347,9 +348,13 @@ fn assert_green(sheet: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("exported.md");
     std::fs::write(&path, sheet).unwrap();
-    let mut findings = Findings::default();
-    run_file(&path, Mode::Suite, &mut findings);
-    findings.assert_none();
+    // The harness has a runtime of its own.
+    let run = move || {
+        let mut findings = Findings::default();
+        run_file(&path, Mode::Suite, &mut findings);
+        findings
+    };
+    std::thread::spawn(run).join().unwrap().assert_none();
 }
 
 #[test]
@@ -374,7 +379,7 @@ fn an_exported_session_is_a_green_case_of_the_suite() {
         assert_green(&moved.sheet("Session s", documents, &[]));
 
         // On a graph that goes otherwise it says from when on.
-        let other = edited("keep.md", "---\ninput_type: confirm\nto: start\n---\nKeep room {{ room.id }}?\n");
+        let other = edited("keep.md", ANEW);
         let otherwise = transcript(&other.engine(), &history(&store, "s").await, Some(5)).unwrap();
         assert!(otherwise.text.contains("# record 4 led to `end`\n"), "{}", otherwise.text);
         assert_green(&otherwise.sheet("Session s", other.program.documents(), &[]));
