@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::State;
+use trellis_core::{SessionId, State};
 
 use super::{
     SendError, Sessions, Unbound,
@@ -63,6 +63,14 @@ impl Tail {
 }
 
 impl Sessions {
+    /// Whether the store has a session of this name.
+    pub(super) async fn is_stored(&self, id: &SessionId) -> Result<bool, StoreError> {
+        match &self.keeping {
+            Some(keeping) => Ok(load(keeping, id).await?.is_some()),
+            None => Ok(false),
+        }
+    }
+
     /// Loads a session that is not in memory, while nobody goes on with it.
     pub(super) async fn arrived(&self, slot: &Slot) -> Result<(), SendError> {
         if !matches!(*slot.place.locked(), Place::Away) {
@@ -91,7 +99,7 @@ impl Sessions {
     }
 
     async fn loaded(&self, slot: &Slot, keeping: &Keeping) -> Result<Running, SendError> {
-        let Some(stored) = load(keeping, slot).await? else { return Err(SendError::Unknown(slot.id.clone())) };
+        let Some(stored) = load(keeping, &slot.id).await? else { return Err(SendError::Unknown(slot.id.clone())) };
         if stored.head.graph != keeping.graph {
             return Err(SendError::OtherGraph { session: slot.id.clone(), graph: stored.head.graph, here: Arc::clone(&keeping.graph) });
         }
@@ -186,10 +194,10 @@ fn head(keeping: &Keeping, here: &Snapshot, next: u64, due: Option<u64>) -> Head
     }
 }
 
-async fn load(keeping: &Keeping, slot: &Slot) -> Result<Option<Stored>, StoreError> {
+async fn load(keeping: &Keeping, id: &SessionId) -> Result<Option<Stored>, StoreError> {
     let mut pauses = AGAIN.iter();
     loop {
-        match keeping.store.load(std::slice::from_ref(&slot.id)).await {
+        match keeping.store.load(std::slice::from_ref(id)).await {
             Ok(mut stored) => return Ok(stored.pop().flatten()),
             Err(error) => pause(error, &mut pauses).await?,
         }

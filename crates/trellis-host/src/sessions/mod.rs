@@ -151,6 +151,9 @@ impl Sessions {
     pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
         let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
         check_name(id.as_str())?;
+        if self.is_stored(&id).await? {
+            return Err(SendError::Exists(id));
+        }
         let slot = Arc::new(Slot::new(id.clone(), Place::beginning(Start { session: Some(id.clone()), ..start })));
         match self.slots.locked().entry(id.clone()) {
             Entry::Occupied(_) => return Err(SendError::Exists(id)),
@@ -166,6 +169,18 @@ impl Sessions {
                 self.slots.locked().remove(&id);
                 Err(refused)
             }
+            turn => turn,
+        }
+    }
+
+    /// Begins a session, or goes on with the one of that name that the store has.
+    ///
+    /// # Errors
+    /// As [`Sessions::start`]; [`SendError::Exists`] where there is one, and the start says more than its name.
+    pub async fn start_or_resume(&self, start: Start) -> Result<Turn, SendError> {
+        let is_bare = start.context.is_empty() && start.at.is_none();
+        match self.start(start).await {
+            Err(SendError::Exists(id)) if is_bare && self.keeping.is_some() => self.resume(&id).await,
             turn => turn,
         }
     }
