@@ -12,6 +12,7 @@ mod check;
 mod hops;
 mod open;
 mod operator;
+mod prune;
 mod replay;
 mod transcript;
 mod walk;
@@ -23,6 +24,7 @@ pub use self::{
     hops::hops,
     open::{Flaw, History, state_at},
     operator::{Operator, Put},
+    prune::{Prune, Pruned},
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
     walk::{Moment, Walk},

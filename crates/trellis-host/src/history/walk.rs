@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trellis_core::{Engine, Event, Input, NodeId, State, program::Role, syntax::node::InputType};
+use trellis_core::{Engine, Event, Input, NodeId, State, program::Role, state::PendingCall, syntax::node::InputType};
 
 use super::open::take;
 use crate::journal::{Entry, Record};
@@ -19,6 +19,8 @@ pub struct Walk<'e> {
 pub struct Moment {
     /// Where the session was after it; nothing where that is not known.
     pub state: Option<State>,
+    /// The call that was pending before it.
+    pub call: Option<Arc<PendingCall>>,
     /// What the node said that was entered, as the graph has it now.
     pub said: Option<Arc<str>>,
     /// Whether the graph is still the one that said it.
@@ -38,6 +40,7 @@ impl<'e> Walk<'e> {
     pub fn take(&mut self, record: &Record) -> Moment {
         let typed = matches!(&record.entry, Entry::Input { input: Input::Text(_) | Input::Value(_) });
         let is_secret = typed && self.engine.zip(record.from.as_ref()).is_some_and(|(engine, node)| is_secret(engine, node));
+        let call = self.state.as_ref().and_then(|state| state.pending_tool_call.clone());
         let state = match (record.entry.epoch(), self.state.take().filter(|_| self.next == record.seq)) {
             (Some(epoch), _) => Some(epoch.clone()),
             (None, Some(mut state)) => {
@@ -52,7 +55,7 @@ impl<'e> Walk<'e> {
         let engine = self.engine.filter(|_| is_entered);
         let said = engine.zip(state.as_ref()).and_then(|(engine, state)| engine.render(state).ok()?.content);
         let is_same_graph = self.engine.is_some_and(|engine| record.program == *engine.inspect().fingerprint());
-        Moment { state, said, is_same_graph, is_secret }
+        Moment { state, call, said, is_same_graph, is_secret }
     }
 }
 

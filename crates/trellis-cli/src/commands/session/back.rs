@@ -3,7 +3,10 @@
 use serde_json::json;
 use trellis_host::history::Put;
 
-use super::{named::named, stand::{Form, Where, told}};
+use super::{
+    named::named,
+    stand::{Form, Where, told},
+};
 use crate::{Exit, terminal};
 
 /// Puts a session back to where it was after a record, with the context of then

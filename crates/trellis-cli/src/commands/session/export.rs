@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use anyhow::bail;
 use trellis_host::history::{History, transcript};
 
-use super::{named::named, stand::{Where, told}};
+use super::{
+    named::named,
+    stand::{Where, told},
+};
 use crate::{Exit, output::OutputFile, terminal};
 
 /// Writes a session as a test: the graph, and what was said and done

@@ -6,7 +6,10 @@ use trellis_host::{
     store::check_name,
 };
 
-use super::{named::named, stand::{Form, Stand, Where, told}};
+use super::{
+    named::named,
+    stand::{Form, Stand, Where, told},
+};
 use crate::{Exit, terminal};
 
 /// Begins a new session from any step of another one
@@ -61,7 +64,9 @@ impl Fork {
         }
         let at = match self.at {
             Some(at) => at,
-            None => stand.store.load(std::slice::from_ref(&id)).await?.pop().flatten().map_or(0, |stored| stored.head.next.saturating_sub(1)),
+            None => {
+                stand.store.load(std::slice::from_ref(&id)).await?.pop().flatten().map_or(0, |stored| stored.head.next.saturating_sub(1))
+            }
         };
         for number in 1_u32.. {
             let number = if number == 1 { String::new() } else { format!(".{number}") };

@@ -3,7 +3,11 @@
 use trellis_core::{NodeId, diagnostic::did_you_mean, engine::NotEntered};
 use trellis_host::history::HistoryError;
 
-use super::{back::print, named::named, stand::{Form, Where, told}};
+use super::{
+    back::print,
+    named::named,
+    stand::{Form, Where, told},
+};
 use crate::Exit;
 
 /// Puts a session into a node, with the context that it has

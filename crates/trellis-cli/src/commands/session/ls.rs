@@ -2,14 +2,18 @@
 
 use std::{fmt::Write as _, io};
 
-use anyhow::{anyhow, bail};
 use anstyle::Style;
+use anyhow::{anyhow, bail};
 use clap::ValueEnum;
 use serde_json::json;
 use trellis_core::SessionId;
 use trellis_host::store::{Head, Query, Standing, Which};
 
-use super::{named::named, stand::{Form, Stand, Where}, times::date_time};
+use super::{
+    named::named,
+    stand::{Form, Stand, Where},
+    times::date_time,
+};
 use crate::{
     Exit, columns,
     report::printable,
@@ -182,9 +186,8 @@ fn as_text(heads: &[Head], more: bool, width: Width) -> String {
     let mut rows: Vec<_> = heads.iter().map(row).collect();
     let titles = ["session", "graph", "status", "node", "moved"];
     let titles: Vec<_> = titles.into_iter().filter(|title| graphs || *title != "graph").collect();
-    let mut widths: Vec<_> = (0..titles.len())
-        .map(|at| rows.iter().map(|row| columns::width(&row[at])).chain([titles[at].len()]).max().unwrap_or(0))
-        .collect();
+    let mut widths: Vec<_> =
+        (0..titles.len()).map(|at| rows.iter().map(|row| columns::width(&row[at])).chain([titles[at].len()]).max().unwrap_or(0)).collect();
     if width.folds {
         // What is too wide is cut where most is to be had: names of sessions and nodes.
         let gaps = 2 * (widths.len() - 1);
@@ -199,7 +202,8 @@ fn as_text(heads: &[Head], more: bool, width: Width) -> String {
         }
     }
     let line = |cells: Vec<&str>| {
-        let padded = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width.saturating_sub(columns::width(cell)))));
+        let padded =
+            cells.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width.saturating_sub(columns::width(cell)))));
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     let mut out = format!("{BOLD}{}{BOLD:#}\n", line(titles));

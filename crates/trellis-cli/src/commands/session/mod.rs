@@ -18,7 +18,7 @@ mod times;
 
 use clap::Subcommand;
 
-pub(crate) use self::stand::{Stand, Where, told};
+pub(crate) use self::named::named;
 use crate::Exit;
 
 /// Lists, shows and moves kept sessions, and checks them against an edited graph

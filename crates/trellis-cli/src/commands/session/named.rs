@@ -13,7 +13,7 @@ const SHOWN: usize = 5;
 ///
 /// # Errors
 /// There is none, or there are several; or the store fails.
-pub(super) async fn named(store: &dyn SessionStore, text: &str) -> anyhow::Result<SessionId> {
+pub(crate) async fn named(store: &dyn SessionStore, text: &str) -> anyhow::Result<SessionId> {
     check_name(text)?;
     let id = SessionId::from(text);
     if store.load(std::slice::from_ref(&id)).await?.iter().any(Option::is_some) {

@@ -3,7 +3,10 @@
 use serde_json::json;
 use trellis_host::history::{History, replay};
 
-use super::{named::named, stand::{Form, Where, told}};
+use super::{
+    named::named,
+    stand::{Form, Where, told},
+};
 use crate::{Exit, terminal};
 
 /// Takes every recorded step again on the graph as it is now, without tools

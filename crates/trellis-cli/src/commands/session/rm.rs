@@ -3,7 +3,10 @@
 use anyhow::bail;
 use trellis_host::store::{Removal, StoreError};
 
-use super::{named::named, stand::{Stand, Where}};
+use super::{
+    named::named,
+    stand::{Stand, Where},
+};
 use crate::{Exit, terminal};
 
 /// Takes sessions out of the store, for good

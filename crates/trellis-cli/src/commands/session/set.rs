@@ -3,7 +3,10 @@
 use anyhow::anyhow;
 use trellis_core::{Value, path::KeyPath};
 
-use super::{named::named, stand::{Form, Where, told}};
+use super::{
+    named::named,
+    stand::{Form, Where, told},
+};
 use crate::{Exit, context, terminal};
 
 /// Sets keys of a session's context

@@ -103,8 +103,8 @@ impl Stand {
             (Some(engine), _) => Ok(engine),
             (None, Some(opened)) => {
                 let errors = opened.compiled.diagnostics.iter().filter(|found| found.is_error()).count();
-                let them = if errors == 1 { "an error" } else { "errors" };
-                bail!("the graph has {them}: nothing can go on with it\n`trellis check` shows them")
+                let (what, them) = if errors == 1 { ("an error", "it") } else { ("errors", "them") };
+                bail!("the graph has {what}: nothing can go on with it\n`trellis check` shows {them}")
             }
             (None, None) => bail!("which graph? `--graph PATH` names it"),
         }
@@ -113,6 +113,12 @@ impl Stand {
     /// The graph, where it can be used.
     pub(super) fn usable_engine(&self) -> Option<&Engine> {
         self.engine.as_ref()
+    }
+
+    /// Keys of the context that the graph wants hidden (`redact`).
+    pub(super) fn hidden(&self) -> Vec<String> {
+        let graphs = self.engine.iter().flat_map(|engine| engine.inspect().graphs());
+        graphs.flat_map(|graph| &graph.redact).map(|path| path.root().to_string()).collect()
     }
 
     pub(super) fn opened(&self) -> Option<&Opened> {
@@ -135,9 +141,7 @@ pub(crate) fn told(error: HistoryError, id: &SessionId) -> anyhow::Error {
         HistoryError::Exists(_) => "`--as NAME` names the new session otherwise".to_owned(),
         HistoryError::Refused(NotEntered::Lacks { .. }) => format!("`trellis session set {id} KEY=VALUE` sets keys"),
         HistoryError::Refused(NotEntered::Ended) => format!("name a record before its end: `trellis session show {id}` lists them"),
-        HistoryError::Refused(NotEntered::RollingBack) => {
-            "let it finish, or name a record before the rollback".to_owned()
-        }
+        HistoryError::Refused(NotEntered::RollingBack) => "let it finish, or name a record before the rollback".to_owned(),
         HistoryError::Unknown(_) => "`trellis session ls` lists them".to_owned(),
         _ => return anyhow!(error),
     };
