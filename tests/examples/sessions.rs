@@ -27,8 +27,14 @@ fn main() -> Outcome<()> {
 /// A loop that calls until the function has counted to the end.
 async fn calls() -> Outcome<()> {
     let engine = engine(&[
-        ("trellis.yaml", "limits: { pass_through: 1000000 }\nbindings:\n  next: { function: next, returns: { type: [integer, 'null'] } }\n"),
-        ("start.md", "---\ndefault_context: { n: 0 }\ndo: { name: next, args: { n: \"{{ n }}\" } }\nsave_to: n\ntransitions: [{ condition: n is empty, to: end }, { to: start }]\n---\n"),
+        (
+            "trellis.yaml",
+            "limits: { pass_through: 1000000 }\nbindings:\n  next: { function: next, returns: { type: [integer, 'null'] } }\n",
+        ),
+        (
+            "start.md",
+            "---\ndefault_context: { n: 0 }\ndo: { name: next, args: { n: \"{{ n }}\" } }\nsave_to: n\ntransitions: [{ condition: n is empty, to: end }, { to: start }]\n---\n",
+        ),
         ("end.md", "Done.\n"),
     ])?;
     let next = |args: Mapping| {

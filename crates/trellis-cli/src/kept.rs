@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context as _;
 use trellis_core::{Document, syntax::document::Content};
-use trellis_host::store::{self, SessionStore};
+use trellis_host::store::{self, MemoryStore, SessionStore};
 
 use crate::{open::Place, terminal};
 
@@ -48,7 +48,26 @@ impl StoreArgs {
     }
 }
 
+impl StoreArgs {
+    /// The store that was named, whatever graphs there are.
+    pub(crate) fn alone(&self) -> Option<Keep> {
+        self.store.as_ref().map(|spec| Keep { spec: spec.clone(), graph: "".into(), is_default: false })
+    }
+}
+
 impl Keep {
+    /// The same for somebody who only looks: where nothing was ever kept, there is an empty store, and nothing is made.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) async fn open_to_look(&self) -> anyhow::Result<Kept> {
+        let file = self.spec.strip_prefix("sqlite:").filter(|_| self.is_default);
+        if file.is_some_and(|file| !Path::new(file).exists()) {
+            return Ok(Kept { store: Arc::new(MemoryStore::new()), graph: Arc::clone(&self.graph) });
+        }
+        self.open().await
+    }
+
     /// Opens the store; its connections belong to the runtime that runs this.
     ///
     /// # Errors
