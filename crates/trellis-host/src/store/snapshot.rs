@@ -129,8 +129,12 @@ pub fn read(session: &str, row: &Row) -> Result<Record, StoreError> {
     Ok(record)
 }
 
-/// Whether a text cannot be read because a newer version wrote it.
+/// Whether a text cannot be read because it is sealed, or because a newer version wrote it.
 fn newer(session: &str, text: &str) -> Option<StoreError> {
+    if text.starts_with("{\"sealed\":") {
+        let help = "name the file with its key (`--key-file`, `TRELLIS_KEY_FILE`)";
+        return Some(StoreError::Key(format!("session `{session}` is sealed: {help}")));
+    }
     #[derive(Deserialize)]
     struct Versioned {
         state: Version,

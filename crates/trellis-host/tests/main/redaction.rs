@@ -1,11 +1,11 @@
 //! Keys that are not stored (`redact:`): nowhere in the store, and asked for again where they are needed.
 
-use std::sync::Arc;
+use std::{fs, path::Path, sync::Arc};
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, path::KeyPath};
 use trellis_host::{
     Record, Reply, Sessions, Stop,
-    store::{Append, Head, MemoryStore, Redacted, SessionStore, Standing},
+    store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStore, SqliteStore, Standing},
 };
 
 use crate::stage::{Stage, run};
@@ -101,6 +101,41 @@ fn a_secret_is_nowhere_and_a_waiting_call_waits_for_it() {
         let kept = everything(&inner).await;
         assert!(!kept.contains("hunter2") && !kept.contains("another"), "{kept}");
     });
+}
+
+/// Whether a file below a folder holds these bytes.
+fn holds(folder: &Path, bytes: &[u8]) -> bool {
+    fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() { holds(&path, bytes) } else { fs::read(&path).unwrap().windows(bytes.len()).any(|window| window == bytes) }
+    })
+}
+
+#[test]
+fn no_file_of_a_store_holds_a_byte_of_it() {
+    let stage = copying();
+    let walk = |store: Arc<dyn SessionStore>| {
+        run(async {
+            let sessions = stage.stored(&Arc::new(store));
+            sessions.start(Start::default()).await.unwrap();
+            let Stop::Call { call, .. } = sessions.send(&id(), text(SECRET)).await.unwrap().stop else { panic!() };
+            sessions.send(&id(), success(&call, Value::from(SECRET))).await.unwrap();
+            sessions.send(&id(), text("no")).await.unwrap();
+        });
+    };
+    // What is looked for is found where nothing hides it.
+    let plain = tempfile::tempdir().unwrap();
+    walk(Arc::new(FilesStore::open(plain.path()).unwrap()));
+    assert!(holds(plain.path(), b"hunter2"));
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    Keys::generate(&key).unwrap();
+    let [redacted, sealed, both] = ["redacted", "sealed", "both"].map(|name| folder.path().join(name));
+    walk(Arc::new(Redacted::of(&stage.program, FilesStore::open(&redacted).unwrap())));
+    walk(Arc::new(Sealed::new(SqliteStore::open(&sealed).unwrap(), Keys::read(&key).unwrap())));
+    let inner = Sealed::new(SqliteStore::open(&both).unwrap(), Keys::read(&key).unwrap());
+    walk(Arc::new(Redacted::of(&stage.program, inner)));
+    assert!(holds(folder.path(), b"start") && !holds(folder.path(), b"hunter2"));
 }
 
 #[test]

@@ -36,7 +36,7 @@ async fn run(statements: &str) -> Vec<String> {
 
 async fn indexes(schema: &str) -> Vec<String> {
     let found = run(&format!("SELECT indexdef FROM pg_indexes WHERE schemaname = '{schema}' ORDER BY 1")).await;
-    found.into_iter().map(|index| index.replace(schema, "SCHEMA")).collect()
+    found.into_iter().map(|index| index.replace(schema, "NAME")).collect()
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn tables_of_each_earlier_version_go_on() {
     let (old, new) = (servers::fresh(), servers::fresh());
     let store = PostgresStore::new(&servers::postgres().url(&new)).unwrap();
     store.append(append("one", 0, &["start"])).await.unwrap();
-    run(&include_str!("earlier/postgres-1.sql").replace("SCHEMA", &old)).await;
+    run(&include_str!("earlier/postgres-1.sql").replace("NAME", &old)).await;
     assert_ne!(indexes(&old).await, indexes(&new).await, "the stored tables are of an earlier version");
     let store = PostgresStore::new(&servers::postgres().url(&old)).unwrap();
     crate::earlier::goes_on(&store).await;

@@ -199,3 +199,66 @@ fn a_key_file_is_for_its_owner_and_says_what_is_wrong_without_its_keys() {
         assert!(message.starts_with("others may read the key file") && message.contains("chmod 600"), "{message}");
     }
 }
+
+/// A session that stands at `at`, with a history.
+async fn real(store: &dyn SessionStore, name: &str, at: u64) -> trellis_core::State {
+    use trellis_core::{Dialect, Document, Engine, Input, Predicates, Source, Start, Value};
+    use trellis_host::{Clock, Session};
+    let text = "---\ninput_type: text\nsave_to: said\ntransitions: [{condition: said == \"stop\", to: end}, {to: start}]\n---\nAnd then?\n";
+    let parse = |path, text| Document::parse(&Source::text(path, text), Dialect::default()).into();
+    let compiled = trellis_core::compile(&[parse("start.md", text), parse("end.md", "Bye.\n")]);
+    let engine = Engine::new(compiled.program.unwrap(), Predicates::new()).unwrap();
+    let begins = Start { session: Some(name.into()), ..Start::default() };
+    let mut session = Session::start(engine, begins, [].into(), Clock::fixed(at)).unwrap();
+    for said in ["hunter2", "hunter3"] {
+        session.advance().unwrap();
+        session.send(Input::Value(Value::text(said))).unwrap();
+    }
+    let records: Vec<Arc<str>> = session.journal().records().iter().map(|record| serde_json::to_string(record).unwrap().into()).collect();
+    let next = records.len() as u64;
+    let head = trellis_host::store::Head { at, node: "start".into(), ..crate::make::head(name, next) };
+    store.append(Append { session: name.into(), expected: 0, records, head, snapshot: None }).await.unwrap();
+    session.state().clone()
+}
+
+#[tokio::test]
+async fn what_an_old_key_sealed_goes_on_without_it() {
+    let (_folder, file) = key_file();
+    let inner = Arc::new(MemoryStore::new());
+    let mut states = Vec::new();
+    for at in 0..5 {
+        states.push(real(&sealed(&inner, &file), &format!("s{at}"), at).await);
+    }
+    // One that no key seals, and one whose key is lost.
+    states.push(real(&*inner, "s5", 5).await);
+    let (_lost, lost) = key_file();
+    real(&sealed(&inner, &lost), "s6", 6).await;
+    Keys::generate(&file).unwrap();
+    let store = sealed(&inner, &file);
+    let (mut after, mut sealed_anew, mut failed) = (None, 0, Vec::new());
+    loop {
+        let page = store.reseal(after, 3).await.unwrap();
+        sealed_anew += page.sealed;
+        failed.extend(page.failed);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(sealed_anew, 6);
+    assert!(matches!(&failed[..], [(session, StoreError::Key(_))] if session.as_str() == "s6"), "{failed:?}");
+    // Again, there is nothing to do.
+    let page = store.reseal(None, 100).await.unwrap();
+    assert_eq!((page.sealed, page.kept, page.failed.len(), page.next), (0, 6, 1, None));
+    // The newest key alone opens where they are.
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.lines().next().unwrap()).unwrap();
+    let store = sealed(&inner, &file);
+    for (at, state) in states.iter().enumerate() {
+        let stored = load(&store, &format!("s{at}")).await.unwrap();
+        assert_eq!(trellis_host::store::Snapshot::of(&stored).unwrap().state, *state);
+        assert_eq!((stored.head.next, stored.head.at), (4, at as u64));
+        let rows = store.records(&state.session_id, 0, 10).await.unwrap();
+        assert_eq!(rows.iter().map(|row| row.text.is_ok()).collect::<Vec<_>>(), [at == 5, at == 5, at == 5, true]);
+    }
+}

@@ -62,6 +62,9 @@ async fn go_on(store: &dyn SessionStore) {
 async fn an_answer_that_is_late(wired: Wired) {
     let Wired { proxy, store, direct, .. } = wired;
     store.append(append("one", 0, &["start"])).await.unwrap();
+    // So that the server knows the statement, and one message holds all of the next append.
+    store.append(append("warm", 0, &["start"])).await.unwrap();
+    store.append(append("warm", 1, &["on"])).await.unwrap();
     proxy.set(Weather { delay: BOUND * 3, ..Weather::default() });
     let outcome = tokio::time::timeout(BOUND * 2, store.append(append("one", 1, &["appended"]))).await;
     assert!(is_away(outcome.expect("a call ends within its bound")));

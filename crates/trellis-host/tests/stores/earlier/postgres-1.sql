@@ -1,5 +1,5 @@
-CREATE SCHEMA "SCHEMA";
-SET search_path = "SCHEMA";
+CREATE SCHEMA "NAME";
+SET search_path = "NAME";
 CREATE TABLE format (format bigint NOT NULL);
 INSERT INTO format VALUES (1);
 CREATE TABLE sessions (

@@ -41,10 +41,10 @@ pub(crate) fn redis() -> &'static Redis {
     SHARED.get_or_init(Redis::start)
 }
 
-/// The PostgreSQL that all tests share.
+/// The PostgreSQL that all tests share. Nobody takes its power away, so it need not wait for the disk.
 pub(crate) fn postgres() -> &'static Postgres {
     static SHARED: OnceLock<Postgres> = OnceLock::new();
-    SHARED.get_or_init(Postgres::start)
+    SHARED.get_or_init(|| Postgres::start_with(&["fsync=off"]))
 }
 
 /// A name that no other test has: for a prefix, for a schema.

@@ -14,12 +14,18 @@ use super::{PASSWORD, Running, asked, folder, free_port, program, wait_until};
 pub(crate) struct Postgres {
     folder: PathBuf,
     port: u16,
+    settings: &'static [&'static str],
     running: Option<Running>,
 }
 
 impl Postgres {
     /// Makes a cluster, starts it and waits until it answers.
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Makes one with these settings.
+    pub(crate) fn start_with(settings: &'static [&'static str]) -> Self {
         let folder = folder("postgres");
         let password = folder.join("password");
         fs::write(&password, PASSWORD).expect("a file in a temporary folder");
@@ -36,7 +42,7 @@ impl Postgres {
         make.push(format!("--pwfile={}", password.display()));
         let made = Command::new(&make[0]).args(&make[1..]).current_dir(&folder).output().expect("initdb starts");
         assert!(made.status.success(), "initdb fails: {}", String::from_utf8_lossy(&made.stderr));
-        let mut postgres = Self { folder, port: free_port(), running: None };
+        let mut postgres = Self { folder, port: free_port(), settings, running: None };
         // Somebody else may take the port between looking and starting.
         for _ in 0..5 {
             if postgres.begin() {
@@ -51,8 +57,9 @@ impl Postgres {
     fn begin(&mut self) -> bool {
         let mut command = as_user(unprivileged(&self.folder).as_deref(), program("postgres", "postgresql"));
         command.extend(["-D".into(), self.folder.join("data").display().to_string(), "-p".into(), self.port.to_string()]);
-        for setting in ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "shared_buffers=16MB"] {
-            command.extend(["-c".into(), setting.into()]);
+        let always = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "shared_buffers=16MB"];
+        for setting in always.iter().chain(self.settings) {
+            command.extend(["-c".into(), (*setting).to_owned()]);
         }
         // An immediate shutdown: what a crash leaves, but no orphans.
         self.running = Some(Running::start(&self.folder, "QUIT", &command));
