@@ -31,7 +31,7 @@ pub(crate) use self::known::Known;
 
 use self::{
     accident::{Accident, Candidate},
-    knowledge::{Gathered, Knowledge},
+    knowledge::{Gathered, Knowledge, Unknown},
     origins::Origin,
     report::Reporter,
     script::{Op, Script},
@@ -56,18 +56,18 @@ pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &[bool], foun
     let script = Script::new(program);
     let mut known = Knowledge::new(&script, wild, flow);
     let mut gathered = known.gather();
-    let unchecked = unchecked(&script, &mut gathered);
+    let mut places = std::mem::take(&mut gathered.unchecked);
     report::never_true(&mut known, &gathered, found);
     if !gathered.candidates.is_empty() {
-        Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
+        places.extend(Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found));
     }
-    unchecked
+    unchecked(&script, places)
 }
 
-fn unchecked(script: &Script<'_>, gathered: &mut Gathered) -> Vec<UncheckedRead> {
-    gathered.unchecked.sort_unstable();
-    gathered.unchecked.dedup();
-    let mut reads: Vec<UncheckedRead> = gathered.unchecked.iter().filter_map(|place| report::unknown(script, *place)).collect();
+fn unchecked(script: &Script<'_>, mut places: Vec<Unknown>) -> Vec<UncheckedRead> {
+    places.sort_unstable();
+    places.dedup();
+    let mut reads: Vec<UncheckedRead> = places.iter().filter_map(|place| report::unknown(script, *place)).collect();
     reads.sort_unstable();
     reads.dedup();
     reads
@@ -92,8 +92,8 @@ struct Findings<'a, 'p> {
 }
 
 impl Findings<'_, '_> {
-    /// Searches every candidate, then once more those that only stand behind others.
-    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) {
+    /// Searches every candidate, then once more those that only stand behind others. Gives those inside of values that no search can tell of.
+    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Vec<Unknown> {
         gathered.candidates.sort_unstable();
         gathered.candidates.dedup();
         let mut origins = vec![Origin::entry(self.program)];
@@ -106,10 +106,17 @@ impl Findings<'_, '_> {
             origins,
         };
         let mut mended: Vec<KeyPath> = Vec::new();
+        let mut untold = Vec::new();
+        let is_inside = |candidate: &Candidate| match candidate.accident {
+            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(Unknown::Site(site)),
+            _ => None,
+        };
         let mut left = gathered.candidates;
         let set = self.set(&shared.origins);
         for candidate in &mut left {
-            if let Accident::Missing(site) = candidate.accident {
+            if let Accident::Missing(site) = candidate.accident
+                && is_inside(candidate).is_none()
+            {
                 let root = self.script.sites[site as usize].path.root();
                 candidate.never |= !RESERVED.contains(&&**root) && !set.contains(root);
             }
@@ -130,8 +137,12 @@ impl Findings<'_, '_> {
                         mended.extend(reporter.tell(known, candidate, &hops, &met, found));
                         false
                     }
-                    Verdict::Refuted => may_be_hidden,
+                    Verdict::Refuted => {
+                        untold.extend(is_inside(candidate));
+                        may_be_hidden
+                    }
                     Verdict::Open => {
+                        untold.extend(is_inside(candidate));
                         reporter.leave_open(candidate, found);
                         false
                     }
@@ -142,6 +153,7 @@ impl Findings<'_, '_> {
             }
         }
         reporter.sum_up(found);
+        untold
     }
 
     /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as
@@ -203,7 +215,7 @@ impl Findings<'_, '_> {
             return None;
         }
         let site = &self.script.sites[site as usize];
-        if self.forgets(site.path) {
+        if self.forgets(site.path) || !site.inside().is_empty() {
             return None;
         }
         let (slot, rest) = site.at?;

@@ -1,6 +1,7 @@
 //! Findings in words: what is wrong, the way to it hop by hop, and the remedy.
 
 mod hops;
+mod missing;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +23,7 @@ use crate::{
     program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, Program, Target, Why, Write},
     schema::Schema,
     span::Span,
-    template::{Demand, Shape},
+    template::{LOOPED, Shape, Sorts, Step},
     value::Value,
 };
 
@@ -51,6 +52,10 @@ impl<'a, 'p> Reporter<'a, 'p> {
     fn key(&self, candidate: &Candidate) -> (String, u32) {
         let whose = if candidate.never { 0 } else { candidate.point.0 + 1 };
         match candidate.accident {
+            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => {
+                let site = &self.script.sites[site as usize];
+                (format!("{} {:?}", site.path, site.inside()), candidate.point.0 + 1)
+            }
             Accident::Missing(site) => (self.script.sites[site as usize].path.to_string(), whose),
             Accident::Truth(site) => (format!("truth {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
             Accident::Operand(site) => (format!("operand {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
@@ -79,7 +84,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
             }
         }
         let missing = match candidate.accident {
-            Accident::Missing(site) => Some(self.script.sites[site as usize].path.clone()),
+            Accident::Missing(site) if self.script.sites[site as usize].inside().is_empty() => {
+                Some(self.script.sites[site as usize].path.clone())
+            }
             _ => None,
         };
         if let Some(path) = missing.as_ref().filter(|_| !candidate.never) {
@@ -88,7 +95,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 let whole = KeyPath::new(path.segments()[..length].to_vec())?.to_string();
                 met.there.contains(&whole).then_some(whole)
             });
-            for (file, span) in self.setters(path).into_iter().take(SETTERS) {
+            for (file, span, _) in self.setters(path).into_iter().take(SETTERS) {
                 let text = match &whole {
                     Some(whole) => format!("sets `{whole}`, in which `{path}` may be missing"),
                     None => format!("sets `{path}`, on other ways"),
@@ -103,7 +110,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
     pub(super) fn leave_open(&mut self, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
         let node = self.node(candidate);
         let (message, document, span) = match candidate.accident {
-            Accident::Missing(site) => {
+            Accident::Missing(site) if self.script.sites[site as usize].inside().is_empty() => {
                 let site = &self.script.sites[site as usize];
                 let message = format!("whether `{}` is set on every way to `{}` was not decided", site.path, node.id);
                 (message, site.document, site.span(self.program))
@@ -139,7 +146,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
 
     fn finding(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, met: &Met) -> Diagnostic {
         match candidate.accident {
-            Accident::Missing(site) => self.missing(candidate, &self.script.sites[site as usize], met),
+            Accident::Missing(site) => self.missing(known, candidate, &self.script.sites[site as usize], met),
             Accident::Truth(site) => {
                 let site = &self.script.sites[site as usize];
                 let kind = known.types.described(candidate.seen);
@@ -151,8 +158,12 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 let site = &self.script.sites[site as usize];
                 let kind = known.types.described(candidate.seen);
                 let (what, help) = match site.demand() {
-                    Some(Demand::Number) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
-                    _ => ("is looped over, and is", "let every way save a list"),
+                    Some(Sorts::NUMBER) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
+                    Some(LOOPED) => ("is looped over, and is", "let every way save a list"),
+                    Some(demand) if !demand.meet(Sorts::TEXT) => {
+                        ("must be a list or mapping here, and is", "let every way save what this needs")
+                    }
+                    _ => ("cannot be used like this: it is", "let every way save what this needs"),
                 };
                 let message = format!("`{}` {what} {kind} on some way", site.path);
                 Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message).help(help)
@@ -257,32 +268,6 @@ impl<'a, 'p> Reporter<'a, 'p> {
         };
         Diagnostic::new(Code::TypeMismatch, self.file(node.document), span, message)
             .help(format!("let every way save {wanted} that fits, or change `context_schema`"))
-    }
-
-    fn missing(&self, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
-        let node = self.node(candidate);
-        let path = site.path;
-        let (code, message) = match (site.kind, candidate.never) {
-            (Kind::Required(..), _) => {
-                (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id))
-            }
-            (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any way to `{}`", node.id)),
-            (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every way to `{}`", node.id)),
-        };
-        let guard = match site.kind {
-            Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
-            Kind::Edge(..) | Kind::Assert(..) => format!("ask first whether it is there, `{path} is set`, or set it before"),
-            Kind::Required(..) | Kind::List(_) => "set it before, or give it a `default_context`".to_owned(),
-        };
-        let (written, span) = (path.to_string(), site.span(self.program));
-        let near = near(&written, met.there.iter().map(String::as_str)).filter(|_| candidate.never);
-        let found = Diagnostic::new(code, self.file(site.document), span, message).help(near.map_or(guard, Near::question));
-        // What is not spelled as the path, such as `user["name"]`, is not written anew.
-        let text = self.program.documents[site.document as usize].text.get(span.range());
-        match near.filter(|_| text == Some(&*written)) {
-            Some(near) => found.rename_if(near.is_only, span, near.name),
-            None => found,
-        }
     }
 }
 

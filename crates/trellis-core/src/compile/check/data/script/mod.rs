@@ -22,7 +22,7 @@ use crate::{
     schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Demand, Shape, Template, Used},
+    template::{Demand, Shape, Step, Template, Used},
 };
 
 /// One thing that happens.
@@ -174,7 +174,8 @@ impl<'p> Script<'p> {
                 }
             }
         }
-        let at = self.follow(path);
+        let is_followed = !matches!(kind, Kind::Template(Used { blind: true, .. }, _));
+        let at = if is_followed { self.follow(path) } else { None };
         self.sites.push(Site { path, at, document, kind });
         u32::try_from(self.sites.len() - 1).unwrap_or(u32::MAX)
     }
@@ -230,6 +231,9 @@ impl<'p> Script<'p> {
     }
 }
 
+/// The count of entries, which is there on nodes with `max_visits` (language 4.2).
+pub(super) const VISITS: &str = "sys.visits";
+
 /// How many names of a path are followed.
 pub(super) const FOLLOWED: usize = 16;
 
@@ -243,7 +247,8 @@ fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
             "ans" => Some(("sys.ans", rest)),
             "error" => Some(("sys.error", rest)),
             "rollback" => Some(("sys.rollback", rest)),
-            "session" | "node" | "step" | "visits" => None,
+            "visits" => Some((VISITS, rest)),
+            "session" | "node" | "step" => None,
             // Nothing else is ever there.
             _ => Some(("sys", path.rest())),
         },

@@ -50,6 +50,25 @@ impl<'p> Site<'p> {
             || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }
 
+    /// Steps from the path into what it holds.
+    pub(in super::super) fn inside(&self) -> &'p [Step] {
+        if let Kind::Template(used, _) = self.kind { used.inside } else { &[] }
+    }
+
+    /// Whether it is `sys.visits`.
+    pub(in super::super) fn is_count(&self) -> bool {
+        &**self.path.root() == "sys" && matches!(self.path.rest().first(), Some(Segment::Key(key)) if &**key == "visits")
+    }
+
+    /// How its author names it.
+    pub(in super::super) fn name(&self, program: &Program) -> String {
+        if self.inside().is_empty() {
+            return self.path.to_string();
+        }
+        let written = program.documents[self.document as usize].text.get(self.span(program).range()).unwrap_or_default();
+        written.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// What its value must be, beside being there.
     pub(in super::super) fn demand(&self) -> Option<Demand> {
         if let Kind::Template(used, _) = self.kind { used.demand } else { None }
