@@ -314,7 +314,7 @@ impl<'s> Reads<'s> {
                 one.or(other.unwrap_or(Sorts::NULL))
             }
             Expr::Test(node) => {
-                let takes_anything = node.args.is_empty() && !matches!(node.name, "odd" | "even");
+                let takes_anything = !matches!(node.name, "startingwith" | "endingwith" | "lower" | "upper" | "in");
                 self.operand(&node.expr, (!takes_anything).then_some(Sorts::NONE));
                 self.arguments(&node.args);
                 Sorts::TRUTH

@@ -11,13 +11,14 @@ use super::{
     origins::Origin,
     scene::Scene,
     script::Op,
+    shapes,
     symbols::{self, Found, Sym, Vars},
-    types::{having, plain},
+    types::having,
     witness::{Beginning, Done, Search},
 };
 use crate::{
     path::{KeyPath, Segment},
-    program::{Callee, From, Guard, Place, PointIndex, Write},
+    program::{From, Guard, Place, PointIndex, Write},
     schema::Schema,
     value::{Key, Value},
 };
@@ -153,8 +154,9 @@ impl Search<'_, '_> {
                 }
             }
             Op::Args { call } => {
-                if let (true, Callee::Tool(tool), Some(args)) = (self.is_goal(point, Accident::Args(at)), &call.callee, &call.args)
-                    && let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema.source())).ok())
+                if self.is_goal(point, Accident::Args(at))
+                    && let Some(args) = &call.args
+                    && let Some(schema) = shapes::taken(self.program, call).and_then(|schema| Schema::new(&schema.into()).ok())
                     && let Some(sym) = scene.evaluate(args)
                     && self.tried(scene, |vars| vars.break_(&sym, &schema))
                 {

@@ -5,6 +5,7 @@
 
 mod accident;
 mod act;
+mod declared;
 mod facts;
 mod instance;
 mod knowledge;
@@ -41,23 +42,29 @@ use self::{
 use super::{
     super::UncheckedRead,
     flow::{Flow, successors},
+    wild::Wild,
 };
 use crate::{
-    diagnostic::Diagnostic,
+    diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
     program::{Callee, Place as To, PointIndex, Program, Target, Why},
     schema::Schema,
     scope::RESERVED,
+    span::Span,
     value::Key,
 };
 
-/// Checks a program. Of points in `wild` nothing is known: their file has mistakes of its own. Gives the reads of which nothing is known.
-pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &[bool], found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
+/// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
+pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &Wild, found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
     let script = Script::new(program);
+    let Wild { points: wild, is_lossy } = wild;
     let mut known = Knowledge::new(&script, wild, flow);
     let mut gathered = known.gather();
     let mut places = std::mem::take(&mut gathered.unchecked);
-    report::never_true(&mut known, &gathered, found);
+    declared::check(&mut known, wild, found);
+    if !is_lossy {
+        report::never_true(&mut known, &gathered, found);
+    }
     if !gathered.candidates.is_empty() {
         places.extend(Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found));
     }
@@ -124,6 +131,11 @@ impl Findings<'_, '_> {
         let order = self.flow.order(self.program.entry().body.0);
         let mut rank = vec![0_u32; order.len()];
         (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
+        let mut said: BTreeMap<FilePath, Vec<(Code, Span)>> = BTreeMap::new();
+        for (place, code) in found.iter().filter_map(|found| Some((found.place.as_ref()?, found.code))) {
+            said.entry(place.path.clone()).or_default().push((code, place.span));
+        }
+        left.retain(|candidate| !reporter.is_said(candidate, &said));
         left.sort_by_key(|candidate| rank[candidate.point.0 as usize]);
         for _ in 0..PASSES {
             let before = mended.len();
@@ -153,6 +165,7 @@ impl Findings<'_, '_> {
             }
         }
         reporter.sum_up(found);
+        drop_undecided(found);
         untold
     }
 
@@ -254,6 +267,15 @@ impl Findings<'_, '_> {
         let mut writes = self.script.ops.iter().filter_map(|op| if let Op::Write { write, .. } = op { Some(&write.to) } else { None });
         matches!(&**path.root(), "input" | "tool_result" | "sys")
             || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
+    }
+}
+
+/// What was not decided about a place where something is wrong anyway is not said.
+fn drop_undecided(found: &mut Vec<Diagnostic>) {
+    if found.iter().any(|found| found.code == Code::NotDecided) {
+        let decided: BTreeSet<_> =
+            found.iter().filter(|found| found.code != Code::NotDecided).filter_map(|found| found.place.clone()).collect();
+        found.retain(|found| found.code != Code::NotDecided || found.place.as_ref().is_none_or(|place| !decided.contains(place)));
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{
     accident::Accident,
     script::Op,
+    shapes,
     symbols::Vars,
-    types::plain,
     witness::{Beginning, Brought, Move, Search},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     id::SessionId,
     program::{Callee, Failure},
     schema::Schema,
-    state::{EndReason, State, Status},
+    state::{CallKind, EndReason, PendingCall, State, Status},
     value::{Mapping, Value},
 };
 
@@ -107,11 +107,23 @@ fn is_accident(search: &Search<'_, '_>, state: &State) -> bool {
     let ops = &search.script.ops;
     if let Accident::Args(op) = search.candidate.accident {
         let Op::Args { call } = &ops[op as usize] else { return false };
-        let Callee::Tool(tool) = &call.callee else { return false };
-        let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema.source())).ok()) else { return false };
+        let Some(schema) = shapes::taken(program, call).and_then(|schema| Schema::new(&schema.into()).ok()) else { return false };
         let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());
-        let calls = [state.pending_tool_call.as_deref(), undone];
-        return calls.into_iter().flatten().any(|call| *call.name == *tool.name && !schema.fits(&Value::Map(call.args.clone())));
+        let mut calls: Vec<&PendingCall> = state.pending_tool_call.as_deref().into_iter().chain(undone).collect();
+        while let Some(pending) = calls.pop() {
+            let is_it = match (&call.callee, &pending.kind) {
+                (Callee::Tool(tool), _) => *pending.name == *tool.name,
+                (Callee::Graph(child), CallKind::Graph(id)) => program.node(*child).id == *id,
+                _ => false,
+            };
+            if is_it && !schema.fits(&Value::Map(pending.args.clone())) {
+                return true;
+            }
+            if let CallKind::Parallel { branches, .. } = &pending.kind {
+                calls.extend(branches.values());
+            }
+        }
+        return false;
     }
     let Some(ended) = &state.ended else { return false };
     let codes: &[Failure] = match search.candidate.accident {

@@ -25,6 +25,7 @@ use crate::{
     program::{
         Call, Callee, Edge, Failure, From, Guard, Node, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Role, Root, Target,
     },
+    schema::Schema,
     template::Shape,
     value::Value,
 };

@@ -14,6 +14,7 @@ use super::{
     facts::Facts,
     knowledge::{Gathered, Knowledge, Unknown},
     script::{Kind, Op, Script, Site, assert_span},
+    shapes,
     types::{Kinds, Types},
     witness::{Hop, Met},
 };
@@ -65,6 +66,24 @@ impl<'a, 'p> Reporter<'a, 'p> {
 
     pub(super) fn is_told(&self, candidate: &Candidate) -> bool {
         self.told.contains(&self.key(candidate))
+    }
+
+    /// Whether what was found without following any way says the same already.
+    pub(super) fn is_said(&self, candidate: &Candidate, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
+        let node = self.node(candidate);
+        let (document, span) = match candidate.accident {
+            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
+                let site = &self.script.sites[site as usize];
+                (site.document, site.span(self.program))
+            }
+            Accident::Args(_) => (node.document, node.span),
+            _ => return false,
+        };
+        let path = self.file(document);
+        let is_args = matches!(candidate.accident, Accident::Args(_));
+        let same = |said: &Span| if is_args { span.start <= said.start && said.end <= span.end } else { *said == span };
+        let mut said = found.get(path).into_iter().flatten().filter(|(code, _)| !is_args || *code == Code::BadToolArgs);
+        said.any(|(_, said)| same(said))
     }
 
     /// Reports what the engine walked into. Gives the path that is missing, if that is what is wrong.
@@ -158,6 +177,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 let site = &self.script.sites[site as usize];
                 let kind = known.types.described(candidate.seen);
                 let (what, help) = match site.demand() {
+                    _ if matches!(site.kind, Kind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
                     Some(Sorts::NUMBER) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
                     Some(LOOPED) => ("is looped over, and is", "let every way save a list"),
                     Some(demand) if !demand.meet(Sorts::TEXT) => {
@@ -223,20 +243,20 @@ impl<'a, 'p> Reporter<'a, 'p> {
 
     /// The argument that does not fit; `args` where it cannot be told.
     fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, node: &Node, call: &Call) -> Diagnostic {
-        let Callee::Tool(tool) = &call.callee else { unreachable!("only a tool has parameters") };
-        let properties = tool
-            .parameters
-            .as_ref()
-            .and_then(|schema| schema.source().as_map())
-            .and_then(|schema| schema.get("properties"))
-            .and_then(Value::as_map);
+        let schema = shapes::taken(self.program, call);
+        let name = match &call.callee {
+            Callee::Graph(child) => self.program.node(*child).id.to_string(),
+            Callee::Tool(tool) => tool.name.to_string(),
+            Callee::Parallel(..) | Callee::Each(..) => unreachable!("only a tool or a graph takes arguments"),
+        };
+        let properties = schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_map);
         let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
         let broken = given.filter_map(|(key, of)| {
             let schema = Schema::new(properties?.get(key)?).ok()?;
             known.types.breaks(*of, &schema, false).then_some((key, *of, schema))
         });
         let Some((key, of, schema)) = broken.into_iter().next() else {
-            let message = format!("the arguments of `{}` do not fit its `parameters` on some way", tool.name);
+            let message = format!("the arguments of `{name}` do not fit what it takes on some way");
             return Diagnostic::new(Code::BadToolArgs, self.file(node.document), node.span, message);
         };
         let span = match &call.args {
@@ -245,13 +265,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
         };
         let mut types = Types::new();
         let wanted = types.of_schema(schema.source());
-        let message =
-            format!("`{key}` is {} on some way, and `{}` takes {}", known.types.described(of), tool.name, types.described(wanted));
-        Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message).help(format!(
-            "give {} on every way, or change the `parameters` of `{}`",
-            types.described(wanted),
-            tool.name
-        ))
+        let message = format!("`{key}` is {} on some way, and `{name}` takes {}", known.types.described(of), types.described(wanted));
+        Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message)
+            .help(format!("give {} on every way, or change what `{name}` takes", types.described(wanted)))
     }
 
     /// What a key must be, in the engine's own words.

@@ -22,7 +22,7 @@ use crate::{
     schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Demand, Shape, Step, Template, Used},
+    template::{Demand, Shape, Sorts, Step, Template, Used},
 };
 
 /// One thing that happens.

@@ -71,7 +71,11 @@ impl<'p> Site<'p> {
 
     /// What its value must be, beside being there.
     pub(in super::super) fn demand(&self) -> Option<Demand> {
-        if let Kind::Template(used, _) = self.kind { used.demand } else { None }
+        match self.kind {
+            Kind::Template(used, _) => used.demand,
+            Kind::List(_) => Some(Sorts::LIST),
+            Kind::Required(..) | Kind::Edge(..) | Kind::Assert(..) => None,
+        }
     }
 
     pub(in super::super) fn span(&self, program: &Program) -> Span {
