@@ -71,7 +71,9 @@ pub(super) fn program(
     found.extend(own.never.iter().map(|(_, found)| found.clone()));
     let before = found.len();
     renew(&mut own.gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
-    found.extend(own.gaps.iter().map(|(_, found)| found.clone()));
+    // A condition that can never be true is the gap.
+    let never = |node: &u32| own.never.binary_search_by_key(node, |(node, _)| *node).is_ok();
+    found.extend(own.gaps.iter().filter(|(node, _)| !never(node)).map(|(_, found)| found.clone()));
     if flow.rolls_back {
         gap::check(program, found);
     }

@@ -31,12 +31,21 @@ impl Reporter<'_, '_> {
             None => near(&written, met.there.iter().map(String::as_str)).filter(|_| candidate.never && !is_uncounted),
         };
         let found = Diagnostic::new(code, self.file(site.document), span, message).help(near.map_or(guard, Near::question));
+        let found = near.filter(|_| candidate.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
         // What is not spelled as the path, such as `user["name"]`, is not written anew.
         let text = self.program.documents[site.document as usize].text.get(span.range());
         match near.filter(|_| text == Some(&*written)) {
             Some(near) => found.rename_if(near.is_only, span, near.name),
             None => found,
         }
+    }
+
+    /// Says where what could be meant is set, if nothing ever reads it: the name may be wrong there (language 8.8).
+    fn unread(&self, found: Diagnostic, name: &str) -> Diagnostic {
+        let read = self.read.get_or_init(|| self.script.sites.iter().map(|site| &**site.path.root()).collect());
+        let Some(path) = KeyPath::parse(name).filter(|path| path.is_key() && !read.contains(&**path.root())) else { return found };
+        let setters = self.setters(&path).into_iter().take(SETTERS);
+        setters.fold(found, |found, (file, span, _)| found.label(&file, span, format!("sets `{name}`, which nothing reads")))
     }
 
     /// What is declared beside a part that is not declared itself, and that nothing sets; and whether nothing else is as near.

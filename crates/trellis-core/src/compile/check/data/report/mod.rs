@@ -1,12 +1,16 @@
 //! Findings in words: what is wrong, the way to it hop by hop, and the remedy.
 
+mod arguments;
 mod hops;
 mod missing;
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
+
+use rustc_hash::FxHashSet;
 
 use super::{
     super::{super::UncheckedRead, exhaustive, never},
@@ -15,7 +19,7 @@ use super::{
     knowledge::{Gathered, Knowledge, Unknown},
     script::{Kind, Op, Script, Site, assert_span},
     shapes,
-    types::{Kinds, Types},
+    types::{Kinds, TypeId, Types},
     witness::{Hop, Met},
 };
 use crate::{
@@ -42,11 +46,15 @@ pub(super) struct Reporter<'a, 'p> {
     told: BTreeSet<(String, u32)>,
     /// How many reads were left undecided.
     open: usize,
+    /// Findings about arguments that are a path of a kind, by what the path is and its kind.
+    arguments: BTreeMap<(KeyPath, TypeId), usize>,
+    /// The keys that something reads.
+    read: OnceCell<FxHashSet<&'p str>>,
 }
 
 impl<'a, 'p> Reporter<'a, 'p> {
     pub(super) fn new(program: &'p Arc<Program>, script: &'a Script<'p>, replies: BTreeMap<u32, Facts>) -> Self {
-        Self { program, script, replies, told: BTreeSet::new(), open: 0 }
+        Self { program, script, replies, told: BTreeSet::new(), open: 0, arguments: BTreeMap::new(), read: OnceCell::new() }
     }
 
     /// One mistake is one finding: what is never set is said once, what is missing at a point is said once there.
@@ -96,6 +104,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
         found: &mut Vec<Diagnostic>,
     ) -> Option<KeyPath> {
         self.told.insert(self.key(candidate));
+        if self.is_the_same(known, candidate, found) {
+            return None;
+        }
         let mut finding = self.finding(known, candidate, met);
         for hop in hops {
             if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
@@ -236,38 +247,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 };
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
-            Op::Args { call } => self.argument(known, candidate, node, call),
+            Op::Args { call } => self.argument(known, candidate, call),
             Op::Read(_) => unreachable!("a read is missing something, or takes it for a truth"),
         }
-    }
-
-    /// The argument that does not fit; `args` where it cannot be told.
-    fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, node: &Node, call: &Call) -> Diagnostic {
-        let schema = shapes::taken(self.program, call);
-        let name = match &call.callee {
-            Callee::Graph(child) => self.program.node(*child).id.to_string(),
-            Callee::Tool(tool) => tool.name.to_string(),
-            Callee::Parallel(..) | Callee::Each(..) => unreachable!("only a tool or a graph takes arguments"),
-        };
-        let properties = schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_map);
-        let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
-        let broken = given.filter_map(|(key, of)| {
-            let schema = Schema::new(properties?.get(key)?).ok()?;
-            known.types.breaks(*of, &schema, false).then_some((key, *of, schema))
-        });
-        let Some((key, of, schema)) = broken.into_iter().next() else {
-            let message = format!("the arguments of `{name}` do not fit what it takes on some way");
-            return Diagnostic::new(Code::BadToolArgs, self.file(node.document), node.span, message);
-        };
-        let span = match &call.args {
-            Some(Shape::Map(entries)) => entries.iter().find(|(name, _)| name.value == *key).map(|(_, shape)| shape.span),
-            _ => None,
-        };
-        let mut types = Types::new();
-        let wanted = types.of_schema(schema.source());
-        let message = format!("`{key}` is {} on some way, and `{name}` takes {}", known.types.described(of), types.described(wanted));
-        Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message)
-            .help(format!("give {} on every way, or change what `{name}` takes", types.described(wanted)))
     }
 
     /// What a key must be, in the engine's own words.

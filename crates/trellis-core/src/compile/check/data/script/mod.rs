@@ -189,13 +189,31 @@ impl<'p> Script<'p> {
         template.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, localised)));
     }
 
+    /// What a shape is made of is followed, also where nothing has to be there.
+    fn follow_shape(&mut self, shape: &'p Shape) {
+        match shape {
+            Shape::Expression(expression) => {
+                if let Some((path, _)) = expression.path() {
+                    self.follow(path);
+                }
+            }
+            Shape::List(items) => items.iter().for_each(|item| self.follow_shape(&item.value)),
+            Shape::Map(entries) => entries.iter().for_each(|(_, shape)| self.follow_shape(&shape.value)),
+            Shape::Literal(_) | Shape::Text(_) => {}
+        }
+    }
+
     fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
-        shapes.for_each(|shape| shape.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, false))));
+        for shape in shapes {
+            self.follow_shape(shape);
+            shape.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, false)));
+        }
     }
 
     fn write(&mut self, write: &'p Write, document: u32) {
         let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
         if let From::Shape(shape) = &write.value {
+            self.follow_shape(shape);
             shape.each_use(&mut |used| {
                 self.site(used.path, document, Kind::Template(used, false));
             });
