@@ -5,6 +5,7 @@
 
 mod accident;
 mod act;
+mod asides;
 mod declared;
 mod facts;
 mod instance;
@@ -63,6 +64,7 @@ pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &Wild, found:
     let mut places = std::mem::take(&mut gathered.unchecked);
     declared::check(&mut known, wild, found);
     if !is_lossy {
+        asides::check(&mut known, wild, found);
         report::never_true(&mut known, &gathered, found);
     }
     if !gathered.candidates.is_empty() {

@@ -30,7 +30,7 @@ pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
     let context = beginning.context.iter().map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
     let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
-    let start = Start { session: Some(SessionId::from("witness")), context, locale: None, at };
+    let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
     let mut state = match answering(&engine, None).start(start) {
         Ok(step) => step.state,
         // A child that lacks an argument is refused before it begins.
@@ -48,6 +48,14 @@ pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
         state = take(&engine, state, step, vars)?;
     }
     is_accident(search, &state).then(|| state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned)))
+}
+
+/// The locale in which a template is met that the accident is about.
+fn locale(search: &Search<'_, '_>) -> Option<Arc<str>> {
+    match search.candidate.accident {
+        Accident::Missing(site) | Accident::Operand(site) => search.script.sites[site as usize].locale().map(Arc::from),
+        _ => None,
+    }
 }
 
 /// The engine with these answers; a predicate that a way does not speak of does not hold.

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-pub(super) use self::site::{Kind, Site, assert_span};
+pub(super) use self::site::{Kind, Site, Spoken, assert_span};
 use super::facts::{INPUT, RESULT, Slot};
 use crate::{
     path::{KeyPath, Segment},
@@ -185,8 +185,8 @@ impl<'p> Script<'p> {
         self.ops.push(Op::Read(site));
     }
 
-    fn template(&mut self, template: &'p Template, document: u32, localised: bool) {
-        template.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, localised)));
+    fn template(&mut self, template: &'p Template, document: u32, spoken: Spoken<'p>) {
+        template.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, spoken)));
     }
 
     /// What a shape is made of is followed, also where nothing has to be there.
@@ -206,7 +206,7 @@ impl<'p> Script<'p> {
     fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
         for shape in shapes {
             self.follow_shape(shape);
-            shape.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, false)));
+            shape.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, Spoken::Everywhere)));
         }
     }
 
@@ -215,7 +215,7 @@ impl<'p> Script<'p> {
         if let From::Shape(shape) = &write.value {
             self.follow_shape(shape);
             shape.each_use(&mut |used| {
-                self.site(used.path, document, Kind::Template(used, false));
+                self.site(used.path, document, Kind::Template(used, Spoken::Everywhere));
             });
         }
         match &write.to {
