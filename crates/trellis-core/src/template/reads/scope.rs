@@ -7,7 +7,7 @@ use super::{
         machine::hook,
         sorts::{Sorts, keeps_items},
     },
-    inner,
+    inner, value_of,
 };
 use crate::{
     path::{KeyPath, Segment},
@@ -211,6 +211,27 @@ impl<'s> Names<'s> {
             hook::PAIRS => vec![of(None, Sorts::TEXT.or(Sorts::NUMBER)), of(source, Sorts::ANY)],
             _ => Vec::new(),
         }
+    }
+}
+
+/// The name that an expression begins with.
+pub(super) fn beginning(tree: &Expr<'_>) -> Option<KeyPath> {
+    let mut tree = tree;
+    loop {
+        tree = match tree {
+            Expr::Var(node) => return KeyPath::new(vec![Segment::Key(node.id.into())]),
+            Expr::Filter(node) => node.expr.as_ref().or_else(|| node.args.first().map(value_of))?,
+            Expr::GetAttr(node) => &node.expr,
+            Expr::GetItem(node) => &node.expr,
+            Expr::UnaryOp(node) => &node.expr,
+            Expr::BinOp(node) => &node.left,
+            Expr::Compare(node) => &node.expr,
+            Expr::IfExpr(node) => &node.true_expr,
+            Expr::Test(node) => &node.expr,
+            Expr::Call(node) => node.args.first().map(value_of)?,
+            Expr::List(node) => node.items.first()?,
+            _ => return None,
+        };
     }
 }
 

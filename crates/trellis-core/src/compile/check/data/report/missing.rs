@@ -1,6 +1,7 @@
 //! What is missing, in words, and what could be meant.
 
-use super::*;
+use super::{super::super::syntax_of, *};
+use crate::{program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
 
 impl Reporter<'_, '_> {
     pub(super) fn missing(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
@@ -38,6 +39,30 @@ impl Reporter<'_, '_> {
             Some(near) => found.rename_if(near.is_only, span, near.name),
             None => found,
         }
+    }
+
+    /// What a node of this graph lacks that is called as a child: the call does not give it (language 8.7).
+    pub(super) fn at_call(&self, candidate: &Candidate, hops: &[Hop], met: &Met) -> Option<Diagnostic> {
+        let Accident::Missing(site) = candidate.accident else { return None };
+        let site = &self.script.sites[site as usize];
+        let (program, path) = (self.program, site.path);
+        let begin = program.node(program.point(hops.first().map_or(candidate.point, |hop| hop.point)).node);
+        let is_read = matches!(site.kind, Kind::Template(..) | Kind::Edge(..) | Kind::List(_)) && site.inside().is_empty();
+        let is_entry = program.graphs.iter().any(|graph| graph.entry == begin.index);
+        let name = path.to_string();
+        if !is_read || is_entry || RESERVED.contains(&&**path.root()) || near(&name, met.there.iter().map(String::as_str)).is_some() {
+            return None;
+        }
+        let lacks = |call: &Call| {
+            let gives = matches!(&call.args, Some(Shape::Map(entries)) if entries.iter().any(|(key, _)| key.value == *path.root()));
+            matches!(call.callee, Callee::Graph(child) if child == begin.index) && !gives
+        };
+        let caller = program.nodes.iter().find(|node| matches!(&node.role, Role::Act(call) if lacks(call)))?;
+        let CalleeSyntax::Graph(target) = &syntax_of(program, caller)?.call.as_ref()?.callee else { return None };
+        let message = format!("`{}` needs `{name}`, which is not given", target.name.value);
+        let found = Diagnostic::new(Code::BadToolArgs, program.path_of(caller), target.name.span, message);
+        let found = found.label(self.file(site.document), site.span(program), format!("`{name}` is read here"));
+        Some(found.help(format!("add `{}: …` to `args`", path.root())))
     }
 
     /// Says where what could be meant is set, if nothing ever reads it: the name may be wrong there (language 8.8).

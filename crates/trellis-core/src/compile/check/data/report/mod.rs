@@ -107,7 +107,8 @@ impl<'a, 'p> Reporter<'a, 'p> {
         if self.is_the_same(known, candidate, found) {
             return None;
         }
-        let mut finding = self.finding(known, candidate, met);
+        let at_call = self.at_call(candidate, hops, met);
+        let mut finding = at_call.unwrap_or_else(|| self.finding(known, candidate, met));
         for hop in hops {
             if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
                 finding = finding.step(&path, span, text);
