@@ -48,7 +48,8 @@ impl Reporter<'_, '_> {
         let (program, path) = (self.program, site.path);
         let begin = program.node(program.point(hops.first().map_or(candidate.point, |hop| hop.point)).node);
         let is_read = matches!(site.kind, Kind::Template(..) | Kind::Edge(..) | Kind::List(_)) && site.inside().is_empty();
-        let is_entry = program.graphs.iter().any(|graph| graph.entry == begin.index);
+        // A `start` says itself what it asks for.
+        let is_entry = begin.id.is_start();
         let name = path.to_string();
         if !is_read || is_entry || RESERVED.contains(&&**path.root()) || near(&name, met.there.iter().map(String::as_str)).is_some() {
             return None;
