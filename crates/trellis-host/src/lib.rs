@@ -9,14 +9,17 @@
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
 
 pub mod binding;
+pub mod hooks;
 pub mod interceptor;
 pub mod journal;
 pub mod recording;
 pub mod runner;
 pub mod session;
 pub mod sessions;
+pub mod store;
 
 pub use binding::{Bindings, Secrets};
+pub use hooks::Hooks;
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/hooks.rs"]
+mod hooks;
 #[path = "main/json.rs"]
 mod json;
 #[path = "main/session.rs"]
@@ -10,6 +12,8 @@ mod session;
 mod sessions;
 #[path = "main/stage.rs"]
 mod stage;
+#[path = "main/stored.rs"]
+mod stored;
 #[path = "main/text.rs"]
 mod text;
 #[path = "main/tools.rs"]

@@ -14,29 +14,48 @@
 
 mod call;
 mod drive;
+mod keep;
 mod predicate;
 mod slot;
 mod swap;
 mod turn;
+mod waking;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fmt,
-    sync::{Arc, Mutex, RwLock},
+    sync::{Arc, Mutex, RwLock, atomic::AtomicU64},
     time::Duration,
 };
 
+use tokio::sync::Notify;
 use trellis_core::{Engine, Input, SessionId, SignalName, Start};
 
 pub(crate) use self::drive::quoted;
-use self::slot::{Lock, Slot};
-pub use self::turn::{Happening, Reply, SendError, Stop, Turn};
+use self::{
+    keep::Keeping,
+    slot::{Lock, Place, Slot},
+};
+pub use self::{
+    turn::{Happening, Reply, SendError, Stop, Turn},
+    waking::Drive,
+};
 use crate::{
     binding::Bindings,
+    hooks::{Hooked, Hooks},
     interceptor::{Interceptor, Verdict},
     journal::Clock,
     session::Session,
+    store::{SessionStore, StoreError, check_name},
 };
+
+/// How often a session is loaded again in one turn because somebody else went on with it.
+const CONFLICTS: usize = 8;
+
+/// A hook does not let another program be taken up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the graph is not taken up: {0}")]
+pub struct Vetoed(pub String);
 
 /// What sessions may do by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +88,12 @@ pub struct Sessions {
     clock: Clock,
     interceptors: Vec<Arc<dyn Interceptor>>,
     observers: RwLock<Vec<Observer>>,
+    hooks: Vec<Hooked>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
+    keeping: Option<Keeping>,
+    /// When the one who wakes sessions looks again, and how to make it look before.
+    wakes_at: AtomicU64,
+    sooner: Notify,
 }
 
 /// A program and what carries its calls out.
@@ -84,12 +108,16 @@ impl Sessions {
     /// No sessions yet; calls are carried out by `bindings`.
     pub fn new(engine: Engine, bindings: Bindings) -> Self {
         Self {
-            current: RwLock::new(Current { engine, bindings: Arc::new(bindings), version: 0 }),
+            current: RwLock::new(Current { engine, bindings: Arc::new(bindings), version: 1 }),
             policy: Policy::default(),
             clock: Clock::system(),
             interceptors: Vec::new(),
             observers: RwLock::default(),
+            hooks: Vec::new(),
             slots: Mutex::default(),
+            keeping: None,
+            wakes_at: AtomicU64::new(u64::MAX),
+            sooner: Notify::new(),
         }
     }
 
@@ -105,11 +133,30 @@ impl Sessions {
         Self { clock, ..self }
     }
 
+    /// The same, kept in a store: sessions of the graph `graph` go on where they were stored, and what happens is stored before anybody gets to know
+    /// of it.
+    #[must_use]
+    pub fn store(self, store: Arc<dyn SessionStore>, graph: &str) -> Self {
+        Self { keeping: Some(Keeping { store, graph: graph.into() }), ..self }
+    }
+
     /// The same with one more interceptor, which sees calls after those before it.
     #[must_use]
     pub fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
         self.interceptors.push(Arc::new(interceptor));
         self
+    }
+
+    /// The same with one more hook, which sees what was stored. It may be slow, and fail.
+    #[must_use]
+    pub fn hooks(mut self, hooks: impl Hooks) -> Self {
+        self.hooks.push(Hooked::new(hooks));
+        self
+    }
+
+    /// How many things hooks were not told, because they were too slow or failed.
+    pub fn untold(&self) -> u64 {
+        self.hooks.iter().map(Hooked::dropped).sum()
     }
 
     /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is.
@@ -123,17 +170,39 @@ impl Sessions {
     /// The start is refused, or there is a session of that name.
     pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
         let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
-        let slot = Arc::new(Slot::new(id.clone(), Start { session: Some(id.clone()), ..start }));
-        let known = self.slots.locked().insert(id.clone(), Arc::clone(&slot));
-        if let Some(known) = known {
-            self.slots.locked().insert(id.clone(), known);
+        check_name(id.as_str())?;
+        if self.is_stored(&id).await? {
             return Err(SendError::Exists(id));
         }
-        let turn = self.driven(&slot).await;
-        if matches!(turn, Err(SendError::Start(_))) {
-            self.slots.locked().remove(&id);
+        let slot = Arc::new(Slot::new(id.clone(), Place::beginning(Start { session: Some(id.clone()), ..start })));
+        match self.slots.locked().entry(id.clone()) {
+            Entry::Occupied(_) => return Err(SendError::Exists(id)),
+            Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
         }
-        turn
+        match self.driven(&slot).await {
+            // Somebody else has a session of that name in the store.
+            Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
+                self.slots.locked().remove(&id);
+                Err(SendError::Exists(id))
+            }
+            Err(refused @ (SendError::Start(_) | SendError::Store(_))) => {
+                self.slots.locked().remove(&id);
+                Err(refused)
+            }
+            turn => turn,
+        }
+    }
+
+    /// Begins a session, or goes on with the one of that name that the store has.
+    ///
+    /// # Errors
+    /// As [`Sessions::start`]; [`SendError::Exists`] where there is one, and the start says more than its name.
+    pub async fn start_or_resume(&self, start: Start) -> Result<Turn, SendError> {
+        let is_bare = start.context.is_empty() && start.at.is_none();
+        match self.start(start).await {
+            Err(SendError::Exists(id)) if is_bare && self.keeping.is_some() => self.resume(&id).await,
+            turn => turn,
+        }
     }
 
     /// Hands in an answer and goes on to the next stop.
@@ -143,13 +212,21 @@ impl Sessions {
     pub async fn send(&self, id: &SessionId, reply: impl Into<Reply>) -> Result<Turn, SendError> {
         let slot = self.slot(id)?;
         match reply.into() {
-            Reply::Input(Input::Signal(signal)) => self.raise(&slot, &signal)?,
+            Reply::Input(Input::Signal(signal)) => {
+                self.arrived(&slot).await?;
+                self.raise(&slot, &signal)?;
+                self.driven(&slot).await
+            }
             reply => {
                 let _driving = slot.driving.lock().await;
+                if self.awake(&slot).await? {
+                    // What it waits for, and until when, shows when it gets there.
+                    self.onward(&slot).await?;
+                }
                 self.take(&slot, reply)?;
+                self.onward(&slot).await
             }
         }
-        self.driven(&slot).await
     }
 
     /// Goes on to the next stop without an answer: after a program was swapped, when time is up, when a client wants to see again where it is.
@@ -157,6 +234,13 @@ impl Sessions {
     /// # Errors
     /// There is no such session, or it cannot go on.
     pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
+        for _ in 0..CONFLICTS {
+            match self.driven(&*self.slot(id)?).await {
+                // Somebody else went on with it: it goes on from there.
+                Err(SendError::Store(StoreError::Conflict { .. })) => {}
+                turn => return turn,
+            }
+        }
         self.driven(&*self.slot(id)?).await
     }
 
@@ -178,9 +262,19 @@ impl Sessions {
     }
 
     /// Puts another program under all sessions. Each takes it up before its next view; [`Sessions::resume`] makes that now.
-    pub fn swap(&self, engine: Engine, bindings: Bindings) {
+    ///
+    /// # Errors
+    /// A hook objects; sessions go on with the program that they have.
+    pub async fn swap(&self, engine: Engine, bindings: Bindings) -> Result<(), Vetoed> {
+        let from = Arc::clone(self.current().engine.inspect().fingerprint());
+        for hook in &self.hooks {
+            if let Some(why) = hook.objection(&from, engine.inspect().fingerprint()).await {
+                return Err(Vetoed(why));
+            }
+        }
         let mut current = self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         *current = Current { engine, bindings: Arc::new(bindings), version: current.version + 1 };
+        Ok(())
     }
 
     /// Takes a session out.
@@ -201,8 +295,34 @@ impl Sessions {
         Duration::from_millis(due.saturating_sub(self.clock.now()))
     }
 
+    /// The place of a session: one that is not in memory may be in the store.
     fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
-        self.slots.locked().get(id).cloned().ok_or_else(|| SendError::Unknown(id.clone()))
+        let mut slots = self.slots.locked();
+        if let Some(slot) = slots.get(id) {
+            return Ok(Arc::clone(slot));
+        }
+        if self.keeping.is_none() || check_name(id.as_str()).is_err() {
+            return Err(SendError::Unknown(id.clone()));
+        }
+        let slot = Arc::new(Slot::new(id.clone(), Place::Away));
+        slots.insert(id.clone(), Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    /// Forgets a session that the store has, unless somebody goes on with it: it is loaded when it is needed.
+    pub fn release(&self, id: &SessionId) {
+        let mut slots = self.slots.locked();
+        let Some(slot) = slots.get(id).filter(|_| self.keeping.is_some()) else { return };
+        let Ok(_driving) = slot.driving.try_lock() else { return };
+        let is_stored = match &*slot.place.locked() {
+            Place::Running(running) => running.is_stored && running.session.journal().records().is_empty(),
+            Place::Away | Place::Gone => true,
+            Place::Beginning(_) => false,
+        };
+        if is_stored && Arc::strong_count(slot) == 1 {
+            drop(_driving);
+            slots.remove(id);
+        }
     }
 
     fn current(&self) -> Current {
