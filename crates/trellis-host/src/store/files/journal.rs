@@ -4,7 +4,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take},
     os::unix::fs::MetadataExt,
     path::PathBuf,
     sync::Arc,
@@ -40,6 +40,8 @@ pub(super) struct Journal<'a> {
 pub(super) struct First {
     /// Its checksum; nothing where it cannot be read.
     pub(super) sum: Option<String>,
+    /// Whether it looks as if it was never written: then nothing may ever have been appended.
+    is_torn: bool,
     /// The number of the first record.
     pub(super) number: u64,
     /// The number behind the snapshot in the journal.
@@ -108,18 +110,24 @@ impl<'a> Journal<'a> {
     }
 
     /// The lines from a place on.
-    pub(super) fn lines(&self, from: u64) -> io::Result<impl BufRead + use<'a>> {
+    pub(super) fn lines(&self, from: u64) -> io::Result<BufReader<Take<&'a File>>> {
+        self.some(from, 64 * 1024)
+    }
+
+    /// The same, where only some bytes of it are wanted at first.
+    fn some(&self, from: u64, wanted: u64) -> io::Result<BufReader<Take<&'a File>>> {
         let mut file = self.file;
         file.seek(SeekFrom::Start(from))?;
-        Ok(BufReader::with_capacity(64 * 1024, file.take(self.length.saturating_sub(from))))
+        let left = self.length.saturating_sub(from);
+        Ok(BufReader::with_capacity(usize::try_from(left.min(wanted)).unwrap_or_default(), file.take(left)))
     }
 
     /// The first line. Nothing: it was never written whole, so no append was.
     pub(super) fn first(&self) -> Result<Option<First>, StoreError> {
         let mut text = Vec::new();
-        let mut lines = BufReader::with_capacity(512, self.lines(0).map_err(|error| self.unreadable(&error))?);
+        let mut lines = self.some(0, 512).map_err(|error| self.unreadable(&error))?;
         let end = lines.read_until(b'\n', &mut text).map_err(|error| self.unreadable(&error))? as u64;
-        if text.pop_if(|byte| *byte == b'\n').is_none() || is_torn(&text) {
+        if text.pop_if(|byte| *byte == b'\n').is_none() {
             return Ok(None);
         }
         let mut next = Vec::new();
@@ -131,12 +139,12 @@ impl<'a> Journal<'a> {
         }
         let Some((sum, Opening { session, first })) = line::read(&text).ok().and_then(|line| Some((line.sum.to_owned(), line.opening()?)))
         else {
-            return Ok(Some(First { sum: None, number: 0, held, end }));
+            return Ok(Some(First { sum: None, is_torn: is_torn(&text), number: 0, held, end }));
         };
         if session != *self.session {
             return Err(self.corrupt(&format!("it is the journal of session `{session}`: give the file its name back")));
         }
-        Ok(Some(First { sum: Some(sum), number: first, held, end }))
+        Ok(Some(First { sum: Some(sum), is_torn: false, number: first, held, end }))
     }
 
     /// Reads the whole journal, or from a place on.
@@ -159,7 +167,7 @@ impl<'a> Journal<'a> {
                 // A tail that ends before what the snapshot holds is not all there is to know.
                 Some(_) if scan.next < first.held && !whole => tail = self.length,
                 Some(mark) => return Ok(Some(End { head: mark.head(self.session.clone(), scan.next), offset: scan.end })),
-                None if whole && (scan.end > begins || first.sum.is_none()) => {
+                None if whole && (scan.end > begins || first.sum.is_none() && !first.is_torn) => {
                     return Err(self.corrupt("none of its lines says where the session stands"));
                 }
                 None if whole => return Ok(None),
@@ -170,7 +178,7 @@ impl<'a> Journal<'a> {
 
     /// How far it is from a place to where the next line begins.
     fn rest_of_line(&self, from: u64) -> Result<u64, StoreError> {
-        let lines = self.lines(from).map_err(|error| self.unreadable(&error))?;
+        let lines = self.some(from, 2048).map_err(|error| self.unreadable(&error))?;
         skip_line(lines).map_err(|error| self.unreadable(&error))
     }
 
@@ -192,7 +200,7 @@ impl<'a> Journal<'a> {
     /// The number of the record at a place, if a good line begins there.
     fn number(&self, offset: u64) -> Result<Option<u64>, StoreError> {
         let mut text = Vec::new();
-        let mut lines = self.lines(offset).map_err(|error| self.unreadable(&error))?;
+        let mut lines = self.some(offset, 2048).map_err(|error| self.unreadable(&error))?;
         lines.read_until(b'\n', &mut text).map_err(|error| self.unreadable(&error))?;
         let line = text.strip_suffix(b"\n").and_then(|text| line::read(text).ok());
         Ok(line.filter(|line| line.kind == line::Kind::Seq).map(|line| line.number))

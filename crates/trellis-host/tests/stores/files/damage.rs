@@ -114,6 +114,15 @@ async fn what_was_never_written_is_no_record() {
     assert_eq!(made.unreadable().await, []);
     made.again().append(append("one", 2, &["on"])).await.unwrap();
     assert_eq!(texts(&made.store, "one", 0).await.len(), 3);
+    let mut text = made.bytes();
+    text[..40].fill(0);
+    fs::write(made.path(), &text).unwrap();
+    assert_eq!(load(&made.again(), "one").await.unwrap().records.len(), 3, "a first line that was lost takes nothing with it");
+    let first = text.iter().position(|byte| *byte == b'\n').unwrap();
+    fs::write(made.path(), &text[..first + 20]).unwrap();
+    assert_eq!(load(&made.again(), "one").await, None);
+    made.again().append(append("one", 0, &["anew"])).await.unwrap();
+    assert_eq!(texts(&made.store, "one", 0).await, [record(0, "anew")]);
 }
 
 #[tokio::test]
@@ -305,4 +314,17 @@ async fn a_stale_snapshot_is_not_taken_for_the_one_of_a_journal() {
     fs::write(made.beside(), stale).unwrap();
     let stored = load(&made.again(), "one").await.unwrap();
     assert_eq!((stored.head.next, stored.snapshot, stored.records.len()), (1, None, 1));
+}
+
+#[tokio::test]
+async fn files_of_the_first_version_are_read() {
+    let folder = TempDir::new().unwrap();
+    for name in ["one.jsonl", "one.snapshot.json"] {
+        fs::copy(format!("{}/tests/stores/earlier/files-1/{name}", env!("CARGO_MANIFEST_DIR")), folder.path().join(name)).unwrap();
+    }
+    let store = FilesStore::open(folder.path()).unwrap();
+    let stored = load(&store, "one").await.unwrap();
+    assert_eq!((stored.head, stored.snapshot, stored.records.len()), (head("one", 4), Some((3, snapshot("three"))), 1));
+    assert_eq!(texts(&store, "one", 0).await, (0..4).map(|seq| record(seq, "said")).collect::<Vec<_>>());
+    store.append(append("one", 4, &["on"])).await.unwrap();
 }
