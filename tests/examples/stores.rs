@@ -1,7 +1,7 @@
 //! Measures the stores that need no server and prints the figures of `docs/performance.md`:
-//! `cargo run --release -p trellis-tests --example stores [ROUNDS [SESSIONS [STEPS]]]`.
+//! `cargo run --release -p trellis-tests --example stores [ROUNDS [SESSIONS [STEPS [FOLDER]]]]`.
 //!
-//! What is compared runs in turn, in one run, on the disk that holds `target`, and ratios are of medians: a busy machine slows both sides.
+//! What is compared runs in turn, in one run, on the disk of the folder (else of `target`), and ratios are of medians: a busy machine slows both sides.
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
 use std::{
@@ -10,7 +10,7 @@ use std::{
     fs::File,
     future::Future,
     io::Write,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -38,7 +38,8 @@ fn main() -> Outcome<()> {
     let mut number = |otherwise: u64| args.next().map_or(Ok(otherwise), |text| text.parse());
     let (rounds, sessions, steps) = (number(9)?, number(100_000)?, number(1_000_000)?);
     // The folder for temporary files may lie in memory, where nothing waits for a disk.
-    let folder = tempfile::tempdir_in(Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"))?;
+    let folder = args.next().map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
+    let folder = tempfile::tempdir_in(folder)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(sqlite_steps(&folder, rounds))?;
     runtime.block_on(files_steps(&folder, rounds))?;
@@ -160,8 +161,9 @@ async fn files_steps(folder: &TempDir, rounds: u64) -> Outcome<()> {
 /// A session that took very many steps, through the host, goes on.
 fn long(runtime: &Runtime, folder: &TempDir, steps: u64, rounds: u64) -> Outcome<()> {
     let engine = || -> Outcome<Engine> {
-        let text = "---\ninput_type: text\nsave_to: said\nto: start\n---\nAnd now?\n";
-        let memory: Memory = [("start.md", text)].into_iter().collect();
+        let start =
+            "---\ninput_type: text\nsave_to: said\ntransitions:\n  - { condition: said == \"stop\", to: end }\nto: start\n---\nAnd now?\n";
+        let memory: Memory = [("start.md", start), ("end.md", "---\n---\nGoodbye.\n")].into_iter().collect();
         let program = Project::with_loader(memory)?.compile().program.ok_or("the graph has findings")?;
         Ok(Engine::new(program, Predicates::new())?)
     };
@@ -226,7 +228,7 @@ async fn many(name: &str, store: &dyn SessionStore, sessions: u64, rounds: u64) 
     let query = |after, limit| Query { graph: None, which: Which::Newest, after, limit };
     let (mut pages, mut loads) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
-        pages.push(timed(store.list(query(None, 50))).await?.0);
+        pages.push(timed(async { store.list(query(None, 50)).await }).await?.0);
     }
     for _ in 0..rounds.min(3) {
         let began = Instant::now();

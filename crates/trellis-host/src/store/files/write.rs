@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
 };
 
@@ -119,9 +119,8 @@ fn write(journal: &Journal<'_>, append: &Append, length: u64, sum: &mut Option<S
     Ok(text.len() as u64)
 }
 
-fn put(mut file: &File, at: u64, text: &[u8]) -> io::Result<()> {
-    file.seek(SeekFrom::Start(at))?;
-    file.write_all(text)?;
+fn put(file: &File, at: u64, text: &[u8]) -> io::Result<()> {
+    file.write_all_at(text, at)?;
     file.sync_data()
 }
 
