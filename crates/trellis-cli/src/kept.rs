@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use trellis_core::{Document, path::KeyPath, syntax::document::Content};
-use trellis_host::store::{self, Keys, Redacted, Sealed, SessionStore};
+use trellis_host::store::{self, Keys, MemoryStore, Redacted, Sealed, SessionStore};
 
 use crate::{open::Place, terminal};
 
@@ -56,9 +56,27 @@ impl StoreArgs {
         let spec = spec.unwrap_or_else(|| format!("sqlite:{}", place.folder().join(FOLDER).join(FILE).display()));
         Keep { spec, graph, is_default, key_file: self.key_file.clone(), redact: redacted(documents) }
     }
+
+    /// The store that was named, whatever graphs there are.
+    pub(crate) fn alone(&self) -> Option<Keep> {
+        let spec = self.store.clone()?;
+        Some(Keep { spec, graph: "".into(), is_default: false, key_file: self.key_file.clone(), redact: Vec::new() })
+    }
 }
 
 impl Keep {
+    /// The same for somebody who only looks: where nothing was ever kept, there is an empty store, and nothing is made.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) async fn open_to_look(&self) -> anyhow::Result<Kept> {
+        let file = self.spec.strip_prefix("sqlite:").filter(|_| self.is_default);
+        if file.is_some_and(|file| !Path::new(file).exists()) {
+            return Ok(Kept { store: Arc::new(MemoryStore::new()), graph: Arc::clone(&self.graph) });
+        }
+        self.open().await
+    }
+
     /// Opens the store; its connections belong to the runtime that runs this.
     ///
     /// # Errors

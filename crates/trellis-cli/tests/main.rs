@@ -28,6 +28,8 @@ mod open;
 mod run;
 #[path = "main/sandbox.rs"]
 mod sandbox;
+#[path = "main/session.rs"]
+mod session;
 #[path = "main/terminal.rs"]
 mod terminal;
 #[path = "main/usage.rs"]

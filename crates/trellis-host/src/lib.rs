@@ -9,6 +9,7 @@
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
 
 pub mod binding;
+pub mod history;
 pub mod hooks;
 pub mod interceptor;
 pub mod journal;
@@ -19,7 +20,6 @@ pub mod sessions;
 pub mod store;
 
 pub use binding::{Bindings, Secrets};
-pub use hooks::Hooks;
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
