@@ -47,7 +47,9 @@ pub fn resume(state: &mut State, next: u64, records: &[Record]) -> Result<(), Fo
         match &record.entry {
             Entry::Context { keys } => {
                 state.context.extend(keys);
-                crate::store::restore(state);
+                if !keys.is_empty() {
+                    crate::store::restore(state);
+                }
             }
             entry => match entry.epoch() {
                 Some(begins) => state.clone_from(begins),

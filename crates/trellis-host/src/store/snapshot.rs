@@ -45,7 +45,9 @@ impl Snapshot {
         match &record.entry {
             Entry::Context { keys } => {
                 self.state.context.extend(keys);
-                super::restore(&mut self.state);
+                if !keys.is_empty() {
+                    super::restore(&mut self.state);
+                }
             }
             Entry::Approve { key } => self.approved = Some(Approved { key: key.clone(), at: record.at }),
             entry => match entry.epoch() {

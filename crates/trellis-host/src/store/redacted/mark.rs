@@ -20,6 +20,11 @@ pub(super) fn mark(path: &str) -> String {
     format!("{BEGINS}{path}{ENDS}")
 }
 
+/// Whether a text holds a mark.
+pub(super) fn is_in(text: &str) -> bool {
+    text.contains(BEGINS)
+}
+
 /// Whether this is the mark of that path and nothing else.
 pub(super) fn is_mark(value: &Value, path: &str) -> bool {
     value.as_str().and_then(|text| text.strip_prefix(BEGINS)?.strip_suffix(ENDS)) == Some(path)
@@ -80,7 +85,7 @@ pub fn restore(state: &mut State) {
 
 /// The state as a value, if there is a mark in it.
 fn marked(state: &State) -> Option<Value> {
-    let text = serde_json::to_string(state).ok().filter(|text| text.contains(BEGINS))?;
+    let text = serde_json::to_string(state).ok().filter(|text| is_in(text))?;
     Value::from_json(&text).ok()
 }
 
@@ -90,7 +95,7 @@ fn context_of(state: &Value) -> Mapping {
 
 fn found<'c>(context: &'c Mapping, path: &str) -> Option<&'c Value> {
     let path = KeyPath::parse(path)?;
-    walk(context.get(path.root())?, path.rest()).filter(|value| !value.as_str().is_some_and(|text| text.contains(BEGINS)))
+    walk(context.get(path.root())?, path.rest()).filter(|value| !value.as_str().is_some_and(is_in))
 }
 
 /// A text without the marks whose values are there; a text that is one mark is the value, whatever its kind.

@@ -90,6 +90,9 @@ impl<S: SessionStore> Redacted<S> {
         if !secrets.is_empty() {
             known.insert(session.clone(), secrets);
         }
+        if !mark::is_in(&text) {
+            return text;
+        }
         strip(&mut value, &self.paths);
         value.to_json().into()
     }

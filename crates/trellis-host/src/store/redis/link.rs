@@ -4,7 +4,10 @@
 //! failed, and nobody connects: however many sessions ask, a server that is gone is not stormed.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -28,6 +31,8 @@ pub(super) struct Link {
     pub(super) bound: Duration,
     open: Script,
     state: Mutex<State>,
+    /// Connections with a smaller number failed, and are not used again.
+    sound_from: AtomicU64,
 }
 
 enum State {
@@ -44,7 +49,15 @@ struct Lent {
 
 impl Link {
     pub(super) fn new(client: Client, prefix: String, store: Arc<str>, bound: Duration) -> Self {
-        Self { client, prefix, store, bound, open: Script::new(include_str!("open.lua")), state: Mutex::new(State::Idle) }
+        Self {
+            client,
+            prefix,
+            store,
+            bound,
+            open: Script::new(include_str!("open.lua")),
+            state: Mutex::new(State::Idle),
+            sound_from: AtomicU64::new(0),
+        }
     }
 
     /// Runs a script.
@@ -57,7 +70,7 @@ impl Link {
         };
         let outcome = timeout(self.bound, work).await.unwrap_or_else(|_| Err(self.late()));
         if let (Err(StoreError::Unavailable { .. }), Some(number)) = (&outcome, number) {
-            self.forget(number).await;
+            self.sound_from.fetch_max(number + 1, Ordering::Relaxed);
         }
         outcome
     }
@@ -79,9 +92,11 @@ impl Link {
     async fn lend(&self) -> Result<Lent, StoreError> {
         let mut state = self.state.lock().await;
         match &*state {
-            State::Up { connection, number } => return Ok(Lent { connection: connection.clone(), number: *number }),
+            State::Up { connection, number } if *number >= self.sound_from.load(Ordering::Relaxed) => {
+                return Ok(Lent { connection: connection.clone(), number: *number });
+            }
             State::Down { since, error } if since.elapsed() < PAUSE => return Err(error.clone()),
-            State::Idle | State::Down { .. } => {}
+            _ => {}
         }
         // Half of the bound, so that who waits for the lock hears the same before their own time is over.
         let made = timeout(self.bound / 2, self.connect()).await.unwrap_or_else(|_| Err(self.late()));
@@ -115,14 +130,6 @@ impl Link {
         }
     }
 
-    /// Nobody uses a connection again that failed; the one that came after it stays.
-    async fn forget(&self, number: u64) {
-        let mut state = self.state.lock().await;
-        if matches!(&*state, State::Up { number: current, .. } if *current == number) {
-            *state = State::Idle;
-        }
-    }
-
     fn late(&self) -> StoreError {
         StoreError::Unavailable { store: Arc::clone(&self.store), message: format!("no answer within {:?}", self.bound) }
     }
@@ -147,7 +154,6 @@ impl Link {
 
 /// Numbers connections.
 fn fresh() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -36,8 +36,7 @@ impl Postgres {
         }
         let mut make = as_user(user.as_deref(), program("initdb", "postgresql"));
         let data = folder.join("data").display().to_string();
-        let rest =
-            ["-D", &data, "-U", "trellis", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
+        let rest = ["-D", &data, "-U", "trellis", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"];
         make.extend(rest.map(str::to_owned));
         make.push(format!("--pwfile={}", password.display()));
         let made = Command::new(&make[0]).args(&make[1..]).current_dir(&folder).output().expect("initdb starts");
