@@ -10,6 +10,7 @@
 
 pub mod binding;
 pub mod history;
+pub mod hooks;
 pub mod interceptor;
 pub mod journal;
 pub mod recording;
@@ -19,6 +20,7 @@ pub mod sessions;
 pub mod store;
 
 pub use binding::{Bindings, Secrets};
+pub use hooks::Hooks;
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};

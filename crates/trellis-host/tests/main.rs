@@ -4,6 +4,8 @@
 
 #[path = "main/history.rs"]
 mod history;
+#[path = "main/hooks.rs"]
+mod hooks;
 #[path = "main/json.rs"]
 mod json;
 #[path = "main/session.rs"]

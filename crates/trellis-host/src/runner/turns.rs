@@ -199,8 +199,11 @@ impl<C: Console> Runner<C> {
 async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mut Edited, edit: Edit) -> io::Result<bool> {
     match edit {
         Edit::Sound { engine, bindings, told } => {
+            if let Err(vetoed) = sessions.swap(engine, bindings).await {
+                console.note(Note::Error { code: "vetoed", message: &vetoed.to_string() }).await?;
+                return Ok(false);
+            }
             edited.told = told;
-            sessions.swap(engine, bindings);
             Ok(true)
         }
         Edit::Broken { findings, since } => {

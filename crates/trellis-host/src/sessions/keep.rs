@@ -15,6 +15,7 @@ use super::{
     slot::{Lock, Place, Running, Slot},
 };
 use crate::{
+    hooks::happened,
     session::Session,
     store::{Append, Head, SessionStore, Snapshot, Standing, StoreError, Stored},
 };
@@ -134,8 +135,20 @@ impl Sessions {
                 None => {}
             }
         }
-        let telling = slot.place.locked().running_mut().map(|running| std::mem::take(&mut running.telling));
-        for happening in telling.into_iter().flatten() {
+        let (seen, telling) = match slot.place.locked().running_mut() {
+            Some(running) => {
+                if self.keeping.is_none() {
+                    self.see(running);
+                }
+                (std::mem::take(&mut running.seen), std::mem::take(&mut running.telling))
+            }
+            None => return Ok(()),
+        };
+        if !seen.is_empty() {
+            let seen = Arc::from(seen);
+            self.hooks.iter().for_each(|hook| hook.tell(&seen));
+        }
+        for happening in telling {
             self.tell(slot, &happening);
         }
         Ok(())
@@ -148,6 +161,7 @@ impl Sessions {
             return None;
         }
         let due = self.due_of(running, act);
+        self.see(running);
         let records: Vec<Arc<str>> = running.session.take_records().iter().map(json).collect();
         let here = running.session.here();
         let next = running.session.journal().next_seq();
@@ -155,6 +169,17 @@ impl Sessions {
         let head = head(keeping, here, next, due);
         running.tail = tail;
         Some(Append { session: here.state.session_id.clone(), expected: next - waiting, records, head, snapshot })
+    }
+
+    /// Remembers what hooks are to be told of the records that are here.
+    fn see(&self, running: &mut Running) {
+        if self.hooks.is_empty() {
+            return;
+        }
+        let journal = running.session.journal();
+        let news = journal.records().iter().skip_while(|record| record.seq < running.unseen);
+        running.seen.extend(happened(&running.session.state().session_id, news));
+        running.unseen = journal.next_seq();
     }
 
     /// When the session goes on by itself.
