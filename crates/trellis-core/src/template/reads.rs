@@ -27,7 +27,7 @@ use super::{
     sorts::{self, Demand, Sorts},
 };
 use crate::{
-    path::{KeyPath, Segment},
+    path::KeyPath,
     value::Value,
 };
 
