@@ -26,10 +26,7 @@ use super::{
     machine::hook,
     sorts::{self, Demand, Sorts},
 };
-use crate::{
-    path::KeyPath,
-    value::Value,
-};
+use crate::{path::KeyPath, value::Value};
 
 /// A use of a path; it fails where nothing is there.
 #[derive(Clone, Debug, PartialEq)]
