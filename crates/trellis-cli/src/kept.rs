@@ -77,6 +77,11 @@ impl Keep {
         self.open().await
     }
 
+    /// The name of the graph.
+    pub(crate) fn graph(&self) -> &str {
+        &self.graph
+    }
+
     /// Opens the store; its connections belong to the runtime that runs this.
     ///
     /// # Errors

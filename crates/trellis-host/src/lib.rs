@@ -13,11 +13,15 @@ pub mod history;
 pub mod hooks;
 pub mod interceptor;
 pub mod journal;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod recording;
 pub mod runner;
 pub mod session;
 pub mod sessions;
 pub mod store;
+#[cfg(feature = "telemetry")]
+pub mod telemetry;
 
 pub use binding::{Bindings, Secrets};
 pub use interceptor::{Interceptor, Verdict};

@@ -14,6 +14,9 @@ mod redaction;
 mod session;
 #[path = "main/sessions.rs"]
 mod sessions;
+#[cfg(all(feature = "telemetry", feature = "metrics"))]
+#[path = "main/spans.rs"]
+mod spans;
 #[path = "main/stage.rs"]
 mod stage;
 #[path = "main/stored.rs"]
