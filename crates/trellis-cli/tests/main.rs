@@ -32,6 +32,8 @@ mod run;
 mod sandbox;
 #[path = "main/seeing.rs"]
 mod seeing;
+#[path = "main/session.rs"]
+mod session;
 #[path = "main/terminal.rs"]
 mod terminal;
 #[path = "main/usage.rs"]

@@ -9,6 +9,7 @@
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
 
 pub mod binding;
+pub mod history;
 pub mod hooks;
 pub mod interceptor;
 pub mod journal;
@@ -23,9 +24,8 @@ pub mod store;
 pub mod telemetry;
 
 pub use binding::{Bindings, Secrets};
-pub use hooks::Hooks;
 pub use interceptor::{Interceptor, Verdict};
-pub use journal::{Clock, Entry, Record};
+pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
 pub use session::{Session, SessionError};
 pub use sessions::{Happening, Policy, Reply, SendError, Sessions, Stop, Turn, Unbound};

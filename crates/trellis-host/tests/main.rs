@@ -2,10 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/history.rs"]
+mod history;
 #[path = "main/hooks.rs"]
 mod hooks;
 #[path = "main/json.rs"]
 mod json;
+#[path = "main/redaction.rs"]
+mod redaction;
 #[path = "main/session.rs"]
 mod session;
 #[path = "main/sessions.rs"]

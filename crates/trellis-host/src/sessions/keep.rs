@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{SessionId, State};
+use trellis_core::{SessionId, State, path::walk};
 
 use super::{
     SendError, Sessions, Unbound,
@@ -106,8 +106,12 @@ impl Sessions {
         }
         let here = Snapshot::of(&stored)?;
         let current = self.current();
-        // The version 0 is none: a state of another program is adopted before anything else.
-        let version = if here.state.program == *current.engine.inspect().fingerprint() { current.version } else { 0 };
+        // The version 0 is none: a state of another program is adopted before anything else, and one that may lack what was not stored.
+        let program = current.engine.inspect();
+        let redacted = program.graphs().iter().flat_map(|graph| &graph.redact);
+        let mut found = redacted.map(|path| here.state.context.get(path.root()).and_then(|value| walk(value, path.rest())));
+        let is_whole = found.all(|value| value.is_some());
+        let version = if is_whole && here.state.program == *program.fingerprint() { current.version } else { 0 };
         let (sight, taken_up) = Sight::taken_up(&here, stored.head.next);
         let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());

@@ -7,8 +7,8 @@ use std::{
 
 use trellis_core::{Input, NodeId, SignalName, Start, ToolError, ToolOutcome, ToolResult, Value, id::CallId, state::EndReason};
 use trellis_host::{
-    Bindings, Clock, Hooks, Stop,
-    hooks::{Moment, TakenUp},
+    Bindings, Clock, Stop,
+    hooks::{Hooks, Moment, TakenUp},
     store::{MemoryStore, SessionStore},
 };
 

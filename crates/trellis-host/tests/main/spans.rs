@@ -8,8 +8,7 @@ use std::{
 
 use trellis_core::{Input, Start, Value, state::EndReason};
 use trellis_host::{
-    Hooks,
-    hooks::Moment,
+    hooks::{Hooks, Moment},
     metrics::Metrics,
     store::{Append, Head, MemoryStore, Pending, Query, Removal, Row, SessionStore, StoreError, Stored},
     telemetry::{Closing, Kind, Opening, Sink, Spans, Tracing},

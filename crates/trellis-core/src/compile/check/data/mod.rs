@@ -5,6 +5,8 @@
 
 mod accident;
 mod act;
+mod asides;
+mod declared;
 mod facts;
 mod instance;
 mod knowledge;
@@ -31,7 +33,7 @@ pub(crate) use self::known::Known;
 
 use self::{
     accident::{Accident, Candidate},
-    knowledge::{Gathered, Knowledge},
+    knowledge::{Gathered, Knowledge, Unknown},
     origins::Origin,
     report::Reporter,
     script::{Op, Script},
@@ -41,33 +43,40 @@ use self::{
 use super::{
     super::UncheckedRead,
     flow::{Flow, successors},
+    wild::Wild,
 };
 use crate::{
-    diagnostic::Diagnostic,
+    diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
     program::{Callee, Place as To, PointIndex, Program, Target, Why},
     schema::Schema,
     scope::RESERVED,
+    span::Span,
     value::Key,
 };
 
-/// Checks a program. Of points in `wild` nothing is known: their file has mistakes of its own. Gives the reads of which nothing is known.
-pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &[bool], found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
+/// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
+pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &Wild, found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
     let script = Script::new(program);
+    let Wild { points: wild, is_lossy } = wild;
     let mut known = Knowledge::new(&script, wild, flow);
     let mut gathered = known.gather();
-    let unchecked = unchecked(&script, &mut gathered);
-    report::never_true(&mut known, &gathered, found);
-    if !gathered.candidates.is_empty() {
-        Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
+    let mut places = std::mem::take(&mut gathered.unchecked);
+    declared::check(&mut known, wild, found);
+    if !is_lossy {
+        asides::check(&mut known, wild, found);
+        report::never_true(&mut known, &gathered, found);
     }
-    unchecked
+    if !gathered.candidates.is_empty() {
+        places.extend(Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found));
+    }
+    unchecked(&script, places)
 }
 
-fn unchecked(script: &Script<'_>, gathered: &mut Gathered) -> Vec<UncheckedRead> {
-    gathered.unchecked.sort_unstable();
-    gathered.unchecked.dedup();
-    let mut reads: Vec<UncheckedRead> = gathered.unchecked.iter().filter_map(|place| report::unknown(script, *place)).collect();
+fn unchecked(script: &Script<'_>, mut places: Vec<Unknown>) -> Vec<UncheckedRead> {
+    places.sort_unstable();
+    places.dedup();
+    let mut reads: Vec<UncheckedRead> = places.iter().filter_map(|place| report::unknown(script, *place)).collect();
     reads.sort_unstable();
     reads.dedup();
     reads
@@ -92,8 +101,8 @@ struct Findings<'a, 'p> {
 }
 
 impl Findings<'_, '_> {
-    /// Searches every candidate, then once more those that only stand behind others.
-    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) {
+    /// Searches every candidate, then once more those that only stand behind others. Gives those inside of values that no search can tell of.
+    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Vec<Unknown> {
         gathered.candidates.sort_unstable();
         gathered.candidates.dedup();
         let mut origins = vec![Origin::entry(self.program)];
@@ -106,10 +115,17 @@ impl Findings<'_, '_> {
             origins,
         };
         let mut mended: Vec<KeyPath> = Vec::new();
+        let mut untold = Vec::new();
+        let is_inside = |candidate: &Candidate| match candidate.accident {
+            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(Unknown::Site(site)),
+            _ => None,
+        };
         let mut left = gathered.candidates;
         let set = self.set(&shared.origins);
         for candidate in &mut left {
-            if let Accident::Missing(site) = candidate.accident {
+            if let Accident::Missing(site) = candidate.accident
+                && is_inside(candidate).is_none()
+            {
                 let root = self.script.sites[site as usize].path.root();
                 candidate.never |= !RESERVED.contains(&&**root) && !set.contains(root);
             }
@@ -117,6 +133,11 @@ impl Findings<'_, '_> {
         let order = self.flow.order(self.program.entry().body.0);
         let mut rank = vec![0_u32; order.len()];
         (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
+        let mut said: BTreeMap<FilePath, Vec<(Code, Span)>> = BTreeMap::new();
+        for (place, code) in found.iter().filter_map(|found| Some((found.place.as_ref()?, found.code))) {
+            said.entry(place.path.clone()).or_default().push((code, place.span));
+        }
+        left.retain(|candidate| !reporter.is_said(candidate, &said));
         left.sort_by_key(|candidate| rank[candidate.point.0 as usize]);
         for _ in 0..PASSES {
             let before = mended.len();
@@ -130,8 +151,12 @@ impl Findings<'_, '_> {
                         mended.extend(reporter.tell(known, candidate, &hops, &met, found));
                         false
                     }
-                    Verdict::Refuted => may_be_hidden,
+                    Verdict::Refuted => {
+                        untold.extend(is_inside(candidate));
+                        may_be_hidden
+                    }
                     Verdict::Open => {
+                        untold.extend(is_inside(candidate));
                         reporter.leave_open(candidate, found);
                         false
                     }
@@ -142,6 +167,8 @@ impl Findings<'_, '_> {
             }
         }
         reporter.sum_up(found);
+        drop_undecided(found);
+        untold
     }
 
     /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as
@@ -203,7 +230,7 @@ impl Findings<'_, '_> {
             return None;
         }
         let site = &self.script.sites[site as usize];
-        if self.forgets(site.path) {
+        if self.forgets(site.path) || !site.inside().is_empty() {
             return None;
         }
         let (slot, rest) = site.at?;
@@ -242,6 +269,15 @@ impl Findings<'_, '_> {
         let mut writes = self.script.ops.iter().filter_map(|op| if let Op::Write { write, .. } = op { Some(&write.to) } else { None });
         matches!(&**path.root(), "input" | "tool_result" | "sys")
             || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
+    }
+}
+
+/// What was not decided about a place where something is wrong anyway is not said.
+fn drop_undecided(found: &mut Vec<Diagnostic>) {
+    if found.iter().any(|found| found.code == Code::NotDecided) {
+        let decided: BTreeSet<_> =
+            found.iter().filter(|found| found.code != Code::NotDecided).filter_map(|found| found.place.clone()).collect();
+        found.retain(|found| found.code != Code::NotDecided || found.place.as_ref().is_none_or(|place| !decided.contains(place)));
     }
 }
 

@@ -90,7 +90,10 @@ impl<'p> Knowledge<'_, 'p> {
             }
             return;
         };
-        let known = self.types.below(facts.get(slot), rest);
+        let mut known = self.types.below(facts.get(slot), rest);
+        if !of.inside().is_empty() {
+            known = self.types.inside(known, of.inside());
+        }
         let is_absent = self.types.may_be_absent(known);
         let is_there = !is_absent && !self.types.get(known).open;
         if is_there && guard.is_none() && of.demand().is_none() && !of.is_deep() {
@@ -119,7 +122,7 @@ impl<'p> Knowledge<'_, 'p> {
             }
         }
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
-        if !is_there && of.is_certain() {
+        if !is_there && of.is_certain() && of.inside().is_empty() {
             self.be_set(facts, slot, rest);
         }
     }

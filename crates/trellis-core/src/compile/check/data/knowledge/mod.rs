@@ -16,7 +16,7 @@ use super::super::flow::Flow;
 use super::{
     accident::{Accident, Candidate},
     facts::{Facts, INPUT, RESULT, Slot},
-    script::{At, FOLLOWED, Op, Script},
+    script::{At, FOLLOWED, Op, Script, VISITS},
     shapes,
     types::{TypeId, Types},
 };
@@ -25,6 +25,7 @@ use crate::{
     program::{
         Call, Callee, Edge, Failure, From, Guard, Node, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Role, Root, Target,
     },
+    schema::Schema,
     template::Shape,
     value::Value,
 };
@@ -123,6 +124,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     /// What is known while a session stands at a point: behind all that entering it does.
     pub(super) fn standing(&mut self, point: PointIndex) -> Option<Facts> {
         let mut facts = self.at(point)?.clone();
+        self.count(point, &mut facts);
         let lives = self.happen(point, &mut facts, self.script.entering(point), &mut Vec::new());
         lives.then_some(facts)
     }
@@ -240,11 +242,20 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         }
     }
 
+    /// The engine counts the entries of nodes that admit so many.
+    fn count(&mut self, point: PointIndex, facts: &mut Facts) {
+        if let Some(slot) = self.script.slot(VISITS) {
+            let counts = self.program.node(self.program.point(point).node).entry.max_visits.is_some();
+            facts.set(slot, if counts { self.types.integer() } else { TypeId::ABSENT });
+        }
+    }
+
     /// Everything that leads on from a point, with what is known there.
     fn flow(&mut self, point: PointIndex) -> Vec<(PointIndex, Facts)> {
         let mut onward = Vec::new();
-        let Some(incoming) = self.at[point.0 as usize].clone() else { return onward };
+        let Some(mut incoming) = self.at[point.0 as usize].clone() else { return onward };
         let program = self.program;
+        self.count(point, &mut incoming);
         if self.wild[point.0 as usize] {
             let nothing = Facts::all(TypeId::OPEN, self.script.slots());
             super::successors(program, point, &mut |to| onward.push((to, nothing.clone())));

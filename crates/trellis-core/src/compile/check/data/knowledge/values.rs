@@ -52,7 +52,7 @@ impl<'p> Knowledge<'_, 'p> {
     }
 
     /// An accepted input, or a successful result, at a point.
-    pub(super) fn answer(&mut self, point: PointIndex) -> TypeId {
+    pub(in super::super) fn answer(&mut self, point: PointIndex) -> TypeId {
         let node = self.program.node(self.program.point(point).node);
         let call = shapes::call_at(self.program, point);
         if let Some(Callee::Graph(child)) = call.map(|call| &call.callee) {
@@ -105,6 +105,13 @@ impl<'p> Knowledge<'_, 'p> {
                 }
             }
             Callee::Graph(node) => {
+                if self.gathered.is_some()
+                    && call.args.is_some()
+                    && let Some(schema) = shapes::taken(self.program, call).and_then(|schema| Schema::new(&schema.into()).ok())
+                    && self.types.breaks(args, &schema, false)
+                {
+                    self.suspect(point, Accident::Args(at), false, args);
+                }
                 let node = self.program.node(*node);
                 let mut begins = Facts::all(TypeId::ABSENT, self.script.slots());
                 let fields = self.types.get(args).fields.clone();

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-pub(super) use self::site::{Kind, Site, assert_span};
+pub(super) use self::site::{Kind, Site, Spoken, assert_span};
 use super::facts::{INPUT, RESULT, Slot};
 use crate::{
     path::{KeyPath, Segment},
@@ -22,7 +22,7 @@ use crate::{
     schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Demand, Shape, Template, Used},
+    template::{Demand, Shape, Sorts, Step, Template, Used},
 };
 
 /// One thing that happens.
@@ -174,7 +174,8 @@ impl<'p> Script<'p> {
                 }
             }
         }
-        let at = self.follow(path);
+        let is_followed = !matches!(kind, Kind::Template(Used { blind: true, .. }, _));
+        let at = if is_followed { self.follow(path) } else { None };
         self.sites.push(Site { path, at, document, kind });
         u32::try_from(self.sites.len() - 1).unwrap_or(u32::MAX)
     }
@@ -184,19 +185,37 @@ impl<'p> Script<'p> {
         self.ops.push(Op::Read(site));
     }
 
-    fn template(&mut self, template: &'p Template, document: u32, localised: bool) {
-        template.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, localised)));
+    fn template(&mut self, template: &'p Template, document: u32, spoken: Spoken<'p>) {
+        template.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, spoken)));
+    }
+
+    /// What a shape is made of is followed, also where nothing has to be there.
+    fn follow_shape(&mut self, shape: &'p Shape) {
+        match shape {
+            Shape::Expression(expression) => {
+                if let Some((path, _)) = expression.path() {
+                    self.follow(path);
+                }
+            }
+            Shape::List(items) => items.iter().for_each(|item| self.follow_shape(&item.value)),
+            Shape::Map(entries) => entries.iter().for_each(|(_, shape)| self.follow_shape(&shape.value)),
+            Shape::Literal(_) | Shape::Text(_) => {}
+        }
     }
 
     fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
-        shapes.for_each(|shape| shape.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, false))));
+        for shape in shapes {
+            self.follow_shape(shape);
+            shape.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, Spoken::Everywhere)));
+        }
     }
 
     fn write(&mut self, write: &'p Write, document: u32) {
         let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
         if let From::Shape(shape) = &write.value {
+            self.follow_shape(shape);
             shape.each_use(&mut |used| {
-                self.site(used.path, document, Kind::Template(used, false));
+                self.site(used.path, document, Kind::Template(used, Spoken::Everywhere));
             });
         }
         match &write.to {
@@ -230,6 +249,9 @@ impl<'p> Script<'p> {
     }
 }
 
+/// The count of entries, which is there on nodes with `max_visits` (language 4.2).
+pub(super) const VISITS: &str = "sys.visits";
+
 /// How many names of a path are followed.
 pub(super) const FOLLOWED: usize = 16;
 
@@ -243,7 +265,8 @@ fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
             "ans" => Some(("sys.ans", rest)),
             "error" => Some(("sys.error", rest)),
             "rollback" => Some(("sys.rollback", rest)),
-            "session" | "node" | "step" | "visits" => None,
+            "visits" => Some((VISITS, rest)),
+            "session" | "node" | "step" => None,
             // Nothing else is ever there.
             _ => Some(("sys", path.rest())),
         },

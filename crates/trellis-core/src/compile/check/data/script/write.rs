@@ -103,18 +103,24 @@ impl<'p> Script<'p> {
         if shown {
             self.content(node);
         }
-        if matches!(node.role, Role::Listen(_)) {
+        if let Role::Listen(listen) = &node.role {
             self.shapes(node.metadata.iter(), node.document);
+            // A text that cannot be shown gives way to a plain sentence: nothing fails without what it reads.
+            let text = listen.on_invalid.iter().filter_map(|invalid| invalid.text.as_ref());
+            for text in text {
+                text.each_use(&mut |used| {
+                    self.follow(used.path);
+                });
+            }
         }
     }
 
     pub(super) fn content(&mut self, node: &'p Node) {
-        let localised = !node.localised.is_empty();
-        node.content.iter().for_each(|content| self.template(content, node.document, localised));
-        node.localised
-            .iter()
-            .filter_map(|(_, words)| words.content.as_ref())
-            .for_each(|content| self.template(content, node.document, true));
+        let spoken = if node.localised.is_empty() { Spoken::Everywhere } else { Spoken::Elsewhere };
+        node.content.iter().for_each(|content| self.template(content, node.document, spoken));
+        for (locale, words) in &node.localised {
+            words.content.iter().for_each(|content| self.template(content, node.document, Spoken::In(locale)));
+        }
     }
 
     pub(super) fn call(&mut self, node: &'p Node, call: &'p Call, document: u32) {
@@ -122,7 +128,7 @@ impl<'p> Script<'p> {
         if call.body.is_some() {
             self.content(node);
         }
-        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).for_each(|ask| self.template(ask, document, false));
+        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).for_each(|ask| self.template(ask, document, Spoken::Everywhere));
         self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
         match &call.callee {
             Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),

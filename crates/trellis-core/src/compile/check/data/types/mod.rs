@@ -6,11 +6,13 @@
 //! only of the former is anything claimed.
 
 mod hashes;
+mod inside;
 mod narrow;
 mod schemas;
 mod words;
 mod write;
 
+pub(super) use inside::having;
 pub(super) use schemas::plain;
 
 use rustc_hash::FxHashMap;
@@ -224,6 +226,11 @@ impl Types {
         let mut fields = Fields { named: Vec::new(), others: TypeId::ABSENT };
         entries.into_iter().for_each(|(key, of)| fields.set(&key, of));
         self.put(Type { fields: Some(fields), ..Type::default() })
+    }
+
+    /// Any integer.
+    pub(super) fn integer(&mut self) -> TypeId {
+        self.put(Type { kinds: Kinds::INT, ..Type::default() })
     }
 
     /// Any text, the empty one too.
