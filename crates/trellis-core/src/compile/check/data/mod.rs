@@ -7,6 +7,7 @@ mod accident;
 mod act;
 mod facts;
 mod instance;
+mod keys;
 mod knowledge;
 mod known;
 mod origins;
@@ -17,6 +18,7 @@ mod scene;
 mod script;
 mod search;
 mod shapes;
+mod steps;
 mod symbols;
 mod types;
 mod witness;
@@ -27,6 +29,7 @@ use std::{
     sync::Arc,
 };
 
+pub(super) use self::knowledge::Kept;
 pub(crate) use self::known::Known;
 
 use self::{
@@ -52,25 +55,25 @@ use crate::{
 };
 
 /// Checks a program. Of points in `wild` nothing is known: their file has mistakes of its own. Gives the reads of which nothing is known.
-pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &[bool], found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
-    let script = Script::new(program);
-    let mut known = Knowledge::new(&script, wild, flow);
-    let mut gathered = known.gather();
-    let unchecked = unchecked(&script, &mut gathered);
-    report::never_true(&mut known, &gathered, found);
-    if !gathered.candidates.is_empty() {
+/// `kept` is what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or nothing where everything is new.
+pub(super) fn check(
+    program: &Arc<Program>,
+    flow: &Flow<'_>,
+    wild: &[bool],
+    (kept, fresh): (&mut Option<Kept>, Option<&[u32]>),
+    found: &mut Vec<Diagnostic>,
+) -> Vec<UncheckedRead> {
+    let again = kept.take().zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
+    let mut known = again.unwrap_or_else(|| Knowledge::new(program, flow, wild));
+    let unchecked = known.unchecked();
+    report::never_true(&known, found);
+    if known.suspects() {
+        let script = Script::new(program);
+        let gathered = known.gathered(&script);
         Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
     }
+    *kept = Some(known.leave());
     unchecked
-}
-
-fn unchecked(script: &Script<'_>, gathered: &mut Gathered) -> Vec<UncheckedRead> {
-    gathered.unchecked.sort_unstable();
-    gathered.unchecked.dedup();
-    let mut reads: Vec<UncheckedRead> = gathered.unchecked.iter().filter_map(|place| report::unknown(script, *place)).collect();
-    reads.sort_unstable();
-    reads.dedup();
-    reads
 }
 
 /// What all searches share.
@@ -94,8 +97,6 @@ struct Findings<'a, 'p> {
 impl Findings<'_, '_> {
     /// Searches every candidate, then once more those that only stand behind others.
     fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) {
-        gathered.candidates.sort_unstable();
-        gathered.candidates.dedup();
         let mut origins = vec![Origin::entry(self.program)];
         origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
@@ -114,7 +115,7 @@ impl Findings<'_, '_> {
                 candidate.never |= !RESERVED.contains(&&**root) && !set.contains(root);
             }
         }
-        let order = self.flow.order(self.program.entry().body.0);
+        let order = self.flow.web.order(self.program.entry().body.0);
         let mut rank = vec![0_u32; order.len()];
         (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
         left.sort_by_key(|candidate| rank[candidate.point.0 as usize]);
@@ -206,7 +207,7 @@ impl Findings<'_, '_> {
         if self.forgets(site.path) {
             return None;
         }
-        let (slot, rest) = site.at?;
+        let (slot, rest) = known.followed(site.path)?;
         let points = 0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
         let absent = points.map(|point| {
             let of = known.at(PointIndex(point)).map(|facts| facts.get(slot));
@@ -252,9 +253,7 @@ fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
     let mut open = vec![entry];
     while let Some(point) = open.pop() {
         let graph = program.node(program.point(point).node).graph;
-        // Of the graph-wide keys none of these applies in a child (language 5.4).
-        let applies = |why: &Why| !matches!(why, Why::SignalDefault | Why::ErrorDefault | Why::OnRolledBack);
-        for way in program.ways(point).filter(|way| applies(&way.edge.why)) {
+        for way in program.ways(point).filter(|way| is_for_children(&way.edge.why)) {
             let to: Vec<PointIndex> = match way.edge.to {
                 Target::Point(to) | Target::Proceed(to) => vec![to],
                 Target::Rollback => program
@@ -271,4 +270,9 @@ fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
         }
     }
     inside
+}
+
+/// Whether a way is there for a session that is a child: of the graph-wide keys none of these applies to it (language 5.4).
+fn is_for_children(why: &Why) -> bool {
+    !matches!(why, Why::SignalDefault | Why::ErrorDefault | Why::OnRolledBack)
 }

@@ -6,8 +6,6 @@ use super::*;
 #[derive(Clone, Copy)]
 pub(in super::super) struct Site<'p> {
     pub(in super::super) path: &'p KeyPath,
-    /// Nothing for what the engine always knows: `sys.node` …
-    pub(in super::super) at: Option<At<'p>>,
     pub(in super::super) document: u32,
     pub(in super::super) kind: Kind<'p>,
 }
