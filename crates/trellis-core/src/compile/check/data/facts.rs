@@ -75,21 +75,27 @@ impl Facts {
         }
         for at in 0..self.pages.len() {
             let (own, others) = (&self.pages[at], &other.pages[at]);
-            if Arc::ptr_eq(own, others) || own == others {
+            if Arc::ptr_eq(own, others) {
                 continue;
             }
+            let (mut is_own, mut is_other) = (true, true);
             let mut joined = **own;
             for (known, other) in joined.iter_mut().zip(others.iter()) {
-                *known = types.join(*known, *other);
+                if *known != *other {
+                    let either = types.join(*known, *other);
+                    is_own &= either == *known;
+                    is_other &= either == *other;
+                    *known = either;
+                }
             }
-            if joined == **others {
-                more = true;
-                let page = Arc::clone(others);
+            // Pages of one content become one page, which need not be compared again.
+            if is_other && (!is_own || Arc::get_mut(&mut self.pages).is_some()) {
+                let page = Arc::clone(&other.pages[at]);
                 Arc::make_mut(&mut self.pages)[at] = page;
-            } else if joined != **own {
-                more = true;
+            } else if !is_own {
                 Arc::make_mut(&mut self.pages)[at] = Arc::new(joined);
             }
+            more |= !is_own;
         }
         more
     }
