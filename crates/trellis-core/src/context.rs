@@ -78,6 +78,13 @@ impl Context {
         self.written.insert_mut(key, value);
     }
 
+    /// Sets keys.
+    pub fn extend(&mut self, entries: &Mapping) {
+        for (key, value) in entries.iter() {
+            self.insert(key.clone(), value.clone());
+        }
+    }
+
     /// Writes at a path and creates missing mappings.
     ///
     /// # Errors

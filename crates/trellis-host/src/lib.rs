@@ -15,6 +15,7 @@ pub mod recording;
 pub mod runner;
 pub mod session;
 pub mod sessions;
+pub mod store;
 
 pub use binding::{Bindings, Secrets};
 pub use interceptor::{Interceptor, Verdict};

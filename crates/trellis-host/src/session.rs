@@ -10,9 +10,14 @@ use std::sync::Arc;
 use trellis_core::{
     Engine, Event, Input, Mapping, NavigateError, Next, NodeId, SignalName, Start, State,
     engine::{Adopted, Answers, Blocker, Call, ChangedCall, EndView, Moved, RenderError, Request, StartError, Step, View},
+    id::IdempotencyKey,
+    state::{Changes, PendingCall},
 };
 
-use crate::journal::{Clock, Entry, MemoryJournal, Record};
+use crate::{
+    journal::{Clock, Entry, MemoryJournal, Record},
+    store::{Approved, Snapshot},
+};
 
 /// What a session halts for.
 #[derive(Clone, Debug)]
@@ -76,7 +81,7 @@ pub enum SessionError {
 pub struct Session {
     engine: Engine,
     clock: Clock,
-    state: State,
+    here: Snapshot,
     journal: MemoryJournal,
     /// The view of `state`, made once; its content is taken out when it was said.
     view: Option<View>,
@@ -84,10 +89,6 @@ pub struct Session {
     said: bool,
     /// What was said last of the current entering: another program may have the same words for it.
     words: Option<Arc<str>>,
-    /// When the current node was entered.
-    entered_at: u64,
-    /// When the state became what it is.
-    stepped_at: u64,
     /// What to say about a counted invalid input.
     invalid: Option<Arc<str>>,
     /// An input whose step needs answers first, and what is known so far.
@@ -108,27 +109,24 @@ impl Session {
     /// # Errors
     /// The context does not fit, or a predicate must be answered first; nothing began.
     pub fn start(engine: Engine, start: Start, answers: Answers, clock: Clock) -> Result<Self, StartError> {
-        let Step { state, events } =
+        let Step { state, events, .. } =
             if answers.is_empty() { engine.start(start.clone())? } else { engine.answering(answers).start(start.clone())? };
         let at = clock.now();
-        let mut session = Self {
-            engine,
-            clock,
-            state,
-            journal: MemoryJournal::new(),
-            view: None,
-            said: false,
-            words: None,
-            entered_at: at,
-            stepped_at: at,
-            invalid: None,
-            held: None,
-            passes: 0,
-        };
-        let entry = Entry::Start { start: Box::new(start), state: Box::new(session.state.clone()) };
-        session.record(at, entry, None, events);
+        let mut session = Self::at(engine, clock, Snapshot::beginning(state, at), MemoryJournal::new());
+        let entry = Entry::Start { start: Box::new(start), state: Box::new(session.here.state.clone()), origin: None };
+        session.record(at, entry, None, events, Changes::default());
         session.record_end();
         Ok(session)
+    }
+
+    /// A session that was stored, where it is: `next` is the number of the record that comes next. Its state must fit the engine's program, or be
+    /// adopted before anything else.
+    pub fn resume(engine: Engine, here: Snapshot, next: u64, clock: Clock) -> Self {
+        Self::at(engine, clock, here, MemoryJournal::since(next))
+    }
+
+    fn at(engine: Engine, clock: Clock, here: Snapshot, journal: MemoryJournal) -> Self {
+        Self { engine, clock, here, journal, view: None, said: false, words: None, invalid: None, held: None, passes: 0 }
     }
 
     /// Goes on until there is something to do; asking twice without an answer in between says the same.
@@ -145,7 +143,7 @@ impl Session {
             }
             let view = match &mut self.view {
                 Some(view) => view,
-                None => self.view.insert(self.engine.render(&self.state)?),
+                None => self.view.insert(self.engine.render(&self.here.state)?),
             };
             if let Some(content) = view.content.take()
                 && !self.said
@@ -155,7 +153,7 @@ impl Session {
                     continue;
                 }
                 self.words = Some(Arc::clone(&content));
-                return Ok(Halt::Said { node: self.state.current_node_id.clone(), content });
+                return Ok(Halt::Said { node: self.here.state.current_node_id.clone(), content });
             }
             match &view.next {
                 Next::Pass => self.pass()?,
@@ -171,7 +169,7 @@ impl Session {
         let limit = self.engine.inspect().limits().pass_through;
         if self.passes >= limit {
             self.passes = 0;
-            return Err(SessionError::PassThrough { node: self.state.current_node_id.clone(), limit });
+            return Err(SessionError::PassThrough { node: self.here.state.current_node_id.clone(), limit });
         }
         self.passes += 1;
         Ok(self.take(Input::Pass, Answers::new())?)
@@ -207,9 +205,9 @@ impl Session {
     /// Navigates, records, and holds the input where a predicate is missing.
     fn take(&mut self, input: Input, answers: Answers) -> Result<(), NavigateError> {
         let step = if answers.is_empty() {
-            self.engine.navigate(&self.state, input.clone())
+            self.engine.navigate(&self.here.state, input.clone())
         } else {
-            self.engine.answering(answers.clone()).navigate(&self.state, input.clone())
+            self.engine.answering(answers.clone()).navigate(&self.here.state, input.clone())
         };
         match step {
             Ok(step) => {
@@ -224,14 +222,16 @@ impl Session {
         }
     }
 
-    fn accept(&mut self, input: Input, Step { state, events }: Step) {
-        let at = self.clock.now();
-        let before = std::mem::replace(&mut self.state, state);
+    fn accept(&mut self, input: Input, Step { state, events, wrote }: Step) {
+        let at = self.now();
+        let changes = Changes::between(&self.here.state, &state, &wrote);
+        let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());
+        self.here.step(at, state);
         self.view = None;
         let mut late = false;
         for event in &events {
             match event {
-                Event::Entered(_) => (self.said, self.words, self.entered_at) = (false, None, at),
+                Event::Entered(_) => (self.said, self.words) = (false, None),
                 Event::Invalid(text) => self.invalid = Some(Arc::clone(text)),
                 Event::Late { .. } | Event::DeadLetter(_) => late = true,
                 _ => {}
@@ -239,7 +239,6 @@ impl Session {
         }
         if !late {
             self.held = None;
-            self.stepped_at = at;
         }
         let entry = match input {
             Input::Result(result) if late => Entry::Late { result: Box::new(result) },
@@ -247,36 +246,71 @@ impl Session {
             Input::Signal(signal) => Entry::Signal { signal },
             input => Entry::Input { input },
         };
-        self.record(at, entry, Some(before.current_node_id), events);
-        if before.ended.is_none() {
+        self.record(at, entry, Some(before.0), events, changes);
+        if !before.1 {
             self.record_end();
         }
     }
 
     /// Appends to the journal; the session is its only writer, so there is no conflict.
-    fn record(&mut self, at: u64, entry: Entry, from: Option<NodeId>, events: Vec<Event>) {
-        let to = self.state.current_node_id.clone();
-        let program = Arc::clone(&self.state.program);
-        let appended = self.journal.append(Record { seq: self.journal.next_seq(), at, entry, from, to, events, program });
+    fn record(&mut self, at: u64, entry: Entry, from: Option<NodeId>, events: Vec<Event>, changes: Changes) {
+        let to = self.here.state.current_node_id.clone();
+        let program = Arc::clone(&self.here.state.program);
+        let appended =
+            self.journal.append(Record { seq: self.journal.next_seq(), at, entry, from, to, events, program, changes: Box::new(changes) });
         debug_assert!(appended.is_ok(), "a session is the only writer of its journal");
     }
 
     /// Records how the session ended, if it has.
     fn record_end(&mut self) {
-        if let Some(ended) = self.state.ended.clone() {
-            let from = Some(self.state.current_node_id.clone());
-            self.record(self.clock.now(), Entry::End { ended }, from, Vec::new());
+        if let Some(ended) = self.here.state.ended.clone() {
+            let from = Some(self.here.state.current_node_id.clone());
+            self.record(self.now(), Entry::End { ended }, from, Vec::new(), Changes::default());
         }
     }
 
     /// Where the session is.
     pub fn state(&self) -> &State {
-        &self.state
+        &self.here.state
+    }
+
+    /// Where it is, with the times that its waits are measured from.
+    pub fn here(&self) -> &Snapshot {
+        &self.here
     }
 
     /// How it came there.
     pub fn journal(&self) -> &MemoryJournal {
         &self.journal
+    }
+
+    /// Takes out the records that were made since the last time: a store has them from then on.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        self.journal.take()
+    }
+
+    /// Approves the pending call, all its attempts.
+    pub fn approve(&mut self, key: IdempotencyKey) {
+        let (at, from) = (self.now(), Some(self.here.state.current_node_id.clone()));
+        self.here.approved = Some(Approved { key: key.clone(), at });
+        self.record(at, Entry::Approve { key }, from, Vec::new(), Changes::default());
+    }
+
+    /// Since when somebody is asked about this call, for its result or its approval: since its delay was over, or since it was approved.
+    pub fn asked_at(&self, call: &PendingCall) -> u64 {
+        let asked = self.here.stepped_at.saturating_add(call.delay);
+        let approved = self.here.approved.as_ref().filter(|approved| approved.key == call.idempotency_key);
+        approved.map_or(asked, |approved| approved.at.max(asked))
+    }
+
+    /// Whether this call was approved.
+    pub fn is_approved(&self, call: &PendingCall) -> bool {
+        self.here.approved.as_ref().is_some_and(|approved| approved.key == call.idempotency_key)
+    }
+
+    /// The time, which never goes back in a journal, whatever the clock does.
+    fn now(&self) -> u64 {
+        self.clock.now().max(self.here.at)
     }
 
     /// Its engine.
@@ -286,12 +320,12 @@ impl Session {
 
     /// When the current node was entered, in milliseconds since 1970: its `timeout` counts from here.
     pub fn entered_at(&self) -> u64 {
-        self.entered_at
+        self.here.entered_at
     }
 
     /// When the last step was taken, likewise: the delay of a pending call counts from here.
     pub fn stepped_at(&self) -> u64 {
-        self.stepped_at
+        self.here.stepped_at
     }
 
     /// Whether an input waits for a predicate.
@@ -301,19 +335,20 @@ impl Session {
 
     /// Goes on with another engine, as [`Engine::adopt`] fits the state to it. What the new program says at the node is said, unless it is what was said.
     pub fn adopt(&mut self, engine: Engine, changed: ChangedCall) -> Adoption {
-        let (state, adoption) = match engine.adopt_deciding(self.state.clone(), changed) {
+        let (state, adoption) = match engine.adopt_deciding(self.here.state.clone(), changed) {
             Adopted::Kept(state) => (state, Adoption::Kept),
             Adopted::Moved { state, from, why } => (state, Adoption::Moved { from, why }),
             Adopted::Blocked { blockers, .. } => return Adoption::Blocked(blockers),
         };
-        let at = self.clock.now();
-        let before = std::mem::replace(&mut self.state, state);
+        let at = self.now();
+        let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());
+        self.here.step(at, state);
         (self.engine, self.view, self.said, self.held, self.passes) = (engine, None, false, None, 0);
         if matches!(adoption, Adoption::Moved { why: Moved::Vanished | Moved::Again, .. }) {
-            (self.words, self.entered_at, self.stepped_at) = (None, at, at);
+            self.words = None;
         }
-        self.record(at, Entry::Reload { state: Box::new(self.state.clone()) }, Some(before.current_node_id), Vec::new());
-        if before.ended.is_none() {
+        self.record(at, Entry::Reload { state: Box::new(self.here.state.clone()) }, Some(before.0), Vec::new(), Changes::default());
+        if !before.1 {
             self.record_end();
         }
         adoption
@@ -321,12 +356,10 @@ impl Session {
 
     /// Sets keys of the context from outside.
     pub fn supply(&mut self, keys: Mapping) {
-        for (key, value) in keys.iter() {
-            self.state.context.insert(key.clone(), value.clone());
-        }
+        self.here.state.context.extend(&keys);
         self.view = None;
-        let from = Some(self.state.current_node_id.clone());
-        self.record(self.clock.now(), Entry::Context { keys }, from, Vec::new());
+        let from = Some(self.here.state.current_node_id.clone());
+        self.record(self.now(), Entry::Context { keys }, from, Vec::new(), Changes::default());
     }
 
     /// Raises a signal; short for [`Session::send`].
@@ -340,6 +373,6 @@ impl Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("state", &self.state).field("records", &self.journal.next_seq()).finish_non_exhaustive()
+        f.debug_struct("Session").field("state", &self.here.state).field("records", &self.journal.next_seq()).finish_non_exhaustive()
     }
 }

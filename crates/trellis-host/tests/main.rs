@@ -10,6 +10,8 @@ mod session;
 mod sessions;
 #[path = "main/stage.rs"]
 mod stage;
+#[path = "main/stored.rs"]
+mod stored;
 #[path = "main/text.rs"]
 mod text;
 #[path = "main/tools.rs"]

@@ -36,10 +36,10 @@ pub fn flaws(played: &Played) -> Vec<String> {
     if json(session.state()) != json(last) {
         flaws.push(format!("the host's session is elsewhere:\n  walk {}\n  host {}", json(last), json(session.state())));
     }
-    match fold(&played.engine, session.journal().records()) {
+    match fold(session.journal().records()) {
         Ok(state) if json(&state) == json(last) => {}
         Ok(state) => flaws.push(format!("the journal folds to another state:\n  walk {}\n  fold {}", json(last), json(&state))),
-        Err(divergence) => flaws.push(format!("the journal does not fold: {divergence:?}")),
+        Err(error) => flaws.push(format!("the journal does not fold: {error}")),
     }
     flaws
 }
@@ -76,6 +76,8 @@ fn kind(record: &Record) -> String {
         Entry::Signal { signal } => format!("signal {signal}"),
         Entry::Context { .. } => "context".into(),
         Entry::Reload { .. } => "reload".into(),
+        Entry::Move { .. } => "move".into(),
+        Entry::Approve { .. } => "approve".into(),
         Entry::Late { .. } => "late".into(),
         Entry::End { ended } => format!("end {}", ended.reason.as_str()),
     }

@@ -8,7 +8,7 @@ use crate::{
     id::{CallId, NodeId, SessionId, SignalName},
     state::{EndReason, PendingCall, State},
     syntax::node::InputType,
-    value::{Mapping, Value},
+    value::{Key, Mapping, Value},
 };
 
 /// What a session begins with.
@@ -209,6 +209,8 @@ pub struct Step {
     pub state: State,
     /// What happened on the way, in order.
     pub events: Vec<Event>,
+    /// The keys of the context that were written, some perhaps twice: what [`Changes`](crate::state::Changes) must look at.
+    pub wrote: Vec<Key>,
 }
 
 /// What happened in a step.

@@ -18,7 +18,7 @@ impl Move<'_> {
     pub(super) fn late(mut self, abandoned: &Abandoned, result: ToolResult) -> Step {
         if self.state.status == Status::Terminated {
             self.events.push(Event::DeadLetter(result.id));
-            return Step { state: self.state, events: self.events };
+            return self.into_step();
         }
         let effect = self.late_effect(abandoned, result.outcome);
         let joined = effect.is_some();
@@ -26,7 +26,7 @@ impl Move<'_> {
             self.state.effects.push(effect);
         }
         self.events.push(Event::Late { id: result.id, joined });
-        Step { state: self.state, events: self.events }
+        self.into_step()
     }
 
     /// The effect of a late success: once per key, and only of a call that its node still makes.

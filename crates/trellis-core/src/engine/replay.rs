@@ -45,7 +45,7 @@ impl Engine {
             let step = engine.navigate(&state, input).map_err(|error| self.refused(index, &state, &error))?;
             if let Some(to) = to.filter(|to| *to != step.state.current_node_id) {
                 let message = format!("leads to `{}`, not to `{to}`", step.state.current_node_id);
-                return Err(self.divergence(Some(index), state.current_node_id, message));
+                return Err(self.diverged(Some(index), state.current_node_id, message));
             }
             state = step.state;
         }
@@ -53,14 +53,15 @@ impl Engine {
     }
 
     fn not_started(&self, at: Option<NodeId>, error: &StartError) -> Divergence {
-        self.divergence(None, at.unwrap_or_else(|| self.program.entry().id.clone()), error.to_string())
+        self.diverged(None, at.unwrap_or_else(|| self.program.entry().id.clone()), error.to_string())
     }
 
     fn refused(&self, moment: usize, state: &State, error: &NavigateError) -> Divergence {
-        self.divergence(Some(moment), state.current_node_id.clone(), error.to_string())
+        self.diverged(Some(moment), state.current_node_id.clone(), error.to_string())
     }
 
-    fn divergence(&self, moment: Option<usize>, node: NodeId, message: String) -> Divergence {
+    /// A divergence at `node`, with its place in the graph where it has one.
+    pub fn diverged(&self, moment: Option<usize>, node: NodeId, message: String) -> Divergence {
         let at = self.program.find(&node).map(|index| self.place(self.program.node(index)));
         Divergence { moment, node: Some(node), at, message }
     }

@@ -14,7 +14,7 @@ use crate::{
     scope::{Facts, Scope, Sys},
     state::{CallRole, EndReason, Ended, State, Status},
     template::{RenderLimits, Shape, Template},
-    value::Value,
+    value::{Key, Value},
 };
 
 /// A step under way.
@@ -23,6 +23,8 @@ pub(super) struct Move<'e> {
     pub(super) program: &'e Program,
     pub(super) state: State,
     pub(super) events: Vec<Event>,
+    /// Keys of the context that were written, some perhaps twice.
+    pub(super) wrote: Vec<Key>,
     /// Whether there is no node to leave: the session begins, or its node is gone.
     pub(super) fresh: bool,
     /// `input`, while the node resolves.
@@ -42,6 +44,7 @@ impl<'e> Move<'e> {
             program: &engine.program,
             state,
             events: Vec::with_capacity(4),
+            wrote: Vec::new(),
             fresh: false,
             input: None,
             tool_result: None,
@@ -84,7 +87,11 @@ impl<'e> Move<'e> {
             Err(Stop::Unanswered(predicate)) => return Err(predicate),
             Err(Stop::Failed(failed)) => self.fail(*failed),
         }
-        Ok(Step { state: self.state, events: self.events })
+        Ok(self.into_step())
+    }
+
+    pub(super) fn into_step(self) -> Step {
+        Step { state: self.state, events: self.events, wrote: self.wrote }
     }
 
     fn fail(&mut self, failed: Failed) {

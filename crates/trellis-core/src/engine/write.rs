@@ -26,7 +26,10 @@ impl Move<'_> {
             Place::Input => self.input = Some(value),
             Place::Ans => self.state.system_context.ans = Some(value),
             Place::Error => self.state.system_context.error = Some(value),
-            Place::Absent(key) => self.state.context.insert(key.clone(), value),
+            Place::Absent(key) => {
+                self.state.context.insert(key.clone(), value);
+                self.wrote.push(key.clone());
+            }
             Place::Path(path) => self.assign(node, path, value)?,
             Place::Append(path) => self.append(node, path, value)?,
         }
@@ -43,7 +46,9 @@ impl Move<'_> {
 
     fn assign(&mut self, node: &NodeId, path: &KeyPath, value: Value) -> Result<(), Stop> {
         let written = self.state.context.write(path, value);
-        written.map_err(|error| Stop::failed(Failure::Write, node, format!("`{node}`: {error}")))
+        written.map_err(|error| Stop::failed(Failure::Write, node, format!("`{node}`: {error}")))?;
+        self.wrote.push(path.root().clone());
+        Ok(())
     }
 
     fn append(&mut self, node: &NodeId, path: &KeyPath, value: Value) -> Result<(), Stop> {

@@ -42,6 +42,28 @@ impl Effects {
         self.iter().any(|effect| effect.key == *key)
     }
 
+    /// Whether an effect of this node and tool is listed as irreversible.
+    pub(super) fn lists(&self, effect: &Effect) -> bool {
+        !self.irreversible.is_empty() && self.irreversible.contains_key(&(effect.node.clone(), Arc::clone(&effect.tool)))
+    }
+
+    /// How many of the oldest undoable effects are still the same ones as in `other`. Both are stacks over one history, so the newest common one decides.
+    pub(super) fn shared(&self, other: &Self) -> usize {
+        let most = self.undoable.len().min(other.undoable.len());
+        let is_same = |at: usize| match (self.undoable.get(at), other.undoable.get(at)) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        (0..most).rev().find(|&at| is_same(at)).map_or(0, |at| at + 1)
+    }
+
+    /// Leaves only the oldest `kept` undoable effects.
+    pub(super) fn truncate(&mut self, kept: usize) {
+        while self.undoable.len() > kept {
+            self.undoable.drop_last_mut();
+        }
+    }
+
     /// Undoable effects, oldest first.
     pub fn undoable(&self) -> impl DoubleEndedIterator<Item = &Arc<Effect>> + ExactSizeIterator {
         self.undoable.iter()

@@ -3,11 +3,13 @@
 //! **Invariant:** a state names nodes, never indexes, so that it outlives a recompile; cloning it is cheap at any size.
 
 mod call;
+mod changes;
 mod effects;
 
 use std::sync::Arc;
 
 pub use call::{Abandoned, Approval, CallKind, CallRole, PendingCall, RetryRecord};
+pub use changes::{Changes, EffectChanges};
 pub use effects::Effects;
 use rpds::RedBlackTreeMapSync;
 use serde::{Deserialize, Serialize};

@@ -47,7 +47,7 @@ impl Walk {
     }
 
     pub fn with(engine: Engine, context: &str) -> Self {
-        let Step { state, events } = engine.start(start(context)).unwrap();
+        let Step { state, events, .. } = engine.start(start(context)).unwrap();
         Self { engine, state, events }
     }
 

@@ -31,6 +31,7 @@ use crate::{
     binding::Bindings,
     session::Session,
     sessions::{Happening, SendError, Sessions},
+    store::StoreError,
 };
 
 /// Why a run is over.
@@ -222,6 +223,9 @@ fn code(refusal: &SendError) -> &'static str {
         SendError::Stuck(crate::SessionError::PassThrough { .. }) => "pass-through",
         SendError::Stuck(crate::SessionError::Render(_)) => "render",
         SendError::Stuck(crate::SessionError::Refused(_)) => "refused",
+        SendError::Store(StoreError::Conflict { .. }) => "conflict",
+        SendError::Store(_) => "store",
+        SendError::BadName(_) | SendError::OtherGraph { .. } | SendError::Unfit { .. } => "session",
         SendError::Unknown(_) | SendError::Exists(_) | SendError::Start(_) | SendError::Stopped => "session",
     }
 }

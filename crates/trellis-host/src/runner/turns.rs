@@ -60,7 +60,7 @@ impl<C: Console> Runner<C> {
                 Err(refusal) => {
                     self.refuse(&refusal).await?;
                     match (&asked, is_answer && !matches!(refusal, SendError::Stuck(_))) {
-                        (Some((_, stop)), true) if !matches!(refusal, SendError::TooLate) => (stop.clone(), true),
+                        (Some((_, stop)), true) if !matches!(refusal, SendError::TooLate | SendError::Store(_)) => (stop.clone(), true),
                         (_, true) => {
                             onward = Some(Onward::Resume);
                             continue;

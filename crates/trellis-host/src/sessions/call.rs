@@ -27,7 +27,7 @@ impl Sessions {
     /// Does what a pending call needs. Nothing, where the session went on by it.
     pub(super) async fn call(&self, slot: &Slot, call: Call) -> Result<Option<Stop>, SendError> {
         let scene = self.running(slot, |running| Ok(Scene::of(running, &call)))?;
-        if call.delay > 0 && !self.sleep(slot, scene.step, scene.since.saturating_add(call.delay)).await {
+        if call.delay > 0 && !self.sleep(slot, scene.step, scene.since, scene.since.saturating_add(call.delay)).await {
             return Ok(None);
         }
         let holds = match self.verdict(&call) {
@@ -51,7 +51,7 @@ impl Sessions {
     fn hold(&self, slot: &Slot, call: Call) -> Result<Option<Stop>, SendError> {
         let now = self.now();
         let expires = call.approve.as_ref().and_then(|approval| approval.expires);
-        let asked_at = self.running(slot, |running| Ok(running.asked_at(&call.id, now)))?;
+        let asked_at = self.running(slot, |running| Ok(running.session.asked_at(&call)))?;
         let due = expires.map(|expires| asked_at.saturating_add(expires));
         if due.is_some_and(|due| due <= now) {
             return self.settle(slot, &call, ToolOutcome::Denied(Some("the approval expired".to_owned())));
@@ -68,7 +68,7 @@ impl Sessions {
             Unbound::TypedIn => None,
         };
         let now = self.now();
-        let asked_at = self.running(slot, |running| Ok(running.asked_at(&call.id, now)))?;
+        let asked_at = self.running(slot, |running| Ok(running.session.asked_at(&call)))?;
         let due = timeout.map(|timeout| asked_at.saturating_add(timeout));
         if due.is_some_and(|due| due <= now) {
             let timeout = std::time::Duration::from_millis(timeout.unwrap_or_default());
@@ -111,7 +111,7 @@ impl Scene {
             bindings: Arc::clone(&running.bindings),
             step: running.session.state().step,
             since: running.session.stepped_at(),
-            approved: running.approved.as_ref() == Some(&call.idempotency_key),
+            approved: running.session.is_approved(call),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Input, SignalName, ToolResult,
+    Input, SessionId, SignalName, ToolResult,
     engine::{Call, RequestType, StartError},
 };
 
@@ -15,36 +15,97 @@ use super::{
 use crate::session::{Halt, Session};
 
 /// What must be done before the session can go on.
-enum Act {
+pub(super) enum Act {
     /// Nothing: go on.
     Go,
     Stop(Stop),
     Call(Call),
-    /// Sleep at this step, until then.
-    Sleep(u64, u64),
+    /// Sleep at this step, from then until then.
+    Sleep {
+        step: u64,
+        since: u64,
+        due: u64,
+    },
     Predicate(Question),
+}
+
+impl Act {
+    /// When its sleep is over, or the delay of its call.
+    fn sleeps_until(&self, slot: &Slot) -> Option<u64> {
+        match self {
+            Self::Sleep { due, .. } => Some(*due),
+            Self::Call(call) if call.delay > 0 => {
+                let since = slot.place.locked().running().map(|running| running.session.stepped_at())?;
+                Some(since.saturating_add(call.delay))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether somebody waits while a session sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// It is slept until it is over.
+    Whole,
+    /// What sleeps is left alone.
+    None,
+}
+
+/// Where a session came to rest.
+pub(super) enum Rest {
+    Stopped(Turn),
+    /// It goes on by itself then.
+    Asleep(u64),
 }
 
 impl Sessions {
     /// Goes on until somebody else is needed.
     pub(super) async fn driven(&self, slot: &Slot) -> Result<Turn, SendError> {
         let _driving = slot.driving.lock().await;
+        self.awake(slot).await?;
+        self.onward(slot).await
+    }
+
+    /// The same, for one who holds `driving`.
+    pub(super) async fn onward(&self, slot: &Slot) -> Result<Turn, SendError> {
+        loop {
+            if let Rest::Stopped(turn) = self.rest(slot, Patience::Whole).await? {
+                return Ok(turn);
+            }
+        }
+    }
+
+    /// The same, for one who waits no longer than they want to.
+    pub(super) async fn rested(&self, id: &SessionId, patience: Patience) -> Result<Rest, SendError> {
+        let slot = self.slot(id)?;
+        let _driving = slot.driving.lock().await;
+        self.awake(&slot).await?;
+        self.rest(&slot, patience).await
+    }
+
+    async fn rest(&self, slot: &Slot, patience: Patience) -> Result<Rest, SendError> {
         slot.take_pause();
         loop {
-            let stop = match self.next(slot)? {
+            let act = self.next(slot)?;
+            self.keep(slot, &act).await?;
+            if let Some(due) = act.sleeps_until(slot).filter(|due| patience == Patience::None && *due > self.now()) {
+                return Ok(Rest::Asleep(due));
+            }
+            let stop = match act {
                 Act::Go => None,
                 Act::Stop(stop) => Some(stop),
                 Act::Call(call) => self.call(slot, call).await?,
                 Act::Predicate(question) => self.predicate(slot, question).await?,
-                Act::Sleep(step, due) => {
-                    if self.sleep(slot, step, due).await {
+                Act::Sleep { step, since, due } => {
+                    if self.sleep(slot, step, since, due).await {
                         self.running(slot, |running| Ok(running.session.send(Input::Pass)?))?;
                     }
                     None
                 }
             };
             if let Some(stop) = stop {
-                return Ok(self.stopped(slot, stop));
+                return Ok(Rest::Stopped(self.stopped(slot, stop)));
             }
             if slot.take_pause() {
                 return Err(SendError::Stopped);
@@ -59,7 +120,7 @@ impl Sessions {
                 running.stop = Some(stop.clone());
                 std::mem::take(&mut running.said)
             }
-            Place::Beginning(_) | Place::Gone => Vec::new(),
+            Place::Beginning(_) | Place::Away | Place::Gone => Vec::new(),
         };
         Turn { session: slot.id.clone(), said, stop }
     }
@@ -81,23 +142,24 @@ impl Sessions {
         }
         let running = place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?;
         running.stop = None;
-        if let Some(stop) = self.take_up(slot, running) {
+        if let Some(stop) = self.take_up(slot, running)? {
             return Ok(Act::Stop(stop));
         }
         let now = self.clock.now();
         let due = |running: &Running, timeout: Option<Duration>| timeout.map(|timeout| running.session.entered_at() + millis(timeout));
         Ok(match running.session.advance()? {
             Halt::Said { content, .. } => {
-                self.tell(slot, &Happening::Said(Arc::clone(&content)));
+                running.telling.push(Happening::Said(Arc::clone(&content)));
                 running.said.push(content);
                 Act::Go
             }
             Halt::Invalid(message) => {
-                self.tell(slot, &Happening::Invalid(message));
+                running.telling.push(Happening::Invalid(message));
                 Act::Go
             }
             Halt::Ask(request) if matches!(request.input_type, RequestType::None(_)) => {
-                Act::Sleep(running.session.state().step, due(running, request.timeout).unwrap_or(now))
+                let (step, since) = (running.session.state().step, running.session.entered_at());
+                Act::Sleep { step, since, due: due(running, request.timeout).unwrap_or(now) }
             }
             Halt::Ask(request) => match due(running, request.timeout) {
                 Some(due) if due <= now => {
@@ -117,7 +179,7 @@ impl Sessions {
         let mut place = slot.place.locked();
         let running = match &mut *place {
             Place::Running(running) => running,
-            Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
+            Place::Away | Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
             Place::Beginning(beginning) => {
                 return match (beginning.asks.take(), reply) {
                     (Some(name), Reply::Predicate { id, holds }) if id == super::predicate::id(&name, None) => {
@@ -147,7 +209,7 @@ impl Sessions {
             (Some(Stop::Held { call, .. }), Reply::Approve { call: id, yes }) if id.as_ref().is_none_or(|id| *id == call.id) => {
                 let call = Arc::clone(call);
                 if yes {
-                    running.approve(call.idempotency_key.clone());
+                    running.session.approve(call.idempotency_key.clone());
                 } else {
                     let outcome = trellis_core::ToolOutcome::Denied(None);
                     self.tell(slot, &Happening::Returned(Arc::clone(&call), outcome.clone()));
@@ -181,7 +243,7 @@ impl Sessions {
         match &mut *place {
             Place::Running(running) => running.session.signal(signal)?,
             Place::Beginning(_) => return Err(SendError::NotBegun(signal.clone())),
-            Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
+            Place::Away | Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
         }
         slot.disturb();
         Ok(())
@@ -194,8 +256,9 @@ impl Sessions {
     }
 
     /// Lets time pass at a step; false where the session was disturbed before.
-    pub(super) async fn sleep(&self, slot: &Slot, step: u64, due: u64) -> bool {
-        let left = self.until(due);
+    pub(super) async fn sleep(&self, slot: &Slot, step: u64, since: u64, due: u64) -> bool {
+        // A clock that went back makes nobody wait longer than the whole time.
+        let left = self.until(due).min(Duration::from_millis(due.saturating_sub(since)));
         if left.is_zero() {
             return true;
         }

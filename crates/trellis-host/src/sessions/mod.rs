@@ -14,29 +14,42 @@
 
 mod call;
 mod drive;
+mod keep;
 mod predicate;
 mod slot;
 mod swap;
 mod turn;
+mod waking;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fmt,
-    sync::{Arc, Mutex, RwLock},
+    sync::{Arc, Mutex, RwLock, atomic::AtomicU64},
     time::Duration,
 };
 
+use tokio::sync::Notify;
 use trellis_core::{Engine, Input, SessionId, SignalName, Start};
 
 pub(crate) use self::drive::quoted;
-use self::slot::{Lock, Slot};
-pub use self::turn::{Happening, Reply, SendError, Stop, Turn};
+use self::{
+    keep::Keeping,
+    slot::{Lock, Place, Slot},
+};
+pub use self::{
+    turn::{Happening, Reply, SendError, Stop, Turn},
+    waking::Drive,
+};
 use crate::{
     binding::Bindings,
     interceptor::{Interceptor, Verdict},
     journal::Clock,
     session::Session,
+    store::{SessionStore, StoreError, check_name},
 };
+
+/// How often a session is loaded again in one turn because somebody else went on with it.
+const CONFLICTS: usize = 8;
 
 /// What sessions may do by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +83,10 @@ pub struct Sessions {
     interceptors: Vec<Arc<dyn Interceptor>>,
     observers: RwLock<Vec<Observer>>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
+    keeping: Option<Keeping>,
+    /// When the one who wakes sessions looks again, and how to make it look before.
+    wakes_at: AtomicU64,
+    sooner: Notify,
 }
 
 /// A program and what carries its calls out.
@@ -84,12 +101,15 @@ impl Sessions {
     /// No sessions yet; calls are carried out by `bindings`.
     pub fn new(engine: Engine, bindings: Bindings) -> Self {
         Self {
-            current: RwLock::new(Current { engine, bindings: Arc::new(bindings), version: 0 }),
+            current: RwLock::new(Current { engine, bindings: Arc::new(bindings), version: 1 }),
             policy: Policy::default(),
             clock: Clock::system(),
             interceptors: Vec::new(),
             observers: RwLock::default(),
             slots: Mutex::default(),
+            keeping: None,
+            wakes_at: AtomicU64::new(u64::MAX),
+            sooner: Notify::new(),
         }
     }
 
@@ -103,6 +123,13 @@ impl Sessions {
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// The same, kept in a store: sessions of the graph `graph` go on where they were stored, and what happens is stored before anybody gets to know
+    /// of it.
+    #[must_use]
+    pub fn store(self, store: Arc<dyn SessionStore>, graph: &str) -> Self {
+        Self { keeping: Some(Keeping { store, graph: graph.into() }), ..self }
     }
 
     /// The same with one more interceptor, which sees calls after those before it.
@@ -123,17 +150,24 @@ impl Sessions {
     /// The start is refused, or there is a session of that name.
     pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
         let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
-        let slot = Arc::new(Slot::new(id.clone(), Start { session: Some(id.clone()), ..start }));
-        let known = self.slots.locked().insert(id.clone(), Arc::clone(&slot));
-        if let Some(known) = known {
-            self.slots.locked().insert(id.clone(), known);
-            return Err(SendError::Exists(id));
+        check_name(id.as_str())?;
+        let slot = Arc::new(Slot::new(id.clone(), Place::beginning(Start { session: Some(id.clone()), ..start })));
+        match self.slots.locked().entry(id.clone()) {
+            Entry::Occupied(_) => return Err(SendError::Exists(id)),
+            Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
         }
-        let turn = self.driven(&slot).await;
-        if matches!(turn, Err(SendError::Start(_))) {
-            self.slots.locked().remove(&id);
+        match self.driven(&slot).await {
+            // Somebody else has a session of that name in the store.
+            Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
+                self.slots.locked().remove(&id);
+                Err(SendError::Exists(id))
+            }
+            Err(refused @ (SendError::Start(_) | SendError::Store(_))) => {
+                self.slots.locked().remove(&id);
+                Err(refused)
+            }
+            turn => turn,
         }
-        turn
     }
 
     /// Hands in an answer and goes on to the next stop.
@@ -143,13 +177,21 @@ impl Sessions {
     pub async fn send(&self, id: &SessionId, reply: impl Into<Reply>) -> Result<Turn, SendError> {
         let slot = self.slot(id)?;
         match reply.into() {
-            Reply::Input(Input::Signal(signal)) => self.raise(&slot, &signal)?,
+            Reply::Input(Input::Signal(signal)) => {
+                self.arrived(&slot).await?;
+                self.raise(&slot, &signal)?;
+                self.driven(&slot).await
+            }
             reply => {
                 let _driving = slot.driving.lock().await;
+                if self.awake(&slot).await? {
+                    // What it waits for, and until when, shows when it gets there.
+                    self.onward(&slot).await?;
+                }
                 self.take(&slot, reply)?;
+                self.onward(&slot).await
             }
         }
-        self.driven(&slot).await
     }
 
     /// Goes on to the next stop without an answer: after a program was swapped, when time is up, when a client wants to see again where it is.
@@ -157,6 +199,13 @@ impl Sessions {
     /// # Errors
     /// There is no such session, or it cannot go on.
     pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
+        for _ in 0..CONFLICTS {
+            match self.driven(&*self.slot(id)?).await {
+                // Somebody else went on with it: it goes on from there.
+                Err(SendError::Store(StoreError::Conflict { .. })) => {}
+                turn => return turn,
+            }
+        }
         self.driven(&*self.slot(id)?).await
     }
 
@@ -201,8 +250,34 @@ impl Sessions {
         Duration::from_millis(due.saturating_sub(self.clock.now()))
     }
 
+    /// The place of a session: one that is not in memory may be in the store.
     fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
-        self.slots.locked().get(id).cloned().ok_or_else(|| SendError::Unknown(id.clone()))
+        let mut slots = self.slots.locked();
+        if let Some(slot) = slots.get(id) {
+            return Ok(Arc::clone(slot));
+        }
+        if self.keeping.is_none() || check_name(id.as_str()).is_err() {
+            return Err(SendError::Unknown(id.clone()));
+        }
+        let slot = Arc::new(Slot::new(id.clone(), Place::Away));
+        slots.insert(id.clone(), Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    /// Forgets a session that the store has, unless somebody goes on with it: it is loaded when it is needed.
+    pub fn release(&self, id: &SessionId) {
+        let mut slots = self.slots.locked();
+        let Some(slot) = slots.get(id).filter(|_| self.keeping.is_some()) else { return };
+        let Ok(_driving) = slot.driving.try_lock() else { return };
+        let is_stored = match &*slot.place.locked() {
+            Place::Running(running) => running.is_stored && running.session.journal().records().is_empty(),
+            Place::Away | Place::Gone => true,
+            Place::Beginning(_) => false,
+        };
+        if is_stored && Arc::strong_count(slot) == 1 {
+            drop(_driving);
+            slots.remove(id);
+        }
     }
 
     fn current(&self) -> Current {

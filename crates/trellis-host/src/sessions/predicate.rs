@@ -118,7 +118,7 @@ impl Sessions {
                 beginning.answers.insert(Arc::clone(name), holds);
                 Ok(())
             }
-            Place::Gone => Err(SendError::Unknown(slot.id.clone())),
+            Place::Away | Place::Gone => Err(SendError::Unknown(slot.id.clone())),
         }
     }
 }

@@ -11,10 +11,9 @@ use tokio::sync::Notify;
 use trellis_core::{
     SessionId, Start,
     engine::{Answers, ChangedCall},
-    id::{CallId, IdempotencyKey},
 };
 
-use super::Stop;
+use super::{Happening, Stop, keep::Tail};
 use crate::{binding::Bindings, session::Session};
 
 /// A session and who waits for it.
@@ -32,6 +31,8 @@ pub(super) enum Place {
     /// It has not begun: its entry may need predicates first.
     Beginning(Box<Beginning>),
     Running(Box<Running>),
+    /// It is in the store only.
+    Away,
     /// It was taken out.
     Gone,
 }
@@ -53,19 +54,19 @@ pub(super) struct Running {
     pub(super) stop: Option<Stop>,
     /// What was said since the last turn.
     pub(super) said: Vec<Arc<str>>,
-    /// The call that was approved last: its further attempts are the same call.
-    pub(super) approved: Option<IdempotencyKey>,
-    /// When somebody was asked first for an approval or a result.
-    asked: Option<(CallId, u64)>,
+    /// What is told as soon as it is stored.
+    pub(super) telling: Vec<Happening>,
+    /// Whether a store has it.
+    pub(super) is_stored: bool,
+    pub(super) tail: Tail,
 }
 
 impl Slot {
-    pub(super) fn new(id: SessionId, start: Start) -> Self {
-        let beginning = Beginning { start, answers: Answers::new(), asks: None };
+    pub(super) fn new(id: SessionId, place: Place) -> Self {
         Self {
             id,
             driving: tokio::sync::Mutex::new(()),
-            place: Mutex::new(Place::Beginning(Box::new(beginning))),
+            place: Mutex::new(place),
             disturbed: Notify::new(),
             paused: AtomicBool::new(false),
         }
@@ -101,51 +102,49 @@ impl Slot {
     pub(super) fn session(&self) -> Option<Session> {
         match std::mem::replace(&mut *self.place.locked(), Place::Gone) {
             Place::Running(running) => Some(running.session),
-            Place::Beginning(_) | Place::Gone => None,
+            Place::Beginning(_) | Place::Away | Place::Gone => None,
         }
     }
 }
 
 impl Place {
+    pub(super) fn beginning(start: Start) -> Self {
+        Self::Beginning(Box::new(Beginning { start, answers: Answers::new(), asks: None }))
+    }
+
     pub(super) fn running(&self) -> Option<&Running> {
         match self {
             Self::Running(running) => Some(running),
-            Self::Beginning(_) | Self::Gone => None,
+            Self::Beginning(_) | Self::Away | Self::Gone => None,
         }
     }
 
     pub(super) fn running_mut(&mut self) -> Option<&mut Running> {
         match self {
             Self::Running(running) => Some(running),
-            Self::Beginning(_) | Self::Gone => None,
+            Self::Beginning(_) | Self::Away | Self::Gone => None,
         }
     }
 }
 
 impl Running {
     pub(super) fn new(session: Session, bindings: Arc<Bindings>, version: u64) -> Self {
-        Self { session, bindings, version, changed: ChangedCall::Blocks, stop: None, said: Vec::new(), approved: None, asked: None }
-    }
-
-    /// When somebody was asked first about `call`: `now`, if that is now.
-    pub(super) fn asked_at(&mut self, call: &CallId, now: u64) -> u64 {
-        match &self.asked {
-            Some((asked, at)) if asked == call => *at,
-            _ => {
-                self.asked = Some((call.clone(), now));
-                now
-            }
+        Self {
+            session,
+            bindings,
+            version,
+            changed: ChangedCall::Blocks,
+            stop: None,
+            said: Vec::new(),
+            telling: Vec::new(),
+            is_stored: false,
+            tail: Tail::default(),
         }
     }
 
     /// What becomes of the pending call that changed.
     pub(super) fn decide(&mut self, kept: bool) {
         self.changed = if kept { ChangedCall::Kept } else { ChangedCall::MadeAgain };
-    }
-
-    /// The call was approved: what is asked about it from now on is asked first now.
-    pub(super) fn approve(&mut self, key: IdempotencyKey) {
-        (self.approved, self.asked) = (Some(key), None);
     }
 }
 

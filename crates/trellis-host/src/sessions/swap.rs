@@ -5,18 +5,21 @@ use std::sync::Arc;
 use trellis_core::engine::{Blocker, ChangedCall, Moved};
 
 use super::{
-    Happening, Sessions, Stop,
+    Happening, SendError, Sessions, Stop,
     slot::{Running, Slot},
 };
 use crate::session::Adoption;
 
 impl Sessions {
     /// Puts the newest program under a session; what it needs for that, where it does not fit.
-    pub(super) fn take_up(&self, slot: &Slot, running: &mut Running) -> Option<Stop> {
+    ///
+    /// # Errors
+    /// It comes from a store and does not fit: there is no older program for it to go on with.
+    pub(super) fn take_up(&self, slot: &Slot, running: &mut Running) -> Result<Option<Stop>, SendError> {
         let current = self.current();
         // An answer that waits for a predicate is still to be taken, on the program that asked for it.
         if running.version == current.version || running.session.is_held() {
-            return None;
+            return Ok(None);
         }
         let before = running.session.state().current_node_id.clone();
         let moved = match running.session.adopt(current.engine, running.changed) {
@@ -32,16 +35,19 @@ impl Sessions {
             Adoption::Blocked(blockers) => {
                 let (stop, unfit) = blocked(running, &before, blockers);
                 if let Some(why) = unfit {
+                    if running.version == 0 {
+                        return Err(SendError::Unfit { session: slot.id.clone(), why });
+                    }
                     let why = format!("the session goes on with the version that it has: {why}");
-                    self.tell(slot, &Happening::Trouble("not-adopted", why.into()));
+                    running.telling.push(Happening::Trouble("not-adopted", why.into()));
                     running.version = current.version;
                 }
-                return stop;
+                return Ok(stop);
             }
         };
         (running.version, running.bindings, running.changed) = (current.version, current.bindings, ChangedCall::Blocks);
-        self.tell(slot, &Happening::Adopted(moved.map(Arc::from)));
-        None
+        running.telling.push(Happening::Adopted(moved.map(Arc::from)));
+        Ok(None)
     }
 }
 

@@ -8,7 +8,10 @@ use trellis_core::{
     id::CallId,
 };
 
-use crate::session::SessionError;
+use crate::{
+    session::SessionError,
+    store::{BadName, StoreError},
+};
 
 /// Where a session stopped, and what it said on the way.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,6 +173,30 @@ pub enum SendError {
     /// It cannot advance, and stays where it is.
     #[error(transparent)]
     Stuck(#[from] SessionError),
+    /// Its name is none that a session can have.
+    #[error(transparent)]
+    BadName(#[from] BadName),
+    /// The store has a session of that name, of another graph.
+    #[error("session `{session}` walks the graph `{graph}`, not `{here}`")]
+    OtherGraph {
+        /// The session.
+        session: SessionId,
+        /// Its graph.
+        graph: Arc<str>,
+        /// The graph here.
+        here: Arc<str>,
+    },
+    /// Its graph was edited, and it fits the graph no longer.
+    #[error("session `{session}` cannot go on: {why}")]
+    Unfit {
+        /// The session.
+        session: SessionId,
+        /// What is in the way.
+        why: String,
+    },
+    /// It could not be loaded, or what happened could not be stored and did not happen. After a conflict, somebody else went on with it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// It was told to stop, and stays where it is.
     #[error("the session was stopped where it is")]
     Stopped,

@@ -3,7 +3,7 @@
 use trellis_core::{Engine, Input, Predicates, SessionId, Start, ToolError, ToolOutcome, ToolResult, Value, engine::Answers};
 use trellis_host::{
     Clock, Entry, Session, SessionError,
-    journal::{Record, fold},
+    journal::{Record, fold, replay},
     session::Halt,
 };
 
@@ -91,7 +91,7 @@ fn folding_and_replaying_the_journal_give_the_state_byte_for_byte() {
     // Through JSON, as a store would have it, and without any answer of a host.
     let records: Vec<Record> =
         session.journal().records().iter().map(|record| serde_json::from_str(&serde_json::to_string(record).unwrap()).unwrap()).collect();
-    let folded = fold(session.engine(), &records).unwrap();
+    let folded = fold(&records).unwrap();
     assert_eq!(serde_json::to_string(&folded).unwrap(), state);
     let Entry::Start { start, .. } = &records[0].entry else { panic!() };
     let replayed = session.engine().replay((**start).clone(), records.iter().filter_map(Record::moment)).unwrap();
@@ -99,13 +99,19 @@ fn folding_and_replaying_the_journal_give_the_state_byte_for_byte() {
 }
 
 #[test]
-fn a_fold_on_another_program_says_where_it_diverges() {
+fn a_replay_on_another_program_says_where_it_diverges() {
     let session = walked();
     let mut other = ORDER.to_vec();
     other[1].1 = "---\noptions: [one, two]\nto: order\ndefault_context: {count: 1}\n---\nHow many?\n";
     let engine = Stage::new(&other).engine();
-    let divergence = fold(&engine, session.journal().records()).unwrap_err();
-    assert_eq!((divergence.moment, divergence.node.unwrap().as_str()), (Some(2), "ask"));
+    let records = session.journal().records();
+    assert_eq!(replay(session.engine(), records).unwrap(), *session.state());
+    let divergence = replay(&engine, records).unwrap_err();
+    // Entering `ask` brings `count` now, which is a change of the step before it.
+    assert_eq!((divergence.moment, divergence.node.unwrap().as_str()), (Some(1), "start"));
+    assert_eq!((divergence.at.unwrap().0.as_ref(), divergence.message.as_str()), ("start.md", "`count` becomes 1, not nothing"));
+    // What was recorded is what holds, whatever the graph says now.
+    assert_eq!(fold(records).unwrap(), *session.state());
 }
 
 #[test]
@@ -124,7 +130,7 @@ fn a_late_result_is_a_record_of_its_own_and_moves_nothing() {
     assert_eq!(kinds[3..], ["signal", "late"]);
     session.answer("vip", true).unwrap();
     assert_eq!(advance(&mut session).0, ["A gift."]);
-    let folded = fold(session.engine(), session.journal().records()).unwrap();
+    let folded = fold(session.journal().records()).unwrap();
     assert_eq!(serde_json::to_string(&folded).unwrap(), serde_json::to_string(session.state()).unwrap());
 }
 

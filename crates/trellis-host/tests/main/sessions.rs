@@ -228,7 +228,7 @@ fn another_program_is_taken_up_between_an_answer_and_the_next_view() {
         let kinds: Vec<_> =
             records.journal().records().iter().map(|record| serde_json::to_value(record).unwrap()["kind"].clone()).collect();
         assert_eq!(kinds, ["start", "reload", "reload"]);
-        let folded = trellis_host::journal::fold(records.engine(), records.journal().records()).unwrap();
+        let folded = trellis_host::journal::fold(records.journal().records()).unwrap();
         assert_eq!(&folded, records.state());
     });
     assert!(seen.lock().unwrap().contains(&Happening::Adopted(None)));
@@ -250,7 +250,7 @@ fn a_session_that_lacks_what_its_node_needs_pauses_and_takes_the_keys() {
         let turn = sessions.send(&id(), Reply::Context(keys)).await.unwrap();
         assert_eq!(said(&turn), ["How many, Ann?"]);
         let session = sessions.close(&id()).unwrap();
-        let folded = trellis_host::journal::fold(session.engine(), session.journal().records()).unwrap();
+        let folded = trellis_host::journal::fold(session.journal().records()).unwrap();
         assert_eq!(&folded, session.state());
     });
 }

@@ -4,7 +4,9 @@ use std::{path::Path, sync::Arc};
 
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use trellis_core::{Dialect, Document, Engine, Program, Source, Start, compile};
-use trellis_host::{Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, runner::deferred_predicates};
+use trellis_host::{
+    Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, runner::deferred_predicates, store::SessionStore,
+};
 use trellis_tests::wire::{Way, schema};
 
 /// A graph and the folder where its tools stand.
@@ -12,6 +14,7 @@ pub(crate) struct Stage {
     pub(crate) program: Arc<Program>,
     pub(crate) folder: tempfile::TempDir,
     pub(crate) policy: Policy,
+    clock: Clock,
     functions: Vec<Box<dyn Fn(Bindings) -> Bindings>>,
 }
 
@@ -25,7 +28,13 @@ pub(crate) fn program(files: &[(&str, &str)]) -> Arc<Program> {
 
 impl Stage {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        Self { program: program(files), folder: tempfile::tempdir().unwrap(), policy: Policy::default(), functions: Vec::new() }
+        Self {
+            program: program(files),
+            folder: tempfile::tempdir().unwrap(),
+            policy: Policy::default(),
+            clock: clock(),
+            functions: Vec::new(),
+        }
     }
 
     /// With a script that the shell reads: `process: [sh, ./name]`.
@@ -58,7 +67,12 @@ impl Stage {
     }
 
     pub(crate) fn sessions(&self) -> Sessions {
-        Sessions::new(self.engine(), self.bindings()).policy(self.policy).clock(clock())
+        Sessions::new(self.engine(), self.bindings()).policy(self.policy).clock(self.clock.clone())
+    }
+
+    /// Sessions that are kept in a store.
+    pub(crate) fn stored(&self, store: &Arc<impl SessionStore + 'static>) -> Arc<Sessions> {
+        Arc::new(self.sessions().store(Arc::clone(store) as Arc<dyn SessionStore>, "graph"))
     }
 
     pub(crate) fn text_runner<R, W>(&self, input: R, output: W) -> Runner<TextConsole<R, W>>

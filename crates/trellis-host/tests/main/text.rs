@@ -150,7 +150,7 @@ fn a_predicate_is_asked_once_a_step_and_the_journal_keeps_the_answer() {
         "does `urgent` hold? [y/n] > n\n\nHello.\ndoes `urgent` hold? [y/n] > what\nanswer `y` or `n`\ndoes `urgent` hold? [y/n] > yes\n\nNow.\n"
     );
     let session = outcome.session.unwrap();
-    let folded = trellis_host::journal::fold(session.engine(), session.journal().records()).unwrap();
+    let folded = trellis_host::journal::fold(session.journal().records()).unwrap();
     assert_eq!(&folded, session.state());
 }
 

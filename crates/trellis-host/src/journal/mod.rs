@@ -1,53 +1,27 @@
 //! The journal: what happened to a session, append-only; its state is the fold of it (design §6).
 //!
 //! In go records as steps are accepted, out come the session's state, its moments for a replay, and its history for people. Refused inputs are
-//! no records. Stores for files and databases will stand beside [`MemoryJournal`].
+//! no records. What was recorded is what holds: the fold needs no program. [`replay`] asks a program whether it would do the same.
 //!
 //! **Invariant:** record `n` has `seq` `n`; nothing is ever changed or removed; a record without [`Entry::Start`] or [`Entry::Reload`] holds no state.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+mod clock;
+mod fold;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{
-    Engine, Event, Input, Mapping, NodeId, SignalName, Start, State, ToolResult,
-    engine::{Answers, Divergence, Moment},
-    state::Ended,
+    Event, Input, Mapping, NodeId, SessionId, SignalName, Start, State, ToolResult,
+    engine::{Answers, Moment},
+    id::IdempotencyKey,
+    state::{Changes, Ended},
 };
 
-/// Tells the time for records, in milliseconds since 1970; handed in, so that a test or a replay is exact.
-#[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
-
-impl Clock {
-    /// A clock that asks `now`.
-    pub fn new(now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
-    }
-
-    /// The machine's clock.
-    pub fn system() -> Self {
-        Self::new(|| {
-            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-        })
-    }
-
-    /// A clock that stands still.
-    pub fn fixed(at: u64) -> Self {
-        Self::new(move || at)
-    }
-
-    /// The time.
-    pub fn now(&self) -> u64 {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Clock").field(&self.now()).finish()
-    }
-}
+pub use self::{
+    clock::Clock,
+    fold::{FoldError, fold, replay, resume},
+};
 
 /// One thing that happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,6 +41,9 @@ pub struct Record {
     /// What happened on the way, answers of predicates included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Event>,
+    /// What it changed in the state; nothing in a record that opens an epoch.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub changes: Box<Changes>,
     /// The program that did it.
     pub program: Arc<str>,
 }
@@ -81,6 +58,9 @@ pub enum Entry {
         start: Box<Start>,
         /// Where it was then.
         state: Box<State>,
+        /// The session that it was forked from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Origin>,
     },
     /// An input was accepted, or a node passed through.
     Input {
@@ -107,6 +87,18 @@ pub enum Entry {
         /// Where the session is on the new program.
         state: Box<State>,
     },
+    /// Somebody put the session elsewhere; opens an epoch. What happened before stays in the journal.
+    Move {
+        /// What they asked for.
+        to: Destination,
+        /// Where it stands now.
+        state: Box<State>,
+    },
+    /// A person approved a pending call: it may run, also after a restart. A denial is a result.
+    Approve {
+        /// The call, all its attempts.
+        key: IdempotencyKey,
+    },
     /// The result of a call that the session had left arrived; it moved nothing (language 7.6).
     Late {
         /// Which.
@@ -119,6 +111,40 @@ pub enum Entry {
     },
 }
 
+/// Where a fork comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The session.
+    pub session: SessionId,
+    /// Its last record that the fork shares.
+    pub seq: u64,
+}
+
+/// Where a session was put.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Destination {
+    /// To where it was after this record, with the context of then.
+    Back(u64),
+    /// To this node, with the context that it has.
+    Node(NodeId),
+}
+
+impl Entry {
+    /// The whole state, of an entry that opens an epoch.
+    pub fn epoch(&self) -> Option<&State> {
+        match self {
+            Self::Start { state, .. } | Self::Reload { state } | Self::Move { state, .. } => Some(state),
+            _ => None,
+        }
+    }
+}
+
+#[expect(clippy::borrowed_box, reason = "serde hands over a reference")]
+fn is_nothing(changes: &Box<Changes>) -> bool {
+    **changes == Changes::default()
+}
+
 impl Record {
     /// The record as a moment of a replay; nothing for records that hand nothing to the engine.
     pub fn moment(&self) -> Option<Moment> {
@@ -126,7 +152,7 @@ impl Record {
             Entry::Input { input } => input.clone(),
             Entry::Result { result } | Entry::Late { result } => Input::Result((**result).clone()),
             Entry::Signal { signal } => Input::Signal(signal.clone()),
-            Entry::Start { .. } | Entry::Context { .. } | Entry::Reload { .. } | Entry::End { .. } => return None,
+            _ => return None,
         };
         Some(Moment { input, answers: self.answers(), to: Some(self.to.clone()) })
     }
@@ -154,6 +180,7 @@ pub struct Conflict {
 /// A journal in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
+    first: u64,
     records: Vec<Record>,
 }
 
@@ -163,9 +190,20 @@ impl MemoryJournal {
         Self::default()
     }
 
+    /// An empty journal whose first record will have the number `first`: a store has those before.
+    pub fn since(first: u64) -> Self {
+        Self { first, records: Vec::new() }
+    }
+
     /// The `seq` that comes next.
     pub fn next_seq(&self) -> u64 {
-        self.records.len() as u64
+        self.first + self.records.len() as u64
+    }
+
+    /// Takes out all records; the numbers go on.
+    pub fn take(&mut self) -> Vec<Record> {
+        self.first = self.next_seq();
+        std::mem::take(&mut self.records)
     }
 
     /// Appends a record; its `seq` names what the writer expects to come next.
@@ -181,37 +219,10 @@ impl MemoryJournal {
         Ok(())
     }
 
-    /// All records.
+    /// All records that are here.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
-}
-
-/// The state that records lead to: the latest epoch's state, and every step since taken again with the recorded answers.
-///
-/// # Errors
-/// The records open no epoch, or the engine's program does not go the way they went.
-pub fn fold(engine: &Engine, records: &[Record]) -> Result<State, Divergence> {
-    let epoch = records.iter().rposition(|record| matches!(record.entry, Entry::Start { .. } | Entry::Reload { .. }));
-    let Some((Entry::Start { state, .. } | Entry::Reload { state }, epoch)) = epoch.map(|at| (&records[at].entry, at)) else {
-        return Err(Divergence { moment: None, node: None, at: None, message: "the journal holds no start".into() });
-    };
-    let mut state = (**state).clone();
-    for (index, record) in records.iter().enumerate().skip(epoch + 1) {
-        let diverged = |node: &NodeId, message| Divergence { moment: Some(index), node: Some(node.clone()), at: None, message };
-        if let Entry::Context { keys } = &record.entry {
-            for (key, value) in keys.iter() {
-                state.context.insert(key.clone(), value.clone());
-            }
-        } else if let Some(Moment { input, answers, .. }) = record.moment() {
-            let step = if answers.is_empty() { engine.navigate(&state, input) } else { engine.answering(answers).navigate(&state, input) };
-            state = step.map_err(|refusal| diverged(&state.current_node_id, refusal.to_string()))?.state;
-        }
-        if state.current_node_id != record.to {
-            return Err(diverged(&state.current_node_id, format!("the record leads to `{}`", record.to)));
-        }
-    }
-    Ok(state)
 }
 
 #[cfg(test)]
@@ -223,7 +234,7 @@ mod tests {
     fn record(seq: u64) -> Record {
         let entry = Entry::Input { input: Input::Text("hi".into()) };
         let events = vec![Event::Predicate { name: "urgent".into(), answer: true }, Event::Left("a".into()), Event::Entered("b".into())];
-        Record { seq, at: 7, entry, from: Some("a".into()), to: "b".into(), events, program: "p1".into() }
+        Record { seq, at: 7, entry, from: Some("a".into()), to: "b".into(), events, program: "p1".into(), changes: Box::default() }
     }
 
     #[test]

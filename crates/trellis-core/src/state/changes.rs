@@ -1,0 +1,164 @@
+//! What one step changed in a state, as data: a journal is folded by it without the program that took the steps.
+//!
+//! ```text
+//! before ──navigate──▶ after     Changes::between(before, after, wrote)
+//! before ──apply(changes)──▶ after
+//! ```
+//!
+//! **Invariant:** `before.apply(&Changes::between(&before, &after, …))` is `after`, for the two ends of one step of the engine. Its session,
+//! program, locale and version stay: only an epoch of the journal can change those.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{Abandoned, Effect, Ended, PendingCall, State, Status, System};
+use crate::{
+    id::{CallId, NodeId},
+    value::{Key, Mapping},
+};
+
+/// What a step changed; what is absent stayed as it was.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changes {
+    /// Where it stands now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// What it waits for now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// The call that is pending now; null: none is any more.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "nullable")]
+    pub call: Option<Option<Arc<PendingCall>>>,
+    /// Keys of the context, with their values now.
+    #[serde(skip_serializing_if = "Mapping::is_empty")]
+    pub context: Mapping,
+    /// What the engine keeps of `sys`, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<Box<System>>,
+    /// The number of the step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+    /// The step that entered the current point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entered: Option<u64>,
+    /// The attempt at this point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// Entries of nodes that are counted.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub visits: BTreeMap<NodeId, u32>,
+    /// What a rollback would undo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effects: Option<EffectChanges>,
+    /// Calls that were left, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abandoned: Option<Arc<Vec<Abandoned>>>,
+    /// The last call whose result was accepted.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "nullable")]
+    pub settled: Option<Option<CallId>>,
+    /// Whether the session was rolled back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolled_back: Option<bool>,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Arc<Ended>>,
+}
+
+/// What became of the effects.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EffectChanges {
+    /// How many of the oldest undoable ones are left.
+    pub kept: usize,
+    /// What joined them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<Arc<Effect>>,
+}
+
+impl Changes {
+    /// What lies between the two ends of a step that wrote the keys `wrote`; costs what changed, whatever the width of the context.
+    pub fn between(before: &State, after: &State, wrote: &[Key]) -> Self {
+        let changed = |is_changed: bool| is_changed.then_some(());
+        let calls = (&before.pending_tool_call, &after.pending_tool_call);
+        Self {
+            node: changed(before.current_node_id != after.current_node_id).map(|()| after.current_node_id.clone()),
+            status: changed(before.status != after.status).map(|()| after.status),
+            call: changed(!same(calls.0.as_ref(), calls.1.as_ref())).map(|()| calls.1.clone()),
+            context: wrote.iter().filter_map(|key| Some((key.clone(), after.context.get(key)?.clone()))).collect(),
+            system: changed(before.system_context != after.system_context).map(|()| Box::new(after.system_context.clone())),
+            step: changed(before.step != after.step).map(|()| after.step),
+            entered: changed(before.entered != after.entered).map(|()| after.entered),
+            attempt: changed(before.attempt != after.attempt).map(|()| after.attempt),
+            visits: counted(before, after),
+            effects: EffectChanges::between(before, after),
+            abandoned: changed(!Arc::ptr_eq(&before.abandoned, &after.abandoned) && before.abandoned != after.abandoned)
+                .map(|()| Arc::clone(&after.abandoned)),
+            settled: changed(before.settled != after.settled).map(|()| after.settled.clone()),
+            rolled_back: changed(before.rolled_back != after.rolled_back).map(|()| after.rolled_back),
+            ended: changed(before.ended != after.ended).and_then(|()| after.ended.clone()),
+        }
+    }
+}
+
+fn same(one: Option<&Arc<PendingCall>>, other: Option<&Arc<PendingCall>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
+        (one, other) => one.is_none() && other.is_none(),
+    }
+}
+
+/// The counts that are not what they were.
+fn counted(before: &State, after: &State) -> BTreeMap<NodeId, u32> {
+    let changed = after.visits.iter().filter(|&(node, count)| before.visits.get(node) != Some(count));
+    changed.map(|(node, count)| (node.clone(), *count)).collect()
+}
+
+impl EffectChanges {
+    fn between(before: &State, after: &State) -> Option<Self> {
+        let kept = before.effects.shared(&after.effects);
+        let irreversible = after.effects.irreversible().filter(|effect| !before.effects.lists(effect));
+        let joined: Vec<_> = irreversible.chain(after.effects.undoable().skip(kept)).cloned().collect();
+        let is_same = joined.is_empty() && kept == before.effects.undoable().len();
+        (!is_same).then_some(Self { kept, joined })
+    }
+}
+
+impl State {
+    /// Takes a step again by what it changed.
+    pub fn apply(&mut self, changes: &Changes) {
+        fn take<T: Clone>(place: &mut T, changed: Option<&T>) {
+            if let Some(changed) = changed {
+                place.clone_from(changed);
+            }
+        }
+        take(&mut self.current_node_id, changes.node.as_ref());
+        take(&mut self.status, changes.status.as_ref());
+        take(&mut self.pending_tool_call, changes.call.as_ref());
+        take(&mut self.system_context, changes.system.as_deref());
+        take(&mut self.step, changes.step.as_ref());
+        take(&mut self.entered, changes.entered.as_ref());
+        take(&mut self.attempt, changes.attempt.as_ref());
+        take(&mut self.abandoned, changes.abandoned.as_ref());
+        take(&mut self.settled, changes.settled.as_ref());
+        take(&mut self.rolled_back, changes.rolled_back.as_ref());
+        if changes.ended.is_some() {
+            self.ended.clone_from(&changes.ended);
+        }
+        self.context.extend(&changes.context);
+        for (node, count) in &changes.visits {
+            self.visits.insert_mut(node.clone(), *count);
+        }
+        if let Some(effects) = &changes.effects {
+            self.effects.truncate(effects.kept);
+            for effect in &effects.joined {
+                self.effects.push(Effect::clone(effect));
+            }
+        }
+    }
+}
+
+/// Null means: there is nothing any more; absent means: as before.
+fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Some)
+}

@@ -1,0 +1,235 @@
+//! Keeping sessions in a store: what happened is appended before anything acts on it or is told (design §7).
+//!
+//! **Invariant:** what a client or a tool gets to know is stored; what could not be stored did not happen: the session is loaded anew.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use trellis_core::State;
+
+use super::{
+    SendError, Sessions, Unbound,
+    drive::Act,
+    slot::{Lock, Place, Running, Slot},
+};
+use crate::{
+    session::Session,
+    store::{Append, Head, SessionStore, Snapshot, Standing, StoreError, Stored},
+};
+
+/// Records that may wait for those behind them, while a session passes through.
+const BATCH: u64 = 64;
+/// Records after which a snapshot saves time when the session is loaded, if they are also longer than the snapshot.
+const SNAPSHOT: u64 = 64;
+/// Records after which there is a snapshot in any case.
+const SNAPSHOT_AT_LAST: u64 = 4096;
+/// The pauses before a store is tried again that cannot be reached.
+const AGAIN: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
+
+/// The store of some sessions, and the graph that they walk.
+#[derive(Clone)]
+pub(super) struct Keeping {
+    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) graph: Arc<str>,
+}
+
+/// What a store has behind its newest snapshot of a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tail {
+    records: u64,
+    bytes: usize,
+    /// The size of that snapshot.
+    snapshot: usize,
+}
+
+impl Tail {
+    fn of(stored: &Stored) -> Self {
+        let bytes = stored.records.iter().filter_map(|row| row.text.as_ref().ok()).map(|text| text.len()).sum();
+        Self { records: stored.records.len() as u64, bytes, snapshot: stored.snapshot.as_ref().map_or(0, |(_, text)| text.len()) }
+    }
+
+    /// The tail with more records, and a snapshot where it is time for one.
+    fn grown(self, records: &[Arc<str>], here: &Snapshot) -> (Self, Option<Arc<str>>) {
+        let bytes = self.bytes + records.iter().map(|text| text.len()).sum::<usize>();
+        let grown = Self { records: self.records + records.len() as u64, bytes, ..self };
+        let is_time = grown.records >= SNAPSHOT && (bytes > 2 * self.snapshot || grown.records >= SNAPSHOT_AT_LAST);
+        match is_time.then(|| json(here)) {
+            Some(text) => (Self { snapshot: text.len(), ..Self::default() }, Some(text)),
+            None => (grown, None),
+        }
+    }
+}
+
+impl Sessions {
+    /// Loads a session that is not in memory, while nobody goes on with it.
+    pub(super) async fn arrived(&self, slot: &Slot) -> Result<(), SendError> {
+        if !matches!(*slot.place.locked(), Place::Away) {
+            return Ok(());
+        }
+        let _driving = slot.driving.lock().await;
+        self.awake(slot).await.map(drop)
+    }
+
+    /// Loads a session that is not in memory, for the caller to go on with it; false where it was there.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read: it is looked for again the next time.
+    pub(super) async fn awake(&self, slot: &Slot) -> Result<bool, SendError> {
+        let Some(keeping) = self.keeping.as_ref().filter(|_| matches!(*slot.place.locked(), Place::Away)) else { return Ok(false) };
+        match self.loaded(slot, keeping).await {
+            Ok(running) => {
+                *slot.place.locked() = Place::Running(Box::new(running));
+                Ok(true)
+            }
+            Err(error) => {
+                self.slots.locked().remove(&slot.id);
+                Err(error)
+            }
+        }
+    }
+
+    async fn loaded(&self, slot: &Slot, keeping: &Keeping) -> Result<Running, SendError> {
+        let Some(stored) = load(keeping, slot).await? else { return Err(SendError::Unknown(slot.id.clone())) };
+        if stored.head.graph != keeping.graph {
+            return Err(SendError::OtherGraph { session: slot.id.clone(), graph: stored.head.graph, here: Arc::clone(&keeping.graph) });
+        }
+        let here = Snapshot::of(&stored)?;
+        let current = self.current();
+        // The version 0 is none: a state of another program is adopted before anything else.
+        let version = if here.state.program == *current.engine.inspect().fingerprint() { current.version } else { 0 };
+        let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
+        Ok(Running { is_stored: true, tail: Tail::of(&stored), ..Running::new(session, current.bindings, version) })
+    }
+
+    /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
+    pub(super) async fn keep(&self, slot: &Slot, act: &Act) -> Result<(), SendError> {
+        if let Some(keeping) = &self.keeping {
+            let append = slot.place.locked().running_mut().and_then(|running| self.append(running, keeping, act));
+            let due = append.as_ref().and_then(|append| append.head.due);
+            match append {
+                Some(append) => {
+                    if let Err(error) = append_surely(&*keeping.store, append).await {
+                        *slot.place.locked() = Place::Away;
+                        return Err(error.into());
+                    }
+                    if let Some(running) = slot.place.locked().running_mut() {
+                        running.is_stored = true;
+                    }
+                    if due.is_some_and(|due| due < self.wakes_at.load(Ordering::Relaxed)) {
+                        self.sooner.notify_one();
+                    }
+                }
+                // What was not appended yet is not told yet.
+                None if matches!(act, Act::Go) => return Ok(()),
+                None => {}
+            }
+        }
+        let telling = slot.place.locked().running_mut().map(|running| std::mem::take(&mut running.telling));
+        for happening in telling.into_iter().flatten() {
+            self.tell(slot, &happening);
+        }
+        Ok(())
+    }
+
+    /// What is to be appended now; nothing where nothing happened, or where it can wait.
+    fn append(&self, running: &mut Running, keeping: &Keeping, act: &Act) -> Option<Append> {
+        let waiting = running.session.journal().records().len() as u64;
+        if waiting == 0 || matches!(act, Act::Go) && waiting < BATCH {
+            return None;
+        }
+        let due = self.due_of(running, act);
+        let records: Vec<Arc<str>> = running.session.take_records().iter().map(json).collect();
+        let here = running.session.here();
+        let next = running.session.journal().next_seq();
+        let (tail, snapshot) = running.tail.grown(&records, here);
+        let head = head(keeping, here, next, due);
+        running.tail = tail;
+        Some(Append { session: here.state.session_id.clone(), expected: next - waiting, records, head, snapshot })
+    }
+
+    /// When the session goes on by itself.
+    fn due_of(&self, running: &Running, act: &Act) -> Option<u64> {
+        let session = &running.session;
+        match act {
+            Act::Go | Act::Predicate(_) => Some(session.here().at),
+            Act::Sleep { due, .. } => Some(*due),
+            Act::Stop(stop) => stop.due(),
+            Act::Call(call) => {
+                let asked = session.asked_at(call);
+                let after = |millis: Option<u64>| millis.map(|millis| asked.saturating_add(millis));
+                if call.approve.is_some() && !session.is_approved(call) && !self.policy.approve_all {
+                    return after(call.approve.as_ref().and_then(|approval| approval.expires));
+                }
+                if running.bindings.carries_out(session.engine().inspect(), call) || self.policy.unbound == Unbound::Fail {
+                    return Some(asked);
+                }
+                after(call.timeout)
+            }
+        }
+    }
+}
+
+fn head(keeping: &Keeping, here: &Snapshot, next: u64, due: Option<u64>) -> Head {
+    let state: &State = &here.state;
+    Head {
+        session: state.session_id.clone(),
+        graph: Arc::clone(&keeping.graph),
+        program: Arc::clone(&state.program),
+        next,
+        began: here.began,
+        at: here.at,
+        node: state.current_node_id.clone(),
+        standing: Standing::of(state),
+        due: due.filter(|_| state.ended.is_none()),
+    }
+}
+
+async fn load(keeping: &Keeping, slot: &Slot) -> Result<Option<Stored>, StoreError> {
+    let mut pauses = AGAIN.iter();
+    loop {
+        match keeping.store.load(std::slice::from_ref(&slot.id)).await {
+            Ok(mut stored) => return Ok(stored.pop().flatten()),
+            Err(error) => pause(error, &mut pauses).await?,
+        }
+    }
+}
+
+/// Appends, also where the store cannot be reached for a moment. An append that was not answered may have come through: then its records are there.
+async fn append_surely(store: &dyn SessionStore, append: Append) -> Result<(), StoreError> {
+    let mut pauses = AGAIN.iter();
+    let mut is_doubtful = false;
+    loop {
+        match store.append(append.clone()).await {
+            Err(StoreError::Conflict { .. }) if is_doubtful && is_there(store, &append).await? => return Ok(()),
+            Err(error @ StoreError::Unavailable { .. }) => {
+                is_doubtful = true;
+                pause(error, &mut pauses).await?;
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Whether the records of an append stand where they were to stand.
+async fn is_there(store: &dyn SessionStore, append: &Append) -> Result<bool, StoreError> {
+    let rows = store.records(&append.session, append.expected, append.records.len()).await?;
+    Ok(rows.len() == append.records.len() && rows.iter().zip(&append.records).all(|(row, text)| row.text.as_ref() == Ok(text)))
+}
+
+/// Waits before the next attempt; the error, if there is none.
+async fn pause(error: StoreError, pauses: &mut std::slice::Iter<'_, Duration>) -> Result<(), StoreError> {
+    match (&error, pauses.next()) {
+        (StoreError::Unavailable { .. }, Some(pause)) => {
+            tokio::time::sleep(*pause).await;
+            Ok(())
+        }
+        _ => Err(error),
+    }
+}
+
+/// A record or a snapshot as it is stored; everything in them is JSON.
+fn json(value: &impl serde::Serialize) -> Arc<str> {
+    serde_json::to_string(value).unwrap_or_else(|error| unreachable!("a record is JSON: {error}")).into()
+}

@@ -1,0 +1,89 @@
+//! What a session is found by: kept beside its records, in the clear.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trellis_core::{
+    NodeId, SessionId,
+    state::{EndReason, State, Status},
+};
+
+/// What lists show of a session. No value of its context is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// The session.
+    pub session: SessionId,
+    /// The graph that it walks, by name.
+    pub graph: Arc<str>,
+    /// The fingerprint of the program that it is on.
+    pub program: Arc<str>,
+    /// The number of the record that comes next.
+    pub next: u64,
+    /// When it began, in milliseconds since 1970.
+    pub began: u64,
+    /// When it moved last.
+    pub at: u64,
+    /// Where it stands.
+    pub node: NodeId,
+    /// What it waits for, or how it ended.
+    pub standing: Standing,
+    /// When it goes on by itself: a sleep or a `timeout` is over, a call can be made. Nothing: somebody must answer.
+    pub due: Option<u64>,
+}
+
+/// What a session waits for, or how it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Nothing: it passes on.
+    Active,
+    /// An input, or the end of a sleep.
+    WaitingForInput,
+    /// A result.
+    WaitingForTool,
+    /// The result of an undo.
+    RollingBack,
+    /// It ended in success.
+    Finished,
+    /// It failed.
+    Failed,
+    /// A call was denied and nothing handled it.
+    Denied,
+    /// Everything was unwound.
+    RolledBack,
+}
+
+impl Standing {
+    /// That of a state.
+    pub fn of(state: &State) -> Self {
+        match (state.status, state.ended.as_ref().map(|ended| ended.reason)) {
+            (Status::Active, _) => Self::Active,
+            (Status::WaitingForInput, _) => Self::WaitingForInput,
+            (Status::WaitingForTool, _) => Self::WaitingForTool,
+            (Status::RollingBack, _) => Self::RollingBack,
+            (Status::Terminated, Some(EndReason::Finished)) => Self::Finished,
+            (Status::Terminated, Some(EndReason::Denied)) => Self::Denied,
+            (Status::Terminated, Some(EndReason::RolledBack)) => Self::RolledBack,
+            (Status::Terminated, Some(EndReason::Failed) | None) => Self::Failed,
+        }
+    }
+
+    /// As it is written everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::WaitingForInput => "waiting_for_input",
+            Self::WaitingForTool => "waiting_for_tool",
+            Self::RollingBack => "rolling_back",
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::RolledBack => "rolled_back",
+        }
+    }
+
+    /// Whether nothing can happen any more.
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Finished | Self::Failed | Self::Denied | Self::RolledBack)
+    }
+}

@@ -1,0 +1,133 @@
+//! A store in memory: for tests, and for hosts whose sessions may end with them.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, VecDeque},
+    future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use trellis_core::SessionId;
+
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, Which};
+
+/// Keeps sessions as long as the process lives.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    sessions: Mutex<BTreeMap<SessionId, Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    head: Head,
+    snapshot: Option<(u64, Arc<str>)>,
+    /// The number of the oldest record that is kept.
+    first: u64,
+    records: VecDeque<Arc<str>>,
+}
+
+impl MemoryStore {
+    /// A store without sessions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, Kept>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, append: Append) -> Result<(), StoreError> {
+        let Append { session, expected, records, head, snapshot } = append;
+        let mut sessions = self.sessions();
+        let found = sessions.get(&session).map_or(0, |kept| kept.head.next);
+        if found != expected {
+            return Err(StoreError::Conflict { session, expected, found });
+        }
+        let snapshot = snapshot.map(|text| (head.next, text));
+        match sessions.get_mut(&session) {
+            Some(kept) => {
+                kept.head = head;
+                kept.snapshot = snapshot.or_else(|| kept.snapshot.take());
+                kept.records.extend(records);
+            }
+            None => {
+                sessions.insert(session, Kept { head, snapshot, first: 0, records: records.into() });
+            }
+        }
+        Ok(())
+    }
+
+    fn take_out(&self, session: &SessionId, removal: Removal) -> Result<(), StoreError> {
+        let mut sessions = self.sessions();
+        let Some(kept) = sessions.get_mut(session) else { return Ok(()) };
+        match removal {
+            Removal::Session { expected } if kept.head.next != expected => {
+                return Err(StoreError::Conflict { session: session.clone(), expected, found: kept.head.next });
+            }
+            Removal::Session { .. } => drop(sessions.remove(session)),
+            Removal::Before(seq) => {
+                let held = kept.snapshot.as_ref().map_or(0, |(held, _)| *held);
+                while kept.first < seq.min(held) && kept.records.pop_front().is_some() {
+                    kept.first += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn from(&self, seq: u64) -> impl Iterator<Item = Row> {
+        let skipped = usize::try_from(seq.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let rows = self.records.iter().zip(self.first..).skip(skipped);
+        rows.map(|(text, seq)| Row { seq, text: Ok(Arc::clone(text)) })
+    }
+
+    fn stored(&self) -> Stored {
+        let since = self.snapshot.as_ref().map_or(0, |(next, _)| *next);
+        Stored { head: self.head.clone(), snapshot: self.snapshot.clone(), records: self.from(since).collect() }
+    }
+}
+
+impl SessionStore for MemoryStore {
+    fn append(&self, append: Append) -> Pending<'_, ()> {
+        Box::pin(future::ready(self.put(append)))
+    }
+
+    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
+        let kept = self.sessions();
+        Box::pin(future::ready(Ok(sessions.iter().map(|session| kept.get(session).map(Kept::stored)).collect())))
+    }
+
+    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
+        let rows = self.sessions().get(session).map_or_else(Vec::new, |kept| kept.from(from).take(limit).collect());
+        Box::pin(future::ready(Ok(rows)))
+    }
+
+    fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
+        let sessions = self.sessions();
+        let heads = sessions.values().map(|kept| &kept.head);
+        let mut heads: Vec<_> = heads.filter(|head| query.graph.as_ref().is_none_or(|graph| *graph == head.graph)).cloned().collect();
+        match query.which {
+            Which::Newest => {
+                heads.sort_by(|one, other| (Reverse(one.at), &one.session).cmp(&(Reverse(other.at), &other.session)));
+                if let Some((at, session)) = &query.after {
+                    heads.retain(|head| (Reverse(head.at), &head.session) > (Reverse(*at), session));
+                }
+            }
+            Which::Due(by) => {
+                heads.retain(|head| head.due.is_some_and(|due| due <= by));
+                heads.sort_by(|one, other| (one.due, &one.session).cmp(&(other.due, &other.session)));
+                if let Some((due, session)) = &query.after {
+                    heads.retain(|head| (head.due, &head.session) > (Some(*due), session));
+                }
+            }
+        }
+        heads.truncate(query.limit);
+        Box::pin(future::ready(Ok(heads)))
+    }
+
+    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
+        Box::pin(future::ready(self.take_out(session, removal)))
+    }
+}

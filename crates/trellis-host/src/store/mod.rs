@@ -1,0 +1,205 @@
+//! Stores: where sessions are kept (design §6, §7).
+//!
+//! ```text
+//! Sessions ──Append { session, expected, records, head, snapshot }──▶ SessionStore     all of it or nothing; kept when it returns
+//! Sessions ◀──Stored { head, snapshot, records since }── SessionStore
+//! ```
+//!
+//! A store keeps texts: what a record or a snapshot says is none of its business, so encryption and redaction wrap any store. Each session is a
+//! row of records with numbers from 0, one newest snapshot, and a [`Head`] to find it by.
+//!
+//! **Invariant:** an append that returned is there after a crash; one that expected another number changed nothing; whatever else fails, what was
+//! kept before can still be read.
+
+mod head;
+mod memory;
+mod name;
+mod snapshot;
+
+use std::{fmt, pin::Pin, sync::Arc};
+
+use trellis_core::SessionId;
+
+pub use self::{
+    head::{Head, Standing},
+    memory::MemoryStore,
+    name::{BadName, check_name},
+    snapshot::{Approved, Snapshot, read},
+};
+
+/// What a store is about to say.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// Keeps sessions. One contract suite (`tests/stores`) holds for every store.
+pub trait SessionStore: Send + Sync {
+    /// Appends records, and replaces the head and, where one is given, the snapshot: all of it or nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`]: the session does not go on with `expected`; nothing was appended. [`StoreError::Unavailable`]: it may have been
+    /// appended or not; loading tells.
+    fn append(&self, append: Append) -> Pending<'_, ()>;
+
+    /// Where sessions are, in the order asked; nothing for those that are not there.
+    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>>;
+
+    /// The history: records from number `from` on that are still kept, at most `limit`.
+    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>>;
+
+    /// Heads of many sessions, a page at a time.
+    fn list(&self, query: Query) -> Pending<'_, Vec<Head>>;
+
+    /// Takes a session out, or the oldest part of its history. Taking out what is not there is fine.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`]: the session went on meanwhile; nothing was taken out.
+    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()>;
+}
+
+/// One write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Append {
+    /// The session.
+    pub session: SessionId,
+    /// The number of the first record: what the writer believes comes next. 0 begins a session.
+    pub expected: u64,
+    /// The records, numbered on from there: JSON, a line each, without line breaks. Never none.
+    pub records: Vec<Arc<str>>,
+    /// What to find the session by from now on; its `next` is the number after the last record.
+    pub head: Head,
+    /// The state after the last record, for a quick resume: JSON on one line.
+    pub snapshot: Option<Arc<str>>,
+}
+
+/// Where a session is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// What it is found by.
+    pub head: Head,
+    /// The newest snapshot, and the number of the first record that is not in it.
+    pub snapshot: Option<(u64, Arc<str>)>,
+    /// Records that are not in the snapshot.
+    pub records: Vec<Row>,
+}
+
+/// A record as it was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its number.
+    pub seq: u64,
+    /// Its text, or where and why it cannot be read any more.
+    pub text: Result<Arc<str>, Arc<str>>,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// Only those of this graph.
+    pub graph: Option<Arc<str>>,
+    /// Which, and in which order.
+    pub which: Which,
+    /// Only those behind this one, in that order: the last head of the page before.
+    pub after: Option<(u64, SessionId)>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Which sessions, and in which order. Sessions of the same moment come by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// All; those that moved last come first. [`Query::after`] has their [`Head::at`].
+    Newest,
+    /// Those that go on by themselves at this moment or before; the soonest comes first. [`Query::after`] has their [`Head::due`].
+    Due(u64),
+}
+
+/// What is taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// The session, if it still goes on with this number.
+    Session {
+        /// Its [`Head::next`].
+        expected: u64,
+    },
+    /// Its records before this number. Those that no snapshot holds stay, whatever is asked.
+    Before(u64),
+}
+
+/// What a store cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else appended first: load the session and try again.
+    #[error("session `{session}` went on meanwhile: record {expected} was expected to come next, it is {found}")]
+    Conflict {
+        /// The session.
+        session: SessionId,
+        /// What was expected to come next.
+        expected: u64,
+        /// What does; 0 where there is no such session.
+        found: u64,
+    },
+    /// The store cannot be reached, or answered too late. Whether something was written is not known; what was acknowledged is.
+    #[error("{store} cannot be reached: {message}")]
+    Unavailable {
+        /// Which store, without secrets.
+        store: Arc<str>,
+        /// What happened.
+        message: String,
+    },
+    /// The store refuses to write: the disk is full, the folder may not be written. Nothing was written.
+    #[error("{store} cannot be written: {message}")]
+    Unwritable {
+        /// Which store.
+        store: Arc<str>,
+        /// What happened.
+        message: String,
+    },
+    /// It was written by a newer version.
+    #[error("{store} was written by a newer version of trellis (format {found}; this one reads up to {known})")]
+    Newer {
+        /// Which store, or which file of it.
+        store: Arc<str>,
+        /// The format that was found.
+        found: u64,
+        /// The newest format that is known.
+        known: u64,
+    },
+    /// Something that was kept cannot be read.
+    #[error("{place} cannot be read: {message}")]
+    Corrupt {
+        /// Where: a file and line, or a session and record.
+        place: String,
+        /// What is wrong, and what can be done.
+        message: String,
+    },
+    /// It is encrypted, and the key is not there or not the right one.
+    #[error("{0}")]
+    Key(String),
+}
+
+impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {
+    fn append(&self, append: Append) -> Pending<'_, ()> {
+        (**self).append(append)
+    }
+
+    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
+        (**self).load(sessions)
+    }
+
+    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
+        (**self).records(session, from, limit)
+    }
+
+    fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
+        (**self).list(query)
+    }
+
+    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
+        (**self).remove(session, removal)
+    }
+}
+
+impl fmt::Debug for dyn SessionStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionStore")
+    }
+}

@@ -1,0 +1,219 @@
+//! Where a session is, with the times that its waits are measured from: the fold of its records.
+
+use serde::{Deserialize, Serialize};
+use trellis_core::{State, id::IdempotencyKey, state::VERSION};
+
+use super::{Row, StoreError, Stored};
+use crate::journal::{Entry, Record};
+
+/// Where a session is. Sleeps, timeouts and delays are measured from here, so they go on over a restart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Its state.
+    pub state: State,
+    /// When it began, in milliseconds since 1970.
+    pub began: u64,
+    /// When its last record was made.
+    pub at: u64,
+    /// When the current node was entered: its `timeout` counts from here.
+    pub entered_at: u64,
+    /// When the last step was taken: the delay of a pending call counts from here.
+    pub stepped_at: u64,
+    /// The call that was approved last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<Approved>,
+}
+
+/// An approval that was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approved {
+    /// The call, all its attempts.
+    pub key: IdempotencyKey,
+    /// When.
+    pub at: u64,
+}
+
+impl Snapshot {
+    /// Where a session begins.
+    pub fn beginning(state: State, at: u64) -> Self {
+        Self { state, began: at, at, entered_at: at, stepped_at: at, approved: None }
+    }
+
+    /// Takes a step again, as it was recorded.
+    pub fn take(&mut self, record: &Record) {
+        let before = (self.state.entered, self.state.step);
+        match &record.entry {
+            Entry::Context { keys } => self.state.context.extend(keys),
+            Entry::Approve { key } => self.approved = Some(Approved { key: key.clone(), at: record.at }),
+            entry => match entry.epoch() {
+                Some(state) => self.state.clone_from(state),
+                None => self.state.apply(&record.changes),
+            },
+        }
+        self.time(record.at, before);
+    }
+
+    /// Takes a step that leads to `state`.
+    pub fn step(&mut self, at: u64, state: State) {
+        let before = (self.state.entered, self.state.step);
+        self.state = state;
+        self.time(at, before);
+    }
+
+    fn time(&mut self, at: u64, (entered, step): (u64, u64)) {
+        self.at = at;
+        if self.state.entered != entered {
+            self.entered_at = at;
+        }
+        if self.state.step != step {
+            self.stepped_at = at;
+        }
+    }
+
+    /// What a store has of a session: its snapshot, and every step since.
+    ///
+    /// # Errors
+    /// A record is missing or cannot be read, or was written by a newer version.
+    pub fn of(stored: &Stored) -> Result<Self, StoreError> {
+        let session = &stored.head.session;
+        let corrupt = |message: String| StoreError::Corrupt { place: format!("session `{session}`"), message };
+        let mut snapshot = match &stored.snapshot {
+            Some((_, text)) => {
+                let snapshot: Result<Self, _> = serde_json::from_str(text);
+                Some(snapshot.map_err(|error| newer(session.as_str(), text).unwrap_or_else(|| corrupt(format!("its snapshot: {error}"))))?)
+            }
+            None => None,
+        };
+        let first = stored.snapshot.as_ref().map_or(0, |(next, _)| *next);
+        for (next, row) in (first..).zip(&stored.records) {
+            if row.seq != next {
+                return Err(corrupt(format!(
+                    "record {next} is missing; `trellis session fork {session} --at {}` goes on from before it",
+                    next.saturating_sub(1)
+                )));
+            }
+            let record = read(session.as_str(), row)?;
+            match &mut snapshot {
+                Some(snapshot) => snapshot.take(&record),
+                None => {
+                    let state = record.entry.epoch().ok_or_else(|| corrupt("it holds no start".into()))?;
+                    snapshot = Some(Self::beginning(state.clone(), record.at));
+                }
+            }
+        }
+        let snapshot = snapshot.ok_or_else(|| corrupt("it holds no start".into()))?;
+        if snapshot.state.version > VERSION {
+            let store = format!("session `{session}`").into();
+            return Err(StoreError::Newer { store, found: snapshot.state.version.into(), known: VERSION.into() });
+        }
+        Ok(snapshot)
+    }
+}
+
+/// A record of a session, as it was kept.
+///
+/// # Errors
+/// It cannot be read, or was written by a newer version.
+pub fn read(session: &str, row: &Row) -> Result<Record, StoreError> {
+    let place = || format!("record {} of session `{session}`", row.seq);
+    let text = row.text.as_ref().map_err(|why| StoreError::Corrupt { place: place(), message: why.to_string() })?;
+    let record: Record = serde_json::from_str(text)
+        .map_err(|error| newer(session, text).unwrap_or_else(|| StoreError::Corrupt { place: place(), message: error.to_string() }))?;
+    if record.seq != row.seq {
+        let message = format!("record {} stands in its place", record.seq);
+        return Err(StoreError::Corrupt { place: place(), message });
+    }
+    Ok(record)
+}
+
+/// Whether a text cannot be read because a newer version wrote it.
+fn newer(session: &str, text: &str) -> Option<StoreError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        state: Version,
+    }
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let version = serde_json::from_str::<Versioned>(text).ok()?.state.version;
+    let store = format!("session `{session}`").into();
+    (version > VERSION).then(|| StoreError::Newer { store, found: version.into(), known: VERSION.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use trellis_core::{Dialect, Document, Engine, Input, Predicates, Source, Start, Value};
+
+    use super::*;
+    use crate::{
+        journal::Clock,
+        session::Session,
+        store::{Head, Standing},
+    };
+
+    fn session(clock: Clock) -> Session {
+        let start = "---\ninput_type: int\nsave_to: n\ntransitions: [{condition: n == 9, to: end}, {to: start}]\n---\nHow many?\n";
+        let parse = |path, text| Document::parse(&Source::text(path, text), Dialect::default()).into();
+        let compiled = trellis_core::compile(&[parse("start.md", start), parse("end.md", "Bye.\n")]);
+        let engine = Engine::new(compiled.program.unwrap(), Predicates::new()).unwrap();
+        Session::start(engine, Start::default(), [].into(), clock).unwrap()
+    }
+
+    fn stored(session: &Session, from: usize) -> Stored {
+        let state = session.state();
+        let records = session.journal().records();
+        let row = |record: &Record| Row { seq: record.seq, text: Ok(serde_json::to_string(record).unwrap().into()) };
+        Stored {
+            head: Head {
+                session: state.session_id.clone(),
+                graph: "g".into(),
+                program: state.program.clone(),
+                next: records.len() as u64,
+                began: 0,
+                at: 0,
+                node: state.current_node_id.clone(),
+                standing: Standing::of(state),
+                due: None,
+            },
+            snapshot: None,
+            records: records[from..].iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn a_fold_has_the_state_and_its_times_from_any_snapshot_on() {
+        let now = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(100));
+        let clock = std::sync::Arc::clone(&now);
+        let mut session = session(Clock::new(move || clock.fetch_add(10, std::sync::atomic::Ordering::Relaxed)));
+        for n in 0..3 {
+            session.advance().unwrap();
+            session.send(Input::Value(Value::Int(n))).unwrap();
+        }
+        let whole = Snapshot::of(&stored(&session, 0)).unwrap();
+        assert_eq!(whole, *session.here());
+        assert_eq!((whole.began, whole.at, whole.entered_at, whole.stepped_at), (100, 130, 130, 130));
+        let half = Snapshot::of(&Stored { records: stored(&session, 0).records[..2].to_vec(), ..stored(&session, 0) }).unwrap();
+        let text = serde_json::to_string(&half).unwrap();
+        let since = Stored { snapshot: Some((2, text.into())), ..stored(&session, 2) };
+        assert_eq!(Snapshot::of(&since).unwrap(), whole);
+    }
+
+    #[test]
+    fn a_missing_an_unreadable_and_a_newer_record_say_so() {
+        let mut session = session(Clock::fixed(7));
+        session.advance().unwrap();
+        session.send(Input::Value(Value::Int(1))).unwrap();
+        let sound = stored(&session, 0);
+        let says = |records: Vec<Row>| Snapshot::of(&Stored { records, ..sound.clone() }).unwrap_err().to_string();
+        let id = session.state().session_id.clone();
+        assert!(says(sound.records[1..].to_vec()).contains("record 0 is missing"));
+        let torn = Row { seq: 1, text: Ok("{\"seq\":1,".into()) };
+        assert!(says(vec![sound.records[0].clone(), torn]).starts_with(&format!("record 1 of session `{id}` cannot be read")));
+        let swapped = Row { seq: 1, text: sound.records[0].text.clone() };
+        assert!(says(vec![sound.records[0].clone(), swapped]).contains("record 0 stands in its place"));
+        let newer = sound.records[0].text.clone().unwrap().replace("\"version\":1", "\"version\":9");
+        assert!(says(vec![Row { seq: 0, text: Ok(newer.into()) }]).contains("newer version"));
+        assert!(says(Vec::new()).contains("holds no start"));
+    }
+}
