@@ -38,6 +38,14 @@ pub(super) struct Own {
     data: Option<data::Kept>,
 }
 
+#[cfg(test)]
+impl Own {
+    /// How many points the analysis of data looked at the last time.
+    pub(super) fn looked(&self) -> usize {
+        self.data.as_ref().map_or(0, |data| data.looked)
+    }
+}
+
 /// Asks the nodes in `fresh` anew, or all; what was found about the others stays. In the order of nodes.
 fn renew(kept: &mut Vec<(u32, Diagnostic)>, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
     let mut found = Vec::new();

@@ -17,35 +17,62 @@ pub(super) const RESULT: Slot = Slot(1);
 /// How many slots those are; they stand beside the others, since they change all the time.
 pub(super) const OWN: usize = 2;
 
-/// Keys that are shared together.
-pub(super) const PAGE: usize = 32;
+/// Slots that are compared at once.
+const BLOCK: usize = 16;
 
-type Page = Arc<[TypeId; PAGE]>;
+/// A graph has about so many pages: copying a page costs less than counting who shares the others.
+const PAGES: usize = 4;
+
+/// Types of neighbouring slots.
+type Page = Arc<[TypeId]>;
 
 /// A type for each key.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     own: [TypeId; OWN],
+    /// The binary logarithm of a page's width.
+    shift: u32,
     pages: Arc<[Page]>,
 }
 
 impl PartialEq for Facts {
     fn eq(&self, other: &Self) -> bool {
-        let is_same = |(one, other): (&Page, &Page)| Arc::ptr_eq(one, other) || one == other;
+        let is_same = |(one, other): (&Page, &Page)| Arc::ptr_eq(one, other) || first_difference(one, other).is_none();
         self.own == other.own && (Arc::ptr_eq(&self.pages, &other.pages) || self.pages.iter().zip(&*other.pages).all(is_same))
     }
 }
 
+/// Slots that edits may take before everything is worked out anew.
+const SPARE: usize = 8;
+
+/// How many slots there is room for, where so many are needed.
+pub(super) fn room(needed: usize) -> usize {
+    let needed = needed.saturating_sub(OWN) + SPARE;
+    needed.next_multiple_of(width(needed)) + OWN
+}
+
+fn width(needed: usize) -> usize {
+    needed.div_ceil(PAGES).next_power_of_two().max(BLOCK)
+}
+
 impl Facts {
-    /// Everything is `of`; for so many slots.
-    pub(super) fn all(of: TypeId, slots: usize) -> Self {
-        let page = Arc::new([of; PAGE]);
-        Self { own: [of; OWN], pages: vec![page; slots.saturating_sub(OWN).div_ceil(PAGE)].into() }
+    /// Everything is `of`; for as many slots as there is room for.
+    pub(super) fn all(of: TypeId, room: usize) -> Self {
+        let (slots, width) = (room.saturating_sub(OWN), width(room.saturating_sub(OWN)));
+        let page: Page = vec![of; width].into();
+        Self { own: [of; OWN], shift: width.trailing_zeros(), pages: vec![page; slots.div_ceil(width)].into() }
+    }
+
+    fn place(&self, at: usize) -> (usize, usize) {
+        (at >> self.shift, at & ((1 << self.shift) - 1))
     }
 
     pub(super) fn get(&self, slot: Slot) -> TypeId {
         match (slot.0 as usize).checked_sub(OWN) {
-            Some(at) => self.pages[at / PAGE][at % PAGE],
+            Some(at) => {
+                let (page, at) = self.place(at);
+                self.pages[page][at]
+            }
             None => self.own[slot.0 as usize],
         }
     }
@@ -53,9 +80,9 @@ impl Facts {
     pub(super) fn set(&mut self, slot: Slot, of: TypeId) {
         match (slot.0 as usize).checked_sub(OWN) {
             Some(at) => {
-                if self.pages[at / PAGE][at % PAGE] != of {
-                    let pages = Arc::make_mut(&mut self.pages);
-                    Arc::make_mut(&mut pages[at / PAGE])[at % PAGE] = of;
+                let (page, at) = self.place(at);
+                if self.pages[page][at] != of {
+                    Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = of;
                 }
             }
             None => self.own[slot.0 as usize] = of,
@@ -73,30 +100,54 @@ impl Facts {
         if Arc::ptr_eq(&self.pages, &other.pages) {
             return more;
         }
-        for at in 0..self.pages.len() {
-            let (own, others) = (&self.pages[at], &other.pages[at]);
+        for (at, others) in other.pages.iter().enumerate() {
+            let own = &self.pages[at];
             if Arc::ptr_eq(own, others) {
                 continue;
             }
-            let (mut is_own, mut is_other) = (true, true);
-            let mut joined = **own;
-            for (known, other) in joined.iter_mut().zip(others.iter()) {
-                if *known != *other {
-                    let either = types.join(*known, *other);
-                    is_own &= either == *known;
-                    is_other &= either == *other;
-                    *known = either;
+            let (joined, is_other) = joined(own, others, types);
+            more |= joined.is_some();
+            match joined {
+                Some(_) if is_other => Arc::make_mut(&mut self.pages)[at] = Arc::clone(others),
+                Some(joined) => Arc::make_mut(&mut self.pages)[at] = joined,
+                // Pages of one content become one page, which need not be compared again.
+                None if is_other => {
+                    if let Some(pages) = Arc::get_mut(&mut self.pages) {
+                        pages[at] = Arc::clone(others);
+                    }
                 }
+                None => {}
             }
-            // Pages of one content become one page, which need not be compared again.
-            if is_other && (!is_own || Arc::get_mut(&mut self.pages).is_some()) {
-                let page = Arc::clone(&other.pages[at]);
-                Arc::make_mut(&mut self.pages)[at] = page;
-            } else if !is_own {
-                Arc::make_mut(&mut self.pages)[at] = Arc::new(joined);
-            }
-            more |= !is_own;
         }
         more
     }
+}
+
+/// Two pages together, if that is more than the first, and whether it is the second.
+fn joined(own: &Page, others: &Page, types: &mut Types) -> (Option<Page>, bool) {
+    let mut joined: Option<Page> = None;
+    let mut is_other = true;
+    let mut at = 0;
+    while let Some(block) = first_difference(&own[at..], &others[at..]) {
+        for slot in at + block..at + block + BLOCK {
+            let (known, other) = (own[slot], others[slot]);
+            if known != other {
+                let either = types.join(known, other);
+                is_other &= either == other;
+                if either != known {
+                    Arc::make_mut(joined.get_or_insert_with(|| Arc::clone(own)))[slot] = either;
+                }
+            }
+        }
+        at += block + BLOCK;
+    }
+    (joined, is_other)
+}
+
+/// Where the first block begins in which two pages differ. Without a way out inside of a block, which compilers turn into vector instructions.
+fn first_difference(one: &[TypeId], other: &[TypeId]) -> Option<usize> {
+    let (ones, _) = one.as_chunks::<BLOCK>();
+    let (others, _) = other.as_chunks::<BLOCK>();
+    let differ = |(one, other): (&[TypeId; BLOCK], &[TypeId; BLOCK])| one.iter().zip(other).fold(false, |known, (a, b)| known | (a != b));
+    ones.iter().zip(others).position(differ).map(|block| block * BLOCK)
 }

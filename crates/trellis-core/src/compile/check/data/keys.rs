@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::facts::{INPUT, OWN, PAGE, RESULT, Slot};
+use super::facts::{self, INPUT, OWN, RESULT, Slot};
 use crate::value::Key;
 
 /// A key that something reads or writes.
@@ -104,7 +104,7 @@ impl Keys {
 
     /// Room for all slots, and for some that edits may add.
     pub(super) fn make_room(&mut self) {
-        self.room = (self.taken as usize - OWN + 1).next_multiple_of(PAGE) + OWN;
+        self.room = facts::room(self.taken as usize);
     }
 
     /// How many slots facts have.
@@ -112,7 +112,7 @@ impl Keys {
         self.room
     }
 
-    /// Whether there is no room for all slots, or most of it is lost to keys that are gone.
+    /// Whether there is no room for all slots.
     pub(super) fn is_full(&self) -> bool {
         self.taken as usize > self.room
     }

@@ -11,7 +11,7 @@ use super::{solve::differences, *};
 impl<'a, 'p> Knowledge<'a, 'p> {
     /// Goes on from what was kept; nothing where that is of no use. `fresh` are the nodes that were edited.
     pub(in super::super) fn again(program: &'p Program, flow: &Flow<'_>, wild: &'a [bool], kept: Kept, fresh: &[u32]) -> Option<Self> {
-        let Kept { types, terms, solved, size } = kept;
+        let Kept { types, terms, solved, size, .. } = kept;
         if size > solved.size * 2 + ROOM || terms.steps.is_worn() || solved.at.len() != program.points.len() {
             return None;
         }

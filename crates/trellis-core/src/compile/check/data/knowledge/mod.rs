@@ -66,8 +66,11 @@ pub(in super::super) struct Kept {
     types: Types,
     terms: Terms,
     solved: Solved,
-    /// How much there was when everything was new.
+    /// How much there is.
     size: usize,
+    /// How many points were looked at the last time.
+    #[cfg(test)]
+    pub(in super::super) looked: usize,
 }
 
 /// What was worked out.
@@ -128,7 +131,14 @@ impl<'a, 'p> Knowledge<'a, 'p> {
 
     /// What stays for the next time.
     pub(super) fn leave(self) -> Kept {
-        Kept { size: self.size(), types: self.types, terms: self.terms, solved: self.solved }
+        Kept {
+            size: self.size(),
+            #[cfg(test)]
+            looked: self.touched.len(),
+            types: self.types,
+            terms: self.terms,
+            solved: self.solved,
+        }
     }
 
     /// The point where sessions begin.

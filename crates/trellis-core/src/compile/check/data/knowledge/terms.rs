@@ -36,6 +36,7 @@ impl Terms {
 
     /// Reads all points.
     pub(super) fn read(&mut self, program: &Program, types: &mut Types) {
+        self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
         let mut reader = Reader { passage: Passage::new(program), types, terms: self };
         let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
         let seats: Vec<Seat> = points.map(|point| reader.read(PointIndex(point))).collect();

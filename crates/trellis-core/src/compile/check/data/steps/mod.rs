@@ -158,6 +158,9 @@ pub(super) struct Seat {
     pub(super) output: Option<Source>,
 }
 
+/// Steps of most points.
+const EACH: usize = 6;
+
 /// All steps, by point.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
@@ -208,6 +211,15 @@ impl Steps {
 
     pub(super) fn steps(&self, seat: &Seat) -> &[Step] {
         &self.steps[range(&seat.steps)]
+    }
+
+    /// Makes room for the steps of a program: moving them again and again would cost more than reading them.
+    pub(super) fn expect(&mut self, points: usize, replies: usize, choices: usize) {
+        self.answers.reserve(replies);
+        self.choices.reserve(choices);
+        self.steps.reserve(points * EACH);
+        self.marks.reserve(points * EACH);
+        self.follows.reserve(points * EACH);
     }
 
     /// The points, in their order.
