@@ -2,6 +2,7 @@
 
 mod bounds;
 mod corpus;
+mod crash;
 mod graphs;
 mod properties;
 mod schemas;

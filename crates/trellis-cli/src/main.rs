@@ -13,6 +13,7 @@ mod console;
 mod context;
 mod demands;
 mod difference;
+mod kept;
 mod markdown;
 mod mending;
 mod offer;
@@ -24,6 +25,7 @@ mod replace;
 mod report;
 mod terminal;
 mod unbound;
+mod waking;
 mod walk;
 mod watch;
 

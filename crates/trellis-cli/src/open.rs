@@ -95,7 +95,8 @@ impl Place {
         format!("{}{file}", slashed(self.folder()))
     }
 
-    fn folder(&self) -> &Path {
+    /// The folder that it stands in, or is.
+    pub(crate) fn folder(&self) -> &Path {
         if self.path.is_file() { self.path.parent().unwrap_or(Path::new("")) } else { &self.path }
     }
 

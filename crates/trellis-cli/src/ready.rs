@@ -13,6 +13,7 @@ use trellis_host::{Bindings, Policy, Secrets, Sessions, Unbound, runner::deferre
 use trellis_project::Version;
 
 use crate::{
+    kept::Kept,
     open::{Opened, Place},
     report::Checked,
     unbound::unbound_tools,
@@ -51,9 +52,13 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Sessions of it.
-    pub(crate) fn sessions(self, terms: Terms) -> Sessions {
-        Sessions::new(self.engine, self.bindings).policy(terms.policy())
+    /// Sessions of it, kept in a store if there is one.
+    pub(crate) fn sessions(self, terms: Terms, kept: Option<&Kept>) -> Sessions {
+        let sessions = Sessions::new(self.engine, self.bindings).policy(terms.policy());
+        match kept {
+            Some(Kept { store, graph }) => sessions.store(Arc::clone(store), graph),
+            None => sessions,
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use trellis_host::{
 use crate::{
     Exit,
     console::{Interactive, Tty},
+    kept::Keep,
     markdown,
     output::OutputFile,
     ready::{Ready, Terms},
@@ -31,6 +32,8 @@ use crate::{
 /// A session that is about to begin.
 pub(crate) struct Beginning {
     pub(crate) ready: Ready,
+    /// Where it is kept.
+    pub(crate) keep: Keep,
     /// Edits of its graph, if it is watched.
     pub(crate) news: Option<mpsc::Receiver<News>>,
     pub(crate) start: Start,
@@ -87,17 +90,27 @@ impl Beginning {
     }
 
     async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
-        let Self { ready, news, start, terms, taped, .. } = self;
+        let Self { ready, keep, news, start, terms, taped, .. } = self;
+        let kept = keep.open_if_it_can_be().await?;
+        let waiting = start.session.clone().filter(|_| kept.is_some() && !terms.json && news.is_none());
         let program = ready.engine.clone();
         let signals = || interrupts(ends);
         let over = match news {
-            Some(news) => Player::new(console, terms, taped, ready, start, news).play(signals).await,
-            None => Runner::new(console, taped.over(ready.sessions(terms))).signals(signals()).run(start).await,
+            Some(news) => Player::new(console, terms, taped, ready, kept, start, news).play(signals).await,
+            None => Runner::new(console, taped.over(ready.sessions(terms, kept.as_ref()))).signals(signals()).run(start).await,
         };
         match over {
-            Ok(outcome) => Ok(outcome),
+            Ok(outcome) => {
+                if let (Some(id), Reason::EndOfInput | Reason::Interrupted) = (waiting, outcome.reason) {
+                    terminal::print_error(&format!("go on with `--session {id}`\n"));
+                }
+                Ok(outcome)
+            }
             Err(RunError::Console(error)) => Err(terminal::unwritten(error)),
             Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
+            Err(RunError::Exists(id)) => Err(anyhow::anyhow!(
+                "there is a session `{id}` already\nleave out `--context` and `--at` to go on with it, or see `trellis session set` and `trellis session goto`"
+            )),
             Err(error) => Err(error.into()),
         }
     }

@@ -16,6 +16,8 @@ mod fmt;
 mod formats;
 #[path = "main/graph.rs"]
 mod graph;
+#[path = "main/kept.rs"]
+mod kept;
 #[path = "main/mending.rs"]
 mod mending;
 #[path = "main/new.rs"]

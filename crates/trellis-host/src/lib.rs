@@ -9,6 +9,7 @@
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
 
 pub mod binding;
+pub mod hooks;
 pub mod interceptor;
 pub mod journal;
 pub mod recording;
@@ -18,6 +19,7 @@ pub mod sessions;
 pub mod store;
 
 pub use binding::{Bindings, Secrets};
+pub use hooks::Hooks;
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};

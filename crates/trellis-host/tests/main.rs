@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/hooks.rs"]
+mod hooks;
 #[path = "main/json.rs"]
 mod json;
 #[path = "main/session.rs"]

@@ -156,11 +156,11 @@ fn clock(text: &str) -> bool {
         && !bytes.get(8).is_some_and(u8::is_ascii_digit)
 }
 
-/// The length of `run-19a…-7f…`.
+/// The length of `run-19aa7b7b7c1-01ef`.
 fn session(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("run-") else { return 0 };
     let length = rest.bytes().take_while(|byte| byte.is_ascii_hexdigit() || *byte == b'-').count();
-    if length >= 20 { length + 4 } else { 0 }
+    if length >= 16 { length + 4 } else { 0 }
 }
 
 /// Whether times on a line run: those of tools and sleeps, and what is left of one.
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(steady("  2 min 28 s left · a text"), "  # s left · a text");
         assert_eq!(steady("1 error in 3 nodes (2 ms)"), "1 error in 3 nodes (# ms)");
         assert_eq!(steady("it took 5 s"), "it took 5 s");
-        assert_eq!(steady("run-19aa7b7b7c1-0123456789abcdef and run-time"), "run-# and run-time");
+        assert_eq!(steady("run-19aa7b7b7c1-01ef and run-time"), "run-# and run-time");
         assert_eq!(steady("/tmp/x1/start.md"), "FOLDER/start.md");
         assert_eq!(steady("✓ at 4:12:30:1 and v1.2 s"), "✓ at 4:12:30:1 and v1.2 s");
     }

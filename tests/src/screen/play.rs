@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
     Stage,
-    look::{Detail, lines},
+    look::{Detail, lines, steady},
     picture::picture,
     script::{Line, is_program_line, read},
     terminal::{PATIENCE, Size, Terminal},
@@ -173,7 +173,7 @@ impl Session<'_> {
         let mut printed = String::new();
         let _ = child.stdout.take().map(|mut stdout| stdout.read_to_string(&mut printed));
         for line in printed.lines() {
-            self.out.push_str(&format!("% {}\n", line.replace(&self.place, "FOLDER")));
+            self.out.push_str(&format!("% {}\n", steady(line, line, &self.place)));
         }
         if !status.success() {
             self.out.push_str(&format!("% exit {}\n", status.code().unwrap_or(-1)));

@@ -12,11 +12,13 @@ use std::{
 use anyhow::bail;
 use tokio::sync::mpsc;
 use trellis_core::{NodeId, SessionId, Start};
+use trellis_host::sessions::Drive;
 
 use crate::{
     Exit,
     console::Tty,
     context,
+    kept::StoreArgs,
     offer::{Offered, offer},
     open::{self, DEFAULT_PATH, Place},
     output::OutputFile,
@@ -24,6 +26,7 @@ use crate::{
     ready::{Loaded, Ready, Terms},
     report::{self, Checked, Summary},
     terminal::{self, Width},
+    waking,
     walk::{Beginning, Taped},
     watch::{Following, News},
 };
@@ -41,6 +44,8 @@ Examples:
   trellis run orders --at pay --context saved.json
   trellis run orders --record tools.jsonl
   trellis run orders --replay-tools tools.jsonl     the same again, without effects
+  trellis run orders --session ana    begin a session, or go on with it
+  trellis run orders --all            go on with every session whose time has come
   trellis run orders --watch          edit the graph while it runs
   trellis run orders --json           JSON Lines, for programs
   trellis run orders --yes --no-input --output result.json
@@ -75,9 +80,17 @@ pub(crate) struct Run {
     /// Answer calls from a recording instead of carrying them out
     #[arg(long, value_name = "FILE")]
     replay_tools: Option<PathBuf>,
-    /// The session's name, which calls derive their keys from [default: a new one]
+    /// The session's name: one that is kept goes on where it is [default: a new one]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Go on with every kept session that can go on by itself: sleeps and timeouts that are over, calls that were interrupted
+    #[arg(long, conflicts_with_all = ["json", "context", "at", "session", "output", "record", "replay_tools", "watch", "locale"])]
+    all: bool,
+    /// With `--all`, stay until interrupted
+    #[arg(long, requires = "all")]
+    stay: bool,
     /// Take up edits of the graph while it runs; the session keeps its place
     #[arg(long, short)]
     watch: bool,
@@ -106,6 +119,10 @@ impl Run {
             Begun::Ready(ready, news) => (ready, news),
             Begun::Refused(exit) => return Ok(exit),
         };
+        let keep = self.store.of(place, ready.engine.inspect().documents());
+        if self.all {
+            return waking::wake(ready, &keep, self.yes, if self.stay { Drive::Forever } else { Drive::UntilIdle });
+        }
         let start = Start {
             session: Some(self.session.as_deref().map_or_else(new_session, SessionId::from)),
             context,
@@ -116,7 +133,7 @@ impl Run {
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?;
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
         let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
-        Beginning { ready, news, start, terms, taped, tty, input, result }.walk(output)
+        Beginning { ready, keep, news, start, terms, taped, tty, input, result }.walk(output)
     }
 
     fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {
@@ -189,5 +206,5 @@ fn max_input() -> anyhow::Result<Option<u64>> {
 fn new_session() -> SessionId {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let random = RandomState::new().build_hasher().finish();
-    SessionId::new(format!("run-{now:x}-{random:016x}"))
+    SessionId::new(format!("run-{now:x}-{:04x}", random & 0xffff))
 }

@@ -21,6 +21,7 @@ use trellis_host::{
 
 use super::following::News;
 use crate::{
+    kept::Kept,
     ready::{Ready, Terms},
     walk::Taped,
 };
@@ -35,6 +36,7 @@ pub(crate) struct Player<C> {
     terms: Terms,
     taped: Taped,
     ready: Ready,
+    kept: Option<Kept>,
     start: Start,
     news: mpsc::Receiver<News>,
     /// Whether the graph was broken when it was saved last.
@@ -59,8 +61,16 @@ struct Ended {
 
 impl<C: Console> Player<C> {
     /// A player that begins with `start` on a program that is ready.
-    pub(crate) fn new(console: C, terms: Terms, taped: Taped, ready: Ready, start: Start, news: mpsc::Receiver<News>) -> Self {
-        Self { console, terms, taped, ready, start, news, broken: false, played: 0 }
+    pub(crate) fn new(
+        console: C,
+        terms: Terms,
+        taped: Taped,
+        ready: Ready,
+        kept: Option<Kept>,
+        start: Start,
+        news: mpsc::Receiver<News>,
+    ) -> Self {
+        Self { console, terms, taped, ready, kept, start, news, broken: false, played: 0 }
     }
 
     /// Plays until somebody leaves, or the input ends; what the last session came to.
@@ -93,8 +103,8 @@ impl<C: Console> Player<C> {
     async fn one(&mut self, start: Start, signals: mpsc::Receiver<SignalName>) -> Result<Outcome, RunError> {
         self.played += 1;
         let (sender, edits) = mpsc::channel(1);
-        let Self { console, terms, taped, ready, news, broken, .. } = self;
-        let sessions = taped.over(ready.clone().sessions(*terms));
+        let Self { console, terms, taped, ready, kept, news, broken, .. } = self;
+        let sessions = taped.over(ready.clone().sessions(*terms, kept.as_ref()));
         let run = Runner::new(console, sessions).signals(signals).edits(edits).run(start);
         let relay = async {
             while let Some(edit) = news.recv().await {

@@ -49,7 +49,7 @@ impl Sandbox {
     pub(crate) fn command_of(&self, program: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.path());
-        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TRELLIS_MAX_INPUT_SIZE"] {
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TRELLIS_MAX_INPUT_SIZE", "TRELLIS_STORE"] {
             command.env_remove(name);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -93,9 +93,12 @@ pub enum RunError {
     /// The session could not begin.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// There is a session of that name.
+    /// There is a session of that name, which begins no other way.
     #[error("there is a session `{0}` already")]
     Exists(SessionId),
+    /// The session could not be loaded, or kept from the beginning.
+    #[error(transparent)]
+    Refused(SendError),
     /// The console is gone.
     #[error("the console cannot be reached: {0}")]
     Console(#[from] io::Error),
@@ -168,7 +171,7 @@ impl<C: Console> Runner<C> {
         Self { edits, ..self }
     }
 
-    /// Starts a session and walks it to the end, the end of input, or an interrupt that nothing handles.
+    /// Starts a session, or goes on with the stored one of that name, and walks it to the end, the end of input, or an interrupt that nothing handles.
     ///
     /// # Errors
     /// The start is refused, or the console is gone.

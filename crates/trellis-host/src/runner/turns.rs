@@ -56,6 +56,10 @@ impl<C: Console> Runner<C> {
                 }
                 Err(SendError::Start(refused)) => return Err(refused.into()),
                 Err(SendError::Exists(id)) => return Err(RunError::Exists(id)),
+                Err(refusal @ (SendError::BadName(_) | SendError::OtherGraph { .. } | SendError::Unfit { .. })) => {
+                    return Err(RunError::Refused(refusal));
+                }
+                Err(SendError::Store(error)) if !is_answer => return Err(RunError::Refused(error.into())),
                 Err(SendError::Stopped) => return Ok(Farewell::stopped(Reason::Interrupted, None)),
                 Err(refusal) => {
                     self.refuse(&refusal).await?;
@@ -87,7 +91,7 @@ impl<C: Console> Runner<C> {
     ) -> Result<Flow<Result<Turn, SendError>>, RunError> {
         let Self { console, sessions, signals, edits, happenings, edited } = self;
         let mut work: Pin<Box<dyn Future<Output = Result<Turn, SendError>>>> = match (start, onward) {
-            (Some(start), _) => Box::pin(sessions.start(start)),
+            (Some(start), _) => Box::pin(sessions.start_or_resume(start)),
             (None, Some(Onward::Reply(reply))) => Box::pin(sessions.send(id, reply)),
             (None, _) => Box::pin(sessions.resume(id)),
         };
@@ -195,8 +199,11 @@ impl<C: Console> Runner<C> {
 async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mut Edited, edit: Edit) -> io::Result<bool> {
     match edit {
         Edit::Sound { engine, bindings, told } => {
+            if let Err(vetoed) = sessions.swap(engine, bindings).await {
+                console.note(Note::Error { code: "vetoed", message: &vetoed.to_string() }).await?;
+                return Ok(false);
+            }
             edited.told = told;
-            sessions.swap(engine, bindings);
             Ok(true)
         }
         Edit::Broken { findings, since } => {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::State;
+use trellis_core::{SessionId, State};
 
 use super::{
     SendError, Sessions, Unbound,
@@ -15,6 +15,7 @@ use super::{
     slot::{Lock, Place, Running, Slot},
 };
 use crate::{
+    hooks::happened,
     session::Session,
     store::{Append, Head, SessionStore, Snapshot, Standing, StoreError, Stored},
 };
@@ -63,6 +64,14 @@ impl Tail {
 }
 
 impl Sessions {
+    /// Whether the store has a session of this name.
+    pub(super) async fn is_stored(&self, id: &SessionId) -> Result<bool, StoreError> {
+        match &self.keeping {
+            Some(keeping) => Ok(load(keeping, id).await?.is_some()),
+            None => Ok(false),
+        }
+    }
+
     /// Loads a session that is not in memory, while nobody goes on with it.
     pub(super) async fn arrived(&self, slot: &Slot) -> Result<(), SendError> {
         if !matches!(*slot.place.locked(), Place::Away) {
@@ -91,7 +100,7 @@ impl Sessions {
     }
 
     async fn loaded(&self, slot: &Slot, keeping: &Keeping) -> Result<Running, SendError> {
-        let Some(stored) = load(keeping, slot).await? else { return Err(SendError::Unknown(slot.id.clone())) };
+        let Some(stored) = load(keeping, &slot.id).await? else { return Err(SendError::Unknown(slot.id.clone())) };
         if stored.head.graph != keeping.graph {
             return Err(SendError::OtherGraph { session: slot.id.clone(), graph: stored.head.graph, here: Arc::clone(&keeping.graph) });
         }
@@ -126,8 +135,20 @@ impl Sessions {
                 None => {}
             }
         }
-        let telling = slot.place.locked().running_mut().map(|running| std::mem::take(&mut running.telling));
-        for happening in telling.into_iter().flatten() {
+        let (seen, telling) = match slot.place.locked().running_mut() {
+            Some(running) => {
+                if self.keeping.is_none() {
+                    self.see(running);
+                }
+                (std::mem::take(&mut running.seen), std::mem::take(&mut running.telling))
+            }
+            None => return Ok(()),
+        };
+        if !seen.is_empty() {
+            let seen = Arc::from(seen);
+            self.hooks.iter().for_each(|hook| hook.tell(&seen));
+        }
+        for happening in telling {
             self.tell(slot, &happening);
         }
         Ok(())
@@ -140,6 +161,7 @@ impl Sessions {
             return None;
         }
         let due = self.due_of(running, act);
+        self.see(running);
         let records: Vec<Arc<str>> = running.session.take_records().iter().map(json).collect();
         let here = running.session.here();
         let next = running.session.journal().next_seq();
@@ -147,6 +169,17 @@ impl Sessions {
         let head = head(keeping, here, next, due);
         running.tail = tail;
         Some(Append { session: here.state.session_id.clone(), expected: next - waiting, records, head, snapshot })
+    }
+
+    /// Remembers what hooks are to be told of the records that are here.
+    fn see(&self, running: &mut Running) {
+        if self.hooks.is_empty() {
+            return;
+        }
+        let journal = running.session.journal();
+        let news = journal.records().iter().skip_while(|record| record.seq < running.unseen);
+        running.seen.extend(happened(&running.session.state().session_id, news));
+        running.unseen = journal.next_seq();
     }
 
     /// When the session goes on by itself.
@@ -186,10 +219,10 @@ fn head(keeping: &Keeping, here: &Snapshot, next: u64, due: Option<u64>) -> Head
     }
 }
 
-async fn load(keeping: &Keeping, slot: &Slot) -> Result<Option<Stored>, StoreError> {
+async fn load(keeping: &Keeping, id: &SessionId) -> Result<Option<Stored>, StoreError> {
     let mut pauses = AGAIN.iter();
     loop {
-        match keeping.store.load(std::slice::from_ref(&slot.id)).await {
+        match keeping.store.load(std::slice::from_ref(id)).await {
             Ok(mut stored) => return Ok(stored.pop().flatten()),
             Err(error) => pause(error, &mut pauses).await?,
         }

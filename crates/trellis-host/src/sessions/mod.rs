@@ -42,6 +42,7 @@ pub use self::{
 };
 use crate::{
     binding::Bindings,
+    hooks::{Hooked, Hooks},
     interceptor::{Interceptor, Verdict},
     journal::Clock,
     session::Session,
@@ -50,6 +51,11 @@ use crate::{
 
 /// How often a session is loaded again in one turn because somebody else went on with it.
 const CONFLICTS: usize = 8;
+
+/// A hook does not let another program be taken up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the graph is not taken up: {0}")]
+pub struct Vetoed(pub String);
 
 /// What sessions may do by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +88,7 @@ pub struct Sessions {
     clock: Clock,
     interceptors: Vec<Arc<dyn Interceptor>>,
     observers: RwLock<Vec<Observer>>,
+    hooks: Vec<Hooked>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
     keeping: Option<Keeping>,
     /// When the one who wakes sessions looks again, and how to make it look before.
@@ -106,6 +113,7 @@ impl Sessions {
             clock: Clock::system(),
             interceptors: Vec::new(),
             observers: RwLock::default(),
+            hooks: Vec::new(),
             slots: Mutex::default(),
             keeping: None,
             wakes_at: AtomicU64::new(u64::MAX),
@@ -139,6 +147,18 @@ impl Sessions {
         self
     }
 
+    /// The same with one more hook, which sees what was stored. It may be slow, and fail.
+    #[must_use]
+    pub fn hooks(mut self, hooks: impl Hooks) -> Self {
+        self.hooks.push(Hooked::new(hooks));
+        self
+    }
+
+    /// How many things hooks were not told, because they were too slow or failed.
+    pub fn untold(&self) -> u64 {
+        self.hooks.iter().map(Hooked::dropped).sum()
+    }
+
     /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is.
     pub fn observe(&self, observe: impl Fn(&SessionId, &Happening) + Send + Sync + 'static) {
         self.observers.write().unwrap_or_else(std::sync::PoisonError::into_inner).push(Arc::new(observe));
@@ -151,6 +171,9 @@ impl Sessions {
     pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
         let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
         check_name(id.as_str())?;
+        if self.is_stored(&id).await? {
+            return Err(SendError::Exists(id));
+        }
         let slot = Arc::new(Slot::new(id.clone(), Place::beginning(Start { session: Some(id.clone()), ..start })));
         match self.slots.locked().entry(id.clone()) {
             Entry::Occupied(_) => return Err(SendError::Exists(id)),
@@ -166,6 +189,18 @@ impl Sessions {
                 self.slots.locked().remove(&id);
                 Err(refused)
             }
+            turn => turn,
+        }
+    }
+
+    /// Begins a session, or goes on with the one of that name that the store has.
+    ///
+    /// # Errors
+    /// As [`Sessions::start`]; [`SendError::Exists`] where there is one, and the start says more than its name.
+    pub async fn start_or_resume(&self, start: Start) -> Result<Turn, SendError> {
+        let is_bare = start.context.is_empty() && start.at.is_none();
+        match self.start(start).await {
+            Err(SendError::Exists(id)) if is_bare && self.keeping.is_some() => self.resume(&id).await,
             turn => turn,
         }
     }
@@ -227,9 +262,19 @@ impl Sessions {
     }
 
     /// Puts another program under all sessions. Each takes it up before its next view; [`Sessions::resume`] makes that now.
-    pub fn swap(&self, engine: Engine, bindings: Bindings) {
+    ///
+    /// # Errors
+    /// A hook objects; sessions go on with the program that they have.
+    pub async fn swap(&self, engine: Engine, bindings: Bindings) -> Result<(), Vetoed> {
+        let from = Arc::clone(self.current().engine.inspect().fingerprint());
+        for hook in &self.hooks {
+            if let Some(why) = hook.objection(&from, engine.inspect().fingerprint()).await {
+                return Err(Vetoed(why));
+            }
+        }
         let mut current = self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         *current = Current { engine, bindings: Arc::new(bindings), version: current.version + 1 };
+        Ok(())
     }
 
     /// Takes a session out.

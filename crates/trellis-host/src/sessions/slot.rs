@@ -9,12 +9,12 @@ use std::sync::{
 
 use tokio::sync::Notify;
 use trellis_core::{
-    SessionId, Start,
+    Event, SessionId, Start,
     engine::{Answers, ChangedCall},
 };
 
 use super::{Happening, Stop, keep::Tail};
-use crate::{binding::Bindings, session::Session};
+use crate::{binding::Bindings, hooks::Moment, session::Session};
 
 /// A session and who waits for it.
 pub(super) struct Slot {
@@ -56,6 +56,10 @@ pub(super) struct Running {
     pub(super) said: Vec<Arc<str>>,
     /// What is told as soon as it is stored.
     pub(super) telling: Vec<Happening>,
+    /// What hooks are told as soon as it is stored.
+    pub(super) seen: Vec<(Moment, Event)>,
+    /// The record from which on hooks were not told.
+    pub(super) unseen: u64,
     /// Whether a store has it.
     pub(super) is_stored: bool,
     pub(super) tail: Tail,
@@ -137,6 +141,8 @@ impl Running {
             stop: None,
             said: Vec::new(),
             telling: Vec::new(),
+            seen: Vec::new(),
+            unseen: 0,
             is_stored: false,
             tail: Tail::default(),
         }

@@ -1,12 +1,14 @@
 //! What a session is found by: kept beside its records, in the clear.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use trellis_core::{
     NodeId, SessionId,
     state::{EndReason, State, Status},
 };
+
+use super::{Query, Which};
 
 /// What lists show of a session. No value of its context is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +31,30 @@ pub struct Head {
     pub standing: Standing,
     /// When it goes on by itself: a sleep or a `timeout` is over, a call can be made. Nothing: somebody must answer.
     pub due: Option<u64>,
+}
+
+impl Query {
+    /// The page of this query, where all heads are at hand.
+    pub fn of(&self, mut heads: Vec<Head>) -> Vec<Head> {
+        heads.retain(|head| self.graph.as_ref().is_none_or(|graph| *graph == head.graph));
+        match self.which {
+            Which::Newest => {
+                if let Some((at, session)) = &self.after {
+                    heads.retain(|head| (Reverse(head.at), &head.session) > (Reverse(*at), session));
+                }
+                heads.sort_unstable_by(|one, other| (Reverse(one.at), &one.session).cmp(&(Reverse(other.at), &other.session)));
+            }
+            Which::Due(by) => {
+                heads.retain(|head| head.due.is_some_and(|due| due <= by));
+                if let Some((due, session)) = &self.after {
+                    heads.retain(|head| (head.due, &head.session) > (Some(*due), session));
+                }
+                heads.sort_unstable_by(|one, other| (one.due, &one.session).cmp(&(other.due, &other.session)));
+            }
+        }
+        heads.truncate(self.limit);
+        heads
+    }
 }
 
 /// What a session waits for, or how it ended.

@@ -1,7 +1,6 @@
 //! A store in memory: for tests, and for hosts whose sessions may end with them.
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, VecDeque},
     future,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,7 +8,7 @@ use std::{
 
 use trellis_core::SessionId;
 
-use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, Which};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
 /// Keeps sessions as long as the process lives.
 #[derive(Debug, Default)]
@@ -105,26 +104,8 @@ impl SessionStore for MemoryStore {
     }
 
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
-        let sessions = self.sessions();
-        let heads = sessions.values().map(|kept| &kept.head);
-        let mut heads: Vec<_> = heads.filter(|head| query.graph.as_ref().is_none_or(|graph| *graph == head.graph)).cloned().collect();
-        match query.which {
-            Which::Newest => {
-                heads.sort_by(|one, other| (Reverse(one.at), &one.session).cmp(&(Reverse(other.at), &other.session)));
-                if let Some((at, session)) = &query.after {
-                    heads.retain(|head| (Reverse(head.at), &head.session) > (Reverse(*at), session));
-                }
-            }
-            Which::Due(by) => {
-                heads.retain(|head| head.due.is_some_and(|due| due <= by));
-                heads.sort_by(|one, other| (one.due, &one.session).cmp(&(other.due, &other.session)));
-                if let Some((due, session)) = &query.after {
-                    heads.retain(|head| (head.due, &head.session) > (Some(*due), session));
-                }
-            }
-        }
-        heads.truncate(query.limit);
-        Box::pin(future::ready(Ok(heads)))
+        let heads = self.sessions().values().map(|kept| kept.head.clone()).collect();
+        Box::pin(future::ready(Ok(query.of(heads))))
     }
 
     fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {

@@ -11,21 +11,30 @@
 //! **Invariant:** an append that returned is there after a crash; one that expected another number changed nothing; whatever else fails, what was
 //! kept before can still be read.
 
+mod files;
 mod head;
 mod memory;
 mod name;
+mod open;
 mod snapshot;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::{fmt, pin::Pin, sync::Arc};
 
 use trellis_core::SessionId;
 
 pub use self::{
+    files::FilesStore,
     head::{Head, Standing},
     memory::MemoryStore,
     name::{BadName, check_name},
+    open::open,
     snapshot::{Approved, Snapshot, read},
 };
+
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqliteStore;
 
 /// What a store is about to say.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -174,6 +183,9 @@ pub enum StoreError {
     /// It is encrypted, and the key is not there or not the right one.
     #[error("{0}")]
     Key(String),
+    /// No store is named so, or it was left out when the program was built.
+    #[error("{0}")]
+    Spec(String),
 }
 
 impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {

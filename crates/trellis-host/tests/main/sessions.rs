@@ -200,8 +200,8 @@ fn a_paused_session_stays_waiting_and_makes_the_same_call_when_it_goes_on() {
     assert_eq!((keys.len(), &keys[0]), (2, &keys[1]));
 }
 
-fn swap(sessions: &Sessions, files: &[(&str, &str)]) {
-    sessions.swap(Stage::new(files).engine(), Bindings::none());
+async fn swap(sessions: &Sessions, files: &[(&str, &str)]) {
+    sessions.swap(Stage::new(files).engine(), Bindings::none()).await.unwrap();
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn another_program_is_taken_up_between_an_answer_and_the_next_view() {
         sessions.start(Start::default()).await.unwrap();
         // The answer to a question is an answer on the program that asked it, also when there is a newer one.
         let texts = ("start.md", "---\ninput_type: text\nsave_to: n\nto: end\n---\nWhich?\n");
-        swap(&sessions, &[texts, ("end.md", "---\noutput: \"{{ n }}\"\n---\nThanks.\n")]);
+        swap(&sessions, &[texts, ("end.md", "---\noutput: \"{{ n }}\"\n---\nThanks.\n")]).await;
         let turn = sessions.send(&id(), text("3")).await.unwrap();
         assert_eq!(said(&turn), ["Thanks."]);
         assert_eq!(ended(turn).output, Some(Value::Int(3)));
@@ -220,9 +220,9 @@ fn another_program_is_taken_up_between_an_answer_and_the_next_view() {
         let other = SessionId::from("other");
         let turn = sessions.start(Start { session: Some(other.clone()), ..Start::default() }).await.unwrap();
         assert_eq!(said(&turn), ["Which?"]);
-        swap(&sessions, &[texts, END]);
+        swap(&sessions, &[texts, END]).await;
         assert!(said(&sessions.resume(&other).await.unwrap()).is_empty(), "the same words are not said again");
-        swap(&sessions, &[ASK, END]);
+        swap(&sessions, &[ASK, END]).await;
         assert_eq!(said(&sessions.resume(&other).await.unwrap()), ["How many?"]);
         let records = sessions.close(&other).unwrap();
         let kinds: Vec<_> =
@@ -240,7 +240,7 @@ fn a_session_that_lacks_what_its_node_needs_pauses_and_takes_the_keys() {
     let sessions = Stage::new(&[ASK, END]).sessions();
     run(async {
         sessions.start(Start::default()).await.unwrap();
-        swap(&sessions, &[needy, END]);
+        swap(&sessions, &[needy, END]).await;
         let turn = sessions.resume(&id()).await.unwrap();
         assert_eq!(turn.stop, Stop::Keys { node: "start".into(), missing: vec!["who".into()] });
         assert!(matches!(sessions.send(&id(), text("3")).await, Err(SendError::NotAwaited { .. })));
@@ -261,9 +261,9 @@ fn a_session_moves_with_its_node_and_says_so() {
     let seen = watched(&sessions);
     run(async {
         sessions.start(Start::default()).await.unwrap();
-        swap(&sessions, &[("start.md", "---\nto: q\n---\n"), ("q.md", "---\nwas: [m/ask]\nwait: true\n---\nHere.\n")]);
+        swap(&sessions, &[("start.md", "---\nto: q\n---\n"), ("q.md", "---\nwas: [m/ask]\nwait: true\n---\nHere.\n")]).await;
         assert!(said(&sessions.resume(&id()).await.unwrap()).is_empty());
-        swap(&sessions, &[("start.md", "---\nwait: true\n---\nStart.\n")]);
+        swap(&sessions, &[("start.md", "---\nwait: true\n---\nStart.\n")]).await;
         assert_eq!(said(&sessions.resume(&id()).await.unwrap()), ["Start."]);
     });
     let seen = seen.lock().unwrap();
@@ -286,7 +286,7 @@ fn a_pending_call_that_changed_is_kept_or_made_again() {
         run(async {
             let turn = sessions.start(Start::default()).await.unwrap();
             assert!(matches!(turn.stop, Stop::Call { .. }));
-            swap(&sessions, &[("start.md", &*two), END]);
+            swap(&sessions, &[("start.md", &*two), END]).await;
             let turn = sessions.resume(&id()).await.unwrap();
             assert!(matches!(turn.stop, Stop::Changed { .. }), "{turn:?}");
             let turn = sessions.send(&id(), Reply::Keep(keep)).await.unwrap();
@@ -307,7 +307,7 @@ fn a_session_that_cannot_be_adopted_goes_on_with_the_version_that_it_has() {
     let seen = watched(&sessions);
     run(async {
         sessions.start(Start::default()).await.unwrap();
-        swap(&sessions, &[("start.md", "---\nassert: [\"sys.node == 'x'\"]\nwait: true\n---\n")]);
+        swap(&sessions, &[("start.md", "---\nassert: [\"sys.node == 'x'\"]\nwait: true\n---\n")]).await;
         assert!(matches!(sessions.resume(&id()).await.unwrap().stop, Stop::Ask { .. }));
         assert_eq!(said(&sessions.send(&id(), text("x")).await.unwrap()), ["End."]);
     });

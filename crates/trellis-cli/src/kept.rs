@@ -1,0 +1,102 @@
+//! Where the sessions of a graph are kept: `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db` in the folder of the graph.
+
+use std::{fs, path::Path, sync::Arc};
+
+use anyhow::Context as _;
+use trellis_core::{Document, syntax::document::Content};
+use trellis_host::store::{self, SessionStore};
+
+use crate::{open::Place, terminal};
+
+/// The store where nothing else is said, below the folder of the graph.
+const FOLDER: &str = ".trellis";
+const FILE: &str = "sessions.db";
+
+/// Which store is meant.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct StoreArgs {
+    /// Where sessions are kept: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis:URL` or `postgres:URL`; a password belongs into `TRELLIS_STORE`
+    /// [default: `.trellis/sessions.db` in the folder of the graph]
+    #[arg(long, value_name = "STORE", env = "TRELLIS_STORE", hide_env = true, hide_env_values = true)]
+    store: Option<String>,
+}
+
+/// Which store is meant, and the name that the graph has there.
+#[derive(Clone)]
+pub(crate) struct Keep {
+    spec: String,
+    graph: Arc<str>,
+    /// Whether nobody said which store: then one that cannot be used is no reason not to run.
+    is_default: bool,
+}
+
+/// A store, and the name that the graph has there.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) graph: Arc<str>,
+}
+
+impl StoreArgs {
+    /// The store of the graph at `place`.
+    pub(crate) fn of(&self, place: &Place, documents: &[Arc<Document>]) -> Keep {
+        let graph = graph_name(place, documents);
+        match &self.store {
+            Some(spec) => Keep { spec: spec.clone(), graph, is_default: false },
+            None => Keep { spec: format!("sqlite:{}", place.folder().join(FOLDER).join(FILE).display()), graph, is_default: true },
+        }
+    }
+}
+
+impl Keep {
+    /// Opens the store; its connections belong to the runtime that runs this.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be written or read.
+    pub(crate) async fn open(&self) -> anyhow::Result<Kept> {
+        if let (true, Some(file)) = (self.is_default, self.spec.strip_prefix("sqlite:")) {
+            let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+            made(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
+        }
+        Ok(Kept { store: store::open(&self.spec).await?, graph: Arc::clone(&self.graph) })
+    }
+
+    /// The same for a run: where nobody said which store, and it cannot be used, nothing is kept.
+    ///
+    /// # Errors
+    /// The store that was named cannot be used.
+    pub(crate) async fn open_if_it_can_be(&self) -> anyhow::Result<Option<Kept>> {
+        match self.open().await {
+            Ok(kept) => Ok(Some(kept)),
+            Err(error) if self.is_default => {
+                terminal::print_error(&format!("warning: the session is not kept: {error:#}\n"));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Makes the folder, which no version control needs.
+fn made(folder: &Path) -> std::io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(".gitignore"), "*\n")
+}
+
+/// What `trellis.yaml` calls the graph, or else the name of its folder or file.
+fn graph_name(place: &Place, documents: &[Arc<Document>]) -> Arc<str> {
+    let project = documents.iter().find_map(|document| match &document.content {
+        Content::Project(project) if &*document.path == "trellis.yaml" => Some(&**project),
+        Content::Nodes(_, project) => Some(&**project),
+        _ => None,
+    });
+    if let Some(name) = project.and_then(|project| project.name.as_ref()) {
+        return Arc::clone(&name.value);
+    }
+    let path = place.path.canonicalize().unwrap_or_else(|_| place.path.clone());
+    let name = if path.is_file() { path.file_stem() } else { path.file_name() };
+    name.map_or_else(|| Arc::from("graph"), |name| name.to_string_lossy().into())
+}

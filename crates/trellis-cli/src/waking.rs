@@ -1,0 +1,88 @@
+//! `run --all`: every kept session of a graph goes on that can go on by itself.
+
+use std::{
+    io::{self, IsTerminal},
+    sync::Arc,
+};
+
+use anyhow::Context as _;
+use trellis_core::{SessionId, state::Ended};
+use trellis_host::{Policy, SendError, Sessions, Stop, Turn, Unbound, sessions::Drive};
+
+use crate::{Exit, kept::Keep, ready::Ready, terminal};
+
+/// Goes on with all sessions, a line for each turn.
+///
+/// # Errors
+/// The store fails.
+pub(crate) fn wake(ready: Ready, keep: &Keep, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
+    // What nothing here carries out is left to those who do.
+    let policy = Policy { approve_all, unbound: Unbound::Elsewhere };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
+    let mut tally = Tally::default();
+    let exit = runtime.block_on(async {
+        let kept = keep.open().await?;
+        let sessions = Sessions::new(ready.engine, ready.bindings).policy(policy).store(kept.store, &kept.graph);
+        let sessions = Arc::new(sessions);
+        tokio::select! {
+            driven = sessions.drive(how, |id, turn| tally.take(id, turn)) => Ok(driven.map(|()| Exit::Fine)?),
+            _ = tokio::signal::ctrl_c() => anyhow::Ok(Exit::Interrupted),
+        }
+    });
+    runtime.shutdown_background();
+    let exit = exit?;
+    terminal::print(&tally.line())?;
+    Ok(if exit == Exit::Fine && tally.stuck > 0 { Exit::Failed } else { exit })
+}
+
+/// What became of the sessions.
+#[derive(Default)]
+struct Tally {
+    turns: usize,
+    ended: usize,
+    stuck: usize,
+}
+
+impl Tally {
+    fn take(&mut self, id: &SessionId, turn: Result<Turn, SendError>) {
+        let line = match turn {
+            Ok(turn) => {
+                self.turns += 1;
+                self.ended += usize::from(matches!(turn.stop, Stop::Ended(_)));
+                format!("{id}: {}", stands(&turn.stop))
+            }
+            Err(error) => {
+                self.stuck += 1;
+                format!("{id}: {error}")
+            }
+        };
+        // A reader that is gone does not stop the sessions.
+        let _ = terminal::print(&format!("{line}\n"));
+    }
+
+    fn line(&self) -> String {
+        if self.turns + self.stuck == 0 {
+            let hint = if io::stdout().is_terminal() { "; `trellis session ls` shows what waits for somebody" } else { "" };
+            return format!("no session goes on by itself{hint}\n");
+        }
+        let stuck = if self.stuck == 0 { String::new() } else { format!(", {} could not go on", self.stuck) };
+        format!("{} went on, {} of them ended{stuck}\n", self.turns, self.ended)
+    }
+}
+
+/// Where a session stands, in one line.
+fn stands(stop: &Stop) -> String {
+    match stop {
+        Stop::Ask { .. } => "waits for an input".to_owned(),
+        Stop::Call { call, .. } => format!("waits for the result of `{}`", call.name),
+        Stop::Held { call, .. } => format!("waits for the approval of `{}`", call.name),
+        Stop::Predicate { name, .. } => format!("waits to hear whether `{name}` holds"),
+        Stop::Keys { missing, .. } => format!("lacks {}", missing.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")),
+        Stop::Changed { call, now } => format!("waits to hear whether `{}` stays, which is `{now}` now", call.name),
+        Stop::Ended(ended) => {
+            let Ended { reason, node, message, .. } = &**ended;
+            let why = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+            format!("{} at `{node}`{why}", reason.as_str())
+        }
+    }
+}

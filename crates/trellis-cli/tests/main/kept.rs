@@ -1,0 +1,81 @@
+//! Sessions that are kept: they go on in another run, and wake by themselves.
+
+use crate::sandbox::Sandbox;
+
+const ASKS: &[(&str, &str)] = &[
+    ("start.md", "---\ninput_type: text\nsave_to: name\nto: again\n---\nYour name?\n"),
+    ("again.md", "---\ninput_type: text\nsave_to: city\nto: end\n---\nAnd your city, {{ name }}?\n"),
+    ("end.md", "{{ name }} of {{ city }}.\n"),
+];
+
+#[test]
+fn a_session_goes_on_in_another_run() {
+    for store in [&["--store", "files:kept"][..], &["--store", "sqlite:kept.db"], &[]] {
+        let sandbox = Sandbox::new(ASKS);
+        let run = |input: &str| sandbox.trellis_with(&[&["run", ".", "--session", "ana"], store].concat(), input);
+        let begun = run("Ana\n");
+        assert_eq!(begun.code, Some(1), "{}", begun.err);
+        assert!(begun.out.contains("And your city, Ana?") && begun.err.contains("go on with `--session ana`"), "{begun:?}");
+        let over = run("Recife\n");
+        assert_eq!(over.code, Some(0), "{}", over.err);
+        assert!(!over.out.contains("Your name?") && over.out.contains("Ana of Recife."), "{}", over.out);
+        // It has ended: there is nothing to go on with, and that is said the same way again.
+        assert_eq!(run("").code, Some(0));
+    }
+}
+
+#[test]
+fn a_run_without_a_store_keeps_nothing() {
+    let sandbox = Sandbox::new(ASKS);
+    let ran = sandbox.trellis_with(&["run", ".", "--store", "memory"], "Ana\n");
+    assert_eq!(ran.code, Some(1));
+    assert!(!sandbox.path().join(".trellis").exists());
+    sandbox.trellis_with(&["run", "."], "Ana\n");
+    assert_eq!(std::fs::read_to_string(sandbox.path().join(".trellis/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn a_store_that_cannot_be_used_says_so() {
+    let sandbox = Sandbox::new(ASKS);
+    sandbox.write("file", b"no folder");
+    for (store, why) in [("files:file/below", "file/below"), ("sqlite:file/below.db", "file/below.db"), ("ftp:x", "`ftp` names no store")] {
+        let ran = sandbox.trellis_with(&["run", ".", "--store", store], "Ana\n");
+        assert_eq!(ran.code, Some(2), "{store}: {ran:?}");
+        assert!(ran.err.contains(why), "{}", ran.err);
+    }
+    // The one that nobody named is no reason not to run.
+    sandbox.write(".trellis", b"in the way");
+    let ran = sandbox.trellis_with(&["run", "."], "Ana\nRecife\n");
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.err.contains("warning: the session is not kept"), "{}", ran.err);
+}
+
+#[test]
+fn a_name_that_no_session_can_have_and_a_second_start_are_refused() {
+    let sandbox = Sandbox::new(ASKS);
+    let long = "x".repeat(10_240);
+    for name in ["../../x", "a\u{1b}[31mb", long.as_str()] {
+        let ran = sandbox.trellis_with(&["run", ".", "--session", name], "Ana\n");
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains("is no name for a session") && ran.err.len() < 300 && !ran.err.contains('\u{1b}'), "{}", ran.err);
+    }
+    sandbox.trellis_with(&["run", ".", "--session", "ana"], "Ana\n");
+    let ran = sandbox.trellis_with(&["run", ".", "--session", "ana", "--context", "name=Bob"], "");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("there is a session `ana` already\n  leave out `--context`"), "{}", ran.err);
+}
+
+#[test]
+fn sessions_whose_time_has_come_go_on_by_themselves() {
+    let sandbox = Sandbox::new(&[
+        ("start.md", "---\ninput_type: text\nsave_to: name\ntimeout: 200ms\non_timeout: late\nto: late\n---\nYour name?\n"),
+        ("late.md", "---\noutput: late\n---\nToo late.\n"),
+    ]);
+    for n in 0..20 {
+        assert_eq!(sandbox.trellis_with(&["run", ".", "--session", &format!("s{n}")], "").code, Some(1));
+    }
+    let ran = sandbox.trellis(&["run", ".", "--all"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("s7: finished at `late`\n") && ran.out.ends_with("20 went on, 20 of them ended\n"), "{}", ran.out);
+    assert_eq!(sandbox.trellis(&["run", ".", "--all"]).out, "no session goes on by itself\n");
+}

@@ -1,0 +1,243 @@
+//! One session's journal, open and locked: where it ends, which records it holds, and what lies beside it.
+//!
+//! **Invariant:** nothing is read or written without the lock of the file, so no other process is halfway through an append.
+
+use std::{
+    fs::{File, TryLockError},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    os::unix::fs::MetadataExt,
+    path::PathBuf,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use trellis_core::SessionId;
+
+use super::{
+    Folder,
+    line::{self, FORMAT, Opening},
+    scan::{Scan, Scanned},
+};
+use crate::store::{Head, Row, StoreError};
+
+/// How long another process may hold a session before it is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Where the end of a journal is looked for first, in bytes from there.
+const TAIL: u64 = 8 * 1024;
+
+/// A journal that is locked; the lock ends with it.
+pub(super) struct Journal<'a> {
+    pub(super) folder: &'a Folder,
+    pub(super) session: &'a SessionId,
+    pub(super) path: PathBuf,
+    pub(super) file: &'a File,
+    /// How long the file is, in bytes.
+    pub(super) length: u64,
+}
+
+/// What the first line says.
+pub(super) struct First {
+    /// Its checksum; nothing where it cannot be read.
+    pub(super) sum: Option<String>,
+    /// The number of the first record, where it is known.
+    pub(super) number: Option<u64>,
+    /// Where it ends.
+    pub(super) end: u64,
+}
+
+/// Where a journal ends.
+pub(super) struct End {
+    pub(super) head: Head,
+    /// Behind the last append, in bytes.
+    pub(super) offset: u64,
+}
+
+/// The newest snapshot, and where the journal goes on behind it.
+pub(super) struct Snapshot {
+    pub(super) next: u64,
+    pub(super) text: Arc<str>,
+    pub(super) mark: line::Mark,
+    pub(super) offset: u64,
+}
+
+/// How a file is locked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lock {
+    ToRead,
+    ToWrite,
+}
+
+impl<'a> Journal<'a> {
+    /// Locks a file that was opened at the session's path. Nothing: it does not lie there any more.
+    pub(super) fn lock(folder: &'a Folder, session: &'a SessionId, file: &'a File, lock: Lock) -> Result<Option<Self>, StoreError> {
+        let path = folder.journal(session);
+        let give_up = Instant::now() + PATIENCE;
+        let mut pause = Duration::from_micros(50);
+        loop {
+            let locked = if lock == Lock::ToRead { file.try_lock_shared() } else { file.try_lock() };
+            match locked {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < give_up => {
+                    thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(5));
+                }
+                Err(TryLockError::WouldBlock) => return Err(folder.unavailable("another process holds the session", &path)),
+                Err(TryLockError::Error(error)) => return Err(folder.unavailable(&error.to_string(), &path)),
+            }
+        }
+        let mut journal = Self { folder, session, path, file, length: 0 };
+        let about = file.metadata().map_err(|error| journal.unreadable(&error))?;
+        journal.length = about.len();
+        Ok((about.nlink() > 0).then_some(journal))
+    }
+
+    pub(super) fn unreadable(&self, error: &io::Error) -> StoreError {
+        self.folder.unreadable(&self.path, error)
+    }
+
+    pub(super) fn corrupt(&self, message: &str) -> StoreError {
+        StoreError::Corrupt { place: self.path.display().to_string(), message: message.to_owned() }
+    }
+
+    /// The lines from a place on.
+    pub(super) fn lines(&self, from: u64) -> io::Result<impl BufRead + use<'a>> {
+        let mut file = self.file;
+        file.seek(SeekFrom::Start(from))?;
+        Ok(BufReader::with_capacity(64 * 1024, file.take(self.length.saturating_sub(from))))
+    }
+
+    /// The first line. Nothing: it was never written whole, so no append was.
+    pub(super) fn first(&self) -> Result<Option<First>, StoreError> {
+        let mut text = Vec::new();
+        let mut lines = BufReader::with_capacity(512, self.lines(0).map_err(|error| self.unreadable(&error))?);
+        let end = lines.read_until(b'\n', &mut text).map_err(|error| self.unreadable(&error))? as u64;
+        if text.pop_if(|byte| *byte == b'\n').is_none() {
+            return Ok(None);
+        }
+        if let Some(found) = line::format(&text).filter(|found| *found > FORMAT) {
+            let store = format!("`{}`", self.path.display()).into();
+            return Err(StoreError::Newer { store, found, known: FORMAT });
+        }
+        let Some((sum, Opening { session, first })) = line::read(&text).ok().and_then(|line| Some((line.sum.to_owned(), line.opening()?)))
+        else {
+            return Ok(Some(First { sum: None, number: None, end }));
+        };
+        if session != *self.session {
+            return Err(self.corrupt(&format!("it is the journal of session `{session}`: give the file its name back")));
+        }
+        Ok(Some(First { sum: Some(sum), number: Some(first), end }))
+    }
+
+    /// Reads the whole journal, or from a place on.
+    pub(super) fn scan(&self, mut scan: Scan, from: u64, limit: usize) -> Result<Scan, StoreError> {
+        let lines = self.lines(from).map_err(|error| self.unreadable(&error))?;
+        scan.read(lines, limit).map_err(|error| self.unreadable(&error))?;
+        Ok(scan)
+    }
+
+    /// Where it ends. Nothing: no append happened.
+    pub(super) fn end(&self, first: &First) -> Result<Option<End>, StoreError> {
+        let mut tail = TAIL;
+        loop {
+            let from = self.length.saturating_sub(tail).max(first.end);
+            let whole = from == first.end;
+            let begins = if whole { from } else { from + self.rest_of_line(from)? };
+            let expected = if whole { first.number } else { None };
+            let scan = self.scan(Scan::new(begins, expected, u64::MAX), begins, usize::MAX)?;
+            match scan.mark {
+                Some(mark) => return Ok(Some(End { head: mark.head(self.session.clone(), scan.next), offset: scan.end })),
+                None if whole && scan.end > begins => return Err(self.corrupt("none of its lines says where the session stands")),
+                None if whole => return Ok(None),
+                None => tail *= 8,
+            }
+        }
+    }
+
+    /// How far it is from a place to where the next line begins.
+    fn rest_of_line(&self, from: u64) -> Result<u64, StoreError> {
+        let lines = self.lines(from).map_err(|error| self.unreadable(&error))?;
+        skip_line(lines).map_err(|error| self.unreadable(&error))
+    }
+
+    /// A place where a line begins, not far before record `seq`, and the number of the record there, where it is known.
+    pub(super) fn place(&self, seq: u64, first: &First) -> Result<(u64, Option<u64>), StoreError> {
+        let (mut low, mut found, mut high) = (first.end, first.number, self.length);
+        while high - low > 8 * TAIL {
+            let middle = low + (high - low) / 2;
+            let begins = middle + self.rest_of_line(middle)?;
+            let scan = if begins < high { Some(self.number(begins)?) } else { None };
+            match scan.flatten() {
+                Some(number) if number <= seq => (low, found) = (begins, Some(number)),
+                _ => high = middle,
+            }
+        }
+        Ok((low, found))
+    }
+
+    /// The number of the record at a place, if a good line begins there.
+    fn number(&self, offset: u64) -> Result<Option<u64>, StoreError> {
+        let mut text = Vec::new();
+        let mut lines = self.lines(offset).map_err(|error| self.unreadable(&error))?;
+        lines.read_until(b'\n', &mut text).map_err(|error| self.unreadable(&error))?;
+        let line = text.strip_suffix(b"\n").and_then(|text| line::read(text).ok());
+        Ok(line.filter(|line| line.kind == line::Kind::Seq).map(|line| line.number))
+    }
+
+    /// The newest snapshot beside the journal, if it is whole and belongs to it.
+    pub(super) fn snapshot(&self, first: &First) -> Option<Snapshot> {
+        let text = std::fs::read(self.folder.snapshot(self.session)).ok()?;
+        let line = line::read(text.strip_suffix(b"\n")?).ok()?;
+        let beside = line.beside()?;
+        let next = match beside.offset {
+            end if end == self.length => line.number,
+            offset => self.number(offset).ok()??,
+        };
+        let belongs = first.sum.as_ref() == Some(&beside.journal) && next == line.number && beside.offset <= self.length;
+        belongs.then_some(Snapshot { next, text: line.text()?.into(), mark: line.mark()?, offset: beside.offset })
+    }
+
+    /// Records as they are handed out: what cannot be read says at which line.
+    pub(super) fn rows(&self, records: Vec<Scanned>) -> Result<Vec<Row>, StoreError> {
+        let (mut counted, mut number) = (0, 1);
+        let row = |Scanned { seq, offset, text }| {
+            let text = match text {
+                Ok(text) => Ok(text),
+                Err(why) => {
+                    let mut lines = self.lines(counted)?;
+                    while counted < offset {
+                        counted += skip_line(&mut lines)?;
+                        number += 1;
+                    }
+                    Err(format!("{}:{number}: {why}", self.path.display()).into())
+                }
+            };
+            Ok(Row { seq, text })
+        };
+        records.into_iter().map(row).collect::<io::Result<_>>().map_err(|error| self.unreadable(&error))
+    }
+}
+
+impl Drop for Journal<'_> {
+    fn drop(&mut self) {
+        // Where it cannot be unlocked, closing the file does.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Skips what is left of a line, and says how long that was.
+fn skip_line(mut lines: impl BufRead) -> io::Result<u64> {
+    let mut skipped = 0;
+    loop {
+        let buffer = lines.fill_buf()?;
+        let (used, done) = match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        lines.consume(used);
+        skipped += used as u64;
+        if done {
+            return Ok(skipped);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The lines of a session's files. Each begins with what it is and its number, and a checksum over all of it.
+//!
+//! ```text
+//! {"trellis":1,"sum":"5c0d7a11","session":"run-1","first":3}       the first line: format, session, number of the first record
+//! {"snapshot":4,"sum":"93b1c2f0","head":{…},"state":{…}}           what the records before 4 came to, where records were taken out
+//! {"seq":3,"sum":"0b77e654","record":{…}}                          a record
+//! {"seq":4,"sum":"e2a4d09b","head":{…},"record":{…}}               the last record of an append: without it nothing was appended
+//! ```
+//!
+//! Beside the journal the newest snapshot lies in a file of its own, with the place where the journal goes on:
+//! `{"snapshot":4,"sum":"…","head":{…},"beside":{"journal":"5c0d7a11","offset":310},"state":{…}}`.
+
+use std::{fmt::Write, sync::Arc};
+
+use serde::{
+    Deserialize, Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use trellis_core::{NodeId, SessionId};
+
+use crate::store::{Head, Standing};
+
+/// The format that is written, and the newest that is read.
+pub(super) const FORMAT: u64 = 1;
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Trellis,
+    Snapshot,
+    Seq,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Seq, Self::Snapshot, Self::Trellis];
+
+    /// What its lines begin with; the number follows.
+    fn begins(self) -> &'static str {
+        match self {
+            Self::Trellis => "{\"trellis\":",
+            Self::Snapshot => "{\"snapshot\":",
+            Self::Seq => "{\"seq\":",
+        }
+    }
+}
+
+/// A line whose checksum is right.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'a> {
+    pub(super) kind: Kind,
+    pub(super) number: u64,
+    pub(super) sum: &'a str,
+    /// What stands behind the checksum, without the brace at the end.
+    rest: &'a str,
+}
+
+const SUM: &str = ",\"sum\":\"";
+const HEAD: &str = "\"head\":";
+const BESIDE: &str = "\"beside\":";
+
+/// Reads a line, without its line break.
+pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
+    let line = std::str::from_utf8(line).map_err(|_| "it is not text")?;
+    let (kind, digits) = begins(line).ok_or("it does not begin as a line of a session does")?;
+    let (head, rest) = line.split_at(kind.begins().len() + digits);
+    let (sum, rest) = rest.strip_prefix(SUM).and_then(|rest| rest.split_at_checked(8)).ok_or("it has no checksum")?;
+    if sum != checksum([head, rest].into_iter()) {
+        return Err("its checksum is wrong");
+    }
+    let rest = rest.strip_prefix("\",").and_then(|rest| rest.strip_suffix('}')).ok_or("it does not end as a line of a session does")?;
+    let number = head[kind.begins().len()..].parse().map_err(|_| "its number is none")?;
+    Ok(Line { kind, number, sum, rest })
+}
+
+/// What a line is, and of how many digits its number.
+fn begins(line: &str) -> Option<(Kind, usize)> {
+    let (kind, rest) = Kind::ALL.into_iter().find_map(|kind| Some((kind, line.strip_prefix(kind.begins())?)))?;
+    Some((kind, rest.bytes().take_while(u8::is_ascii_digit).count()))
+}
+
+/// The format that a first line names, also where nothing else of it can be read.
+pub(super) fn format(line: &[u8]) -> Option<u64> {
+    let digits = line.strip_prefix(Kind::Trellis.begins().as_bytes())?;
+    let digits = &digits[..digits.iter().take_while(|byte| byte.is_ascii_digit()).count()];
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Writes a line of `parts`, which are JSON keys with their values, and gives back its checksum.
+fn write(kind: Kind, number: u64, rest: &str, into: &mut String) -> String {
+    let begins = into.len();
+    // Writing to a text cannot fail.
+    let _ = write!(into, "{}{number}", kind.begins());
+    let behind = ["\",", rest, "}"];
+    let sum = checksum(std::iter::once(&into[begins..]).chain(behind));
+    into.push_str(SUM);
+    into.push_str(&sum);
+    behind.iter().for_each(|part| into.push_str(part));
+    into.push('\n');
+    sum
+}
+
+fn checksum<'a>(parts: impl Iterator<Item = &'a str>) -> String {
+    let mut hasher = crc32fast::Hasher::new();
+    parts.for_each(|part| hasher.update(part.as_bytes()));
+    format!("{:08x}", hasher.finalize())
+}
+
+/// A JSON value of anything; what is written here cannot fail to be JSON.
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// The head as it stands in a line; session and number are said by the line itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Mark {
+    graph: Arc<str>,
+    program: Arc<str>,
+    began: u64,
+    at: u64,
+    node: NodeId,
+    standing: Standing,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    due: Option<u64>,
+}
+
+impl Mark {
+    pub(super) fn of(head: &Head) -> Self {
+        let Head { graph, program, began, at, node, standing, due, .. } = head.clone();
+        Self { graph, program, began, at, node, standing, due }
+    }
+
+    pub(super) fn head(self, session: SessionId, next: u64) -> Head {
+        let Self { graph, program, began, at, node, standing, due } = self;
+        Head { session, graph, program, next, began, at, node, standing, due }
+    }
+}
+
+/// What the first line says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Opening {
+    pub(super) session: SessionId,
+    /// The number of the first record that is kept.
+    pub(super) first: u64,
+}
+
+/// Where a journal goes on behind the snapshot beside it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Beside {
+    /// The checksum of the first line of the journal.
+    pub(super) journal: String,
+    /// Where the first record that is not in the snapshot begins, in bytes.
+    pub(super) offset: u64,
+}
+
+/// Writes the first line, and gives back its checksum.
+pub(super) fn write_opening(opening: &Opening, into: &mut String) -> String {
+    let fields = json(opening);
+    write(Kind::Trellis, FORMAT, &fields[1..fields.len() - 1], into)
+}
+
+/// Writes a record; `mark` for the last of an append.
+pub(super) fn write_record(seq: u64, mark: Option<&Mark>, text: &str, into: &mut String) {
+    let rest = mark.map_or_else(|| format!("\"record\":{text}"), |mark| format!("\"head\":{},\"record\":{text}", json(mark)));
+    write(Kind::Seq, seq, &rest, into);
+}
+
+/// Writes a snapshot that holds the records before `next`.
+pub(super) fn write_snapshot(next: u64, mark: &Mark, beside: Option<&Beside>, text: &str, into: &mut String) {
+    let beside = beside.map_or_else(String::new, |beside| format!("\"beside\":{},", json(beside)));
+    write(Kind::Snapshot, next, &format!("\"head\":{},{beside}\"state\":{text}", json(mark)), into);
+}
+
+impl<'a> Line<'a> {
+    /// What the first line says.
+    pub(super) fn opening(&self) -> Option<Opening> {
+        (self.kind == Kind::Trellis).then(|| serde_json::from_str(&format!("{{{}}}", self.rest)).ok())?
+    }
+
+    /// Whether it says where the session stands.
+    pub(super) fn is_marked(&self) -> bool {
+        self.rest.starts_with(HEAD)
+    }
+
+    /// Where the session stands.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        Some(leading(self.rest.strip_prefix(HEAD)?)?.0)
+    }
+
+    /// Where the journal goes on behind a snapshot.
+    pub(super) fn beside(&self) -> Option<Beside> {
+        Some(leading(self.behind_head()?.strip_prefix(BESIDE)?)?.0)
+    }
+
+    /// The text of a record or a snapshot, byte for byte.
+    pub(super) fn text(&self) -> Option<&'a str> {
+        let mut rest = self.behind_head()?;
+        if let Some(beside) = rest.strip_prefix(BESIDE) {
+            rest = leading::<IgnoredAny>(beside)?.1.strip_prefix(',')?;
+        }
+        rest.strip_prefix("\"record\":").or_else(|| rest.strip_prefix("\"state\":"))
+    }
+
+    fn behind_head(&self) -> Option<&'a str> {
+        match self.rest.strip_prefix(HEAD) {
+            Some(head) => leading::<IgnoredAny>(head)?.1.strip_prefix(','),
+            None => Some(self.rest),
+        }
+    }
+}
+
+/// The JSON value that a text begins with, and what stands behind it.
+fn leading<T: DeserializeOwned>(text: &str) -> Option<(T, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
+    let value = values.next()?.ok()?;
+    Some((value, &text[values.byte_offset()..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark() -> Mark {
+        let (graph, program, node) = ("a \"b\"".into(), "p".into(), "n".into());
+        Mark { graph, program, began: 1, at: 2, node, standing: Standing::Active, due: Some(3) }
+    }
+
+    #[test]
+    fn lines_come_back() {
+        let mut text = String::new();
+        write_opening(&Opening { session: "a\n\"".into(), first: 7 }, &mut text);
+        write_record(7, None, "{\"head\":1}", &mut text);
+        write_record(8, Some(&mark()), "[\"record\"]", &mut text);
+        write_snapshot(9, &mark(), Some(&Beside { journal: "x".into(), offset: 5 }), "null", &mut text);
+        let lines: Vec<_> = text.lines().map(|line| read(line.as_bytes()).unwrap()).collect();
+        let opening = lines[0].opening().unwrap();
+        assert_eq!((opening.session.as_str(), opening.first, lines[0].number), ("a\n\"", 7, FORMAT));
+        assert_eq!((lines[1].number, lines[1].is_marked(), lines[1].text()), (7, false, Some("{\"head\":1}")));
+        assert_eq!((lines[2].number, lines[2].is_marked(), lines[2].text()), (8, true, Some("[\"record\"]")));
+        assert_eq!(lines[2].mark().unwrap().head("s".into(), 9).due, Some(3));
+        assert_eq!((lines[3].text(), lines[3].beside().unwrap().offset), (Some("null"), 5));
+        assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let mut text = String::new();
+        write_record(12, Some(&mark()), "{\"seq\":12,\"text\":\"hello\"}", &mut text);
+        let line = text.trim_end().as_bytes();
+        assert!(read(line).is_ok());
+        for bit in 0..line.len() * 8 {
+            let mut other = line.to_vec();
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert!(read(&other).is_err(), "bit {bit}: {}", String::from_utf8_lossy(&other));
+        }
+        for cut in 0..line.len() {
+            assert!(read(&line[..cut]).is_err(), "{cut}");
+        }
+    }
+}

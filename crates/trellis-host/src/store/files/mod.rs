@@ -1,0 +1,265 @@
+//! A store in a folder: each session is a file of JSON Lines, and its newest snapshot lies beside it.
+//!
+//! Several processes and threads may use one folder: each file is locked while it is read or written. What an append says is forced to the disk
+//! before it returns. A line is what it was or is reported: each has a checksum.
+//!
+//! **Invariant:** no id leads out of the folder; an append is there whole or not at all, after a crash too; a snapshot can always be lost.
+
+mod journal;
+mod line;
+mod name;
+mod scan;
+mod write;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::{self, File},
+    io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rustix::io::Errno;
+use trellis_core::SessionId;
+
+use self::{
+    journal::{Journal, Lock},
+    scan::Scan,
+    write::Held,
+};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
+
+/// How many journals stay open.
+const OPEN: usize = 128;
+
+/// Keeps sessions in a folder.
+#[derive(Clone, Debug)]
+pub struct FilesStore {
+    kept: Arc<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    folder: Folder,
+    /// Journals that were written lately. Whoever writes one holds its lock here, and then that of the file.
+    open: Mutex<BTreeMap<SessionId, Arc<Mutex<Held>>>>,
+}
+
+/// Where the files lie.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    name: Arc<str>,
+}
+
+impl FilesStore {
+    /// Opens a folder, and makes it where it is not there.
+    ///
+    /// # Errors
+    /// There is no such folder and it cannot be made.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        let name = format!("`files:{}`", path.display()).into();
+        let folder = Folder { path, name };
+        if !folder.path.is_dir() {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.path);
+            made.and_then(|()| folder.sync()).map_err(|error| folder.unwritable(&folder.path, &error))?;
+        }
+        Ok(Self { kept: Arc::new(Kept { folder, open: Mutex::default() }) })
+    }
+
+    /// Does what may wait for a disk where it disturbs nobody.
+    fn aside<T: Send + 'static>(&self, act: impl FnOnce(&Kept) -> Result<T, StoreError> + Send + 'static) -> Pending<'static, T> {
+        let kept = Arc::clone(&self.kept);
+        Box::pin(async move {
+            let name = Arc::clone(&kept.folder.name);
+            match tokio::task::spawn_blocking(move || act(&kept)).await {
+                Ok(done) => done,
+                Err(error) => Err(StoreError::Unavailable { store: name, message: error.to_string() }),
+            }
+        })
+    }
+}
+
+impl Folder {
+    fn journal(&self, session: &SessionId) -> PathBuf {
+        self.path.join(format!("{}.jsonl", name::of(session)))
+    }
+
+    fn snapshot(&self, session: &SessionId) -> PathBuf {
+        self.path.join(format!("{}.snapshot.json", name::of(session)))
+    }
+
+    /// Forces the names of files to the disk.
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+
+    /// Whether the folder itself is still there: without it, nothing can be said of a session.
+    fn is_there(&self) -> Result<(), StoreError> {
+        match self.path.is_dir() {
+            true => Ok(()),
+            false => Err(StoreError::Unavailable { store: Arc::clone(&self.name), message: "the folder is gone".to_owned() }),
+        }
+    }
+
+    fn unwritable(&self, path: &Path, error: &io::Error) -> StoreError {
+        if error.kind() == io::ErrorKind::NotFound
+            && let Err(gone) = self.is_there()
+        {
+            return gone;
+        }
+        if is_passing(error) {
+            return self.unavailable(&error.to_string(), path);
+        }
+        StoreError::Unwritable { store: Arc::clone(&self.name), message: self.about(&error.to_string(), path) }
+    }
+
+    fn unavailable(&self, message: &str, path: &Path) -> StoreError {
+        StoreError::Unavailable { store: Arc::clone(&self.name), message: self.about(message, path) }
+    }
+
+    fn unreadable(&self, path: &Path, error: &io::Error) -> StoreError {
+        match is_passing(error) {
+            true => self.unavailable(&error.to_string(), path),
+            false => StoreError::Corrupt { place: path.display().to_string(), message: error.to_string() },
+        }
+    }
+
+    /// A message, with the file where it is about one.
+    fn about(&self, message: &str, path: &Path) -> String {
+        match path.strip_prefix(&self.path).ok().filter(|file| !file.as_os_str().is_empty()) {
+            Some(file) => format!("{}: {message}", file.display()),
+            None => message.to_owned(),
+        }
+    }
+
+    /// Opens and locks a journal to read it. Nothing: there is none.
+    fn reading<T>(&self, session: &SessionId, read: impl FnOnce(&Journal<'_>) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        let path = self.journal(session);
+        loop {
+            let file = match File::open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return self.is_there().map(|()| None),
+                Err(error) => return Err(self.unreadable(&path, &error)),
+            };
+            if let Some(journal) = Journal::lock(self, session, &file, Lock::ToRead)? {
+                return read(&journal).map(Some);
+            }
+        }
+    }
+
+    fn load(&self, session: &SessionId) -> Result<Option<Stored>, StoreError> {
+        let stored = self.reading(session, |journal| {
+            let Some(first) = journal.first()? else { return Ok(None) };
+            let stored = |mark: line::Mark, next, snapshot, rows| {
+                let head = mark.head(session.clone(), next);
+                Ok(Some(Stored { head, snapshot, records: journal.rows(rows)? }))
+            };
+            if let Some(held) = journal.snapshot(&first) {
+                let scan = journal.scan(Scan::new(held.offset, Some(held.next), 0), held.offset, usize::MAX)?;
+                return stored(scan.mark.unwrap_or(held.mark), scan.next, Some((held.next, held.text)), scan.rows);
+            }
+            let mut scan = journal.scan(Scan::new(first.end, first.number, 0), first.end, usize::MAX)?;
+            let since = scan.snapshot.as_ref().map_or(0, |(next, _)| *next);
+            scan.rows.retain(|row| row.seq >= since);
+            match scan.mark {
+                Some(mark) => stored(mark, scan.next, scan.snapshot, scan.rows),
+                None => journal.end(&first).map(|_| None),
+            }
+        })?;
+        Ok(stored.flatten())
+    }
+
+    fn records(&self, session: &SessionId, from: u64, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let rows = self.reading(session, |journal| {
+            let Some(first) = journal.first()? else { return Ok(Vec::new()) };
+            let (begins, expected) = journal.place(from, &first)?;
+            journal.rows(journal.scan(Scan::new(begins, expected, from), begins, limit)?.rows)
+        })?;
+        Ok(rows.unwrap_or_default())
+    }
+
+    /// The heads of all sessions. A file that cannot be read says so when it is loaded.
+    fn heads(&self) -> Result<Vec<Head>, StoreError> {
+        let mut heads = Vec::new();
+        let entries =
+            fs::read_dir(&self.path).map_err(|error| self.is_there().err().unwrap_or_else(|| self.unreadable(&self.path, &error)))?;
+        for entry in entries {
+            let path = entry.map_err(|error| self.unreadable(&self.path, &error))?.path();
+            if path.extension() != Some(OsStr::new("jsonl")) {
+                continue;
+            }
+            let Some(session) = path.file_stem().and_then(OsStr::to_str).and_then(|name| self.session(name, &path)) else { continue };
+            let head = self.reading(&session, |journal| match journal.first()? {
+                Some(first) => Ok(journal.end(&first)?.map(|end| end.head)),
+                None => Ok(None),
+            });
+            match head {
+                Ok(head) => heads.extend(head.flatten()),
+                Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(heads)
+    }
+
+    /// The session of a file: its name says so, or where that is too long, its first line.
+    fn session(&self, name: &str, path: &Path) -> Option<SessionId> {
+        name::session(name).or_else(|| {
+            let file = File::open(path).ok()?;
+            let mut text = Vec::new();
+            io::BufRead::read_until(&mut io::BufReader::new(file), b'\n', &mut text).ok()?;
+            let session = line::read(text.strip_suffix(b"\n")?).ok()?.opening()?.session;
+            (self.journal(&session) == path).then_some(session)
+        })
+    }
+}
+
+impl Kept {
+    /// Does something with a journal that stays open.
+    fn writing<T>(&self, session: &SessionId, write: impl FnOnce(&Folder, &mut Held) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let held = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            if open.len() >= OPEN && !open.contains_key(session) {
+                open.retain(|_, held| Arc::strong_count(held) > 1);
+            }
+            Arc::clone(open.entry(session.clone()).or_default())
+        };
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        write(&self.folder, &mut held)
+    }
+}
+
+impl SessionStore for FilesStore {
+    fn append(&self, append: Append) -> Pending<'_, ()> {
+        self.aside(move |kept| kept.writing(&append.session, |folder, held| write::append(folder, held, &append)))
+    }
+
+    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
+        let sessions = sessions.to_vec();
+        self.aside(move |kept| sessions.iter().map(|session| kept.folder.load(session)).collect())
+    }
+
+    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
+        let session = session.clone();
+        self.aside(move |kept| kept.folder.records(&session, from, limit))
+    }
+
+    fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
+        self.aside(move |kept| Ok(query.of(kept.folder.heads()?)))
+    }
+
+    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
+        let session = session.clone();
+        self.aside(move |kept| kept.writing(&session, |folder, held| write::remove(folder, held, &session, removal)))
+    }
+}
+
+/// Whether it may go well a moment later.
+fn is_passing(error: &io::Error) -> bool {
+    let too_many_open = [Errno::MFILE, Errno::NFILE].map(|code| Some(code.raw_os_error())).contains(&error.raw_os_error());
+    too_many_open || matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::TimedOut | io::ErrorKind::OutOfMemory)
+}

@@ -1,0 +1,142 @@
+//! Reading a journal line by line: which records it holds, and where what was appended ends.
+//!
+//! An append happened when its last line stands there whole. Behind it may lie what a crash left of another append, which is left out. A line that
+//! cannot be read and is not such a rest is a record that was kept and was damaged: it keeps its number.
+
+use std::{
+    io::{self, BufRead},
+    sync::Arc,
+};
+
+use super::line::{self, Kind, Line, Mark};
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// The records, without those of an append that did not happen.
+    pub(super) rows: Vec<Scanned>,
+    /// What the last append said.
+    pub(super) mark: Option<Mark>,
+    /// The number behind the last append.
+    pub(super) next: u64,
+    /// Where the last append ends, in bytes.
+    pub(super) end: u64,
+    /// The snapshot in the journal.
+    pub(super) snapshot: Option<(u64, Arc<str>)>,
+    /// Records before this number are left out.
+    from: u64,
+    /// Where the next line begins.
+    offset: u64,
+    /// The number that the next line should have; nothing where the first record that is read says so.
+    expected: Option<u64>,
+    /// Records of an append whose last line did not come yet.
+    pending: Vec<Scanned>,
+    /// Lines since the last good one that could not be read: where they begin, where they end, and why.
+    damaged: Vec<(u64, u64, &'static str)>,
+}
+
+/// A record, and where its line begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Scanned {
+    pub(super) seq: u64,
+    pub(super) offset: u64,
+    pub(super) text: Result<Arc<str>, String>,
+}
+
+impl Scan {
+    /// Begins at `offset`, where a line begins: that of record `expected`, where that is known. Records before `from` are left out.
+    pub(super) fn new(offset: u64, expected: Option<u64>, from: u64) -> Self {
+        Self { next: expected.unwrap_or_default(), end: offset, from, offset, expected, ..Self::default() }
+    }
+
+    /// Reads until there is nothing more, or as many records as wanted.
+    pub(super) fn read(&mut self, mut lines: impl BufRead, limit: usize) -> io::Result<()> {
+        let mut line = Vec::new();
+        while self.rows.len() < limit {
+            line.clear();
+            let length = lines.read_until(b'\n', &mut line)? as u64;
+            if length == 0 {
+                self.finish();
+                break;
+            }
+            // A line without an end, or with bytes that were never written, is what a crash leaves.
+            if line.pop_if(|byte| *byte == b'\n').is_some() && !line.contains(&0) {
+                self.take(&line, self.offset + length);
+            }
+            self.offset += length;
+        }
+        self.rows.truncate(limit);
+        Ok(())
+    }
+
+    fn take(&mut self, text: &[u8], behind: u64) {
+        match line::read(text) {
+            Ok(line) if line.kind == Kind::Seq => self.record(&line, behind),
+            Ok(line) if line.kind == Kind::Snapshot => self.held(&line, behind),
+            Ok(_) => {}
+            Err(_) if text.trim_ascii().is_empty() => {}
+            Err(why) => self.damaged.push((self.offset, behind, why)),
+        }
+    }
+
+    fn held(&mut self, line: &Line<'_>, behind: u64) {
+        self.snapshot = line.text().map(|text| (line.number, text.into()));
+        (self.mark, self.next, self.end) = (line.mark(), line.number, behind);
+        self.damaged.clear();
+    }
+
+    fn record(&mut self, line: &Line<'_>, behind: u64) {
+        let mut expected = self.expected.unwrap_or(line.number);
+        // A line that stands behind its place is reported there as missing.
+        if line.number < expected {
+            return;
+        }
+        if self.expected.is_none() {
+            self.damaged.clear();
+        }
+        expected = self.lost(expected, line.number);
+        for seq in expected..line.number {
+            let why = format!("record {seq} is missing: record {} stands in its place", line.number);
+            self.push(seq, self.offset, Err(why));
+        }
+        let text = line.text().map(Arc::from).ok_or_else(|| "it holds no record".to_owned());
+        self.push(line.number, self.offset, text);
+        self.expected = Some(line.number + 1);
+        if line.is_marked() {
+            self.mark = line.mark();
+            self.commit(line.number + 1, behind);
+        }
+    }
+
+    /// Gives damaged lines the numbers from `expected` on, as far as `until`; a line too many was none of ours. They were kept, so all before them was.
+    fn lost(&mut self, mut expected: u64, until: u64) -> u64 {
+        let mut behind = None;
+        for (offset, end, why) in std::mem::take(&mut self.damaged) {
+            if expected < until {
+                self.push(expected, offset, Err(why.to_owned()));
+                (expected, behind) = (expected + 1, Some(end));
+            }
+        }
+        if let Some(behind) = behind {
+            self.commit(expected, behind);
+        }
+        expected
+    }
+
+    fn finish(&mut self) {
+        if let Some(expected) = self.expected {
+            self.expected = Some(self.lost(expected, u64::MAX));
+        }
+    }
+
+    fn push(&mut self, seq: u64, offset: u64, text: Result<Arc<str>, String>) {
+        if seq >= self.from {
+            self.pending.push(Scanned { seq, offset, text });
+        }
+    }
+
+    fn commit(&mut self, next: u64, end: u64) {
+        self.rows.append(&mut self.pending);
+        (self.next, self.end) = (next, end);
+    }
+}

@@ -1,0 +1,239 @@
+//! Writing: appends, snapshots, and taking out.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+};
+
+use trellis_core::SessionId;
+
+use super::{
+    Folder,
+    journal::{End, First, Journal, Lock},
+    line::{self, Beside, Mark, Opening},
+    scan::Scan,
+};
+use crate::store::{Append, Removal, StoreError};
+
+/// A journal that stays open between appends, and where it ended.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    length: u64,
+    /// The number that comes next.
+    next: u64,
+    /// The checksum of the first line, where it can be read.
+    sum: Option<String>,
+}
+
+/// Appends, if the session goes on with the number that is expected.
+pub(super) fn append(folder: &Folder, held: &mut Held, append: &Append) -> Result<(), StoreError> {
+    for (text, seq) in append.records.iter().zip(append.expected..) {
+        one_line(&append.session, text, &format!("record {seq}"))?;
+    }
+    let conflict =
+        |found| -> Result<u64, _> { Err(StoreError::Conflict { session: append.session.clone(), expected: append.expected, found }) };
+    loop {
+        let Some(open) = reopen(folder, held, &append.session, append.expected == 0)? else { return conflict(0).map(drop) };
+        let Some(journal) = Journal::lock(folder, &append.session, &open.file, Lock::ToWrite)? else {
+            held.open = None;
+            continue;
+        };
+        let mut length = open.length;
+        let outcome =
+            if journal.length == length && length > 0 { Ok(()) } else { renew(&journal, &mut open.next, &mut length, &mut open.sum) };
+        let outcome = outcome.and_then(|()| match open.next == append.expected {
+            true => write(&journal, append, length, &mut open.sum),
+            false => conflict(open.next),
+        });
+        drop(journal);
+        match &outcome {
+            Ok(written) => (open.length, open.next) = (length + written, open.next + append.records.len() as u64),
+            Err(StoreError::Conflict { .. }) => open.length = length,
+            Err(_) => held.open = None,
+        }
+        return outcome.map(drop);
+    }
+}
+
+/// The session's file, opened anew where it is not open yet. Nothing: there is none.
+fn reopen<'a>(folder: &Folder, held: &'a mut Held, session: &SessionId, begins: bool) -> Result<Option<&'a mut Open>, StoreError> {
+    if held.open.is_none() {
+        let path = folder.journal(session);
+        match OpenOptions::new().read(true).write(true).create(begins).mode(0o600).open(&path) {
+            Ok(file) => held.open = Some(Open { file, length: 0, next: 0, sum: None }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !begins => return folder.is_there().map(|()| None),
+            Err(error) => return Err(folder.unwritable(&path, &error)),
+        }
+    }
+    Ok(held.open.as_mut())
+}
+
+/// Looks where a journal ends, and cuts off what a crash left behind that.
+fn renew(journal: &Journal<'_>, next: &mut u64, length: &mut u64, sum: &mut Option<String>) -> Result<(), StoreError> {
+    let (end, found) = match journal.first()? {
+        Some(first) => (journal.end(&first)?, first.sum),
+        None => (None, None),
+    };
+    (*next, *length, *sum) = end.map_or((0, 0, None), |End { head, offset }| (head.next, offset, found));
+    if *length < journal.length {
+        journal.file.set_len(*length).map_err(|error| journal.folder.unwritable(&journal.path, &error))?;
+    }
+    Ok(())
+}
+
+/// Writes an append behind `length`, and gives back how long it is. It is there when this returns; where it fails, nothing of it is.
+fn write(journal: &Journal<'_>, append: &Append, length: u64, sum: &mut Option<String>) -> Result<u64, StoreError> {
+    let mut text = String::with_capacity(append.records.iter().map(|record| record.len() + 64).sum::<usize>() + 512);
+    if length == 0 {
+        *sum = Some(line::write_opening(&Opening { session: append.session.clone(), first: 0 }, &mut text));
+    }
+    let mark = Mark::of(&append.head);
+    let next = append.expected + append.records.len() as u64;
+    for (record, seq) in append.records.iter().zip(append.expected..) {
+        line::write_record(seq, (seq + 1 == next).then_some(&mark), record, &mut text);
+    }
+    let stored = put(journal.file, length, text.as_bytes());
+    if let Err(error) = stored {
+        // Nobody reads a rest that has no last line, but nobody may take it for one either.
+        return Err(match journal.file.set_len(length).and_then(|()| journal.file.sync_data()) {
+            Ok(()) => journal.folder.unwritable(&journal.path, &error),
+            Err(_) => journal.folder.unavailable(&error.to_string(), &journal.path),
+        });
+    }
+    if length == 0 {
+        journal.folder.sync().map_err(|error| journal.folder.unavailable(&error.to_string(), &journal.path))?;
+    }
+    if let (Some(snapshot), Some(sum)) = (&append.snapshot, sum) {
+        let beside = Beside { journal: sum.clone(), offset: length + text.len() as u64 };
+        // Without it the next load reads more of the journal: no reason to refuse what is stored.
+        let _ = beside_it(journal, next, &mark, &beside, snapshot);
+    }
+    Ok(text.len() as u64)
+}
+
+fn put(mut file: &File, at: u64, text: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(text)?;
+    file.sync_data()
+}
+
+/// Puts a snapshot beside the journal, whole or not at all. It is not forced to the disk: a torn one is noticed, and the journal holds all of it.
+fn beside_it(journal: &Journal<'_>, next: u64, mark: &Mark, beside: &Beside, text: &str) -> Result<(), StoreError> {
+    one_line(journal.session, text, "the snapshot")?;
+    let mut line = String::with_capacity(text.len() + 512);
+    line::write_snapshot(next, mark, Some(beside), text, &mut line);
+    let path = journal.folder.snapshot(journal.session);
+    replace(&path, |file| file.write_all(line.as_bytes())).map_err(|error| journal.folder.unwritable(&path, &error))
+}
+
+/// Writes a file beside itself, and then puts it in place.
+fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let aside = path.with_added_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+    let written = write(&mut file).and_then(|()| fs::rename(&aside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&aside);
+    }
+    written
+}
+
+/// Takes a session out, or the oldest part of its history.
+pub(super) fn remove(folder: &Folder, held: &mut Held, session: &SessionId, removal: Removal) -> Result<(), StoreError> {
+    loop {
+        let Some(open) = reopen(folder, held, session, false)? else { return Ok(()) };
+        let Some(journal) = Journal::lock(folder, session, &open.file, Lock::ToWrite)? else {
+            held.open = None;
+            continue;
+        };
+        let outcome = take_out(&journal, removal);
+        drop(journal);
+        held.open = None;
+        return outcome;
+    }
+}
+
+fn take_out(journal: &Journal<'_>, removal: Removal) -> Result<(), StoreError> {
+    let end = match journal.first()? {
+        Some(first) => journal.end(&first)?.map(|end| (first, end)),
+        None => None,
+    };
+    match removal {
+        Removal::Session { expected } => match end {
+            Some((_, end)) if end.head.next != expected => {
+                Err(StoreError::Conflict { session: journal.session.clone(), expected, found: end.head.next })
+            }
+            _ => delete(journal).map_err(|error| journal.folder.unwritable(&journal.path, &error)),
+        },
+        Removal::Before(seq) => match end {
+            Some((first, end)) => cut(journal, &first, &end, seq),
+            None => Ok(()),
+        },
+    }
+}
+
+/// The snapshot first: without its journal it would be nobody's.
+fn delete(journal: &Journal<'_>) -> io::Result<()> {
+    match fs::remove_file(journal.folder.snapshot(journal.session)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => fs::remove_file(&journal.path)?,
+    }
+    journal.folder.sync()
+}
+
+/// Writes the journal anew without the records before `seq`, as far as the snapshot holds them; it stands in the journal then.
+fn cut(journal: &Journal<'_>, first: &First, end: &End, seq: u64) -> Result<(), StoreError> {
+    let Some(snapshot) = journal.snapshot(first) else { return Ok(()) };
+    let until = seq.min(snapshot.next);
+    if until <= first.number.unwrap_or_default() {
+        return Ok(());
+    }
+    let from = behind(journal, first, until)?;
+    let mut text = String::with_capacity(snapshot.text.len() + 1024);
+    let sum = line::write_opening(&Opening { session: journal.session.clone(), first: until }, &mut text);
+    line::write_snapshot(snapshot.next, &snapshot.mark, None, &snapshot.text, &mut text);
+    let write = |file: &mut File| {
+        file.write_all(text.as_bytes())?;
+        let mut rest = journal.file;
+        rest.seek(SeekFrom::Start(from))?;
+        io::copy(&mut rest.take(end.offset - from), file)?;
+        file.sync_all()
+    };
+    replace(&journal.path, write).map_err(|error| journal.folder.unwritable(&journal.path, &error))?;
+    journal.folder.sync().map_err(|error| journal.folder.unavailable(&error.to_string(), &journal.path))?;
+    let beside = Beside { journal: sum, offset: text.len() as u64 + snapshot.offset - from };
+    // Where it fails, the snapshot in the journal is the newest.
+    let _ = beside_it(journal, snapshot.next, &snapshot.mark, &beside, &snapshot.text);
+    Ok(())
+}
+
+/// Where the lines of records before `until` end.
+fn behind(journal: &Journal<'_>, first: &First, until: u64) -> Result<u64, StoreError> {
+    let (mut from, mut expected) = journal.place(until, first)?;
+    loop {
+        let scan = journal.scan(Scan::new(from, expected, 0), from, 1024)?;
+        if let Some(record) = scan.rows.iter().find(|record| record.seq >= until) {
+            return Ok(record.offset);
+        }
+        match scan.rows.last() {
+            Some(last) if scan.rows.len() == 1024 => (from, expected) = (last.offset, Some(last.seq)),
+            _ => return Ok(scan.end),
+        }
+    }
+}
+
+/// Refuses what would not come back.
+fn one_line(session: &SessionId, text: &str, what: &str) -> Result<(), StoreError> {
+    if text.contains('\n') {
+        let place = format!("session `{session}`");
+        return Err(StoreError::Corrupt { place, message: format!("{what} is not on one line") });
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! From what people write to a store: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…`, `postgres://…`.
+//!
+//! **Invariant:** nothing but the kind of a spec is ever shown: it may hold a password.
+
+use std::sync::Arc;
+
+use super::{FilesStore, MemoryStore, SessionStore, StoreError};
+
+/// Opens the store that `spec` names. Paths are relative to the current folder.
+///
+/// # Errors
+/// [`StoreError::Spec`]: it names no store, or one that this program was built without. Else what the store says.
+pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    let (kind, place) = spec.split_once(':').unwrap_or((spec, ""));
+    match kind {
+        "memory" if place.is_empty() => Ok(Arc::new(MemoryStore::new())),
+        "files" | "sqlite" if place.is_empty() => Err(StoreError::Spec(format!("`{kind}:` does not say where: a path belongs behind it"))),
+        "files" => {
+            let folder = place.to_owned();
+            aside(move || Ok(Arc::new(FilesStore::open(folder)?))).await
+        }
+        "sqlite" => sqlite(place).await,
+        "redis" | "rediss" => Err(missing("redis")),
+        "postgres" | "postgresql" => Err(missing("postgres")),
+        _ => Err(StoreError::Spec(unknown(kind))),
+    }
+}
+
+#[cfg(feature = "sqlite")]
+async fn sqlite(file: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    let file = file.to_owned();
+    aside(move || Ok(Arc::new(super::SqliteStore::open(file)?))).await
+}
+
+#[cfg(not(feature = "sqlite"))]
+async fn sqlite(_: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    Err(missing("sqlite"))
+}
+
+/// Opens where it may wait for a disk.
+async fn aside(
+    open: impl FnOnce() -> Result<Arc<dyn SessionStore>, StoreError> + Send + 'static,
+) -> Result<Arc<dyn SessionStore>, StoreError> {
+    match tokio::task::spawn_blocking(open).await {
+        Ok(opened) => opened,
+        Err(error) => Err(StoreError::Unavailable { store: "the store".into(), message: error.to_string() }),
+    }
+}
+
+/// A store that was left out when the program was built.
+fn missing(feature: &str) -> StoreError {
+    StoreError::Spec(format!("this program was built without `{feature}` stores: build it with the feature `{feature}`"))
+}
+
+fn unknown(kind: &str) -> String {
+    let stores = "`memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…` and `postgres://…` do";
+    // What stands before the colon of a URL is no secret; anything else may be one.
+    match kind.chars().all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char)) && kind.len() <= 20 && !kind.is_empty() {
+        true => format!("`{kind}` names no store: {stores}"),
+        false => format!("that names no store: {stores}"),
+    }
+}

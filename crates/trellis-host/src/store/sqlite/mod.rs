@@ -1,0 +1,169 @@
+//! A store in one SQLite file: the embedded default.
+//!
+//! One thread writes, another reads. Whatever waits to be written is committed together, so many sessions share one write to the disk. The file is in
+//! WAL mode with `synchronous = full`: what was committed is there after a loss of power. Several processes may use one file.
+//!
+//! **Invariant:** an append is acknowledged after its commit; a file that is not of this program, or of a newer version, is not touched.
+
+mod read;
+mod schema;
+mod write;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        mpsc::{self, Sender},
+    },
+    thread,
+};
+
+use rusqlite::ErrorCode;
+use tokio::sync::oneshot;
+use trellis_core::SessionId;
+
+use self::{
+    read::{Read, Reader},
+    write::{What, Write},
+};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
+
+/// Keeps sessions in a SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    writes: Sender<Write>,
+    reads: Sender<Read>,
+    name: Name,
+}
+
+/// What the store is called in errors.
+#[derive(Clone, Debug)]
+struct Name {
+    path: PathBuf,
+}
+
+impl SqliteStore {
+    /// Opens a file, makes it where it is not there, and brings it to the newest version.
+    ///
+    /// # Errors
+    /// It cannot be opened or made, is no database, is one of something else, or is of a newer version.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        Self::opened(path.into(), None)
+    }
+
+    /// Opens a file that may not grow beyond so many pages of 4 KiB: what is too much is refused as where the disk is full.
+    ///
+    /// # Errors
+    /// As [`SqliteStore::open`].
+    pub fn open_bounded(path: impl Into<PathBuf>, pages: u32) -> Result<Self, StoreError> {
+        Self::opened(path.into(), Some(pages))
+    }
+
+    fn opened(path: PathBuf, pages: Option<u32>) -> Result<Self, StoreError> {
+        let name = Name { path };
+        let writer = schema::open(&name.path, &name)?;
+        if let Some(pages) = pages {
+            writer.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(|error| name.error(&error))?;
+        }
+        let reader = schema::connect(&name.path).map_err(|error| name.error(&error))?;
+        let (writes, to_write) = mpsc::channel();
+        let (reads, to_read) = mpsc::channel();
+        let named = name.clone();
+        // A thread that ends drops those that wait, who are told that the store is gone.
+        spawn("sqlite-write", &name, move || drop(write::work(&writer, &to_write, &named)))?;
+        spawn("sqlite-read", &name, move || drop(read::work(&reader, &to_read)))?;
+        Ok(Self { writes, reads, name })
+    }
+
+    fn write(&self, what: What) -> Pending<'_, ()> {
+        let (tell, told) = oneshot::channel();
+        // Where nobody takes it, nobody tells.
+        drop(self.writes.send(Write { what, tell }));
+        Box::pin(async move { told.await.unwrap_or_else(|_| Err(self.name.gone())) })
+    }
+
+    fn read<T: Send + 'static>(&self, read: impl FnOnce(&mut Reader<'_>) -> rusqlite::Result<T> + Send + 'static) -> Pending<'_, T> {
+        let (tell, told) = oneshot::channel();
+        drop(self.reads.send(Box::new(move |reader| drop(tell.send(read(reader))))));
+        Box::pin(async move {
+            match told.await {
+                Ok(found) => found.map_err(|error| self.name.error(&error)),
+                Err(_) => Err(self.name.gone()),
+            }
+        })
+    }
+}
+
+fn spawn(thread: &str, name: &Name, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+    let spawned = thread::Builder::new().name(thread.to_owned()).spawn(work);
+    spawned.map(drop).map_err(|error| StoreError::Unavailable { store: name.shared(), message: error.to_string() })
+}
+
+impl Name {
+    fn shared(&self) -> Arc<str> {
+        format!("`sqlite:{}`", self.path.display()).into()
+    }
+
+    fn gone(&self) -> StoreError {
+        StoreError::Unavailable { store: self.shared(), message: "its thread ended".to_owned() }
+    }
+
+    fn corrupt(&self, message: String) -> StoreError {
+        StoreError::Corrupt { place: format!("`{}`", self.path.display()), message }
+    }
+
+    /// What an error of SQLite means to whoever asked.
+    fn error(&self, error: &rusqlite::Error) -> StoreError {
+        let message = match error {
+            rusqlite::Error::SqliteFailure(code, None) => code.to_string(),
+            error => error.to_string(),
+        };
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => self.corrupt(message),
+            Some(ErrorCode::DiskFull | ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen | ErrorCode::TooBig) => {
+                StoreError::Unwritable { store: self.shared(), message }
+            }
+            // A write that failed is rolled back; one that may not have reached the disk is not known to be.
+            Some(ErrorCode::SystemIoFailure)
+                if error.sqlite_error().is_some_and(|code| code.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE) =>
+            {
+                StoreError::Unwritable { store: self.shared(), message }
+            }
+            Some(_) => StoreError::Unavailable { store: self.shared(), message },
+            None => self.corrupt(message),
+        }
+    }
+}
+
+/// A number as SQLite keeps it: those beyond 2⁶³ − 1 are kept as that.
+fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn number(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(i64::unsigned_abs)
+}
+
+impl SessionStore for SqliteStore {
+    fn append(&self, append: Append) -> Pending<'_, ()> {
+        self.write(What::Append(append))
+    }
+
+    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
+        let sessions = sessions.to_vec();
+        self.read(move |reader| reader.load(&sessions))
+    }
+
+    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
+        let session = session.clone();
+        self.read(move |reader| reader.records(&session, from, limit))
+    }
+
+    fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
+        self.read(move |reader| reader.list(&query))
+    }
+
+    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
+        self.write(What::Remove(session.clone(), removal))
+    }
+}

@@ -1,0 +1,154 @@
+//! The tables, and how files of earlier versions come to have them.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::{Name, stored};
+use crate::store::StoreError;
+
+/// What each version added to the one before. A version that was published is never changed.
+const VERSIONS: [&str; 2] = [
+    "CREATE TABLE sessions (
+        id INTEGER PRIMARY KEY,
+        session TEXT NOT NULL UNIQUE,
+        graph TEXT NOT NULL,
+        program TEXT NOT NULL,
+        next INTEGER NOT NULL,
+        began INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        node TEXT NOT NULL,
+        standing TEXT NOT NULL,
+        due INTEGER
+    ) STRICT;
+    CREATE TABLE records (
+        id INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (id, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE snapshots (
+        id INTEGER PRIMARY KEY,
+        next INTEGER NOT NULL,
+        text TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX newest ON sessions (at DESC, session, graph);",
+    // What is due is looked for all the time, and is little of what there is.
+    "CREATE INDEX due ON sessions (due, session, graph) WHERE due IS NOT NULL;",
+];
+
+/// Says that a file is one of ours: `trls`.
+const OURS: i64 = 0x7472_6c73;
+
+/// How long another process may hold the file before it is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens a file, makes it where it is not there, and brings it to the newest version.
+pub(super) fn open(path: &Path, name: &Name) -> Result<Connection, StoreError> {
+    make(path).map_err(|error| StoreError::Unwritable { store: name.shared(), message: error.to_string() })?;
+    let connection = connect(path).map_err(|error| name.error(&error))?;
+    let Versions { ours, version, empty } = versions(&connection).map_err(|error| name.error(&error))?;
+    if !ours && !empty {
+        return Err(name.corrupt("it is a database of another program".to_owned()));
+    }
+    known(version, name)?;
+    patiently(|| connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))).map_err(|error| name.error(&error))?;
+    if version < newest() {
+        migrate(&connection, name)?;
+    }
+    Ok(connection)
+}
+
+/// Another connection to a file that was opened.
+pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    // SQLite gives a meaning of its own to some names, but to no path.
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    // What was taken out is not left lying in the file.
+    connection.pragma_update_and_check(None, "secure_delete", "fast", |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// Makes the file and the folders around it, for nobody else to read.
+fn make(path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    File::open(folder)?.sync_all()?;
+    fs::metadata(path).map(drop)
+}
+
+struct Versions {
+    ours: bool,
+    version: u64,
+    empty: bool,
+}
+
+fn versions(connection: &Connection) -> rusqlite::Result<Versions> {
+    let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    Ok(Versions { ours: application == OURS, version: version.unsigned_abs(), empty: (application, version, tables) == (0, 0, 0) })
+}
+
+fn newest() -> u64 {
+    VERSIONS.len() as u64
+}
+
+fn known(version: u64, name: &Name) -> Result<(), StoreError> {
+    match version <= newest() {
+        true => Ok(()),
+        false => Err(StoreError::Newer { store: name.shared(), found: version, known: newest() }),
+    }
+}
+
+/// Adds what later versions have, all of it or nothing. Another process may have done so meanwhile.
+fn migrate(connection: &Connection, name: &Name) -> Result<(), StoreError> {
+    let step = || {
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        let version = versions(connection)?.version;
+        for sql in VERSIONS.iter().skip(usize::try_from(version).unwrap_or(usize::MAX)) {
+            connection.execute_batch(sql)?;
+        }
+        if version < newest() {
+            connection.pragma_update(None, "application_id", OURS)?;
+            connection.pragma_update(None, "user_version", stored(newest()))?;
+        }
+        connection.execute_batch("COMMIT")?;
+        Ok(version)
+    };
+    match patiently(step) {
+        Ok(version) => known(version, name),
+        Err(error) => {
+            let _ = connection.execute_batch("ROLLBACK");
+            Err(name.error(&error))
+        }
+    }
+}
+
+/// Tries again while another process holds the file: not everything waits by itself.
+fn patiently<T>(mut act: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    let give_up = Instant::now() + PATIENCE;
+    loop {
+        match act() {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < give_up => {
+                thread::sleep(Duration::from_millis(2));
+            }
+            done => return done,
+        }
+    }
+}
