@@ -60,6 +60,16 @@ fn single_mistakes_are_many_alone_and_of_every_code() {
 }
 
 #[test]
+fn several_mistakes_are_found_together() {
+    let cases = cases("several");
+    for case in &cases {
+        let finds: Vec<&str> = case.of(Kind::Finds).flat_map(|block| block.text.lines()).collect();
+        assert!(finds.len() > 1, "{} is {} findings", case.title, finds.len());
+    }
+    assert!(cases.len() >= 10, "{} cases", cases.len());
+}
+
+#[test]
 fn the_graphs_that_mistakes_are_seeded_into_are_clean() {
     for name in ["_shop", "_clinic", "_deploy"] {
         let path = repository().join("tests/suite/mistakes").join(name);

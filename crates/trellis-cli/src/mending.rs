@@ -52,6 +52,8 @@ pub(crate) struct Mended {
 /// A file that could not be written.
 pub(crate) struct Unwritten {
     pub(crate) path: FilePath,
+    /// The files that were written before it.
+    pub(crate) written: BTreeSet<FilePath>,
     pub(crate) error: anyhow::Error,
 }
 
@@ -162,10 +164,13 @@ impl Mending {
 
     /// Replaces the files that changed. After one that cannot be written no other is tried, since the disk may be full.
     pub(crate) fn write(&self) -> Result<(), Unwritten> {
+        let mut written = BTreeSet::new();
         for (path, before, after) in self.snapshot.changed() {
             let file = self.root.join(&*path);
-            let written = as_it_was(&file, &before).and_then(|()| Ok(replace(&file, after.as_bytes())?));
-            written.map_err(|error| Unwritten { path, error })?;
+            if let Err(error) = as_it_was(&file, &before).and_then(|()| Ok(replace(&file, after.as_bytes())?)) {
+                return Err(Unwritten { path, written, error });
+            }
+            written.insert(path);
         }
         Ok(())
     }

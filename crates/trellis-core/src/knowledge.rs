@@ -58,6 +58,7 @@ impl ContextTypes {
             match key {
                 "sys.ans" => state.system_context.ans.clone(),
                 "sys.error" => state.system_context.error.clone(),
+                "sys.visits" => state.visits.get(&state.current_node_id).map(|visits| Value::from(*visits)),
                 "sys.rollback" => state.system_context.rollback.clone(),
                 key => state.context.get(key).cloned(),
             }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use trellis_core::{
-    Compiled, Dialect, Document,
+    Code, Compiled, Dialect, Document,
     compile::{Compiler, compile},
     diagnostic::FilePath,
 };
@@ -81,7 +81,17 @@ impl Project {
 
     /// What could not be read may be anything: there is no program then.
     fn readable(&self, compiled: Compiled) -> Compiled {
-        if self.problems.is_empty() { compiled } else { Compiled { program: None, ..compiled } }
+        if self.problems.is_empty() {
+            return compiled;
+        }
+        let mut compiled = Compiled { program: None, ..compiled };
+        // What stands in a folder that could not be listed may be just what a name means.
+        let is_unlisted = |problem: &LoadError| matches!(problem, LoadError::Unreadable { path, .. } if path.is_dir());
+        if self.problems.iter().any(is_unlisted) {
+            let lacks = [Code::UnknownTarget, Code::UnknownModule, Code::MissingToolLibrary, Code::UnknownTool, Code::UnreachableNode];
+            compiled.diagnostics.retain(|found| !lacks.contains(&found.code));
+        }
+        compiled
     }
 
     /// Lists and reads the graph again; only what changed is parsed. Returns the files that were added, changed or removed, sorted.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 use trellis_core::Source;
 
-use super::rng::Rng;
+use super::{phrases, rng::Rng};
 
 /// Keys that nodes write with anything; conditions only ask whether they are there.
 const KEYS: [&str; 3] = ["k1", "k2", "k3"];
@@ -43,6 +43,10 @@ pub(super) fn graph(rng: &mut Rng) -> Vec<Source> {
     files
 }
 
+fn value(text: &str) -> Json {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
 fn with_content(node: Json, words: String) -> Json {
     let Json::Object(mut node) = node else { return node };
     node.insert("content".into(), words.into());
@@ -60,7 +64,8 @@ impl Graph<'_> {
             "context": { "flag": "bool", "k0": "any", "k1": "any", "k2": "any", "k3": "any" },
             "predicates": { "p0": {}, "p1": { "schema": { "properties": { "k1": { "type": "integer" } } } } },
             "bindings": { "t0": { "effect": "none" }, "t1": { "effect": "undoable" }, "t2": { "effect": "irreversible" }, "t3": {
-                "effect": "none", "returns": { "type": "object" }, "retry": { "max": 2, "base": "1ms" } } },
+                "effect": "none", "returns": { "type": "object" }, "retry": { "max": 2, "base": "1ms" } },
+                "find": { "effect": "none", "returns": value(phrases::FOUND) } },
             "limits": { "pass_through": 12 },
             "on_rolled_back": "unwound",
         });
@@ -150,6 +155,12 @@ impl Graph<'_> {
     }
 
     fn act(&mut self, node: &mut Map<String, Json>) {
+        if self.rng.chance(30) {
+            node.insert("do".into(), "find".into());
+            node.insert("save_to".into(), "found".into());
+            node.insert("on_error".into(), self.target().into());
+            return;
+        }
         let tool = *self.rng.pick(&["t0", "t1", "t1", "t2", "t3"]);
         let mut call = match self.rng.below(8) {
             0 => json!({ "parallel": { "a": "t0", "b": { "name": tool, "args": { "n": 1 } } } }),
@@ -181,11 +192,16 @@ impl Graph<'_> {
     }
 
     fn memory(&mut self, node: &mut Map<String, Json>, replies: bool, at: usize) {
-        if replies && self.rng.chance(60) {
+        if node.get("input_type").is_some_and(|kind| kind == "int") && self.rng.chance(60) {
+            node.insert("save_to".into(), "number".into());
+        } else if replies && !node.contains_key("save_to") && self.rng.chance(60) {
             node.insert("save_to".into(), (*self.rng.pick(&["k0", "k1", "k2", "deep.er"])).into());
         }
         if self.rng.chance(30) {
             node.insert("set".into(), json!({ *self.rng.pick(&KEYS): self.literal(), "flag": self.rng.chance(50) }));
+        }
+        if !node.contains_key("set") && self.rng.chance(20) {
+            node.insert("set".into(), json!({ "list": value(phrases::LIST), "pairs": value(phrases::PAIRS) }));
         }
         if self.rng.chance(20) {
             node.insert("append".into(), json!({ "log": "{{ sys.node }}" }));
@@ -263,6 +279,9 @@ impl Graph<'_> {
     }
 
     fn words(&mut self) -> String {
+        if self.rng.chance(40) {
+            return phrases::words(self.rng);
+        }
         (*self.rng.pick(&[
             "",
             "Hello.",

@@ -11,7 +11,7 @@ use trellis_core::{
 };
 use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk};
 
-use super::{coverage::Coverage, random, rng::Rng};
+use super::{coverage::Coverage, phrases, random, rng::Rng};
 
 const GRAPHS: u64 = 2000;
 const WALKS: usize = 3;
@@ -140,7 +140,8 @@ fn answer(request: &Request, calls: usize, rng: &mut Rng) -> String {
 
 fn result(calls: usize, rng: &mut Rng) -> String {
     match rng.below(20) {
-        0..=9 => format!("< {}", json(rng)),
+        0..=4 => format!("< {}", rng.pick(&phrases::RESULTS)),
+        5..=9 => format!("< {}", json(rng)),
         10..=12 => "<! {\"message\":\"broken\",\"code\":7}".into(),
         13..=14 => "<~".into(),
         15..=16 => "<x no".into(),

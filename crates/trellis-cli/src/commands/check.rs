@@ -15,7 +15,7 @@ use trellis_project::{Watch, default_path};
 use crate::{
     Exit,
     demands::{Demands, Denied},
-    mending::Mending,
+    mending::{Mended, Mending},
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
     report::{self, Checked, Summary, counted, printable},
@@ -52,7 +52,7 @@ pub(crate) struct Check {
     #[arg(long, conflicts_with = "watch")]
     fix: bool,
     /// With `--fix`, write nothing; show what would change
-    #[arg(long, requires = "fix")]
+    #[arg(long, requires = "fix", conflicts_with = "watch")]
     dry_run: bool,
     /// Take these codes for errors; `warnings` means all of them
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = Denied::named)]
@@ -156,6 +156,7 @@ impl Check {
                 terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
             }
             outcome.whole &= mending.problems().is_empty();
+            let mut made: Vec<&Mended> = mending.done().iter().collect();
             if self.dry_run {
                 terminal::print(&mending.differences())?;
             } else if let Err(unwritten) = mending.write() {
@@ -163,13 +164,14 @@ impl Check {
                 let error = unwritten.error.context(format!("`{shown}` is as it was"));
                 terminal::print_error(&report::failure(&error));
                 outcome.whole = false;
+                made.retain(|mended| unwritten.written.contains(&mended.path));
             }
             let verb = if self.dry_run { "would fix" } else { "fixed" };
-            for mended in mending.done() {
+            for mended in &made {
                 let at = format!("{}:{}:{}", place.shown(&mended.path), mended.at.line, mended.at.column);
                 let _ = writeln!(said, "{verb} {}  {}: {}", printable(&at), mended.code, printable(&mended.title));
             }
-            count += mending.done().len();
+            count += made.len();
             let mut checked = mending.checked();
             demands.apply(&mut checked, mending.compiled().program.as_deref(), mending.root());
             outcome.graphs.push(checked);

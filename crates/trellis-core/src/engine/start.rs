@@ -35,7 +35,8 @@ impl Engine {
         let mut problems = problems(graph, node, &start.context);
         // At the entry the analysis has seen to it; a session that begins elsewhere skips the nodes that would have brought the keys.
         if node.index != graph.entry && !self.is_trial {
-            let missing = missing(&self.program.needs(node).certain, &start.context)
+            let missing = missing(&self.program.needs(node).certain, &node.entry.required, &start.context)
+                .into_iter()
                 .filter(|problem| !problems.contains(problem))
                 .collect::<Vec<_>>();
             problems.extend(missing);
@@ -74,9 +75,16 @@ impl Engine {
 }
 
 /// The needs that a context does not meet and that [`problems`] has not named.
-fn missing(needs: &[KeyPath], context: &Mapping) -> impl Iterator<Item = String> {
-    let absent = needs.iter().filter(|path| context.get(path.root()).is_none_or(|root| walk(root, path.rest()).is_none()));
-    absent.map(|path| format!("`{path}` is missing"))
+fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<String> {
+    let is_absent = |path: &KeyPath| context.get(path.root()).is_none_or(|root| walk(root, path.rest()).is_none());
+    let absent: Vec<&KeyPath> = needs.iter().filter(|path| is_absent(path)).collect();
+    // What stands in something that is missing goes without saying.
+    let stands_in = |path: &KeyPath, other: &KeyPath| {
+        let (path, other) = (path.segments(), other.segments());
+        other.len() < path.len() && path.starts_with(other)
+    };
+    let above = || absent.iter().copied().chain(required.iter().filter(|path| is_absent(path)));
+    absent.iter().filter(|path| !above().any(|other| stands_in(path, other))).map(|path| format!("`{path}` is missing")).collect()
 }
 
 /// Everything that keeps a session from beginning at `node`: its graph's `inputs` at the entry, and what the node itself needs.

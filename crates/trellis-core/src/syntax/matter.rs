@@ -61,6 +61,33 @@ pub(super) fn unclosed(fence: Range<usize>, report: &mut Report) {
     report.add(Code::UnclosedFrontmatter, Span::new(fence.start, fence.end), message).help = Some("end it with a line `---`".into());
 }
 
+/// Keys of a node that no prose begins a line with between two rules.
+const TELLING: [&str; 12] =
+    ["to", "jump_to", "options", "input_type", "do", "transitions", "save_to", "set", "tools", "type", "output", "on_error"];
+
+/// Reports what looks like frontmatter but stands behind other text, where nothing is read.
+pub(super) fn late(text: &str, body: usize, report: &mut Report) {
+    let (mut at, mut is_code) = (body, false);
+    while at < text.len() {
+        let line = line_at(text, at);
+        at = line.end;
+        let written = text[line.clone()].trim_end();
+        is_code ^= written.starts_with("```") || written.starts_with("~~~");
+        if is_code || written != "---" {
+            continue;
+        }
+        let after = || text[line.end..].lines().take_while(|line| !line.trim().is_empty());
+        let is_key = |line: &str| line.split_once(':').is_some_and(|(key, _)| TELLING.contains(&key));
+        let closes = after().any(|line| line.trim_end() == "---");
+        if closes && after().take_while(|line| line.trim_end() != "---").any(is_key) {
+            let message = "this is no frontmatter: text stands before it";
+            let span = Span::new(line.start, line.start + written.len());
+            report.add(Code::UnclosedFrontmatter, span, message).help = Some("begin the file with it, and write the text below".into());
+        }
+        return;
+    }
+}
+
 /// The line that begins at `at`, its line break included.
 fn line_at(text: &str, at: usize) -> Range<usize> {
     let end = text.as_bytes()[at..].iter().position(|&byte| byte == b'\n');

@@ -71,6 +71,7 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
         Split::Matter { header, yaml, body } => (Span::new(header.start, header.end), yaml, body),
         Split::Body(body) => {
             let mut node = NodeSyntax::default();
+            matter::late(text, body.start, report);
             say_body(&mut node, text, body, dialect, report);
             return Content::Node(Box::new(node));
         }

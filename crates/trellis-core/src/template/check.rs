@@ -13,13 +13,15 @@ use super::{
     Mistake,
     builtins::{self, Builtin, FILTERS, FUNCTIONS, TESTS},
     lower::{extent, is_secret},
+    reads::OF_LOOP,
     secret::Found,
+    trial,
 };
 use crate::diagnostic::near;
 
 /// Every mistake in `tree`, in the order of the text.
 pub(super) fn check(tree: &Stmt<'_>) -> Vec<Mistake> {
-    let mut checker = Checker { mistakes: Vec::new() };
+    let mut checker = Checker { mistakes: Vec::new(), loops: 0 };
     checker.statement(tree);
     checker.mistakes.sort_by_key(|mistake| (mistake.place.start, mistake.place.end));
     checker.mistakes
@@ -27,6 +29,8 @@ pub(super) fn check(tree: &Stmt<'_>) -> Vec<Mistake> {
 
 struct Checker {
     mistakes: Vec<Mistake>,
+    /// How many loops are around.
+    loops: usize,
 }
 
 impl Checker {
@@ -46,8 +50,10 @@ impl Checker {
                     self.refuse(node.span(), "`recursive` loops are not part of the language");
                 }
                 self.expression(&node.iter);
+                self.loops += 1;
                 self.maybe(node.filter_expr.as_ref());
                 self.statements(&node.body);
+                self.loops -= 1;
                 self.statements(&node.else_body);
             }
             Stmt::IfCond(node) => {
@@ -80,57 +86,97 @@ impl Checker {
     }
 
     fn expression(&mut self, tree: &Expr<'_>) {
-        match tree {
-            Expr::Var(_) | Expr::Const(_) => {}
-            Expr::GetAttr(node) => self.expression(&node.expr),
-            Expr::GetItem(node) => {
-                self.expression(&node.expr);
-                self.expression(&node.subscript_expr);
+        if self.is_constant(tree) {
+            self.attempt(tree);
+        }
+    }
+
+    /// Looks at an expression, and says whether it depends on nothing. Of one that does not, the largest parts that do are tried out.
+    fn is_constant(&mut self, tree: &Expr<'_>) -> bool {
+        let mistakes = self.mistakes.len();
+        let parts: Vec<&Expr<'_>> = match tree {
+            Expr::Var(_) => return false,
+            Expr::Const(_) => return true,
+            Expr::GetAttr(node) => {
+                if let Expr::Var(var) = &node.expr
+                    && var.id == "loop"
+                    && self.loops > 0
+                {
+                    self.of_loop(tree, node.name);
+                }
+                vec![&node.expr]
             }
+            Expr::GetItem(node) => vec![&node.expr, &node.subscript_expr],
             Expr::Slice(node) => {
-                self.expression(&node.expr);
-                for bound in [&node.start, &node.stop, &node.step] {
-                    self.maybe(bound.as_ref());
-                }
+                [Some(&node.expr), node.start.as_ref(), node.stop.as_ref(), node.step.as_ref()].into_iter().flatten().collect()
             }
-            Expr::UnaryOp(node) => self.expression(&node.expr),
-            Expr::BinOp(node) => {
-                self.expression(&node.left);
-                self.expression(&node.right);
-            }
-            Expr::Compare(node) => {
-                self.expression(&node.expr);
-                for op in &node.ops {
-                    self.expression(&op.expr);
-                }
-            }
-            Expr::IfExpr(node) => {
-                self.expression(&node.true_expr);
-                self.expression(&node.test_expr);
-                self.maybe(node.false_expr.as_ref());
-            }
+            Expr::UnaryOp(node) => vec![&node.expr],
+            Expr::BinOp(node) => vec![&node.left, &node.right],
+            Expr::Compare(node) => std::iter::once(&node.expr).chain(node.ops.iter().map(|op| &op.expr)).collect(),
+            Expr::IfExpr(node) => [Some(&node.true_expr), Some(&node.test_expr), node.false_expr.as_ref()].into_iter().flatten().collect(),
             Expr::Filter(node) => {
-                self.maybe(node.expr.as_ref());
-                let place = name_place(node.span(), node.name);
-                if self.known("filter", node.name, FILTERS, place) {
+                if self.known("filter", node.name, FILTERS, name_place(node.span(), node.name)) {
                     self.names_in_arguments(node.name, &node.args);
                 }
-                self.arguments(&node.args);
+                node.expr.iter().chain(self.values(&node.args)).collect()
             }
             Expr::Test(node) => {
-                self.expression(&node.expr);
                 self.known("test", node.name, TESTS, name_place(node.span(), node.name));
-                self.arguments(&node.args);
+                std::iter::once(&node.expr).chain(self.values(&node.args)).collect()
             }
-            Expr::Call(node) => self.call(node),
-            Expr::List(node) => node.items.iter().for_each(|item| self.expression(item)),
-            Expr::Tuple(node) => node.items.iter().for_each(|item| self.expression(item)),
-            Expr::Map(node) => {
-                for (key, value) in node.keys.iter().zip(&node.values) {
-                    self.expression(key);
-                    self.expression(value);
+            Expr::Call(node) => {
+                self.call(node);
+                self.values(&node.args)
+            }
+            Expr::List(node) => node.items.iter().collect(),
+            Expr::Tuple(node) => node.items.iter().collect(),
+            Expr::Map(node) => node.keys.iter().zip(&node.values).flat_map(|(key, value)| [key, value]).collect(),
+        };
+        let constant: Vec<bool> = parts.iter().map(|part| self.is_constant(part)).collect();
+        // What a block's filter is given, and what is called on a value, is no constant.
+        let is_whole = match tree {
+            Expr::Call(node) => matches!(node.identify_call(), CallType::Function(_)),
+            Expr::Filter(node) => node.expr.is_some(),
+            _ => true,
+        };
+        if constant.iter().all(|constant| *constant) && is_whole {
+            return self.mistakes.len() == mistakes;
+        }
+        for (part, _) in parts.iter().zip(&constant).filter(|(_, constant)| **constant) {
+            self.attempt(part);
+        }
+        if self.mistakes.len() == mistakes && constant.len() > 1 && constant[1..].iter().all(|constant| *constant) {
+            let failure = match tree {
+                Expr::Filter(node) if node.expr.is_some() => {
+                    trial::filter(node).map(|why| (name_place(node.span(), node.name), node.name, why))
                 }
+                Expr::Test(node) => trial::test(node).map(|why| (name_place(node.span(), node.name), node.name, why)),
+                _ => None,
+            };
+            if let Some((place, name, why)) = failure {
+                self.mistakes.push(Mistake::syntax(place, format!("`{name}` cannot be given this: {why}")));
             }
+        }
+        false
+    }
+
+    /// Tries out what depends on nothing.
+    fn attempt(&mut self, tree: &Expr<'_>) {
+        if !matches!(tree, Expr::Const(_))
+            && let Some(why) = trial::constant(tree)
+        {
+            self.mistakes.push(Mistake::syntax(bytes(extent(tree)), format!("this always fails: {why}")));
+        }
+    }
+
+    fn of_loop(&mut self, tree: &Expr<'_>, name: &str) {
+        if !OF_LOOP.contains(&name) {
+            let place = bytes(extent(tree));
+            let place = place.end - name.len()..place.end;
+            let near = near(name, OF_LOOP);
+            let mistake = Mistake::syntax(place, format!("there is no `loop.{name}`"));
+            let listed = "it has `index`, `first`, `last`, `length` and others";
+            self.mistakes.push(mistake.help(listed).meant(near));
         }
     }
 
@@ -141,7 +187,6 @@ impl Checker {
     }
 
     fn call(&mut self, node: &Spanned<Call<'_>>) {
-        self.arguments(&node.args);
         match node.identify_call() {
             CallType::Function(name) => {
                 let place = bytes(node.expr.span());
@@ -161,15 +206,17 @@ impl Checker {
         }
     }
 
-    fn arguments(&mut self, args: &[CallArg<'_>]) {
+    fn values<'t, 's>(&mut self, args: &'t [CallArg<'s>]) -> Vec<&'t Expr<'s>> {
+        let mut values = Vec::new();
         for arg in args {
             match arg {
-                CallArg::Pos(value) | CallArg::Kwarg(_, value) => self.expression(value),
+                CallArg::Pos(value) | CallArg::Kwarg(_, value) => values.push(value),
                 CallArg::PosSplat(value) | CallArg::KwargSplat(value) => {
                     self.refuse(extent(value), "arguments cannot be unpacked with `*`");
                 }
             }
         }
+        values
     }
 
     /// `map("upper")` and `select("odd")` name filters and tests by text.

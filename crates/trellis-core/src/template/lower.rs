@@ -207,6 +207,19 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
     }
 }
 
+/// A filter as it runs over this value, in the place of what its author wrote there.
+pub(super) fn filter_over<'s>(node: &Spanned<ast::Filter<'s>>, value: Dyn) -> Expr<'s> {
+    let span = flat(node.span());
+    let lowered = ast::Filter { name: node.name, expr: Some(constant(value, span)), args: arguments(&node.args, may_be_unset) };
+    Expr::Filter(Spanned::new(lowered, span))
+}
+
+/// A test as it runs over this value, in the place of what its author wrote there.
+pub(super) fn test_over<'s>(node: &Spanned<ast::Test<'s>>, value: Dyn) -> Expr<'s> {
+    let span = flat(node.span());
+    Expr::Test(Spanned::new(ast::Test { name: node.name, expr: constant(value, span), args: arguments(&node.args, may_be_unset) }, span))
+}
+
 fn arguments<'s>(args: &[CallArg<'s>], lower: fn(&Expr<'s>) -> Expr<'s>) -> Vec<CallArg<'s>> {
     let argument = |arg: &CallArg<'s>| match arg {
         CallArg::Pos(value) | CallArg::PosSplat(value) | CallArg::KwargSplat(value) => CallArg::Pos(lower(value)),

@@ -13,7 +13,6 @@
 mod bridge;
 pub mod builtins;
 mod check;
-mod demand;
 mod engine;
 mod explain;
 mod go;
@@ -26,17 +25,20 @@ mod reads;
 mod secret;
 mod segments;
 mod shape;
+mod sorts;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-pub(crate) use demand::Demand;
 use engine::Engine;
 use mistake::Mistake;
-pub use reads::Test;
+use reads::Use;
+pub use reads::{Step, Test};
 use segments::{Piece, Unreadable};
 pub use shape::{Expression, Shape};
+pub(crate) use sorts::{Demand, LOOPED, Sorts};
 
 use crate::{
     diagnostic::{Code, Report},
@@ -107,7 +109,7 @@ enum Body {
 
 /// What a text is parsed for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum Purpose {
     /// A body or message.
     Text,
     /// A value, which may keep its type.
@@ -134,8 +136,11 @@ pub struct Read {
 pub(crate) struct Used<'t> {
     pub(crate) path: &'t KeyPath,
     pub(crate) when: &'t [Test],
+    pub(crate) inside: &'t [Step],
     pub(crate) deep: bool,
     pub(crate) demand: Option<Demand>,
+    /// Whether it only says that something is used of which nothing is known.
+    pub(crate) blind: bool,
     place: &'t std::ops::Range<usize>,
     map: &'t SourceMap,
 }
@@ -202,13 +207,13 @@ impl Template {
             // It is shown as it is, so it is kept ready to be shown.
             return Self::literal(&file[span.range()]);
         }
-        Self::parse_with(Text::Part(Arc::clone(file), span), &SourceMap::Slice(span.start), dialect, Use::Text, report).0
+        Self::parse_with(Text::Part(Arc::clone(file), span), &SourceMap::Slice(span.start), dialect, Purpose::Text, report).0
     }
 
     /// Parses a body or message and reports `template-syntax`, `unknown-filter`, `secret-exposed`; what is broken renders as nothing.
     /// `map` says where the bytes of `text` stand in the file.
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, report: &mut Report) -> Self {
-        Self::parse_with(Text::Own(text.into()), map, dialect, Use::Text, report).0
+        Self::parse_with(Text::Own(text.into()), map, dialect, Purpose::Text, report).0
     }
 
     /// Whether it has no holes.
@@ -240,7 +245,12 @@ impl Template {
     /// Every path that rendering uses, in order, with what decides whether it is met; what a guard takes as it is is none of them.
     pub fn reads(&self) -> Vec<Read> {
         let mut reads = Vec::new();
-        self.each_use(&mut |used| reads.push(Read { path: used.path.clone(), span: used.span(), when: used.when.into(), deep: used.deep }));
+        self.each_use(&mut |used| {
+            if !used.blind {
+                let deep = used.deep || !used.inside.is_empty();
+                reads.push(Read { path: used.path.clone(), span: used.span(), when: used.when.into(), deep });
+            }
+        });
         reads
     }
 
@@ -252,14 +262,14 @@ impl Template {
             Body::Pieces(pieces) => {
                 for piece in pieces {
                     if let Piece::Path(path, place) = piece {
-                        see(Used { path, when: &[], deep: false, demand: None, place, map });
+                        see(Used { path, when: &[], inside: &[], deep: false, demand: None, blind: false, place, map });
                     }
                 }
             }
             Body::Engine(engine) => {
-                engine.uses().iter().for_each(|used| {
-                    see(Used { path: &used.path, when: &used.when, deep: used.deep, demand: used.demand, place: &used.place, map })
-                });
+                for Use { path, place, when, inside, deep, demand, blind } in engine.uses() {
+                    see(Used { path, when, inside, deep: *deep, demand: *demand, blind: *blind, place, map });
+                }
             }
         }
     }
@@ -284,13 +294,13 @@ impl Template {
     }
 
     /// Parses a text, and says whether it is exactly one `{{ expression }}`.
-    fn parse_with(whole: Text, map: &SourceMap, dialect: Dialect, used: Use, report: &mut Report) -> (Self, bool) {
+    fn parse_with(whole: Text, map: &SourceMap, dialect: Dialect, used: Purpose, report: &mut Report) -> (Self, bool) {
         let text = &*whole;
         if !text.contains('{') {
             return (Self::with(whole, map, Body::Literal), false);
         }
         let found = secret::find(text, dialect);
-        if used != Use::Argument && !found.is_empty() {
+        if used != Purpose::Argument && !found.is_empty() {
             expose(text, found, map, report);
             return (Self::with(whole, map, Body::Broken), false);
         }
@@ -311,7 +321,7 @@ impl Template {
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
             return (Self::with(whole, map, body), sole);
         }
-        match Engine::parse(text, dialect, used != Use::Text, found) {
+        match Engine::parse(text, dialect, used != Purpose::Text, found) {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
                 mistake::report(mistakes, map, report);

@@ -1,6 +1,12 @@
 //! What a template uses: every path that must be set when it is met, with what decides whether it is met.
 //!
 //! It reads the tree that runs, in which every use carries [`hook::USE`] or [`hook::COMPARE`]; what a guard takes as it is carries none.
+//!
+//! **Invariant:** what can fail because of a value is a use: of the path where it stands, or [`Use::blind`] where that is not followed.
+
+mod filters;
+mod scope;
+mod tests_of;
 
 use std::ops::Range;
 
@@ -9,15 +15,18 @@ use minijinja::{
     value::{Value as Dyn, ValueKind},
 };
 
+pub(super) use self::scope::OF_LOOP;
+pub use self::{scope::Step, tests_of::Test};
+use self::{
+    scope::{Binding, Names, Source, beginning, is_range, of_loop},
+    tests_of::{Asked, opposite},
+};
 use super::{
-    demand::{Demand, demand_of, demand_of_operator},
     lower::extent,
     machine::hook,
+    sorts::{self, Demand, Sorts},
 };
-use crate::{
-    path::{KeyPath, Segment},
-    value::Value,
-};
+use crate::{path::KeyPath, value::Value};
 
 /// A use of a path; it fails where nothing is there.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,42 +36,14 @@ pub(super) struct Use {
     pub(super) place: Range<usize>,
     /// What must hold for it to be met.
     pub(super) when: Box<[Test]>,
-    /// Whether it goes on below the path, into what nothing is known of: a list's item, a computed key.
+    /// Steps from the path into what it holds, where it is not the path itself that is used.
+    pub(super) inside: Box<[Step]>,
+    /// Whether it goes on from there, into what nothing is known of: a list's item by its number, a computed key.
     pub(super) deep: bool,
     /// What it must be, lest the rendering fails.
     pub(super) demand: Option<Demand>,
-}
-
-/// What decides whether a part of a template is met.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Test {
-    /// The path is there and neither empty, zero nor false; `false` turns it round.
-    Truthy(KeyPath, bool),
-    /// The path is there.
-    Set(KeyPath, bool),
-    /// The path is this value.
-    Is(KeyPath, bool, Value),
-    /// Something that is not followed.
-    Opaque,
-}
-
-impl Test {
-    /// The path that it asks about.
-    pub(crate) fn path(&self) -> Option<&KeyPath> {
-        match self {
-            Self::Truthy(path, _) | Self::Set(path, _) | Self::Is(path, ..) => Some(path),
-            Self::Opaque => None,
-        }
-    }
-
-    fn negated(self) -> Self {
-        match self {
-            Self::Truthy(path, yes) => Self::Truthy(path, !yes),
-            Self::Set(path, yes) => Self::Set(path, !yes),
-            Self::Is(path, yes, value) => Self::Is(path, !yes, value),
-            Self::Opaque => Self::Opaque,
-        }
-    }
+    /// Whether it only says that something is used here of which nothing is known; the path names it.
+    pub(super) blind: bool,
 }
 
 /// The uses of a template, in order.
@@ -75,7 +56,8 @@ pub(super) fn of_template(tree: &Stmt<'_>) -> Box<[Use]> {
 /// The uses of an expression whose value is wanted, unless it is optional.
 pub(super) fn of_expression(tree: &Expr<'_>, optional: bool) -> Box<[Use]> {
     let mut reads = Reads::default();
-    reads.expression(tree, !optional);
+    let made = reads.expression(tree, !optional);
+    reads.takes(tree, made, !optional);
     reads.uses.into()
 }
 
@@ -85,26 +67,43 @@ pub(super) fn path_of(tree: &Expr<'_>) -> Option<KeyPath> {
         Expr::Filter(node) if node.name == "optional" => node.expr.as_ref()?,
         other => other,
     };
-    path(inner(tree)?).filter(|(_, deep)| !deep).map(|(path, _)| path)
+    Names::default().source(inner(tree)?)?.plain()
 }
 
 #[derive(Default)]
 struct Reads<'s> {
     uses: Vec<Use>,
-    /// Names that the template gives values to.
-    local: Vec<&'s str>,
+    names: Names<'s>,
     when: Vec<Test>,
+    /// What is there inside of paths, as tests around say.
+    there: Vec<Source>,
     demand: Option<Demand>,
 }
 
 impl<'s> Reads<'s> {
-    fn add(&mut self, path: KeyPath, deep: bool, tree: &Expr<'_>) {
-        if self.local.contains(&&**path.root()) {
+    fn add(&mut self, source: Source, tree: &Expr<'_>) {
+        let is_there = |known: &Source| known.path == source.path && known.inside.starts_with(&source.inside) && !source.deep;
+        if !source.inside.is_empty() && self.demand.is_none() && self.there.iter().any(is_there) {
             return;
         }
-        let span = extent(tree);
-        let place = span.start_offset as usize..span.end_offset as usize;
-        self.uses.push(Use { path, place, when: self.when.clone().into(), deep, demand: self.demand });
+        let (when, inside) = (self.when.clone().into(), source.inside.into());
+        self.uses.push(Use { path: source.path, place: place(tree), when, inside, deep: source.deep, demand: self.demand, blind: false });
+    }
+
+    /// Says that something is used of which nothing is known.
+    fn blind(&mut self, tree: &Expr<'_>) {
+        let Some(path) = beginning(tree) else { return };
+        let when = self.when.clone().into();
+        self.uses.push(Use { path, place: place(tree), when, inside: Box::default(), deep: true, demand: None, blind: true });
+    }
+
+    /// What a value of these sorts may fail with: nothing is there, or something that is not taken.
+    fn takes(&mut self, tree: &Expr<'_>, made: Sorts, used: bool) {
+        let is_unset = used && made.meet(Sorts::UNSET);
+        let is_wrong = self.demand.is_some_and(|demand| !made.without(Sorts::UNSET).without(Sorts::READ).are(demand));
+        if is_unset || is_wrong {
+            self.blind(tree);
+        }
     }
 
     /// Says what is demanded from here on, and what was before. No closure: templates nest deeply, and each frame counts.
@@ -112,12 +111,35 @@ impl<'s> Reads<'s> {
         std::mem::replace(&mut self.demand, demand)
     }
 
-    /// Visits what is met only when `tests` hold.
-    fn under(&mut self, tests: Vec<Test>, visit: impl FnOnce(&mut Self)) {
-        let outside = self.when.len();
-        self.when.extend(tests);
-        visit(self);
+    /// An operand of which `demand` is asked.
+    fn operand(&mut self, tree: &Expr<'s>, demand: Option<Demand>) -> Sorts {
+        let outside = self.demands(demand);
+        let made = self.expression(tree, false);
+        self.takes(tree, made, false);
+        self.demand = outside;
+        made
+    }
+
+    fn visit(&mut self, tree: &Expr<'s>, demand: Option<Demand>) {
+        self.operand(tree, demand);
+    }
+
+    /// Visits what is met only when `asked` holds.
+    fn under<T>(&mut self, asked: Vec<Asked>, visit: impl FnOnce(&mut Self) -> T) -> T {
+        let (outside, there) = (self.when.len(), self.there.len());
+        for asked in asked {
+            match asked {
+                Asked::Test(test) => self.when.push(test),
+                Asked::Inside(source, yes) => {
+                    self.when.push(Test::Opaque);
+                    self.there.extend(yes.then_some(source));
+                }
+            }
+        }
+        let result = visit(self);
         self.when.truncate(outside);
+        self.there.truncate(there);
+        result
     }
 
     fn body(&mut self, statements: &[Stmt<'s>]) {
@@ -127,150 +149,217 @@ impl<'s> Reads<'s> {
     fn statement(&mut self, tree: &Stmt<'s>) {
         match tree {
             Stmt::Template(node) => self.body(&node.children),
-            Stmt::EmitExpr(node) => self.expression(&node.expr, false),
+            Stmt::EmitExpr(node) => self.visit(&node.expr, None),
             Stmt::ForLoop(node) => {
-                let outside = self.demands(Some(Demand::Items));
-                self.expression(&node.iter, false);
-                self.demand = outside;
-                let test = inner(&node.iter).and_then(path).map_or(Test::Opaque, |(path, _)| Test::Truthy(path, true));
-                let outside = self.local.len();
-                self.named(&node.target);
-                self.local.push("loop");
-                self.under(vec![test.clone()], |reads| {
-                    reads.body(&node.body);
-                    reads.under(vec![Test::Opaque], |reads| node.filter_expr.iter().for_each(|filter| reads.expression(filter, false)));
+                self.operand(&node.iter, Some(sorts::LOOPED));
+                let test = self.names.over(&node.iter).map_or(Test::Opaque, |path| Test::Truthy(path, true));
+                let outside = self.names.len();
+                let is_pair = matches!(&node.target, Expr::List(list) if list.items.len() == 2);
+                let bindings = self.names.looped(&node.iter, is_pair);
+                let asked = vec![Asked::Test(test)];
+                let otherwise = opposite(&asked);
+                self.under(asked, |reads| {
+                    reads.named(&node.target, bindings);
+                    reads.names.bind("loop", Binding::of(Sorts::MAPPING));
+                    let inside = node.filter_expr.as_ref().map(|filter| {
+                        reads.operand(filter, None);
+                        tests_of::asked(&reads.names, filter)
+                    });
+                    reads.under(inside.unwrap_or_default(), |reads| reads.body(&node.body));
                 });
-                self.local.truncate(outside);
-                self.under(vec![test.negated()], |reads| reads.body(&node.else_body));
+                self.names.forget(outside);
+                self.under(otherwise, |reads| reads.body(&node.else_body));
+                self.names.forget(outside);
             }
             Stmt::IfCond(node) => {
-                self.expression(&node.expr, false);
-                let tests = tests(&node.expr);
-                let otherwise = opposite(&tests);
-                self.under(tests, |reads| reads.body(&node.true_body));
+                self.operand(&node.expr, None);
+                let asked = tests_of::asked(&self.names, &node.expr);
+                let otherwise = opposite(&asked);
+                let outside = self.names.len();
+                self.under(asked, |reads| reads.body(&node.true_body));
+                let one = self.names.forget(outside);
                 self.under(otherwise, |reads| reads.body(&node.false_body));
+                let other = self.names.forget(outside);
+                self.names.meet(&one, &other);
             }
             Stmt::WithBlock(node) => {
-                let outside = self.local.len();
+                let outside = self.names.len();
                 for (target, value) in &node.assignments {
-                    self.expression(value, false);
-                    self.named(target);
+                    self.assign(target, value);
                 }
                 self.body(&node.body);
-                self.local.truncate(outside);
+                self.names.forget(outside);
             }
-            Stmt::Set(node) => {
-                self.expression(&node.expr, false);
-                self.named(&node.target);
-            }
+            Stmt::Set(node) => self.assign(&node.target, &node.expr),
             Stmt::SetBlock(node) => {
                 self.body(&node.body);
-                self.named(&node.target);
+                let made = node.filter.as_ref().map_or(Sorts::TEXT, |filter| self.operand(filter, None));
+                self.named(&node.target, vec![Binding::of(made)]);
             }
             Stmt::FilterBlock(node) => {
-                self.expression(&node.filter, false);
+                self.operand(&node.filter, None);
                 self.body(&node.body);
             }
             Stmt::EmitRaw(_) | Stmt::AutoEscape(_) | Stmt::Do(_) => {}
         }
     }
 
-    fn named(&mut self, target: &Expr<'s>) {
+    fn assign(&mut self, target: &Expr<'s>, value: &Expr<'s>) {
+        let made = self.operand(value, None);
+        let of = inner(value).unwrap_or(value);
+        let (whole, items) = (self.names.source(of), self.names.items(of));
+        let binding = Binding { whole, items, ..Binding::of(made) };
+        self.named(target, vec![binding]);
+    }
+
+    /// Gives names to values; where there are more names than values, a list has to be taken apart.
+    fn named(&mut self, target: &Expr<'s>, bindings: Vec<Binding>) {
         match target {
-            Expr::Var(node) => self.local.push(node.id),
-            Expr::List(node) => node.items.iter().for_each(|item| self.named(item)),
+            Expr::Var(node) => {
+                let binding = bindings.into_iter().next().unwrap_or_else(|| Binding::of(Sorts::ANY));
+                self.names.bind(node.id, binding);
+            }
+            Expr::List(node) => {
+                if bindings.len() != node.items.len() {
+                    self.blind(target);
+                    return node.items.iter().for_each(|item| self.named(item, Vec::new()));
+                }
+                node.items.iter().zip(bindings).for_each(|(item, binding)| self.named(item, vec![binding]));
+            }
             _ => {}
         }
     }
 
-    /// `used`: whether the value fails where nothing is there.
-    fn expression(&mut self, tree: &Expr<'s>, used: bool) {
-        if let Some((path, deep)) = path(tree).filter(|_| used) {
-            self.add(path, deep, tree);
+    /// What an expression makes. `used`: whether the value fails where nothing is there.
+    fn expression(&mut self, tree: &Expr<'s>, used: bool) -> Sorts {
+        if let Some(source) = self.names.source(tree) {
+            let is_asked = self.demand.is_some();
+            let made = match source.clone().plain() {
+                _ if used => {
+                    self.add(source, tree);
+                    Sorts::READ
+                }
+                Some(path) if is_asked => {
+                    // It is taken as it is only where it is there.
+                    self.under(vec![Asked::Test(Test::Set(path, true))], |reads| reads.add(source, tree));
+                    Sorts::READ.or(Sorts::UNSET)
+                }
+                _ => Sorts::READ.or(Sorts::UNSET).or(if is_asked { Sorts::ANY } else { Sorts::NONE }),
+            };
+            self.subscripts(tree);
+            return made;
         }
         match tree {
+            Expr::Const(node) => Sorts::of(&node.value),
+            Expr::Var(node) => self.names.sorts(node.id).unwrap_or(Sorts::ANY.or(Sorts::UNSET)),
             Expr::Filter(node) => self.filter(node.name, node.expr.as_ref(), &node.args, used),
-            Expr::GetAttr(node) if path(tree).is_none() => self.expression(&node.expr, used),
-            Expr::GetItem(node) => {
-                if path(tree).is_none() {
-                    self.expression(&node.expr, used);
+            Expr::GetAttr(node) => match &node.expr {
+                Expr::Var(var) if var.id == "loop" => of_loop(node.name),
+                of => {
+                    self.operand(of, None);
+                    Sorts::ANY.or(Sorts::UNSET)
                 }
-                self.expression(&node.subscript_expr, false);
+            },
+            Expr::GetItem(node) => {
+                self.operand(&node.expr, None);
+                self.operand(&node.subscript_expr, None);
+                Sorts::ANY.or(Sorts::UNSET)
+            }
+            Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Neg) => {
+                self.operand(&node.expr, Some(Sorts::NUMBER));
+                Sorts::NUMBER
             }
             Expr::UnaryOp(node) => {
-                let is_negation = matches!(node.op, UnaryOpKind::Neg);
-                let outside = self.demands(is_negation.then_some(Demand::Number));
-                self.expression(&node.expr, is_negation);
-                self.demand = outside;
+                self.operand(&node.expr, None);
+                Sorts::TRUTH
             }
             Expr::BinOp(node) => match node.op {
-                BinOpKind::ScAnd => {
-                    self.expression(&node.left, used);
-                    self.under(tests(&node.left), |reads| reads.expression(&node.right, used));
-                }
-                BinOpKind::ScOr => {
-                    self.expression(&node.left, false);
-                    self.under(opposite(&tests(&node.left)), |reads| reads.expression(&node.right, used));
+                BinOpKind::ScAnd | BinOpKind::ScOr => {
+                    let is_and = matches!(node.op, BinOpKind::ScAnd);
+                    let asked = tests_of::asked(&self.names, &node.left);
+                    let otherwise = opposite(&asked);
+                    let left =
+                        if is_and { self.expression(&node.left, used) } else { self.expression(&node.left, false).without(Sorts::UNSET) };
+                    let right = self.under(if is_and { asked } else { otherwise }, |reads| reads.expression(&node.right, used));
+                    left.or(right)
                 }
                 ref op => {
-                    let outside = self.demands(demand_of_operator(op));
-                    self.expression(&node.left, false);
-                    self.expression(&node.right, false);
-                    self.demand = outside;
+                    let right = match inner(&node.right) {
+                        Some(Expr::Const(node)) => Some(&node.value),
+                        _ => None,
+                    };
+                    let (of_left, of_right) = sorts::taken_by_operator(op, right);
+                    self.operand(&node.left, of_left);
+                    self.operand(&node.right, of_right);
+                    let is_asked = matches!(
+                        op,
+                        BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte | BinOpKind::In
+                    );
+                    if is_asked { Sorts::TRUTH } else { Sorts::NUMBER }
                 }
             },
             Expr::Compare(node) => {
-                let outside = self.demands(None);
-                self.expression(&node.expr, false);
-                node.ops.iter().for_each(|op| self.expression(&op.expr, false));
-                self.demand = outside;
+                self.operand(&node.expr, None);
+                node.ops.iter().for_each(|op| self.visit(&op.expr, sorts::taken_by_comparison(op.op)));
+                Sorts::TRUTH
             }
             Expr::IfExpr(node) => {
-                self.expression(&node.test_expr, false);
-                let tests = tests(&node.test_expr);
-                let otherwise = opposite(&tests);
-                self.under(tests, |reads| reads.expression(&node.true_expr, used));
-                self.under(otherwise, |reads| node.false_expr.iter().for_each(|value| reads.expression(value, used)));
+                self.operand(&node.test_expr, None);
+                let asked = tests_of::asked(&self.names, &node.test_expr);
+                let otherwise = opposite(&asked);
+                let one = self.under(asked, |reads| reads.expression(&node.true_expr, used));
+                let other = self.under(otherwise, |reads| node.false_expr.as_ref().map(|value| reads.expression(value, used)));
+                one.or(other.unwrap_or(Sorts::NULL))
             }
             Expr::Test(node) => {
-                let is_plain = node.args.is_empty() && !matches!(node.name, "odd" | "even");
-                let outside = self.demands((!is_plain).then_some(Demand::Other));
-                self.expression(&node.expr, false);
-                self.demand = outside;
+                let takes_anything = !matches!(node.name, "startingwith" | "endingwith" | "lower" | "upper" | "in");
+                self.operand(&node.expr, (!takes_anything).then_some(Sorts::NONE));
                 self.arguments(&node.args);
+                Sorts::TRUTH
             }
-            Expr::Call(node) => self.arguments(&node.args),
-            Expr::List(node) => node.items.iter().for_each(|item| self.expression(item, false)),
-            Expr::Tuple(node) => node.items.iter().for_each(|item| self.expression(item, false)),
-            Expr::Map(node) => node.keys.iter().chain(&node.values).for_each(|item| self.expression(item, false)),
-            Expr::GetAttr(_) | Expr::Var(_) | Expr::Const(_) | Expr::Slice(_) => {}
+            Expr::Call(node) => {
+                self.arguments(&node.args);
+                let is_changed = matches!(&node.expr, Expr::GetAttr(of) if of.name == "changed");
+                if is_range(tree) {
+                    Sorts::LIST
+                } else if is_changed {
+                    Sorts::TRUTH
+                } else {
+                    Sorts::ANY
+                }
+            }
+            Expr::List(node) => {
+                node.items.iter().for_each(|item| self.visit(item, None));
+                Sorts::LIST
+            }
+            Expr::Tuple(node) => {
+                node.items.iter().for_each(|item| self.visit(item, None));
+                Sorts::LIST
+            }
+            Expr::Map(node) => {
+                node.keys.iter().chain(&node.values).for_each(|item| self.visit(item, None));
+                Sorts::MAPPING
+            }
+            Expr::Slice(_) => Sorts::ANY,
         }
     }
 
-    fn filter(&mut self, name: &str, input: Option<&Expr<'s>>, args: &[CallArg<'s>], used: bool) {
-        match name {
-            hook::USE | hook::COMPARE => input.iter().for_each(|input| self.expression(input, true)),
-            hook::KEEP => input.iter().for_each(|input| self.expression(input, used)),
-            // What it falls back to is used only when it is the result.
-            "default" | "d" => {
-                input.iter().for_each(|input| self.expression(input, false));
-                let test = input.and_then(path).map_or(Test::Opaque, |(path, _)| Test::Set(path, false));
-                self.under(vec![test], |reads| args.iter().for_each(|arg| reads.expression(value_of(arg), used)));
+    /// What is computed inside of a path.
+    fn subscripts(&mut self, tree: &Expr<'s>) {
+        match tree {
+            Expr::GetAttr(node) => self.subscripts(&node.expr),
+            Expr::GetItem(node) => {
+                self.subscripts(&node.expr);
+                self.visit(&node.subscript_expr, None);
             }
-            _ => {
-                let outside = self.demands(demand_of(name));
-                input.iter().for_each(|input| self.expression(input, false));
-                self.demand = outside;
-                self.arguments(args);
-            }
+            _ => {}
         }
     }
+}
 
-    fn arguments(&mut self, args: &[CallArg<'s>]) {
-        let outside = self.demands(Some(Demand::Other));
-        args.iter().for_each(|arg| self.expression(value_of(arg), false));
-        self.demand = outside;
-    }
+fn place(tree: &Expr<'_>) -> Range<usize> {
+    let span = extent(tree);
+    span.start_offset as usize..span.end_offset as usize
 }
 
 fn value_of<'a, 's>(arg: &'a CallArg<'s>) -> &'a Expr<'s> {
@@ -284,82 +373,6 @@ fn inner<'a, 's>(tree: &'a Expr<'s>) -> Option<&'a Expr<'s>> {
         Expr::Filter(node) if matches!(node.name, hook::USE | hook::COMPARE | hook::KEEP) => inner(node.expr.as_ref()?),
         other => Some(other),
     }
-}
-
-/// What holds when an expression is taken for true; everything of it must.
-fn tests(tree: &Expr<'_>) -> Vec<Test> {
-    let Some(tree) = inner(tree) else { return vec![Test::Opaque] };
-    match tree {
-        Expr::BinOp(node) if matches!(node.op, BinOpKind::ScAnd) => [tests(&node.left), tests(&node.right)].concat(),
-        Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Not) => opposite(&tests(&node.expr)),
-        Expr::Test(node) if matches!(node.name, "defined" | "undefined") => match path(&node.expr) {
-            Some((path, false)) => vec![Test::Set(path, node.name == "defined")],
-            _ => vec![Test::Opaque],
-        },
-        Expr::BinOp(node) if matches!(node.op, BinOpKind::Eq | BinOpKind::Ne) => {
-            comparison(&node.left, &node.right, matches!(node.op, BinOpKind::Eq)).map_or_else(|| vec![Test::Opaque], |test| vec![test])
-        }
-        other => match path(other) {
-            Some((path, false)) => vec![Test::Truthy(path, true)],
-            _ => vec![Test::Opaque],
-        },
-    }
-}
-
-fn comparison(left: &Expr<'_>, right: &Expr<'_>, equal: bool) -> Option<Test> {
-    let (left, right) = (inner(left)?, inner(right)?);
-    let (of, literal) = match (left, right) {
-        (of, Expr::Const(literal)) | (Expr::Const(literal), of) => (of, literal),
-        _ => return None,
-    };
-    let (path, deep) = path(of)?;
-    (!deep).then_some(Test::Is(path, equal, literal_value(&literal.value)?))
-}
-
-fn literal_value(value: &Dyn) -> Option<Value> {
-    match value.kind() {
-        ValueKind::String => value.as_str().map(Value::text),
-        ValueKind::Bool => Some(value.is_true().into()),
-        ValueKind::Number if value.is_integer() => i64::try_from(value.clone()).ok().map(Value::Int),
-        _ => None,
-    }
-}
-
-/// What holds when these do not all hold: known only of a single one.
-fn opposite(tests: &[Test]) -> Vec<Test> {
-    match tests {
-        [test] => vec![test.clone().negated()],
-        _ => vec![Test::Opaque],
-    }
-}
-
-/// The path that an expression is, if it begins with a name, and whether it goes on below it.
-fn path(tree: &Expr<'_>) -> Option<(KeyPath, bool)> {
-    fn segments(tree: &Expr<'_>, out: &mut Vec<Segment>) -> Option<bool> {
-        let (of, segment) = match tree {
-            Expr::Var(node) if !super::secret::is_masked(node.id) => {
-                out.push(Segment::Key(node.id.into()));
-                return Some(false);
-            }
-            Expr::GetAttr(node) => (&node.expr, Some(Segment::Key(node.name.into()))),
-            Expr::GetItem(node) => match inner(&node.subscript_expr)? {
-                Expr::Const(key) => (&node.expr, key.value.as_str().map(|key| Segment::Key(key.into()))),
-                _ => (&node.expr, None),
-            },
-            _ => return None,
-        };
-        let deep = segments(of, out)?;
-        match segment {
-            Some(segment) if !deep => {
-                out.push(segment);
-                Some(false)
-            }
-            _ => Some(true),
-        }
-    }
-    let mut out = Vec::new();
-    let deep = segments(tree, &mut out)?;
-    Some((KeyPath::new(out)?, deep))
 }
 
 #[cfg(test)]

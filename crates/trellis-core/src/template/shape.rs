@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Body, Dialect, Piece, Read, RenderLimits, SecretUse, Template, TemplateError, Text, Use, Used};
+use super::{Body, Dialect, Piece, Purpose, Read, RenderLimits, SecretUse, Template, TemplateError, Text, Used};
 use crate::{
     diagnostic::Report,
     path::KeyPath,
@@ -37,7 +37,7 @@ impl Shape {
     /// `secrets` says whether `{{secret:name}}` is allowed here: in arguments only (language 3.6).
     pub fn parse(text: &str, map: &SourceMap, dialect: Dialect, secrets: bool, report: &mut Report) -> Self {
         let (template, sole) =
-            Template::parse_with(Text::Own(text.into()), map, dialect, if secrets { Use::Argument } else { Use::Value }, report);
+            Template::parse_with(Text::Own(text.into()), map, dialect, if secrets { Purpose::Argument } else { Purpose::Value }, report);
         match (&template.inner.body, sole) {
             (_, true) => Self::Expression(Expression { template }),
             (Body::Literal, _) => Self::Literal(Value::Text(template.inner.text.shared())),

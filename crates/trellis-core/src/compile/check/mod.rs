@@ -13,16 +13,18 @@ mod never;
 mod reach;
 pub(super) mod shadowing;
 mod web;
+mod wild;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
 pub(crate) use self::data::Known;
-use super::{UncheckedRead, names::at_path, settle::Settled};
+use self::wild::Wild;
+use super::{UncheckedRead, settle::Settled};
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, Severity},
-    program::{Node, Point, Program, Role},
+    diagnostic::{Code, Diagnostic, FilePath},
+    program::{Node, Program, Role},
     syntax::{
         document::Content,
         node::{CallSyntax, CalleeSyntax, NodeSyntax, TargetSyntax},
@@ -80,33 +82,21 @@ pub(super) fn program(
     found.extend(own.never.iter().map(|(_, found)| found.clone()));
     let before = found.len();
     renew(&mut own.gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
-    found.extend(own.gaps.iter().map(|(_, found)| found.clone()));
+    // A condition that can never be true is the gap.
+    let never = |node: &u32| own.never.binary_search_by_key(node, |(node, _)| *node).is_ok();
+    found.extend(own.gaps.iter().filter(|(node, _)| !never(node)).map(|(_, found)| found.clone()));
     if flow.rolls_back {
         gap::check(program, found);
     }
     follows(program, before, found);
     links::check(program.documents(), linking, found);
-    match wild(program, settled, found) {
+    match Wild::new(program, settled, found) {
         Some(wild) => data::check(program, &flow, &wild, (&mut own.data, fresh), found),
         None => {
             own.data = None;
             Vec::new()
         }
     }
-}
-
-/// The points whose file has mistakes: what they do is not known, and what is wrong with them is said already. Nothing where a mistake may concern
-/// every node. What its author tolerates does not stand in the way.
-fn wild(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
-    let mut broken = Vec::new();
-    for diagnostic in settled.parsed().chain(found).filter(|diagnostic| settled.severity(diagnostic) == Some(Severity::Error)) {
-        let at = at_path(&program.documents, &diagnostic.place.as_ref()?.path)?;
-        matches!(program.documents[at as usize].content, Content::Node(_) | Content::Nodes(..)).then_some(())?;
-        broken.push(at);
-    }
-    broken.sort_unstable();
-    let is_broken = |point: &Point| broken.binary_search(&program.node(point.node).document).is_ok();
-    Some(program.points.iter().map(|point| !broken.is_empty() && is_broken(point)).collect())
 }
 
 /// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned, or left behind.

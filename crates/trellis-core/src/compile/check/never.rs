@@ -6,9 +6,9 @@ use super::{
     syntax_of,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, did_you_mean},
+    diagnostic::{Code, Diagnostic, near},
     program::{Edge, Guard, Node, Operand, Program, Reply, Role, Why},
-    span::Spanned,
+    span::{Span, Spanned},
     syntax::{
         condition::Condition,
         node::{InputType, TransitionSyntax},
@@ -36,25 +36,24 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
         let values: Vec<_> = values.collect();
         for (edge, operand) in asked {
             let values = operands.binary_search(&operand).ok().and_then(|at| values[at].as_ref());
-            if let Some((why, help)) = never(node, reply, &edge.when, operand, values, &mut patience)
+            if let Some((why, values, help)) = never(node, reply, &edge.when, operand, values, &mut patience)
                 && let Some(condition) = condition(program, node, edge)
             {
-                let message = format!("`{}` can never be true: {why}", condition.value.text);
-                found(Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message).help_maybe(help));
+                found(report(program, node, condition, &edge.when, (&why, values, help)));
             }
         }
     }
 }
 
-/// Why a guard cannot hold, and what could be meant.
-fn never(
+/// Why a guard cannot hold, the values that could be meant, and what to do if none is.
+fn never<'v>(
     node: &Node,
     reply: &Reply,
     guard: &Guard,
     operand: &Operand,
-    closed: Option<&(&[Value], Literals<'_>)>,
+    closed: Option<&(&'v [Value], Literals<'_>)>,
     patience: &mut usize,
-) -> Option<(String, Option<String>)> {
+) -> Option<(String, &'v [Value], String)> {
     if let Some((values, known)) = closed {
         let possible = match guard {
             Guard::Is(_, true, literal) => known.has(literal),
@@ -74,7 +73,7 @@ fn never(
         let listed = if listed.is_empty() { "nothing".to_owned() } else { listed };
         let compared = &values[..values.len().min(*patience)];
         *patience -= compared.len();
-        return Some((format!("`{}` is one of {listed}", operand.path), near(guard, compared)));
+        return Some((format!("`{}` is one of {listed}", operand.path), compared, OTHERWISE.to_owned()));
     }
     let below = input_path(reply, operand)?;
     let Role::Listen(listen) = &node.role else { return None };
@@ -92,7 +91,7 @@ fn never(
         _ => false,
     };
     let name = format!("{kind:?}").to_lowercase();
-    never.then(|| (format!("`{}` is of type `{name}`", operand.path), Some(format!("compare it with a literal of type `{name}`"))))
+    never.then(|| (format!("`{}` is of type `{name}`", operand.path), &[][..], format!("compare it with a literal of type `{name}`")))
 }
 
 /// The finding about a condition whose operand is `described` wherever it is asked.
@@ -105,14 +104,36 @@ pub(super) fn finding(
     values: &[Value],
     described: &str,
 ) -> Diagnostic {
-    let message = format!("`{}` can never be true: `{}` is {described}", condition.value.text, operand.path);
-    Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message).help_maybe(near(guard, values))
+    report(program, node, condition, guard, (&format!("`{}` is {described}", operand.path), values, OTHERWISE.to_owned()))
 }
 
-/// The value that could be meant.
-fn near(guard: &Guard, values: &[Value]) -> Option<String> {
+/// What to do about a condition that never holds, where nothing near could be meant.
+const OTHERWISE: &str = "ask for what it can be, or take this way out";
+
+fn report(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    guard: &Guard,
+    (why, values, otherwise): (&str, &[Value], String),
+) -> Diagnostic {
+    let message = format!("`{}` can never be true: {why}", condition.value.text);
+    let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);
     let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-    literal(guard).and_then(|literal| did_you_mean(literal, texts.iter().map(String::as_str)))
+    let meant = literal(guard).and_then(|literal| Some((literal, near(literal, texts.iter().map(String::as_str))?)));
+    let Some((literal, near)) = meant else { return found.help(otherwise) };
+    // A name in quotes that stands there once is written anew, if that needs no escapes.
+    let text = program.documents[node.document as usize].text.get(condition.span.range()).unwrap_or_default();
+    let mut places = text.match_indices(literal);
+    let place = places.next().filter(|_| places.next().is_none()).map(|(at, _)| {
+        let start = condition.span.start as usize + at;
+        Span::new(start, start + literal.len())
+    });
+    let is_plain = |text: &str| text.chars().all(|char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_' | '.'));
+    match place.filter(|_| is_plain(literal) && is_plain(near.name)) {
+        Some(place) => found.meant(place, Some(near), || otherwise),
+        None => found.help(near.question()),
+    }
 }
 
 fn literal(guard: &Guard) -> Option<&str> {

@@ -2,13 +2,14 @@
 
 use super::{Here, Lowering, rule};
 use crate::{
-    diagnostic::Code,
+    diagnostic::{Code, FilePath, Report},
     id::SignalName,
     path::KeyPath,
     program::{Call, Edge, Failure, From, Guard, Outcome, Place, PointIndex, Reason, Target, Why, Write},
-    span::{Span, Spanned},
-    syntax::node::{AssignSyntax, EndSyntax, InputType, NodeSyntax, TargetSyntax},
-    template::Shape,
+    span::{SourceMap, Span, Spanned},
+    syntax::node::{AssignSyntax, CallSyntax, CalleeSyntax, EndSyntax, InputType, NodeSyntax, TargetSyntax},
+    template::{Dialect, Shape},
+    value::{Key, Value},
 };
 
 /// What an accepted input or a success writes: `sys.ans` (never a secret), `save_to`, `set`, `append`.
@@ -21,6 +22,7 @@ pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
     if resolves && let Some(path) = save_to(node) {
         writes.push(Write { to: Place::Path(path.value.clone()), value: From::Input, origin: path.span });
     }
+    writes.extend(node.call.iter().filter(|_| resolves).flat_map(|call| of_branches(call)));
     let write = |assign: &AssignSyntax, to: fn(KeyPath) -> Place| Write {
         to: to(assign.key.value.clone()),
         value: From::Shape(assign.value.value.clone()),
@@ -34,6 +36,21 @@ pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
 /// `save_to` of the node, or of its call.
 fn save_to(node: &NodeSyntax) -> Option<&Spanned<KeyPath>> {
     node.save_to.as_ref().or_else(|| node.call.as_ref().and_then(|call| call.save_to.as_ref()))
+}
+
+/// What branches of `parallel` save: their part of the result, where it is there.
+fn of_branches(call: &CallSyntax) -> Vec<Write> {
+    let CalleeSyntax::Parallel(branches, composite) = &call.callee else { return Vec::new() };
+    let write = |(name, branch): &(Spanned<Key>, CallSyntax)| {
+        let to = branch.save_to.as_ref()?;
+        let may_lack = if composite.any { " | optional" } else { "" };
+        let text = format!("{{{{ input[{}]{may_lack} }}}}", Value::Text(name.value.clone()).to_json());
+        // It stands for what the key says, and cannot be wrong.
+        let (map, mut unread) = (SourceMap::Whole(to.span), Report::new(&FilePath::from("")));
+        let shape = Shape::parse(&text, &map, Dialect::Jinja, false, &mut unread);
+        Some(Write { to: Place::Path(to.value.clone()), value: From::Shape(shape), origin: to.span })
+    };
+    branches.iter().filter_map(write).collect()
 }
 
 fn error_write(origin: Span) -> Vec<Write> {

@@ -9,7 +9,10 @@ use crate::{
     compile::{glance::references, schemas::Schemas},
     diagnostic::{Code, Diagnostic, near},
     span::Spanned,
-    syntax::{document::Document, node::ToolRef},
+    syntax::{
+        document::{Content, Document},
+        node::ToolRef,
+    },
 };
 
 impl Tools<'_> {
@@ -31,8 +34,9 @@ impl Tools<'_> {
                     }
                     ToolRef::Library(written) => {
                         let root = &self.roots[owner[index as usize] as usize];
-                        if self.library(&written.value, folder(&document.path), root).is_none() {
-                            found.push(self.missing_library(document, written));
+                        match self.library(&written.value, folder(&document.path), root) {
+                            None => found.push(self.missing_library(document, written)),
+                            Some(library) => found.extend(self.no_library(document, written, library)),
                         }
                     }
                     ToolRef::Name(_) => {}
@@ -40,6 +44,17 @@ impl Tools<'_> {
             }
             self.find_cycle(index, owner, &mut Vec::new(), &mut done, found);
         }
+    }
+
+    /// A node without tools, which cannot be a library; of a file with mistakes nobody knows what it was meant to be.
+    fn no_library(&self, document: &Document, written: &Spanned<Arc<str>>, library: u32) -> Option<Diagnostic> {
+        let named = &self.documents[library as usize];
+        let is_node = matches!(named.content, Content::Node(_)) && !named.diagnostics.iter().any(Diagnostic::is_error);
+        (is_node && references(named).next().is_none()).then(|| {
+            let message = format!("`{}` is a node without `tools`, and no library", named.path);
+            Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, message)
+                .help("name a file that holds `tools`, or take this reference out")
+        })
     }
 
     fn missing_library(&self, document: &Document, written: &Spanned<Arc<str>>) -> Diagnostic {

@@ -23,7 +23,7 @@ fn reads(text: &str) -> String {
 fn a_use_on_every_way_is_certain() {
     assert_eq!(reads("{{ a }} {{ b.c }}"), "a b.c");
     assert_eq!(reads("{{ a | upper }} {{ b + c.d }} {{ e['x'] }}"), "a b c.d e.x");
-    assert_eq!(reads("{% for x in xs %}{{ x }}{{ y }}{{ loop.index }}{% endfor %}"), "xs y?");
+    assert_eq!(reads("{% for x in xs %}{{ x }}{{ y }}{{ loop.index }}{% endfor %}"), "xs xs…? y?");
     assert_eq!(reads("{% if a == 1 %}{{ b }}{% else %}{{ c }}{% endif %}"), "a b? c?");
     assert_eq!(reads("{% set n = a | length %}{{ n }}{{ b }}"), "a b");
     assert_eq!(reads("{{ 'x' if a > 1 else b }}"), "a b?");

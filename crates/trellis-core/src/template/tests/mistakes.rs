@@ -75,7 +75,7 @@ fn failures_stand_at_the_authors_bytes() {
         (Dialect::Jinja, "é {{ ‹user.age› }}"),
         (Dialect::Jinja, "{{ 1 +\n\n (‹x.y[0].z›) | abs }}"),
         (Dialect::Jinja, "{% for i in items %}{{ ‹i.no› }}{% endfor %}"),
-        (Dialect::Jinja, "{{ ‹'a' - 1› }}"),
+        (Dialect::Jinja, "{{ ‹name - 1› }}"),
         (Dialect::Go, "é {{ ‹.user.age› }}"),
         (Dialect::Go, "{{ toJson\n ‹.x.y› }}"),
         (Dialect::Go, "{{ range .items }}{{ ‹.no.no› }}{{ end }}"),

@@ -56,7 +56,7 @@ fn what_is_not_set_fails_where_it_is_used() {
         ("{{ user * 2 }}", "cannot multiply mapping by integer"),
         ("{{ n | length }}", "number has no length"),
         ("{% for i in n %}{% endfor %}", "number cannot be looped over"),
-        ("{{ 1 / 0 }}", "unable to calculate 1 / 0"),
+        ("{{ n / 0 }}", "unable to calculate 3 / 0"),
         ("{{ range }}", "`range` is not set"),
         ("{{ user.name.x.y }}", "`user.name.x.y` is not set"),
     ] {

@@ -11,15 +11,15 @@ use super::{
     origins::Origin,
     scene::Scene,
     script::Op,
+    shapes,
     symbols::{self, Found, Sym, Vars},
-    types::plain,
+    types::having,
     witness::{Beginning, Done, Search},
 };
 use crate::{
     path::{KeyPath, Segment},
-    program::{Callee, From, Guard, Place, PointIndex, Write},
+    program::{From, Guard, Place, PointIndex, Write},
     schema::Schema,
-    template::Demand,
     value::{Key, Value},
 };
 
@@ -154,8 +154,9 @@ impl Search<'_, '_> {
                 }
             }
             Op::Args { call } => {
-                if let (true, Callee::Tool(tool), Some(args)) = (self.is_goal(point, Accident::Args(at)), &call.callee, &call.args)
-                    && let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema.source())).ok())
+                if self.is_goal(point, Accident::Args(at))
+                    && let Some(args) = &call.args
+                    && let Some(schema) = shapes::taken(self.program, call).and_then(|schema| Schema::new(&schema.into()).ok())
                     && let Some(sym) = scene.evaluate(args)
                     && self.tried(scene, |vars| vars.break_(&sym, &schema))
                 {
@@ -200,7 +201,15 @@ impl Search<'_, '_> {
 
     pub(super) fn read(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
         let site = &self.script.sites[at as usize];
-        if self.is_goal(point, Accident::Missing(at)) {
+        if !site.is_followed() {
+            return Done::On;
+        }
+        let is_wanted = self.is_goal(point, Accident::Missing(at));
+        let is_uncounted = site.is_count() && self.program.node(self.program.point(point).node).entry.max_visits.is_none();
+        if is_uncounted {
+            return if is_wanted && site.when().iter().all(|test| scene.meets(test)) { Done::Accident } else { Done::On };
+        }
+        if is_wanted && site.inside().is_empty() {
             let mut met = scene.clone();
             if site.when().iter().all(|test| met.meets(test)) && matches!(met.look(site.path, true), Found::Absent) {
                 *scene = met;
@@ -209,18 +218,15 @@ impl Search<'_, '_> {
         }
         match scene.look(site.path, false) {
             Found::There(sym) => {
-                let kind = match site.demand() {
-                    _ if self.is_goal(point, Accident::Truth(at)) => "boolean",
-                    Some(Demand::Number) if self.is_goal(point, Accident::Operand(at)) => "number",
-                    Some(Demand::Items) if self.is_goal(point, Accident::Operand(at)) => "array",
+                let wanted = match site.demand() {
+                    _ if is_wanted && !site.inside().is_empty() => having(site.inside()),
+                    _ if self.is_goal(point, Accident::Truth(at)) => of_types(&["boolean"]),
+                    Some(demand) if self.is_goal(point, Accident::Operand(at)) && site.inside().is_empty() => of_types(&demand.types()),
                     _ => return Done::On,
                 };
+                let Ok(schema) = Schema::new(&wanted) else { return Done::On };
                 let met = site.when().iter().all(|test| scene.meets(test));
-                if met && self.tried(scene, |vars| typed(kind).is_some_and(|schema| vars.break_(&sym, &schema))) {
-                    Done::Accident
-                } else {
-                    Done::On
-                }
+                if met && self.tried(scene, |vars| vars.break_(&sym, &schema)) { Done::Accident } else { Done::On }
             }
             // Where it depends on something, the engine will say.
             Found::Absent if site.is_certain() => self.doubt(scene, site.path),
@@ -287,7 +293,11 @@ impl Search<'_, '_> {
 
 /// The schema of a kind of values.
 fn typed(kind: &str) -> Option<Schema> {
-    Schema::new(&Value::map([("type", Value::text(kind))])).ok()
+    Schema::new(&of_types(&[kind])).ok()
+}
+
+fn of_types(names: &[&str]) -> Value {
+    Value::map([("type", Value::list(names.iter().map(|name| Value::text(*name))))])
 }
 
 /// False where the place cannot be written.

@@ -5,6 +5,8 @@
 
 mod accident;
 mod act;
+mod asides;
+mod declared;
 mod facts;
 mod instance;
 mod keys;
@@ -44,33 +46,43 @@ use self::{
 use super::{
     super::UncheckedRead,
     flow::{Flow, successors},
+    wild::Wild,
 };
 use crate::{
-    diagnostic::Diagnostic,
+    diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
     program::{Callee, Place as To, PointIndex, Program, Target, Why},
     schema::Schema,
     scope::RESERVED,
+    span::Span,
     value::Key,
 };
 
-/// Checks a program. Of points in `wild` nothing is known: their file has mistakes of its own. Gives the reads of which nothing is known.
+/// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
 /// `kept` is what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or nothing where everything is new.
 pub(super) fn check(
     program: &Arc<Program>,
     flow: &Flow<'_>,
-    wild: &[bool],
+    wild: &Wild,
     (kept, fresh): (&mut Option<Kept>, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
+    let Wild { points: wild, is_lossy } = wild;
     let again = kept.take().zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
     let mut known = again.unwrap_or_else(|| Knowledge::new(program, flow, wild));
-    let unchecked = known.unchecked();
-    report::never_true(&known, found);
+    let mut unchecked = known.unchecked();
+    declared::check(&mut known, wild, found);
+    if !is_lossy {
+        asides::check(&mut known, wild, found);
+        report::never_true(&known, found);
+    }
     if known.suspects() {
         let script = Script::new(program);
         let gathered = known.gathered(&script);
-        Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
+        let untold = Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
+        unchecked.extend(untold.into_iter().map(|site| report::unknown_site(program, &script.sites[site as usize])));
+        unchecked.sort_unstable();
+        unchecked.dedup();
     }
     *kept = Some(known.leave());
     unchecked
@@ -95,8 +107,8 @@ struct Findings<'a, 'p> {
 }
 
 impl Findings<'_, '_> {
-    /// Searches every candidate, then once more those that only stand behind others.
-    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) {
+    /// Searches every candidate, then once more those that only stand behind others. Gives the sites inside of values that no search can tell of.
+    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Vec<u32> {
         let mut origins = vec![Origin::entry(self.program)];
         origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
@@ -107,10 +119,17 @@ impl Findings<'_, '_> {
             origins,
         };
         let mut mended: Vec<KeyPath> = Vec::new();
+        let mut untold = Vec::new();
+        let is_inside = |candidate: &Candidate| match candidate.accident {
+            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(site),
+            _ => None,
+        };
         let mut left = gathered.candidates;
         let set = self.set(&shared.origins);
         for candidate in &mut left {
-            if let Accident::Missing(site) = candidate.accident {
+            if let Accident::Missing(site) = candidate.accident
+                && is_inside(candidate).is_none()
+            {
                 let root = self.script.sites[site as usize].path.root();
                 candidate.never |= !RESERVED.contains(&&**root) && !set.contains(root);
             }
@@ -118,6 +137,11 @@ impl Findings<'_, '_> {
         let order = self.flow.web.order(self.program.entry().body.0);
         let mut rank = vec![0_u32; order.len()];
         (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
+        let mut said: BTreeMap<FilePath, Vec<(Code, Span)>> = BTreeMap::new();
+        for (place, code) in found.iter().filter_map(|found| Some((found.place.as_ref()?, found.code))) {
+            said.entry(place.path.clone()).or_default().push((code, place.span));
+        }
+        left.retain(|candidate| !reporter.is_said(candidate, &said));
         left.sort_by_key(|candidate| rank[candidate.point.0 as usize]);
         for _ in 0..PASSES {
             let before = mended.len();
@@ -131,8 +155,12 @@ impl Findings<'_, '_> {
                         mended.extend(reporter.tell(known, candidate, &hops, &met, found));
                         false
                     }
-                    Verdict::Refuted => may_be_hidden,
+                    Verdict::Refuted => {
+                        untold.extend(is_inside(candidate));
+                        may_be_hidden
+                    }
                     Verdict::Open => {
+                        untold.extend(is_inside(candidate));
                         reporter.leave_open(candidate, found);
                         false
                     }
@@ -143,6 +171,8 @@ impl Findings<'_, '_> {
             }
         }
         reporter.sum_up(found);
+        drop_undecided(found);
+        untold
     }
 
     /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as
@@ -204,7 +234,7 @@ impl Findings<'_, '_> {
             return None;
         }
         let site = &self.script.sites[site as usize];
-        if self.forgets(site.path) {
+        if self.forgets(site.path) || !site.inside().is_empty() {
             return None;
         }
         let (slot, rest) = known.followed(site.path)?;
@@ -243,6 +273,15 @@ impl Findings<'_, '_> {
         let mut writes = self.script.ops.iter().filter_map(|op| if let Op::Write { write, .. } = op { Some(&write.to) } else { None });
         matches!(&**path.root(), "input" | "tool_result" | "sys")
             || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
+    }
+}
+
+/// What was not decided about a place where something is wrong anyway is not said.
+fn drop_undecided(found: &mut Vec<Diagnostic>) {
+    if found.iter().any(|found| found.code == Code::NotDecided) {
+        let decided: BTreeSet<_> =
+            found.iter().filter(|found| found.code != Code::NotDecided).filter_map(|found| found.place.clone()).collect();
+        found.retain(|found| found.code != Code::NotDecided || found.place.as_ref().is_none_or(|place| !decided.contains(place)));
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{
     accident::Accident,
     script::Op,
+    shapes,
     symbols::Vars,
-    types::plain,
     witness::{Beginning, Brought, Move, Search},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     id::SessionId,
     program::{Callee, Failure},
     schema::Schema,
-    state::{EndReason, State, Status},
+    state::{CallKind, EndReason, PendingCall, State, Status},
     value::{Mapping, Value},
 };
 
@@ -30,7 +30,7 @@ pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
     let context = beginning.context.iter().map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
     let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
-    let start = Start { session: Some(SessionId::from("witness")), context, locale: None, at };
+    let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
     let mut state = match answering(&engine, None).start(start) {
         Ok(step) => step.state,
         // A child that lacks an argument is refused before it begins.
@@ -48,6 +48,14 @@ pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
         state = take(&engine, state, step, vars)?;
     }
     is_accident(search, &state).then(|| state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned)))
+}
+
+/// The locale in which a template is met that the accident is about.
+fn locale(search: &Search<'_, '_>) -> Option<Arc<str>> {
+    match search.candidate.accident {
+        Accident::Missing(site) | Accident::Operand(site) => search.script.sites[site as usize].locale().map(Arc::from),
+        _ => None,
+    }
 }
 
 /// The engine with these answers; a predicate that a way does not speak of does not hold.
@@ -107,11 +115,23 @@ fn is_accident(search: &Search<'_, '_>, state: &State) -> bool {
     let ops = &search.script.ops;
     if let Accident::Args(op) = search.candidate.accident {
         let Op::Args { call } = &ops[op as usize] else { return false };
-        let Callee::Tool(tool) = &call.callee else { return false };
-        let Some(schema) = tool.parameters.as_ref().and_then(|schema| Schema::new(&plain(schema.source())).ok()) else { return false };
+        let Some(schema) = shapes::taken(program, call).and_then(|schema| Schema::new(&schema.into()).ok()) else { return false };
         let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());
-        let calls = [state.pending_tool_call.as_deref(), undone];
-        return calls.into_iter().flatten().any(|call| *call.name == *tool.name && !schema.fits(&Value::Map(call.args.clone())));
+        let mut calls: Vec<&PendingCall> = state.pending_tool_call.as_deref().into_iter().chain(undone).collect();
+        while let Some(pending) = calls.pop() {
+            let is_it = match (&call.callee, &pending.kind) {
+                (Callee::Tool(tool), _) => *pending.name == *tool.name,
+                (Callee::Graph(child), CallKind::Graph(id)) => program.node(*child).id == *id,
+                _ => false,
+            };
+            if is_it && !schema.fits(&Value::Map(pending.args.clone())) {
+                return true;
+            }
+            if let CallKind::Parallel { branches, .. } = &pending.kind {
+                calls.extend(branches.values());
+            }
+        }
+        return false;
     }
     let Some(ended) = &state.ended else { return false };
     let codes: &[Failure] = match search.candidate.accident {

@@ -157,7 +157,13 @@ impl Scene {
                 None => Some(self.vars.made()),
             },
             Shape::Text(_) => Some(self.vars.words()),
-            Shape::List(_) => Some(self.vars.made()),
+            Shape::List(items) => {
+                let items = items.iter().map(|item| self.evaluate(&item.value)?.known());
+                Some(match items.collect::<Option<Vec<_>>>() {
+                    Some(items) => Sym::Known(items.into()),
+                    None => self.vars.made(),
+                })
+            }
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What is known of a value before it is there: an input, a result, an error.
 
-use super::types::{Kinds, TypeId, Types};
+use super::types::{Kinds, TypeId, Types, plain};
 use crate::{
     program::{Call, Callee, Listen, PointIndex, Program, Role},
     syntax::node::{InputType, OnBranchError},
-    value::{Key, Value},
+    value::{Key, Mapping, Value},
 };
 
 /// An accepted input (language 6.5).
@@ -69,6 +69,28 @@ pub(super) fn returned(types: &mut Types, call: &Call) -> TypeId {
         let declared = types.declared(schema);
         types.met(known, declared)
     })
+}
+
+/// The schema that the arguments of a call are held to: kinds, closed values, and what a tool requires. What a graph requires was looked for where
+/// it is called.
+pub(super) fn taken(program: &Program, call: &Call) -> Option<Mapping> {
+    match &call.callee {
+        Callee::Tool(tool) => match plain(tool.parameters.as_ref()?.source()) {
+            Value::Map(schema) => Some(schema),
+            _ => None,
+        },
+        Callee::Graph(child) => {
+            let node = program.node(*child);
+            let graph = program.graph_of(node);
+            let inputs = graph.inputs.as_ref().filter(|_| graph.entry == *child).and_then(|inputs| inputs.source().as_map());
+            let inputs = inputs.and_then(|inputs| inputs.get("properties")).and_then(Value::as_map);
+            let inputs = inputs.into_iter().flat_map(Mapping::iter).map(|(key, schema)| (key.clone(), plain(schema)));
+            let own = node.entry.types.iter().map(|(key, schema)| (key.clone(), plain(schema.source())));
+            let properties: Mapping = inputs.chain(own).collect();
+            (!properties.is_empty()).then(|| [(Key::from("properties"), Value::Map(properties))].into_iter().collect())
+        }
+        Callee::Parallel(..) | Callee::Each(..) => None,
+    }
 }
 
 /// `sys.error` (language 4.2).

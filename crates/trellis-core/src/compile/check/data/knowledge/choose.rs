@@ -11,6 +11,9 @@ impl Knowledge<'_, '_> {
             super::super::successors(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
         }
+        let mut counted = incoming.clone();
+        self.count(seat, &mut counted);
+        let incoming = &counted;
         let mut facts = incoming.clone();
         let lives = self.happen(seat, &mut facts, seat.entering, &mut now);
         for on in self.terms.steps.answers(seat) {
@@ -37,6 +40,14 @@ impl Knowledge<'_, '_> {
             }
         }
         now
+    }
+
+    /// The engine counts the entries of nodes that admit so many.
+    pub(super) fn count(&mut self, seat: &Seat, facts: &mut Facts) {
+        if let Some(slot) = self.terms.keys.slot_of(VISITS) {
+            let counts = if seat.counts { self.types.integer() } else { TypeId::ABSENT };
+            facts.set(slot, counts);
+        }
     }
 
     fn choose(&mut self, seat: &Seat, on: u32, choices: Span, mut facts: Facts, now: &mut Now) {

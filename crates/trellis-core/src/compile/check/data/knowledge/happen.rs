@@ -94,6 +94,7 @@ impl Knowledge<'_, '_> {
             return;
         };
         let known = self.types.below(facts.get(slot), rest);
+        let known = self.types.stands_inside(known, mark.inside);
         let of = self.types.get(known);
         let (is_absent, any, open) = (of.absent, of.any, of.open);
         let is_there = !is_absent && !open;
@@ -118,7 +119,7 @@ impl Knowledge<'_, '_> {
             now.notes.push(Note::UnknownSite(at));
         }
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
-        if !is_there && mark.is_certain {
+        if !is_there && mark.is_certain && mark.inside == Inside::NONE {
             now.learned = true;
             self.be_set(facts, slot, rest);
         }

@@ -34,10 +34,10 @@ use super::{
     accident::Accident,
     facts::{Facts, INPUT, RESULT, Slot},
     keys::Name,
-    script::split,
+    script::{VISITS, split},
     shapes,
     steps::{Brought, Choice, Given, How, Made, Path, Reader, Seat, Source, Span, Step, Steps, To},
-    types::{Rest, TypeId, Types},
+    types::{Inside, Rest, TypeId, Types},
 };
 use crate::{
     compile::UncheckedRead,
@@ -156,6 +156,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     pub(super) fn standing(&mut self, point: PointIndex) -> Option<Facts> {
         let mut facts = self.at(point)?.clone();
         let seat = self.terms.steps.seat(point).clone();
+        self.count(&seat, &mut facts);
         let lives = self.happen(&seat, &mut facts, seat.entering, &mut Now::default());
         lives.then_some(facts)
     }

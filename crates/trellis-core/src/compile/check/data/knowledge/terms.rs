@@ -1,11 +1,13 @@
 //! What the analysis of a graph speaks of: its keys, what is written, and the steps of its points.
 
+use std::collections::BTreeMap;
+
 use super::{
     super::{
         keys::Keys,
         script::Passage,
         steps::{Sources, Step},
-        types::Question,
+        types::{Contract, Question},
     },
     *,
 };
@@ -22,6 +24,8 @@ pub(in super::super) struct Terms {
     pub(in super::super) steps: Steps,
     /// `sys.error`.
     pub(in super::super) error: TypeId,
+    /// What children take, by their nodes.
+    pub(in super::super) taken: BTreeMap<NodeIndex, Option<Contract>>,
     /// Whether something is there.
     pub(super) is_set: Question,
 }
@@ -31,7 +35,7 @@ impl Terms {
         let error = shapes::error(types);
         let path = KeyPath::new(vec![Segment::Key("input".into())]).unwrap_or_else(|| unreachable!("`input` is a path"));
         let is_set = types.question(&Guard::Set(Operand { root: Root::Input, path }, true));
-        Self { keys: Keys::new(), sources: Sources::default(), steps: Steps::default(), error, is_set }
+        Self { keys: Keys::new(), sources: Sources::default(), steps: Steps::default(), error, taken: BTreeMap::new(), is_set }
     }
 
     /// Reads all points.

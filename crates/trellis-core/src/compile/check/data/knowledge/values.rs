@@ -35,6 +35,12 @@ impl Knowledge<'_, '_> {
         }
     }
 
+    /// An accepted input, or a successful result, at a point.
+    pub(in super::super) fn answer_at(&mut self, point: PointIndex) -> TypeId {
+        let seat = self.terms.steps.seat(point).clone();
+        self.answer(&seat)
+    }
+
     /// An accepted input, or a successful result.
     pub(super) fn answer(&mut self, seat: &Seat) -> TypeId {
         match &seat.brought {

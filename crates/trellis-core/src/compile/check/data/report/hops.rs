@@ -39,12 +39,12 @@ impl Reporter<'_, '_> {
         Some((self.file(origin.document).clone(), origin.span, format!("{why} → {to}{nothing}")))
     }
 
-    /// Where a path, or what it stands in, is written, in file order.
-    pub(super) fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span)> {
+    /// Where a path, or what it stands in, is written, in file order, and what is written there.
+    pub(super) fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span, KeyPath)> {
         let sets = |write: &Write| match &write.to {
-            To::Path(written) | To::Append(written) => path.segments().starts_with(written.segments()),
-            To::Absent(key) => key == path.root(),
-            To::Input | To::Ans | To::Error => false,
+            To::Path(written) | To::Append(written) if path.segments().starts_with(written.segments()) => Some(written.clone()),
+            To::Absent(key) if key == path.root() => KeyPath::new(vec![Segment::Key(key.clone())]),
+            _ => None,
         };
         let points = self.program.points.iter().filter(|point| point.part == Part::Body);
         let writes = points.flat_map(|point| {
@@ -52,7 +52,7 @@ impl Reporter<'_, '_> {
             let replies = self.program.replies(&point.replies).iter().flat_map(|reply| &reply.update);
             replies.chain(&node.entry.defaults).map(move |write| (node, write))
         });
-        let found = writes.filter(|(_, write)| sets(write)).map(|(node, write)| (self.program.path_of(node).clone(), write.origin));
+        let found = writes.filter_map(|(node, write)| Some((self.program.path_of(node).clone(), write.origin, sets(write)?)));
         found.collect()
     }
 }

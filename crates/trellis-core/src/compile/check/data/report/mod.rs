@@ -1,11 +1,16 @@
 //! Findings in words: what is wrong, the way to it hop by hop, and the remedy.
 
+mod arguments;
 mod hops;
+mod missing;
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
+
+use rustc_hash::FxHashSet;
 
 use super::{
     super::{super::UncheckedRead, exhaustive, never},
@@ -13,7 +18,8 @@ use super::{
     facts::Facts,
     knowledge::Knowledge,
     script::{Kind, Op, Script, Site, assert_span},
-    types::{Kinds, Types},
+    shapes,
+    types::{Kinds, TypeId, Types},
     witness::{Hop, Met},
 };
 use crate::{
@@ -22,7 +28,7 @@ use crate::{
     program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Target, Why, Write},
     schema::Schema,
     span::Span,
-    template::{Demand, Shape},
+    template::{LOOPED, Shape, Sorts, Step},
     value::Value,
 };
 
@@ -40,17 +46,25 @@ pub(super) struct Reporter<'a, 'p> {
     told: BTreeSet<(String, u32)>,
     /// How many reads were left undecided.
     open: usize,
+    /// Findings about arguments that are a path of a kind, by what the path is and its kind.
+    arguments: BTreeMap<(KeyPath, TypeId), usize>,
+    /// The keys that something reads.
+    read: OnceCell<FxHashSet<&'p str>>,
 }
 
 impl<'a, 'p> Reporter<'a, 'p> {
     pub(super) fn new(program: &'p Arc<Program>, script: &'a Script<'p>, replies: BTreeMap<u32, Facts>) -> Self {
-        Self { program, script, replies, told: BTreeSet::new(), open: 0 }
+        Self { program, script, replies, told: BTreeSet::new(), open: 0, arguments: BTreeMap::new(), read: OnceCell::new() }
     }
 
     /// One mistake is one finding: what is never set is said once, what is missing at a point is said once there.
     fn key(&self, candidate: &Candidate) -> (String, u32) {
         let whose = if candidate.never { 0 } else { candidate.point.0 + 1 };
         match candidate.accident {
+            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => {
+                let site = &self.script.sites[site as usize];
+                (format!("{} {:?}", site.path, site.inside()), candidate.point.0 + 1)
+            }
             Accident::Missing(site) => (self.script.sites[site as usize].path.to_string(), whose),
             Accident::Truth(site) => (format!("truth {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
             Accident::Operand(site) => (format!("operand {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
@@ -60,6 +74,24 @@ impl<'a, 'p> Reporter<'a, 'p> {
 
     pub(super) fn is_told(&self, candidate: &Candidate) -> bool {
         self.told.contains(&self.key(candidate))
+    }
+
+    /// Whether what was found without following any way says the same already.
+    pub(super) fn is_said(&self, candidate: &Candidate, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
+        let node = self.node(candidate);
+        let (document, span) = match candidate.accident {
+            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
+                let site = &self.script.sites[site as usize];
+                (site.document, site.span(self.program))
+            }
+            Accident::Args(_) => (node.document, node.span),
+            _ => return false,
+        };
+        let path = self.file(document);
+        let is_args = matches!(candidate.accident, Accident::Args(_));
+        let same = |said: &Span| if is_args { span.start <= said.start && said.end <= span.end } else { *said == span };
+        let mut said = found.get(path).into_iter().flatten().filter(|(code, _)| !is_args || *code == Code::BadToolArgs);
+        said.any(|(_, said)| same(said))
     }
 
     /// Reports what the engine walked into. Gives the path that is missing, if that is what is wrong.
@@ -72,14 +104,20 @@ impl<'a, 'p> Reporter<'a, 'p> {
         found: &mut Vec<Diagnostic>,
     ) -> Option<KeyPath> {
         self.told.insert(self.key(candidate));
-        let mut finding = self.finding(known, candidate, met);
+        if self.is_the_same(known, candidate, found) {
+            return None;
+        }
+        let at_call = self.at_call(candidate, hops, met);
+        let mut finding = at_call.unwrap_or_else(|| self.finding(known, candidate, met));
         for hop in hops {
             if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
                 finding = finding.step(&path, span, text);
             }
         }
         let missing = match candidate.accident {
-            Accident::Missing(site) => Some(self.script.sites[site as usize].path.clone()),
+            Accident::Missing(site) if self.script.sites[site as usize].inside().is_empty() => {
+                Some(self.script.sites[site as usize].path.clone())
+            }
             _ => None,
         };
         if let Some(path) = missing.as_ref().filter(|_| !candidate.never) {
@@ -88,7 +126,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 let whole = KeyPath::new(path.segments()[..length].to_vec())?.to_string();
                 met.there.contains(&whole).then_some(whole)
             });
-            for (file, span) in self.setters(path).into_iter().take(SETTERS) {
+            for (file, span, _) in self.setters(path).into_iter().take(SETTERS) {
                 let text = match &whole {
                     Some(whole) => format!("sets `{whole}`, in which `{path}` may be missing"),
                     None => format!("sets `{path}`, on other ways"),
@@ -103,7 +141,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
     pub(super) fn leave_open(&mut self, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
         let node = self.node(candidate);
         let (message, document, span) = match candidate.accident {
-            Accident::Missing(site) => {
+            Accident::Missing(site) if self.script.sites[site as usize].inside().is_empty() => {
                 let site = &self.script.sites[site as usize];
                 let message = format!("whether `{}` is set on every way to `{}` was not decided", site.path, node.id);
                 (message, site.document, site.span(self.program))
@@ -139,7 +177,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
 
     fn finding(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, met: &Met) -> Diagnostic {
         match candidate.accident {
-            Accident::Missing(site) => self.missing(candidate, &self.script.sites[site as usize], met),
+            Accident::Missing(site) => self.missing(known, candidate, &self.script.sites[site as usize], met),
             Accident::Truth(site) => {
                 let site = &self.script.sites[site as usize];
                 let kind = known.types.described(candidate.seen);
@@ -151,8 +189,13 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 let site = &self.script.sites[site as usize];
                 let kind = known.types.described(candidate.seen);
                 let (what, help) = match site.demand() {
-                    Some(Demand::Number) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
-                    _ => ("is looped over, and is", "let every way save a list"),
+                    _ if matches!(site.kind, Kind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
+                    Some(Sorts::NUMBER) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
+                    Some(LOOPED) => ("is looped over, and is", "let every way save a list"),
+                    Some(demand) if !demand.meet(Sorts::TEXT) => {
+                        ("must be a list or mapping here, and is", "let every way save what this needs")
+                    }
+                    _ => ("cannot be used like this: it is", "let every way save what this needs"),
                 };
                 let message = format!("`{}` {what} {kind} on some way", site.path);
                 Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message).help(help)
@@ -205,42 +248,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 };
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
-            Op::Args { call } => self.argument(known, candidate, node, call),
+            Op::Args { call } => self.argument(known, candidate, call),
             Op::Read(_) => unreachable!("a read is missing something, or takes it for a truth"),
         }
-    }
-
-    /// The argument that does not fit; `args` where it cannot be told.
-    fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, node: &Node, call: &Call) -> Diagnostic {
-        let Callee::Tool(tool) = &call.callee else { unreachable!("only a tool has parameters") };
-        let properties = tool
-            .parameters
-            .as_ref()
-            .and_then(|schema| schema.source().as_map())
-            .and_then(|schema| schema.get("properties"))
-            .and_then(Value::as_map);
-        let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
-        let broken = given.filter_map(|(key, of)| {
-            let schema = Schema::new(properties?.get(key)?).ok()?;
-            known.types.breaks(*of, &schema, false).then_some((key, *of, schema))
-        });
-        let Some((key, of, schema)) = broken.into_iter().next() else {
-            let message = format!("the arguments of `{}` do not fit its `parameters` on some way", tool.name);
-            return Diagnostic::new(Code::BadToolArgs, self.file(node.document), node.span, message);
-        };
-        let span = match &call.args {
-            Some(Shape::Map(entries)) => entries.iter().find(|(name, _)| name.value == *key).map(|(_, shape)| shape.span),
-            _ => None,
-        };
-        let mut types = Types::new();
-        let wanted = types.of_schema(schema.source());
-        let message =
-            format!("`{key}` is {} on some way, and `{}` takes {}", known.types.described(of), tool.name, types.described(wanted));
-        Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message).help(format!(
-            "give {} on every way, or change the `parameters` of `{}`",
-            types.described(wanted),
-            tool.name
-        ))
     }
 
     /// What a key must be, in the engine's own words.
@@ -257,32 +267,6 @@ impl<'a, 'p> Reporter<'a, 'p> {
         };
         Diagnostic::new(Code::TypeMismatch, self.file(node.document), span, message)
             .help(format!("let every way save {wanted} that fits, or change `context_schema`"))
-    }
-
-    fn missing(&self, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
-        let node = self.node(candidate);
-        let path = site.path;
-        let (code, message) = match (site.kind, candidate.never) {
-            (Kind::Required(..), _) => {
-                (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id))
-            }
-            (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any way to `{}`", node.id)),
-            (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every way to `{}`", node.id)),
-        };
-        let guard = match site.kind {
-            Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
-            Kind::Edge(..) | Kind::Assert(..) => format!("ask first whether it is there, `{path} is set`, or set it before"),
-            Kind::Required(..) | Kind::List(_) => "set it before, or give it a `default_context`".to_owned(),
-        };
-        let (written, span) = (path.to_string(), site.span(self.program));
-        let near = near(&written, met.there.iter().map(String::as_str)).filter(|_| candidate.never);
-        let found = Diagnostic::new(code, self.file(site.document), span, message).help(near.map_or(guard, Near::question));
-        // What is not spelled as the path, such as `user["name"]`, is not written anew.
-        let text = self.program.documents[site.document as usize].text.get(span.range());
-        match near.filter(|_| text == Some(&*written)) {
-            Some(near) => found.rename_if(near.is_only, span, near.name),
-            None => found,
-        }
     }
 }
 

@@ -10,7 +10,7 @@ mod write;
 
 use std::ops::Range;
 
-pub(super) use self::site::{Kind, Site, assert_span};
+pub(super) use self::site::{Kind, Site, Spoken, assert_span};
 use crate::{
     path::{KeyPath, Segment},
     program::{
@@ -20,7 +20,7 @@ use crate::{
     schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Demand, Shape, Template, Used},
+    template::{Demand, Shape, Sorts, Step, Template, Used},
 };
 
 /// One thing that happens.
@@ -45,6 +45,8 @@ pub(super) struct Passage<'p> {
     gates: Vec<u32>,
     pub(super) ops: Vec<Op<'p>>,
     pub(super) sites: Vec<Site<'p>>,
+    /// What is followed although nothing has to be there.
+    pub(super) follows: Vec<&'p KeyPath>,
     /// Entering, up to what the point waits for.
     pub(super) entering: Range<u32>,
     /// Taking each reply, up to the choice.
@@ -56,8 +58,8 @@ pub(super) struct Passage<'p> {
 
 impl<'p> Passage<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
-        let (ops, sites, replying, guards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { program, gates: gate_documents(program), ops, sites, entering: 0..0, replying, ending: 0..0, guards }
+        let (ops, sites, follows, replying, guards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { program, gates: gate_documents(program), ops, sites, follows, entering: 0..0, replying, ending: 0..0, guards }
     }
 
     /// Reads what happens at another point.
@@ -65,6 +67,7 @@ impl<'p> Passage<'p> {
         let program = self.program;
         self.ops.clear();
         self.sites.clear();
+        self.follows.clear();
         self.replying.clear();
         self.guards.clear();
         self.enter(at);
@@ -189,6 +192,9 @@ pub(super) fn ends_well(target: &Target) -> bool {
     matches!(target, Target::End(Reason::Finished | Reason::Failed(Failure::End)))
 }
 
+/// The count of entries, which is there on nodes with `max_visits` (language 4.2).
+pub(super) const VISITS: &str = "sys.visits";
+
 /// How many names of a path are followed.
 pub(super) const FOLLOWED: usize = 16;
 
@@ -202,7 +208,8 @@ pub(super) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
             "ans" => Some(("sys.ans", rest)),
             "error" => Some(("sys.error", rest)),
             "rollback" => Some(("sys.rollback", rest)),
-            "session" | "node" | "step" | "visits" => None,
+            "visits" => Some((VISITS, rest)),
+            "session" | "node" | "step" => None,
             // Nothing else is ever there.
             _ => Some(("sys", path.rest())),
         },

@@ -10,11 +10,21 @@ pub(in super::super) struct Site<'p> {
     pub(in super::super) kind: Kind<'p>,
 }
 
+/// In which locales a template is met.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Spoken<'p> {
+    Everywhere,
+    /// Where no words of a locale take its place.
+    Elsewhere,
+    /// In this locale.
+    In(&'p str),
+}
+
 /// What reads.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Kind<'p> {
-    /// A template; the flag says that it is met in some locales only.
-    Template(Used<'p>, bool),
+    /// A template, and where it is met.
+    Template(Used<'p>, Spoken<'p>),
     /// `required_context`, by its place in that list.
     Required(NodeIndex, u32),
     /// A condition of an edge.
@@ -31,14 +41,29 @@ impl<'p> Site<'p> {
         if let Kind::Template(used, _) = self.kind { used.when } else { &[] }
     }
 
+    /// Whether its path is followed.
+    pub(in super::super) fn is_followed(&self) -> bool {
+        !matches!(self.kind, Kind::Template(Used { blind: true, .. }, _)) && split(self.path).is_some()
+    }
+
     /// Whether it is met on every way past its place.
     pub(in super::super) fn is_certain(&self) -> bool {
-        self.when().is_empty() && !self.is_opaque()
+        self.when().is_empty() && !self.is_local()
     }
 
     /// Whether something decides about it that is not followed.
     pub(in super::super) fn is_opaque(&self) -> bool {
-        matches!(self.kind, Kind::Template(used, localised) if localised || used.when.contains(&crate::template::Test::Opaque))
+        matches!(self.kind, Kind::Template(used, _) if used.when.contains(&crate::template::Test::Opaque))
+    }
+
+    /// Whether it is met in some locales only.
+    pub(in super::super) fn is_local(&self) -> bool {
+        matches!(self.kind, Kind::Template(_, spoken) if spoken != Spoken::Everywhere)
+    }
+
+    /// The locale in which it is met.
+    pub(in super::super) fn locale(&self) -> Option<&'p str> {
+        if let Kind::Template(_, Spoken::In(locale)) = self.kind { Some(locale) } else { None }
     }
 
     /// Whether it goes on below the path into the unknown.
@@ -48,9 +73,32 @@ impl<'p> Site<'p> {
             || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }
 
+    /// Steps from the path into what it holds.
+    pub(in super::super) fn inside(&self) -> &'p [Step] {
+        if let Kind::Template(used, _) = self.kind { used.inside } else { &[] }
+    }
+
+    /// Whether it is `sys.visits`.
+    pub(in super::super) fn is_count(&self) -> bool {
+        &**self.path.root() == "sys" && matches!(self.path.rest().first(), Some(Segment::Key(key)) if &**key == "visits")
+    }
+
+    /// How its author names it.
+    pub(in super::super) fn name(&self, program: &Program) -> String {
+        if self.inside().is_empty() {
+            return self.path.to_string();
+        }
+        let written = program.documents[self.document as usize].text.get(self.span(program).range()).unwrap_or_default();
+        written.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// What its value must be, beside being there.
     pub(in super::super) fn demand(&self) -> Option<Demand> {
-        if let Kind::Template(used, _) = self.kind { used.demand } else { None }
+        match self.kind {
+            Kind::Template(used, _) => used.demand,
+            Kind::List(_) => Some(Sorts::LIST),
+            Kind::Required(..) | Kind::Edge(..) | Kind::Assert(..) => None,
+        }
     }
 
     pub(in super::super) fn span(&self, program: &Program) -> Span {

@@ -91,18 +91,22 @@ impl<'p> Passage<'p> {
         if shown {
             self.content(node);
         }
-        if matches!(node.role, Role::Listen(_)) {
+        if let Role::Listen(listen) = &node.role {
             self.shapes(node.metadata.iter(), node.document);
+            // A text that cannot be shown gives way to a plain sentence: nothing fails without what it reads.
+            let text = listen.on_invalid.iter().filter_map(|invalid| invalid.text.as_ref());
+            for text in text {
+                text.each_use(&mut |used| self.follows.push(used.path));
+            }
         }
     }
 
     pub(super) fn content(&mut self, node: &'p Node) {
-        let localised = !node.localised.is_empty();
-        node.content.iter().for_each(|content| self.template(content, node.document, localised));
-        node.localised
-            .iter()
-            .filter_map(|(_, words)| words.content.as_ref())
-            .for_each(|content| self.template(content, node.document, true));
+        let spoken = if node.localised.is_empty() { Spoken::Everywhere } else { Spoken::Elsewhere };
+        node.content.iter().for_each(|content| self.template(content, node.document, spoken));
+        for (locale, words) in &node.localised {
+            words.content.iter().for_each(|content| self.template(content, node.document, Spoken::In(locale)));
+        }
     }
 
     pub(super) fn call(&mut self, node: &'p Node, call: &'p Call, document: u32) {
@@ -110,7 +114,7 @@ impl<'p> Passage<'p> {
         if call.body.is_some() {
             self.content(node);
         }
-        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).for_each(|ask| self.template(ask, document, false));
+        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).for_each(|ask| self.template(ask, document, Spoken::Everywhere));
         self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
         match &call.callee {
             Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),
@@ -124,18 +128,32 @@ impl<'p> Passage<'p> {
         self.site(path, document, kind);
     }
 
-    fn template(&mut self, template: &'p Template, document: u32, localised: bool) {
-        template.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, localised)));
+    fn template(&mut self, template: &'p Template, document: u32, spoken: Spoken<'p>) {
+        template.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, spoken)));
+    }
+
+    /// What a shape is made of is followed, also where nothing has to be there.
+    fn follow_shape(&mut self, shape: &'p Shape) {
+        match shape {
+            Shape::Expression(expression) => self.follows.extend(expression.path().map(|(path, _)| path)),
+            Shape::List(items) => items.iter().for_each(|item| self.follow_shape(&item.value)),
+            Shape::Map(entries) => entries.iter().for_each(|(_, shape)| self.follow_shape(&shape.value)),
+            Shape::Literal(_) | Shape::Text(_) => {}
+        }
     }
 
     fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
-        shapes.for_each(|shape| shape.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, false))));
+        for shape in shapes {
+            self.follow_shape(shape);
+            shape.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, Spoken::Everywhere)));
+        }
     }
 
     fn write(&mut self, write: &'p Write, document: u32) {
         let from = self.next_site();
         if let From::Shape(shape) = &write.value {
-            shape.each_use(&mut |used| self.site(used.path, document, Kind::Template(used, false)));
+            self.follow_shape(shape);
+            shape.each_use(&mut |used| self.site(used.path, document, Kind::Template(used, Spoken::Everywhere)));
         }
         self.ops.push(Op::Write { write, reads: from..self.next_site() });
     }

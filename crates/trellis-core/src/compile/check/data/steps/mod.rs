@@ -16,7 +16,7 @@ pub(super) use self::{
 };
 use super::{
     keys::Name,
-    types::{Contract, Question, Rest, TypeId},
+    types::{Contract, Inside, Question, Rest, TypeId},
 };
 use crate::{
     program::{NodeIndex, PointIndex},
@@ -73,6 +73,8 @@ pub(super) enum How {
 pub(super) struct Mark {
     /// Nothing for what the engine always knows.
     pub(super) path: Option<Path>,
+    /// Where it leads from there into what the path holds.
+    pub(super) inside: Inside,
     pub(super) demand: Option<Demand>,
     /// Whether it is met on every way past its place.
     pub(super) is_certain: bool,
@@ -156,6 +158,8 @@ pub(super) struct Seat {
     pub(super) brought: Brought,
     /// What a child that ends here returns; nothing where none does.
     pub(super) output: Option<Source>,
+    /// Whether the engine counts how often the node is entered.
+    pub(super) counts: bool,
 }
 
 /// Steps of most points.
@@ -260,6 +264,7 @@ impl Steps {
         };
         a.brought == b.brought
             && a.output == b.output
+            && a.counts == b.counts
             && happens(a, a.entering) == happens(b, b.entering)
             && happens(a, a.ending) == happens(b, b.ending)
             && answers(a) == answers(b)

@@ -5,14 +5,15 @@ use super::{
         super::exhaustive,
         script::{FOLLOWED, Op, Passage, Site, edges_of, ends_well, split},
         shapes,
-        types::{TypeId, Types},
+        types::{Contract, TypeId, Types},
     },
     Answer, Brought, Choice, Given, How, Made, Mark, Path, Seat, Source, Span, Step, To,
 };
 use crate::{
     compile::check::data::knowledge::Terms,
     path::KeyPath,
-    program::{Callee, Failure, From, Guard, Outcome, Place, PointIndex, Program, Reason, Reply, Role, Target, Write},
+    program::{Call, Callee, Failure, From, Guard, NodeIndex, Outcome, Place, PointIndex, Program, Reason, Reply, Role, Target, Write},
+    schema::Schema,
     template::{Shape, Test},
     value::Value,
 };
@@ -33,6 +34,9 @@ impl<'p> Reader<'_, 'p> {
         let steps = &self.terms.steps;
         let firsts = [steps.steps.len(), steps.marks.len(), steps.answers.len(), steps.choices.len(), steps.follows.len()];
         self.marks();
+        for at in 0..self.passage.follows.len() {
+            self.follow(self.passage.follows[at]);
+        }
         self.steps();
         self.answers(point);
         let shape = node.output.as_ref().filter(|_| node.terminal);
@@ -43,7 +47,7 @@ impl<'p> Reader<'_, 'p> {
         let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         let [steps, marks, answers, choices, follows] = std::array::from_fn(|at| number(firsts[at])..number(lasts[at]));
         let (entering, ending) = (Span::of(&self.passage.entering), Span::of(&self.passage.ending));
-        Seat { steps, marks, answers, choices, follows, entering, ending, brought, output }
+        Seat { steps, marks, answers, choices, follows, entering, ending, brought, output, counts: node.entry.max_visits.is_some() }
     }
 
     fn marks(&mut self) {
@@ -52,9 +56,10 @@ impl<'p> Reader<'_, 'p> {
             for path in site.when().iter().filter_map(Test::path) {
                 self.follow(path);
             }
-            let path = self.follow(site.path);
+            let path = if site.is_followed() { self.follow(site.path) } else { None };
+            let inside = self.types.steps(site.inside());
             let (is_certain, is_opaque, is_deep) = (site.is_certain(), site.is_opaque(), site.is_deep());
-            self.terms.steps.marks.push(Mark { path, demand: site.demand(), is_certain, is_opaque, is_deep });
+            self.terms.steps.marks.push(Mark { path, inside, demand: site.demand(), is_certain, is_opaque, is_deep });
         }
     }
 
@@ -77,7 +82,7 @@ impl<'p> Reader<'_, 'p> {
                 Op::Args { call } => {
                     let args = call.args.as_ref().map(|args| self.source(args));
                     let (child, takes) = match &call.callee {
-                        Callee::Graph(node) => (Some(*node), None),
+                        Callee::Graph(node) => (Some(*node), self.taken(call, *node)),
                         Callee::Tool(tool) => (None, tool.parameters.as_ref().map(|schema| self.types.contract(schema))),
                         Callee::Parallel(..) | Callee::Each(..) => (None, None),
                     };
@@ -167,6 +172,17 @@ impl<'p> Reader<'_, 'p> {
             }
             Target::End(reason) => To::End { is_own: ends_well(target), returns: node.terminal && *reason == Reason::Finished },
         }
+    }
+
+    /// What a child takes.
+    fn taken(&mut self, call: &Call, child: NodeIndex) -> Option<Contract> {
+        if let Some(known) = self.terms.taken.get(&child) {
+            return *known;
+        }
+        let schema = shapes::taken(self.passage.program, call).and_then(|schema| Schema::new(&schema.into()).ok());
+        let taken = schema.map(|schema| self.types.contract(&schema));
+        self.terms.taken.insert(child, taken);
+        taken
     }
 
     /// An accepted input, or a successful result, at a point.

@@ -27,6 +27,20 @@ pub(super) enum Sym {
     Var(u32),
 }
 
+impl Sym {
+    /// The value, where all of it is known.
+    pub(super) fn known(self) -> Option<Value> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Map(entries) => {
+                let entries = entries.iter().map(|(key, sym)| Some((key.clone(), sym.clone().known()?)));
+                Some(Value::Map(entries.collect::<Option<Mapping>>()?))
+            }
+            Self::Var(_) => None,
+        }
+    }
+}
+
 /// Where a variable's value comes from.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {

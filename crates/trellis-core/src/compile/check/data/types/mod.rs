@@ -7,6 +7,7 @@
 
 mod contracts;
 mod hashes;
+mod inside;
 mod narrow;
 mod questions;
 mod schemas;
@@ -14,7 +15,8 @@ mod words;
 mod write;
 
 pub(super) use contracts::Contract;
-pub(super) use questions::{Question, Rest};
+pub(super) use inside::having;
+pub(super) use questions::{Inside, Question, Rest};
 pub(super) use schemas::plain;
 
 use rustc_hash::FxHashMap;
@@ -230,6 +232,11 @@ impl Types {
         let mut fields = Fields { named: Vec::new(), others: TypeId::ABSENT };
         entries.into_iter().for_each(|(key, of)| fields.set(&key, of));
         self.put(Type { fields: Some(fields), ..Type::default() })
+    }
+
+    /// Any integer.
+    pub(super) fn integer(&mut self) -> TypeId {
+        self.put(Type { kinds: Kinds::INT, ..Type::default() })
     }
 
     /// Any text, the empty one too.

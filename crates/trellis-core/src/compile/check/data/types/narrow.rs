@@ -4,7 +4,7 @@ use super::{Fields, Kinds, Question, Rest, Type, TypeId, Types};
 use crate::{
     path::Segment,
     program::{Guard, Truth},
-    template::Demand,
+    template::{Demand, Sorts},
     value::Value,
 };
 
@@ -114,25 +114,34 @@ impl Types {
     /// Whether a value is certainly what a template demands.
     pub(in super::super) fn meets(&self, id: TypeId, demand: Demand) -> bool {
         let of = self.get(id);
-        let is_known = !of.any && !of.open;
-        let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
-        match demand {
-            Demand::Items => is_known && of.kinds == Kinds::default() && of.values.iter().all(|value| matches!(value, Value::List(_))),
-            Demand::Number => {
-                is_known && !of.kinds.has(Kinds::TEXT) && of.items.is_none() && of.fields.is_none() && of.values.iter().all(is_number)
-            }
-            Demand::Other => false,
-        }
+        !of.any && !of.open && demand != Sorts::NONE && self.sorts(id).are(demand)
     }
 
     /// Whether something is known to be possible that is not what a template demands.
     pub(in super::super) fn may_fall_short(&self, id: TypeId, demand: Demand) -> bool {
+        demand != Sorts::NONE && !self.sorts(id).are(demand)
+    }
+
+    /// The sorts of what is known of it.
+    fn sorts(&self, id: TypeId) -> Sorts {
         let of = self.get(id);
-        match demand {
-            Demand::Items => of.kinds.has(Kinds::INT) || of.kinds.has(Kinds::FLOAT),
-            Demand::Number => of.kinds.has(Kinds::TEXT) || of.items.is_some() || of.fields.is_some(),
-            Demand::Other => false,
-        }
+        let numbers = of.kinds.has(Kinds::INT) || of.kinds.has(Kinds::FLOAT);
+        let parts = [
+            (of.kinds.has(Kinds::TEXT), Sorts::TEXT),
+            (numbers, Sorts::NUMBER),
+            (of.fields.is_some(), Sorts::MAPPING),
+            (of.items.is_some(), Sorts::LIST),
+        ];
+        let parts = parts.into_iter().filter(|(is, _)| *is).map(|(_, sort)| sort);
+        let values = of.values.iter().map(|value| match value {
+            Value::Null => Sorts::NULL,
+            Value::Bool(_) => Sorts::TRUTH,
+            Value::Int(_) | Value::UInt(_) | Value::Float(_) => Sorts::NUMBER,
+            Value::Text(_) => Sorts::TEXT,
+            Value::List(_) => Sorts::LIST,
+            Value::Map(_) => Sorts::MAPPING,
+        });
+        parts.chain(values).fold(Sorts::NONE, Sorts::or)
     }
 
     /// What is left where a value fits another type as well.

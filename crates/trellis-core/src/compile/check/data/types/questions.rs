@@ -8,10 +8,10 @@ use std::{
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::{
-    Types,
+    TypeId, Types,
     hashes::{is_same_value, of_value},
 };
-use crate::{path::Segment, program::Guard, value::Value};
+use crate::{path::Segment, program::Guard, template::Step, value::Value};
 
 /// What a path says below its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,18 +26,34 @@ impl Rest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in super::super) struct Question(u32);
 
+/// Steps from a path into what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in super::super) struct Inside(u32);
+
+impl Inside {
+    /// None: what stands at the path itself.
+    pub(in super::super) const NONE: Self = Self(0);
+}
+
 /// All that was asked.
 #[derive(Debug)]
 pub(super) struct Questions {
     rests: Vec<Arc<[Segment]>>,
     by_segments: FxHashMap<Arc<[Segment]>, Rest>,
+    insides: Vec<Arc<[Step]>>,
     guards: Vec<Arc<Guard>>,
     by_hash: FxHashMap<u64, Vec<Question>>,
 }
 
 impl Default for Questions {
     fn default() -> Self {
-        Self { rests: vec![Arc::default()], by_segments: FxHashMap::default(), guards: Vec::new(), by_hash: FxHashMap::default() }
+        Self {
+            rests: vec![Arc::default()],
+            by_segments: FxHashMap::default(),
+            insides: vec![Arc::default()],
+            guards: Vec::new(),
+            by_hash: FxHashMap::default(),
+        }
     }
 }
 
@@ -68,6 +84,25 @@ impl Types {
         rest
     }
 
+    /// The number of steps into what a path holds.
+    pub(in super::super) fn steps(&mut self, steps: &[Step]) -> Inside {
+        let insides = &mut self.questions.insides;
+        let at = insides.iter().position(|known| **known == *steps).unwrap_or_else(|| {
+            insides.push(steps.into());
+            insides.len() - 1
+        });
+        Inside(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// What can stand where steps lead from a value.
+    pub(in super::super) fn stands_inside(&mut self, id: TypeId, inside: Inside) -> TypeId {
+        if inside == Inside::NONE {
+            return id;
+        }
+        let steps = Arc::clone(&self.questions.insides[inside.0 as usize]);
+        self.inside(id, &steps)
+    }
+
     /// The number of what a guard asks.
     pub(in super::super) fn question(&mut self, guard: &Guard) -> Question {
         let mut hasher = FxHasher::default();
@@ -93,7 +128,7 @@ impl Types {
 
     /// How much was made: types, and questions about them.
     pub(in super::super) fn size(&self) -> usize {
-        self.types.len() + self.questions.rests.len() + self.questions.guards.len() + self.contracts.count()
+        self.types.len() + self.questions.rests.len() + self.questions.guards.len() + self.questions.insides.len() + self.contracts.count()
     }
 }
 

@@ -1,0 +1,38 @@
+//! What a node says of an invalid input: a text that reads what is never there is never shown.
+//!
+//! No session fails by it, so that no way leads to an accident; that nothing is there on any way, the fixed point knows.
+
+use super::knowledge::Knowledge;
+use crate::{
+    diagnostic::{Code, Diagnostic, Near, near},
+    program::{Part, PointIndex, Role},
+};
+
+pub(super) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = known.program;
+    for at in (0..program.points.len()).filter(|at| !wild[*at]) {
+        let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
+        let node = program.node(program.point(point).node);
+        let Role::Listen(listen) = &node.role else { continue };
+        let text = listen.on_invalid.as_ref().and_then(|invalid| invalid.text.as_ref());
+        let (Some(text), Part::Body) = (text, program.point(point).part) else { continue };
+        let Some(facts) = known.standing(point) else { continue };
+        text.each_use(&mut |used| {
+            let Some(of) = known.known(&facts, used.path).filter(|_| used.when.is_empty() && !used.blind) else { return };
+            if known.types.may_be_there(of) {
+                return;
+            }
+            let written = used.path.to_string();
+            let names = known.keys().into_iter().filter(|(_, slot)| known.types.may_be_there(facts.get(*slot)));
+            let names: Vec<String> = names.map(|(name, _)| name).collect();
+            let message = format!("`{written}` is not set on any way to `{}`, so this is never shown", node.id);
+            let missing = Diagnostic::new(Code::UndefinedVariable, program.path_of(node), used.span(), message);
+            let near = near(&written, names.iter().map(String::as_str));
+            let spelled = program.documents[node.document as usize].text.get(used.span().range()) == Some(&*written);
+            found.push(match near {
+                Some(near) if spelled => missing.meant(used.span(), Some(near), String::new),
+                near => missing.help(near.map_or_else(|| "set it before, or take it out".to_owned(), Near::question)),
+            });
+        });
+    }
+}

@@ -1,0 +1,254 @@
+//! The names that a template gives values to, and where those values come from.
+
+use minijinja::machinery::ast::{CallArg, Expr};
+
+use super::{
+    super::{
+        machine::hook,
+        sorts::{Sorts, keeps_items},
+    },
+    inner, value_of,
+};
+use crate::{
+    path::{KeyPath, Segment},
+    value::Key,
+};
+
+/// A step into what a path holds, beyond names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Each item of a list; of a mapping each key.
+    Item,
+    /// Each item of a list; of a mapping each value.
+    Each,
+    /// What stands under a name.
+    Key(Key),
+}
+
+/// Where a value stands: a path, and steps into what it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Source {
+    pub(super) path: KeyPath,
+    pub(super) inside: Vec<Step>,
+    /// Whether it goes on from there into what nothing is known of: a list's item, a computed key.
+    pub(super) deep: bool,
+}
+
+impl Source {
+    fn of(name: &str) -> Option<Self> {
+        Some(Self { path: KeyPath::new(vec![Segment::Key(name.into())])?, inside: Vec::new(), deep: false })
+    }
+
+    fn under(mut self, key: &str) -> Self {
+        if self.deep {
+            return self;
+        }
+        if self.inside.is_empty() {
+            let segments = self.path.segments().iter().cloned().chain([Segment::Key(key.into())]).collect();
+            self.path = KeyPath::new(segments).unwrap_or(self.path);
+        } else {
+            self.inside.push(Step::Key(key.into()));
+        }
+        self
+    }
+
+    fn step(mut self, step: Step) -> Self {
+        if !self.deep {
+            self.inside.push(step);
+        }
+        self
+    }
+
+    fn deeper(self) -> Self {
+        Self { deep: true, ..self }
+    }
+
+    /// Whether it is a path and nothing else.
+    pub(super) fn plain(self) -> Option<KeyPath> {
+        (self.inside.is_empty() && !self.deep).then_some(self.path)
+    }
+}
+
+/// What is known of a value that has a name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Binding {
+    pub(super) sorts: Sorts,
+    /// What it is.
+    pub(super) whole: Option<Source>,
+    /// What its items are.
+    pub(super) items: Option<Source>,
+}
+
+impl Binding {
+    /// Nothing is known but what sorts of values it can be.
+    pub(super) fn of(sorts: Sorts) -> Self {
+        let sorts = if sorts.meet(Sorts::READ) { sorts.or(Sorts::ANY).without(Sorts::READ) } else { sorts };
+        Self { sorts, whole: None, items: None }
+    }
+
+    /// What is known where either of two holds; without a binding the context is asked.
+    fn either(one: Option<Self>, other: Option<Self>) -> Self {
+        match (one, other) {
+            (Some(one), Some(other)) if one == other => one,
+            (Some(one), Some(other)) if one.whole.is_none() && other.whole.is_none() => Self::of(one.sorts.or(other.sorts)),
+            _ => Self::of(Sorts::ANY.or(Sorts::UNSET)),
+        }
+    }
+}
+
+/// The names of a template, the newest last.
+#[derive(Default)]
+pub(super) struct Names<'s> {
+    bound: Vec<(&'s str, Binding)>,
+}
+
+impl<'s> Names<'s> {
+    pub(super) fn len(&self) -> usize {
+        self.bound.len()
+    }
+
+    pub(super) fn forget(&mut self, down_to: usize) -> Vec<(&'s str, Binding)> {
+        self.bound.split_off(down_to)
+    }
+
+    pub(super) fn bind(&mut self, name: &'s str, binding: Binding) {
+        self.bound.push((name, binding));
+    }
+
+    fn get(&self, name: &str) -> Option<&Binding> {
+        self.bound.iter().rev().find(|(bound, _)| *bound == name).map(|(_, binding)| binding)
+    }
+
+    /// Keeps what is known behind two branches: `one` and `other` were bound in them.
+    pub(super) fn meet(&mut self, one: &[(&'s str, Binding)], other: &[(&'s str, Binding)]) {
+        let newest =
+            |of: &[(&'s str, Binding)], name: &str| of.iter().rev().find(|(bound, _)| *bound == name).map(|(_, binding)| binding.clone());
+        let outside = self.bound.len();
+        for (name, _) in one.iter().chain(other) {
+            if self.bound[outside..].iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            let before = || self.bound[..outside].iter().rev().find(|(known, _)| known == name).map(|(_, binding)| binding.clone());
+            let met = Binding::either(newest(one, name).or_else(before), newest(other, name).or_else(before));
+            self.bound.push((name, met));
+        }
+    }
+
+    /// Where the value of an expression stands, if it is a path into the context. Nothing is followed below names with values of their own.
+    pub(super) fn source(&self, tree: &Expr<'_>) -> Option<Source> {
+        match tree {
+            Expr::Var(node) if super::super::secret::is_masked(node.id) => None,
+            Expr::Var(node) => match self.get(node.id) {
+                Some(binding) => binding.whole.clone(),
+                None => Source::of(node.id),
+            },
+            Expr::GetAttr(node) => Some(self.source(&node.expr)?.under(node.name)),
+            Expr::GetItem(node) => {
+                let of = self.source(&node.expr)?;
+                Some(match inner(&node.subscript_expr)? {
+                    Expr::Const(key) => match key.value.as_str() {
+                        Some(key) => of.under(key),
+                        None => of.deeper(),
+                    },
+                    _ => of.deeper(),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The sorts of a name's value.
+    pub(super) fn sorts(&self, name: &str) -> Option<Sorts> {
+        self.get(name).map(|binding| binding.sorts)
+    }
+
+    /// What is known of the items of an expression.
+    pub(super) fn items(&self, tree: &Expr<'_>) -> Option<Source> {
+        if let Expr::Var(node) = tree
+            && let Some(Binding { whole: None, items, .. }) = self.get(node.id)
+        {
+            return items.clone();
+        }
+        if let Some(source) = self.source(tree) {
+            return Some(source.step(Step::Item));
+        }
+        match tree {
+            Expr::Filter(node) if keeps_items(node.name) => self.items(node.expr.as_ref()?),
+            Expr::Filter(node) if node.name == hook::ITEMS => Some(self.source(inner(node.expr.as_ref()?)?)?.step(Step::Each)),
+            // An empty list has no items.
+            Expr::Filter(node) if matches!(node.name, "default" | "d") => {
+                let is_empty = |arg: &CallArg<'_>| matches!(arg, CallArg::Pos(value) if matches!(inner(value), Some(Expr::List(list)) if list.items.is_empty()));
+                let is_empty = node.args.first().is_some_and(is_empty) && node.args.len() == 1;
+                if is_empty { self.items(node.expr.as_ref()?) } else { None }
+            }
+            _ => None,
+        }
+    }
+
+    /// The path whose items are looped over, all of them.
+    pub(super) fn over(&self, tree: &Expr<'_>) -> Option<KeyPath> {
+        match inner(tree)? {
+            Expr::Filter(node) if matches!(node.name, "sort" | "reverse" | "unique" | "list" | "default" | "d") => {
+                self.items(tree)?;
+                self.over(node.expr.as_ref()?)
+            }
+            over => self.source(over)?.plain(),
+        }
+    }
+
+    /// What the names of a loop over an expression stand for: one name for each item, or a pair.
+    pub(super) fn looped(&self, tree: &Expr<'_>, pair: bool) -> Vec<Binding> {
+        let of = |source: Option<Source>, sorts: Sorts| Binding { sorts, whole: source, items: None };
+        let Some(over) = inner(tree) else { return Vec::new() };
+        if !pair {
+            let sorts = if is_range(over) { Sorts::NUMBER } else { Sorts::ANY };
+            return vec![of(self.items(over), sorts)];
+        }
+        let Expr::Filter(node) = over else { return Vec::new() };
+        let source = node.expr.as_ref().and_then(inner).and_then(|inner| self.source(inner)).map(|source| source.step(Step::Each));
+        match node.name {
+            "items" | "dictsort" => vec![of(None, Sorts::TEXT), of(source, Sorts::ANY)],
+            hook::PAIRS => vec![of(None, Sorts::TEXT.or(Sorts::NUMBER)), of(source, Sorts::ANY)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The name that an expression begins with.
+pub(super) fn beginning(tree: &Expr<'_>) -> Option<KeyPath> {
+    let mut tree = tree;
+    loop {
+        tree = match tree {
+            Expr::Var(node) => return KeyPath::new(vec![Segment::Key(node.id.into())]),
+            Expr::Filter(node) => node.expr.as_ref().or_else(|| node.args.first().map(value_of))?,
+            Expr::GetAttr(node) => &node.expr,
+            Expr::GetItem(node) => &node.expr,
+            Expr::UnaryOp(node) => &node.expr,
+            Expr::BinOp(node) => &node.left,
+            Expr::Compare(node) => &node.expr,
+            Expr::IfExpr(node) => &node.true_expr,
+            Expr::Test(node) => &node.expr,
+            Expr::Call(node) => node.args.first().map(value_of)?,
+            Expr::List(node) => node.items.first()?,
+            _ => return None,
+        };
+    }
+}
+
+/// Whether an expression is `range(…)`.
+pub(super) fn is_range(tree: &Expr<'_>) -> bool {
+    matches!(tree, Expr::Call(node) if matches!(&node.expr, Expr::Var(name) if name.id == hook::RANGE))
+}
+
+/// What stands under a name of `loop`.
+pub(super) fn of_loop(name: &str) -> Sorts {
+    match name {
+        "first" | "last" => Sorts::TRUTH,
+        "previtem" | "nextitem" => Sorts::ANY.or(Sorts::UNSET),
+        _ => Sorts::NUMBER,
+    }
+}
+
+/// What `loop` holds.
+pub(in crate::template) const OF_LOOP: [&str; 13] =
+    ["changed", "cycle", "depth", "depth0", "first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"];

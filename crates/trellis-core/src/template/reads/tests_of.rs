@@ -1,0 +1,95 @@
+//! What decides whether a part of a template is met.
+
+use minijinja::machinery::ast::UnaryOpKind;
+
+use super::{
+    scope::{Names, Source},
+    *,
+};
+
+/// What decides whether a part of a template is met.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// The path is there and neither empty, zero nor false; `false` turns it round.
+    Truthy(KeyPath, bool),
+    /// The path is there.
+    Set(KeyPath, bool),
+    /// The path is this value.
+    Is(KeyPath, bool, Value),
+    /// Something that is not followed.
+    Opaque,
+}
+
+impl Test {
+    /// The path that it asks about.
+    pub(crate) fn path(&self) -> Option<&KeyPath> {
+        match self {
+            Self::Truthy(path, _) | Self::Set(path, _) | Self::Is(path, ..) => Some(path),
+            Self::Opaque => None,
+        }
+    }
+
+    fn negated(self) -> Self {
+        match self {
+            Self::Truthy(path, yes) => Self::Truthy(path, !yes),
+            Self::Set(path, yes) => Self::Set(path, !yes),
+            Self::Is(path, yes, value) => Self::Is(path, !yes, value),
+            Self::Opaque => Self::Opaque,
+        }
+    }
+}
+
+/// A test, or whether something is there inside of what a path holds.
+#[derive(Clone)]
+pub(super) enum Asked {
+    Test(Test),
+    Inside(Source, bool),
+}
+
+/// What holds when an expression is taken for true; everything of it must.
+pub(super) fn asked(names: &Names<'_>, tree: &Expr<'_>) -> Vec<Asked> {
+    let about = |tree: &Expr<'_>, test: fn(KeyPath, bool) -> Test, yes: bool| match inner(tree).and_then(|of| names.source(of)) {
+        Some(source) if source.deep => Asked::Test(Test::Opaque),
+        Some(source) if !source.inside.is_empty() => Asked::Inside(source, yes),
+        Some(source) => Asked::Test(test(source.path, yes)),
+        None => Asked::Test(Test::Opaque),
+    };
+    let Some(tree) = inner(tree) else { return vec![Asked::Test(Test::Opaque)] };
+    match tree {
+        Expr::BinOp(node) if matches!(node.op, BinOpKind::ScAnd) => [asked(names, &node.left), asked(names, &node.right)].concat(),
+        Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Not) => opposite(&asked(names, &node.expr)),
+        Expr::Test(node) if matches!(node.name, "defined" | "undefined") => vec![about(&node.expr, Test::Set, node.name == "defined")],
+        Expr::BinOp(node) if matches!(node.op, BinOpKind::Eq | BinOpKind::Ne) => {
+            let test = comparison(names, &node.left, &node.right, matches!(node.op, BinOpKind::Eq));
+            vec![Asked::Test(test.unwrap_or(Test::Opaque))]
+        }
+        other => vec![about(other, Test::Truthy, true)],
+    }
+}
+
+fn comparison(names: &Names<'_>, left: &Expr<'_>, right: &Expr<'_>, equal: bool) -> Option<Test> {
+    let (left, right) = (inner(left)?, inner(right)?);
+    let (of, literal) = match (left, right) {
+        (of, Expr::Const(literal)) | (Expr::Const(literal), of) => (of, literal),
+        _ => return None,
+    };
+    Some(Test::Is(names.source(of)?.plain()?, equal, literal_value(&literal.value)?))
+}
+
+fn literal_value(value: &Dyn) -> Option<Value> {
+    match value.kind() {
+        ValueKind::String => value.as_str().map(Value::text),
+        ValueKind::Bool => Some(value.is_true().into()),
+        ValueKind::Number if value.is_integer() => i64::try_from(value.clone()).ok().map(Value::Int),
+        _ => None,
+    }
+}
+
+/// What holds when these do not all hold: known only of a single one.
+pub(super) fn opposite(asked: &[Asked]) -> Vec<Asked> {
+    match asked {
+        [Asked::Test(test)] => vec![Asked::Test(test.clone().negated())],
+        [Asked::Inside(source, yes)] => vec![Asked::Inside(source.clone(), !yes)],
+        _ => vec![Asked::Test(Test::Opaque)],
+    }
+}

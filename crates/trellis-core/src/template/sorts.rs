@@ -1,0 +1,192 @@
+//! Sorts of values: what operators and filters take, and what they make.
+
+use minijinja::{
+    machinery::ast::{BinOpKind, CompareOpKind},
+    value::{Value as Dyn, ValueKind},
+};
+
+use super::machine::hook;
+
+/// A set of sorts of values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sorts(u16);
+
+impl Sorts {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const NULL: Self = Self(1);
+    pub(crate) const TRUTH: Self = Self(2);
+    pub(crate) const NUMBER: Self = Self(4);
+    pub(crate) const TEXT: Self = Self(8);
+    pub(crate) const LIST: Self = Self(16);
+    pub(crate) const MAPPING: Self = Self(32);
+    /// Any value.
+    pub(crate) const ANY: Self = Self(63);
+    /// Nothing may be there.
+    pub(crate) const UNSET: Self = Self(64);
+    /// A part of it is a path that is read in its own right: what it must be stands there.
+    pub(crate) const READ: Self = Self(128);
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether some sort of `other` is among these.
+    pub(crate) const fn meet(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether all of these are among `other`.
+    pub(crate) const fn are(self, other: Self) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    /// What JSON Schema calls them.
+    pub(crate) fn types(self) -> Vec<&'static str> {
+        let named = [
+            (Self::NULL, "null"),
+            (Self::TRUTH, "boolean"),
+            (Self::NUMBER, "number"),
+            (Self::TEXT, "string"),
+            (Self::LIST, "array"),
+            (Self::MAPPING, "object"),
+        ];
+        named.into_iter().filter(|(sort, _)| self.meet(*sort)).map(|(_, name)| name).collect()
+    }
+
+    /// The sort of a constant.
+    pub(super) fn of(value: &Dyn) -> Self {
+        match value.kind() {
+            ValueKind::Undefined => Self::UNSET,
+            ValueKind::None => Self::NULL,
+            ValueKind::Bool => Self::TRUTH,
+            ValueKind::Number => Self::NUMBER,
+            ValueKind::String | ValueKind::Bytes => Self::TEXT,
+            ValueKind::Seq | ValueKind::Iterable => Self::LIST,
+            _ => Self::MAPPING,
+        }
+    }
+}
+
+/// The sorts that a use takes without fail; none where that depends on more than the sort.
+pub(crate) type Demand = Sorts;
+
+/// What can be looped over.
+pub(crate) const LOOPED: Demand = Sorts::LIST.or(Sorts::MAPPING).or(Sorts::TEXT).or(Sorts::NULL);
+
+/// What has a length.
+const COUNTED: Demand = Sorts::LIST.or(Sorts::MAPPING).or(Sorts::TEXT);
+
+/// What holds something.
+const HOLDING: Demand = COUNTED;
+
+const PARTED: Demand = Sorts::LIST.or(Sorts::TEXT);
+
+/// What a filter takes; nothing where it takes anything. `more` says that it has arguments, which may reach into the items.
+pub(super) fn taken_by(filter: &str, more: bool) -> Option<Demand> {
+    Some(match filter {
+        hook::USE | hook::COMPARE | hook::KEEP | hook::CONCAT | hook::MAYBE => return None,
+        "default" | "d" | "optional" | "string" | "tojson" | "bool" | "lower" | "upper" | "title" | "trim" | "capitalize" | "replace"
+        | "indent" => return None,
+        "int" | "float" if more => return None,
+        "abs" | "round" => Sorts::NUMBER,
+        "int" | "float" => Sorts::NUMBER.or(Sorts::TRUTH).or(Sorts::NULL),
+        "length" | "count" | "first" => COUNTED,
+        "last" | hook::SLICE => PARTED,
+        "list" | "join" => LOOPED,
+        "reverse" => PARTED,
+        "sort" | "unique" | "min" | "max" if more => Sorts::NONE,
+        "sort" | "unique" | "min" | "max" | "batch" | "slice" => Sorts::LIST,
+        "lines" | "split" => Sorts::TEXT,
+        "items" | "dictsort" => Sorts::MAPPING,
+        _ => Sorts::NONE,
+    })
+}
+
+/// What a filter makes of `input`.
+pub(super) fn made_by(filter: &str, input: Sorts) -> Sorts {
+    match filter {
+        "abs" | "round" | "int" | "float" | "length" | "count" | "sum" => Sorts::NUMBER,
+        "bool" => Sorts::TRUTH,
+        "upper" | "lower" | "title" | "trim" | "capitalize" | "replace" | "join" | "string" | "tojson" | "indent" | hook::CONCAT => {
+            Sorts::TEXT
+        }
+        "list" | "split" | "lines" | "sort" | "dictsort" | "items" | "batch" | "groupby" | "map" | "select" | "reject" | "selectattr"
+        | "rejectattr" | "unique" | "zip" | "slice" => Sorts::LIST,
+        "reverse" | hook::SLICE => PARTED,
+        "optional" | hook::KEEP => input,
+        hook::USE | hook::COMPARE => input.without(Sorts::UNSET),
+        hook::MAYBE => input.without(Sorts::UNSET).or(Sorts::NULL),
+        _ => Sorts::ANY.or(Sorts::UNSET),
+    }
+}
+
+/// Filters whose items are those of what they are given.
+pub(super) fn keeps_items(filter: &str) -> bool {
+    matches!(
+        filter,
+        hook::USE
+            | hook::COMPARE
+            | hook::KEEP
+            | hook::SLICE
+            | "sort"
+            | "reverse"
+            | "unique"
+            | "list"
+            | "select"
+            | "reject"
+            | "selectattr"
+            | "rejectattr"
+    )
+}
+
+/// What an operator takes on its left and on its right, where `left` and `right` are known to stand there; nothing where it takes anything.
+pub(super) fn taken_by_operator(op: &BinOpKind, right: Option<&Dyn>) -> (Option<Demand>, Option<Demand>) {
+    match op {
+        BinOpKind::Sub => (Some(Sorts::NUMBER), Some(Sorts::NUMBER)),
+        // What divides must not be zero.
+        BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem
+            if right.is_some_and(|right| right.kind() == ValueKind::Number && right.is_true()) =>
+        {
+            (Some(Sorts::NUMBER), None)
+        }
+        BinOpKind::Concat | BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte => (None, None),
+        BinOpKind::In => (None, Some(HOLDING)),
+        _ => (Some(Sorts::NONE), Some(Sorts::NONE)),
+    }
+}
+
+/// What a comparison takes on its right.
+pub(super) fn taken_by_comparison(op: CompareOpKind) -> Option<Demand> {
+    matches!(op, CompareOpKind::In | CompareOpKind::NotIn).then_some(HOLDING)
+}
+
+/// What adding or multiplying takes on one side, where `other` stands on the other.
+pub(super) fn beside(hook: &str, other: Sorts) -> Demand {
+    let is = |sort: Sorts| other != Sorts::NONE && other.are(sort);
+    match hook {
+        _ if is(Sorts::NUMBER) => Sorts::NUMBER,
+        // A text is repeated by what is no negative number.
+        hook::MULTIPLY if !other.meet(Sorts::TEXT) => Sorts::NUMBER,
+        hook::MULTIPLY => Sorts::NONE,
+        _ if is(Sorts::TEXT) => Sorts::TEXT,
+        _ if is(Sorts::LIST) => Sorts::LIST,
+        _ => Sorts::NONE,
+    }
+}
+
+/// What adding or multiplying makes, where both sides are as they must be.
+pub(super) fn combined(hook: &str, left: Sorts, right: Sorts) -> Sorts {
+    let is_number = |side: Sorts| side.without(Sorts::READ).are(Sorts::NUMBER);
+    let (beside_right, beside_left) = (beside(hook, right), beside(hook, left));
+    match hook {
+        hook::MULTIPLY if is_number(left) && is_number(right) => Sorts::NUMBER,
+        hook::MULTIPLY => Sorts::NUMBER.or(Sorts::TEXT),
+        _ if beside_right != Sorts::NONE => beside_right,
+        _ if beside_left != Sorts::NONE => beside_left,
+        _ => Sorts::NUMBER.or(PARTED),
+    }
+}

@@ -1,0 +1,59 @@
+//! What can be tried out while compiling: expressions of constants, and filters and tests with constant arguments.
+//!
+//! **Invariant:** what is reported fails whatever the values of a session are: the engine itself was asked.
+
+use std::collections::BTreeMap;
+
+use minijinja::{
+    ErrorKind,
+    machinery::ast::{Expr, Filter, Spanned, Test},
+    value::Value as Dyn,
+};
+
+use super::{RenderLimits, explain, lower, machine::Program};
+use crate::scope::Scope;
+
+/// What one trial may cost.
+const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: 100_000 };
+
+/// Why an expression of constants fails.
+pub(super) fn constant(tree: &Expr<'_>) -> Option<String> {
+    run(&lower::expression(tree).0)
+}
+
+/// Why a filter with constant arguments fails, whatever it is given.
+pub(super) fn filter(node: &Spanned<Filter<'_>>) -> Option<String> {
+    fails(|sample| run(&lower::filter_over(node, sample)))
+}
+
+/// Why a test with constant arguments fails, whatever it is given.
+pub(super) fn test(node: &Spanned<Test<'_>>) -> Option<String> {
+    fails(|sample| run(&lower::test_over(node, sample)))
+}
+
+/// The first failure, if there is one for each sort of value.
+fn fails(run: impl Fn(Dyn) -> Option<String>) -> Option<String> {
+    let samples = [
+        Dyn::from("1"),
+        Dyn::from(1),
+        Dyn::from(Vec::<Dyn>::new()),
+        Dyn::from(BTreeMap::<String, Dyn>::new()),
+        Dyn::from(1.5),
+        Dyn::from(true),
+        Dyn::from(()),
+    ];
+    let mut why = None;
+    for sample in samples {
+        why = Some(run(sample)?).filter(|_| why.is_none()).or(why);
+    }
+    why
+}
+
+fn run(lowered: &Expr<'_>) -> Option<String> {
+    let error = Program::expression("", lowered).evaluate(&Scope::default(), LIMITS).err()?;
+    // A graph may have other limits.
+    if matches!(error.kind(), ErrorKind::WriteFailure | ErrorKind::OutOfFuel) {
+        return None;
+    }
+    Some(error.detail().map_or_else(|| error.kind().to_string(), explain::in_our_words))
+}
