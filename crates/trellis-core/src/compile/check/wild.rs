@@ -44,8 +44,10 @@ impl Wild {
             let harm = match &document.content {
                 Content::Node(syntax) => of_node(diagnostic.code, syntax, place.span),
                 Content::Nodes(nodes, _) => {
-                    let inside = |node: &&NodeSyntax| node.span.start <= place.span.start && place.span.end <= node.span.end;
-                    of_node(diagnostic.code, nodes.iter().find(inside)?, place.span)
+                    // They stand in the order of the file.
+                    let after = nodes.partition_point(|node| node.span.start <= place.span.start);
+                    let around = nodes[..after].last().filter(|node| place.span.end <= node.span.end);
+                    of_node(diagnostic.code, around?, place.span)
                 }
                 Content::Project(_) if is_aside(&document.text, place.span) => Harm::None,
                 Content::Project(_) => return None,
@@ -62,11 +64,13 @@ impl Wild {
         }
         wild.is_lossy |= !broken.is_empty();
         if !broken.is_empty() {
+            broken.sort_unstable();
             let is_broken = |node: &Node| {
+                let of_file = &broken[broken.partition_point(|(document, _)| *document < node.document)..];
+                let of_file = &of_file[..of_file.partition_point(|(document, _)| *document == node.document)];
                 let is_alone = matches!(program.documents[node.document as usize].content, Content::Node(_));
-                broken.iter().any(|(document, span)| {
-                    *document == node.document && (is_alone || (node.span.start <= span.start && span.end <= node.span.end))
-                })
+                let first = of_file.partition_point(|(_, span)| !is_alone && span.start < node.span.start);
+                of_file.get(first).is_some_and(|(_, span)| is_alone || span.start < node.span.end)
             };
             let nodes: Vec<bool> = program.nodes.iter().map(|node| is_broken(node)).collect();
             wild.points = program.points.iter().map(|point| nodes[point.node.0 as usize]).collect();
