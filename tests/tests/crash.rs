@@ -1,49 +1,29 @@
 //! Sessions whose process is killed lose nothing and do nothing twice.
 
-use std::{
-    fs,
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use trellis_host::store::{self, MemoryStore, SessionStore};
+use tokio::runtime::{Builder, Runtime};
+use trellis_host::store::{MemoryStore, SessionStore};
 use trellis_tests::crash::{
-    judge::{Verdict, judge},
-    killer::{Killed, Trial},
-    worker::work,
+    judge::judge,
+    killer::{Limit, SESSIONS, crash},
+    worker::{name, work},
 };
 
 /// How long each store is tried.
 const TIME: Duration = Duration::from_secs(15);
-const SESSIONS: usize = 8;
 
-fn run<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Kills workers on a store for a while; a folder of its own for every round.
-fn crash(name: &str, store_in: impl Fn(&std::path::Path, usize) -> String) {
-    let (began, mut killed, mut all, mut round) = (Instant::now(), Killed::default(), Verdict::default(), 0);
-    while began.elapsed() < TIME {
-        let folder = tempfile::tempdir().unwrap();
-        let spec = store_in(folder.path(), round);
-        let mut trial = Trial {
-            worker: PathBuf::from(env!("CARGO_BIN_EXE_crash-worker")),
-            store: spec.clone(),
-            sessions: SESSIONS,
-            longest: Duration::from_millis(200),
-            seed: 0x5eed + round as u64,
-        };
-        trial.round(folder.path(), &mut killed).unwrap();
-        let verdict = run(async { judge(&*store::open(&spec).await.unwrap(), folder.path(), SESSIONS).await.unwrap() });
-        all = all.and(verdict);
-        round += 1;
-    }
-    let report = killed.report(name, &all);
+/// Kills workers on a store for a while.
+fn survives(name: &str, store_in: impl Fn(&Path) -> String) {
+    let (killed, verdict) = crash(Path::new(env!("CARGO_BIN_EXE_crash")), Limit::Time(TIME), &runtime(), store_in).unwrap();
+    let report = killed.report(name, &verdict);
     println!("{report}");
-    assert!(all.flaws.is_empty(), "{:#?}", all.flaws);
-    assert_eq!(all.ended, round * SESSIONS, "{report}");
+    assert!(verdict.flaws.is_empty(), "{:#?}", verdict.flaws);
+    assert_eq!(verdict.ended, killed.rounds * SESSIONS, "{report}");
     assert!(killed.after.len() > 10, "{report}");
 }
 
@@ -51,7 +31,7 @@ fn crash(name: &str, store_in: impl Fn(&std::path::Path, usize) -> String) {
 fn the_judge_finds_nothing_where_nobody_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(MemoryStore::new());
-    let verdict = run(async {
+    let verdict = runtime().block_on(async {
         work(Arc::clone(&store) as Arc<dyn SessionStore>, folder.path(), SESSIONS).await.unwrap();
         judge(&*store, folder.path(), SESSIONS).await.unwrap()
     });
@@ -64,11 +44,11 @@ fn the_judge_finds_nothing_where_nobody_is_killed() {
         let path = folder.path().join(file);
         fs::write(&path, fs::read_to_string(&path).unwrap() + line + "\n").unwrap();
     };
-    append("acknowledged", "s0 999 500");
+    append("acknowledged", &format!("{} 999 500", name(folder.path(), 0)));
     let called = fs::read_to_string(folder.path().join("called")).unwrap();
     let (tool, _, args) = three(called.lines().next().unwrap());
     append("called", &format!("{tool} another-key {args}"));
-    let flaws = run(judge(&*store, folder.path(), SESSIONS)).unwrap().flaws;
+    let flaws = runtime().block_on(judge(&*store, folder.path(), SESSIONS)).unwrap().flaws;
     assert_eq!(flaws.len(), 3, "{flaws:#?}");
 }
 
@@ -79,10 +59,10 @@ fn three(line: &str) -> (&str, &str, &str) {
 
 #[test]
 fn sessions_in_files_survive_being_killed() {
-    crash("files", |folder, _| format!("files:{}", folder.join("sessions").display()));
+    survives("files", |folder| format!("files:{}", folder.join("sessions").display()));
 }
 
 #[test]
 fn sessions_in_sqlite_survive_being_killed() {
-    crash("sqlite", |folder, _| format!("sqlite:{}", folder.join("sessions.db").display()));
+    survives("sqlite", |folder| format!("sqlite:{}", folder.join("sessions.db").display()));
 }

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{Check, Completions, Explain, Fmt, Graph, Man, New, Run, Schema};
+use crate::commands::{Check, Completions, Explain, Fmt, Graph, Man, New, Run, Schema, Session};
 
 /// Runs, checks and draws graphs of Markdown files.
 ///
@@ -20,6 +20,7 @@ Examples:
   trellis run graphs/tour             walk a graph
   trellis check                       prove that the graphs here make sense
   trellis explain unknown-target      what a code means, and how to mend it
+  trellis session ls                  sessions that were kept
   trellis graph --format dot | dot -Tsvg > graph.svg
 
 Exit codes: 0 fine; 1 the graph or the flow failed;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Check(Check),
     Explain(Explain),
     Graph(Graph),
+    Session(Session),
     New(New),
     Fmt(Fmt),
     Schema(Schema),

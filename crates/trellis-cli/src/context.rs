@@ -24,7 +24,7 @@ pub(crate) fn initial(arguments: &[String]) -> anyhow::Result<Mapping> {
 }
 
 /// `KEY=VALUE`: the value is JSON where it can be read so, else text.
-fn assignment(argument: &str) -> Option<(KeyPath, Value)> {
+pub(crate) fn assignment(argument: &str) -> Option<(KeyPath, Value)> {
     let (key, value) = argument.split_once('=')?;
     Some((KeyPath::parse(key)?, Value::from_json(value).unwrap_or_else(|_| Value::text(value))))
 }

@@ -1,10 +1,14 @@
 //! Where the sessions of a graph are kept: `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db` in the folder of the graph.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::Context as _;
-use trellis_core::{Document, syntax::document::Content};
-use trellis_host::store::{self, SessionStore};
+use trellis_core::{Document, path::KeyPath, syntax::document::Content};
+use trellis_host::store::{self, Keys, MemoryStore, Redacted, Sealed, SessionStore};
 
 use crate::{open::Place, terminal};
 
@@ -19,6 +23,9 @@ pub(crate) struct StoreArgs {
     /// [default: `.trellis/sessions.db` in the folder of the graph]
     #[arg(long, value_name = "STORE", env = "TRELLIS_STORE", hide_env = true, hide_env_values = true)]
     store: Option<String>,
+    /// Seal sessions with the first key of this file; all of them open
+    #[arg(long, value_name = "FILE", env = "TRELLIS_KEY_FILE", hide_env = true)]
+    key_file: Option<PathBuf>,
 }
 
 /// Which store is meant, and the name that the graph has there.
@@ -28,6 +35,9 @@ pub(crate) struct Keep {
     graph: Arc<str>,
     /// Whether nobody said which store: then one that cannot be used is no reason not to run.
     is_default: bool,
+    key_file: Option<PathBuf>,
+    /// What of the context is not stored.
+    redact: Vec<KeyPath>,
 }
 
 /// A store, and the name that the graph has there.
@@ -41,14 +51,37 @@ impl StoreArgs {
     /// The store of the graph at `place`.
     pub(crate) fn of(&self, place: &Place, documents: &[Arc<Document>]) -> Keep {
         let graph = graph_name(place, documents);
-        match &self.store {
-            Some(spec) => Keep { spec: spec.clone(), graph, is_default: false },
-            None => Keep { spec: format!("sqlite:{}", place.folder().join(FOLDER).join(FILE).display()), graph, is_default: true },
-        }
+        let spec = self.store.clone();
+        let is_default = spec.is_none();
+        let spec = spec.unwrap_or_else(|| format!("sqlite:{}", place.folder().join(FOLDER).join(FILE).display()));
+        Keep { spec, graph, is_default, key_file: self.key_file.clone(), redact: redacted(documents) }
+    }
+
+    /// The store that was named, whatever graphs there are.
+    pub(crate) fn alone(&self) -> Option<Keep> {
+        let spec = self.store.clone()?;
+        Some(Keep { spec, graph: "".into(), is_default: false, key_file: self.key_file.clone(), redact: Vec::new() })
     }
 }
 
 impl Keep {
+    /// The same for somebody who only looks: where nothing was ever kept, there is an empty store, and nothing is made.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) async fn open_to_look(&self) -> anyhow::Result<Kept> {
+        let file = self.spec.strip_prefix("sqlite:").filter(|_| self.is_default);
+        if file.is_some_and(|file| !Path::new(file).exists()) {
+            return Ok(Kept { store: Arc::new(MemoryStore::new()), graph: Arc::clone(&self.graph) });
+        }
+        self.open().await
+    }
+
+    /// The name of the graph.
+    pub(crate) fn graph(&self) -> &str {
+        &self.graph
+    }
+
     /// Opens the store; its connections belong to the runtime that runs this.
     ///
     /// # Errors
@@ -58,7 +91,14 @@ impl Keep {
             let folder = Path::new(file).parent().unwrap_or(Path::new(""));
             made(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
         }
-        Ok(Kept { store: store::open(&self.spec).await?, graph: Arc::clone(&self.graph) })
+        let mut store = store::open(&self.spec).await?;
+        if let Some(file) = &self.key_file {
+            store = Arc::new(Sealed::new(store, Keys::read(file)?));
+        }
+        if !self.redact.is_empty() {
+            store = Arc::new(Redacted::new(store, self.redact.clone()));
+        }
+        Ok(Kept { store, graph: Arc::clone(&self.graph) })
     }
 
     /// The same for a run: where nobody said which store, and it cannot be used, nothing is kept.
@@ -68,13 +108,25 @@ impl Keep {
     pub(crate) async fn open_if_it_can_be(&self) -> anyhow::Result<Option<Kept>> {
         match self.open().await {
             Ok(kept) => Ok(Some(kept)),
-            Err(error) if self.is_default => {
+            Err(error) if self.is_default && self.key_file.is_none() => {
                 terminal::print_error(&format!("warning: the session is not kept: {error:#}\n"));
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
+}
+
+/// The paths of `redact:`, of the graph and those in it.
+fn redacted(documents: &[Arc<Document>]) -> Vec<KeyPath> {
+    let projects = documents.iter().filter_map(|document| match &document.content {
+        Content::Project(project) | Content::Nodes(_, project) => Some(project),
+        _ => None,
+    });
+    let mut paths: Vec<_> = projects.flat_map(|project| &project.redact).map(|path| path.value.clone()).collect();
+    paths.sort();
+    paths.dedup();
+    paths
 }
 
 /// Makes the folder, which no version control needs.

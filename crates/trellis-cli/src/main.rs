@@ -23,6 +23,7 @@ mod progress;
 mod ready;
 mod replace;
 mod report;
+mod seeing;
 mod terminal;
 mod unbound;
 mod waking;

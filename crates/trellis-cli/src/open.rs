@@ -130,6 +130,11 @@ impl Opened {
         self.project.root().unwrap_or(Path::new("."))
     }
 
+    /// One of its files, as the user can type it.
+    pub(crate) fn shown(&self, file: &str) -> String {
+        format!("{}{file}", self.shown_below)
+    }
+
     /// What was found, ready to be shown.
     pub(crate) fn into_checked(self) -> Checked {
         Checked {

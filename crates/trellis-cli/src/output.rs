@@ -38,10 +38,17 @@ impl OutputFile {
     /// # Errors
     /// It cannot be written; the file is as it was.
     pub(crate) fn write(self, output: Option<&Value>) -> anyhow::Result<()> {
-        let line = format!("{}\n", output.unwrap_or(&Value::Null).to_json());
+        self.write_text(&format!("{}\n", output.unwrap_or(&Value::Null).to_json()))
+    }
+
+    /// Writes a text.
+    ///
+    /// # Errors
+    /// As [`OutputFile::write`].
+    pub(crate) fn write_text(self, text: &str) -> anyhow::Result<()> {
         let written = match self.unfinished {
-            Some(mut file) => file.write_all(line.as_bytes()).and_then(|()| Ok(file.persist(&self.path).map(drop)?)),
-            None => OpenOptions::new().write(true).open(&self.path).and_then(|mut file| file.write_all(line.as_bytes())),
+            Some(mut file) => file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(&self.path).map(drop)?)),
+            None => OpenOptions::new().write(true).open(&self.path).and_then(|mut file| file.write_all(text.as_bytes())),
         };
         written.with_context(|| cannot(&self.path))
     }

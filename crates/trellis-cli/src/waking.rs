@@ -9,28 +9,31 @@ use anyhow::Context as _;
 use trellis_core::{SessionId, state::Ended};
 use trellis_host::{Policy, SendError, Sessions, Stop, Turn, Unbound, sessions::Drive};
 
-use crate::{Exit, kept::Keep, ready::Ready, terminal};
+use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal};
 
 /// Goes on with all sessions, a line for each turn.
 ///
 /// # Errors
 /// The store fails.
-pub(crate) fn wake(ready: Ready, keep: &Keep, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
+pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
     // What nothing here carries out is left to those who do.
     let policy = Policy { approve_all, unbound: Unbound::Elsewhere };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
     let mut tally = Tally::default();
     let exit = runtime.block_on(async {
-        let kept = keep.open().await?;
+        let kept = seeing.kept(keep.open().await?);
         let sessions = Sessions::new(ready.engine, ready.bindings).policy(policy).store(kept.store, &kept.graph);
-        let sessions = Arc::new(sessions);
+        let sessions = Arc::new(seeing.over(sessions));
         tokio::select! {
             driven = sessions.drive(how, |id, turn| tally.take(id, turn)) => Ok(driven.map(|()| Exit::Fine)?),
+            error = seeing.stay() => Err(error),
             _ = tokio::signal::ctrl_c() => anyhow::Ok(Exit::Interrupted),
         }
     });
     runtime.shutdown_background();
+    let seen = seeing.finish();
     let exit = exit?;
+    seen?;
     terminal::print(&tally.line())?;
     Ok(if exit == Exit::Fine && tally.stuck > 0 { Exit::Failed } else { exit })
 }

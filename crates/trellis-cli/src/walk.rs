@@ -25,6 +25,7 @@ use crate::{
     markdown,
     output::OutputFile,
     ready::{Ready, Terms},
+    seeing::Seeing,
     terminal::{self, Look, clock_time},
     watch::{News, Player},
 };
@@ -51,7 +52,7 @@ impl Beginning {
     pub(crate) fn walk(mut self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
         let Terms { json, no_input, .. } = self.terms;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
-        let recorder = self.taped.recorder.clone();
+        let (recorder, seeing) = (self.taped.recorder.clone(), self.taped.seeing.clone());
         let outcome = runtime.block_on(async {
             if let Some(tty) = self.tty.take() {
                 let console = Interactive::new(tty, Look::of_stdout(), self.input, self.result).context("the terminal cannot be used")?;
@@ -61,10 +62,12 @@ impl Beginning {
         });
         // A thread may still wait for a line that nobody will type.
         runtime.shutdown_background();
+        let seen = seeing.finish();
         if let Some(recorder) = recorder {
             recorder.finish()?;
         }
         let outcome = outcome?;
+        seen?;
         if let (Some(file), Reason::Finished) = (output, outcome.reason) {
             file.write(outcome.output.as_ref())?;
         }
@@ -91,7 +94,7 @@ impl Beginning {
 
     async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
         let Self { ready, keep, news, start, terms, taped, .. } = self;
-        let kept = keep.open_if_it_can_be().await?;
+        let kept = keep.open_if_it_can_be().await?.map(|kept| taped.seeing.kept(kept));
         let waiting = start.session.clone().filter(|_| kept.is_some() && !terms.json && news.is_none());
         let program = ready.engine.clone();
         let signals = || interrupts(ends);
@@ -129,11 +132,12 @@ fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
     }
 }
 
-/// Where results of tools are recorded, and where they come from.
+/// Where results of tools are recorded, and where they come from; and who else sees them.
 #[derive(Default)]
 pub(crate) struct Taped {
     recorder: Option<Recorder>,
     recording: Option<Recording>,
+    seeing: Seeing,
 }
 
 impl Taped {
@@ -149,11 +153,17 @@ impl Taped {
         }
         // First the one that is read: the other one is emptied.
         let recording = replay.map(Recording::open).transpose()?;
-        Ok(Self { recording, recorder: record.map(Recorder::create).transpose()? })
+        Ok(Self { recording, recorder: record.map(Recorder::create).transpose()?, seeing: Seeing::default() })
+    }
+
+    /// The same, seen by others too.
+    pub(crate) fn seen(self, seeing: Seeing) -> Self {
+        Self { seeing, ..self }
     }
 
     /// Records what becomes of the calls of these sessions, or answers them.
     pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
+        let sessions = self.seeing.over(sessions);
         if let Some(recorder) = self.recorder.clone() {
             sessions.observe(move |_, happening| recorder.take(happening));
         }

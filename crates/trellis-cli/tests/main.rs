@@ -4,6 +4,8 @@
 
 #[path = "main/check.rs"]
 mod check;
+#[path = "main/collector.rs"]
+mod collector;
 #[path = "main/documents.rs"]
 mod documents;
 #[path = "main/edits.rs"]
@@ -28,6 +30,10 @@ mod open;
 mod run;
 #[path = "main/sandbox.rs"]
 mod sandbox;
+#[path = "main/seeing.rs"]
+mod seeing;
+#[path = "main/session.rs"]
+mod session;
 #[path = "main/terminal.rs"]
 mod terminal;
 #[path = "main/usage.rs"]

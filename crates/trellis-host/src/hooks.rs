@@ -21,7 +21,10 @@ use std::{
 use tokio::sync::oneshot;
 use trellis_core::{Event, NodeId, SessionId, SignalName, id::CallId, state::EndReason};
 
-use crate::journal::Record;
+use crate::{
+    journal::{Entry, Record},
+    store::Snapshot,
+};
 
 /// How much may wait for a hook.
 const QUEUE: usize = 4096;
@@ -39,11 +42,35 @@ pub struct Moment {
     pub at: u64,
     /// The node where the session stands after it.
     pub node: NodeId,
+    /// The step that entered that node: node and step name the visit, in every process that sees something of it.
+    pub entered: u64,
+    /// When the session began, in milliseconds since 1970.
+    pub began: u64,
+    /// The fingerprint of the program that did it.
+    pub program: Arc<str>,
+}
+
+/// What a session is doing when it is taken up from its store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenUp {
+    /// When the node was entered, in milliseconds since 1970.
+    pub entered_at: u64,
+    /// The call that is pending: its attempt, its tool, and since when.
+    pub call: Option<(CallId, Arc<str>, u64)>,
 }
 
 /// Sees what happens in sessions. Each hook has a thread of its own, and is told things in the order in which they were stored.
 #[expect(unused_variables, reason = "a hook that does nothing")]
 pub trait Hooks: Send + Sync + 'static {
+    /// A session began.
+    fn on_start(&self, moment: &Moment) {}
+
+    /// A session was taken up from its store; the moment is that of its last record.
+    fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {}
+
+    /// A step was taken: something was handed in, or a node passed through. What happened in it is told after it.
+    fn on_step(&self, moment: &Moment) {}
+
     /// A node was entered.
     fn on_node_enter(&self, moment: &Moment, node: &NodeId) {}
 
@@ -71,9 +98,18 @@ pub trait Hooks: Send + Sync + 'static {
     fn on_end(&self, moment: &Moment, reason: EndReason) {}
 }
 
+/// What a hook may be told of one moment.
+#[derive(Clone, Debug)]
+pub(crate) enum Seen {
+    Began,
+    TakenUp(TakenUp),
+    Step,
+    Event(Event),
+}
+
 /// What a hook is to be told.
 enum Told {
-    Happened(Arc<[(Moment, Event)]>),
+    Happened(Arc<[(Moment, Seen)]>),
     Reload { from: Arc<str>, to: Arc<str>, answer: oneshot::Sender<Result<(), String>> },
 }
 
@@ -84,9 +120,9 @@ pub(crate) struct Hooked {
 }
 
 impl Hooked {
-    pub(crate) fn new(hooks: impl Hooks) -> Self {
+    /// A thread for these hooks; what they are not told is added to `dropped`.
+    pub(crate) fn new(hooks: impl Hooks, dropped: Arc<AtomicU64>) -> Self {
         let (queue, told) = sync_channel(QUEUE);
-        let dropped = Arc::new(AtomicU64::new(0));
         let lost = Arc::clone(&dropped);
         // Without a thread the queue is closed, and everything is counted as dropped.
         let _ = thread::Builder::new().name("trellis-hooks".into()).spawn(move || listen(&hooks, &told, &lost));
@@ -94,7 +130,7 @@ impl Hooked {
     }
 
     /// Tells what happened, if there is room.
-    pub(crate) fn tell(&self, happened: &Arc<[(Moment, Event)]>) {
+    pub(crate) fn tell(&self, happened: &Arc<[(Moment, Seen)]>) {
         if self.queue.try_send(Told::Happened(Arc::clone(happened))).is_err() {
             self.dropped.fetch_add(happened.len() as u64, Ordering::Relaxed);
         }
@@ -106,19 +142,14 @@ impl Hooked {
         self.queue.try_send(Told::Reload { from: Arc::clone(from), to: Arc::clone(to), answer }).ok()?;
         tokio::time::timeout(PATIENCE, answered).await.ok()?.ok()?.err()
     }
-
-    /// How much was not told, because the hook was too slow or panicked.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
 }
 
 fn listen(hooks: &impl Hooks, told: &Receiver<Told>, dropped: &AtomicU64) {
     while let Ok(told) = told.recv() {
         match told {
             Told::Happened(happened) => {
-                for (moment, event) in &*happened {
-                    if catch_unwind(AssertUnwindSafe(|| call(hooks, moment, event))).is_err() {
+                for (moment, seen) in &*happened {
+                    if catch_unwind(AssertUnwindSafe(|| call(hooks, moment, seen))).is_err() {
                         dropped.fetch_add(1, Ordering::Relaxed);
                     }
                 }
@@ -132,7 +163,13 @@ fn listen(hooks: &impl Hooks, told: &Receiver<Told>, dropped: &AtomicU64) {
     }
 }
 
-fn call(hooks: &impl Hooks, moment: &Moment, event: &Event) {
+fn call(hooks: &impl Hooks, moment: &Moment, seen: &Seen) {
+    let event = match seen {
+        Seen::Began => return hooks.on_start(moment),
+        Seen::TakenUp(taken_up) => return hooks.on_resume(moment, taken_up),
+        Seen::Step => return hooks.on_step(moment),
+        Seen::Event(event) => event,
+    };
     match event {
         Event::Entered(node) => hooks.on_node_enter(moment, node),
         Event::Left(node) => hooks.on_node_leave(moment, node),
@@ -149,10 +186,76 @@ fn call(hooks: &impl Hooks, moment: &Moment, event: &Event) {
     }
 }
 
-/// What the hooks are told of these records.
-pub(crate) fn happened<'r>(session: &'r SessionId, records: impl Iterator<Item = &'r Record>) -> impl Iterator<Item = (Moment, Event)> {
-    records.flat_map(move |record| {
-        let moment = Moment { session: session.clone(), seq: record.seq, at: record.at, node: record.to.clone() };
-        record.events.iter().map(move |event| (moment.clone(), event.clone()))
-    })
+/// How far the hooks of a session were told.
+#[derive(Clone, Debug)]
+pub(crate) struct Sight {
+    /// The record from which on they were not.
+    next: u64,
+    began: u64,
+    entered: u64,
+    /// Whether they know how it ended.
+    is_over: bool,
+}
+
+impl Sight {
+    /// Of a session that begins.
+    pub(crate) fn beginning(here: &Snapshot) -> Self {
+        Self { next: 0, began: here.began, entered: 0, is_over: false }
+    }
+
+    /// Of a session that was stored and whose next record is `next`; with what hooks are told of that.
+    pub(crate) fn taken_up(here: &Snapshot, next: u64) -> (Self, (Moment, Seen)) {
+        let state = &here.state;
+        let sight = Self { next, began: here.began, entered: state.entered, is_over: state.ended.is_some() };
+        let moment = Moment {
+            session: state.session_id.clone(),
+            seq: next.saturating_sub(1),
+            at: here.at,
+            node: state.current_node_id.clone(),
+            entered: state.entered,
+            began: here.began,
+            program: Arc::clone(&state.program),
+        };
+        let call = state.pending_tool_call.as_ref().map(|call| (call.id.clone(), Arc::clone(&call.name), here.stepped_at));
+        (sight, (moment, Seen::TakenUp(TakenUp { entered_at: here.entered_at, call })))
+    }
+
+    /// What hooks are told of the records that they were not told of, in the order of the records.
+    pub(crate) fn see(&mut self, session: &SessionId, records: &[Record], seen: &mut Vec<(Moment, Seen)>) {
+        let told = records.partition_point(|record| record.seq < self.next);
+        for record in &records[told..] {
+            let epoch = record.entry.epoch();
+            self.entered = epoch.map(|state| state.entered).or(record.changes.entered).unwrap_or(self.entered);
+            let moment = Moment {
+                session: session.clone(),
+                seq: record.seq,
+                at: record.at,
+                node: record.to.clone(),
+                entered: self.entered,
+                began: self.began,
+                program: Arc::clone(&record.program),
+            };
+            let mut tell = |happened: Seen| seen.push((moment.clone(), happened));
+            match &record.entry {
+                Entry::Start { .. } => tell(Seen::Began),
+                Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => tell(Seen::Step),
+                // The program or a person put it elsewhere, which is no event of a step.
+                Entry::Reload { .. } | Entry::Move { .. } => {
+                    if let Some(from) = record.from.as_ref().filter(|from| **from != record.to) {
+                        tell(Seen::Event(Event::Left(from.clone())));
+                        tell(Seen::Event(Event::Entered(record.to.clone())));
+                    }
+                    self.is_over = false;
+                }
+                // Told already, if a step brought it about.
+                Entry::End { ended } if !self.is_over => tell(Seen::Event(Event::Ended(ended.reason))),
+                Entry::End { .. } | Entry::Context { .. } | Entry::Approve { .. } | Entry::Late { .. } => {}
+            }
+            for event in &record.events {
+                self.is_over |= matches!(event, Event::Ended(_));
+                tell(Seen::Event(event.clone()));
+            }
+            self.next = record.seq + 1;
+        }
+    }
 }

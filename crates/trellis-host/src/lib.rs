@@ -9,17 +9,21 @@
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
 
 pub mod binding;
+pub mod history;
 pub mod hooks;
 pub mod interceptor;
 pub mod journal;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod recording;
 pub mod runner;
 pub mod session;
 pub mod sessions;
 pub mod store;
+#[cfg(feature = "telemetry")]
+pub mod telemetry;
 
 pub use binding::{Bindings, Secrets};
-pub use hooks::Hooks;
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};

@@ -8,15 +8,16 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Engine, Event, Input, Mapping, NavigateError, Next, NodeId, SignalName, Start, State,
+    Context, Engine, Event, Input, Mapping, NavigateError, Next, NodeId, SignalName, Start, State,
     engine::{Adopted, Answers, Blocker, Call, ChangedCall, EndView, Moved, RenderError, Request, StartError, Step, View},
     id::IdempotencyKey,
+    path::KeyPath,
     state::{Changes, PendingCall},
 };
 
 use crate::{
     journal::{Clock, Entry, MemoryJournal, Record},
-    store::{Approved, Snapshot},
+    store::{Approved, Snapshot, restore},
 };
 
 /// What a session halts for.
@@ -354,9 +355,11 @@ impl Session {
         adoption
     }
 
-    /// Sets keys of the context from outside.
+    /// Sets keys of the context from outside; a key with dots leads into the mapping that is there.
     pub fn supply(&mut self, keys: Mapping) {
+        let keys = whole(&self.here.state.context, keys);
         self.here.state.context.extend(&keys);
+        restore(&mut self.here.state);
         self.view = None;
         let from = Some(self.here.state.current_node_id.clone());
         self.record(self.now(), Entry::Context { keys }, from, Vec::new(), Changes::default());
@@ -369,6 +372,25 @@ impl Session {
     pub fn signal(&mut self, signal: &SignalName) -> Result<(), NavigateError> {
         self.send(Input::Signal(signal.clone()))
     }
+}
+
+/// Keys with the mappings that they lead into.
+fn whole(context: &Context, keys: Mapping) -> Mapping {
+    if !keys.keys().any(|key| key.contains('.')) {
+        return keys;
+    }
+    let mut after = context.clone();
+    let mut roots = Vec::with_capacity(keys.len());
+    for (key, value) in keys.iter() {
+        match KeyPath::parse(key) {
+            Some(path) if after.write(&path, value.clone()).is_ok() => roots.push(path.root().clone()),
+            _ => {
+                after.insert(key.clone(), value.clone());
+                roots.push(key.clone());
+            }
+        }
+    }
+    roots.into_iter().filter_map(|root| Some((root.clone(), after.get(&root)?.clone()))).collect()
 }
 
 impl std::fmt::Debug for Session {

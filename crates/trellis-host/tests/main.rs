@@ -2,14 +2,21 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/history.rs"]
+mod history;
 #[path = "main/hooks.rs"]
 mod hooks;
 #[path = "main/json.rs"]
 mod json;
+#[path = "main/redaction.rs"]
+mod redaction;
 #[path = "main/session.rs"]
 mod session;
 #[path = "main/sessions.rs"]
 mod sessions;
+#[cfg(all(feature = "telemetry", feature = "metrics"))]
+#[path = "main/spans.rs"]
+mod spans;
 #[path = "main/stage.rs"]
 mod stage;
 #[path = "main/stored.rs"]

@@ -13,7 +13,7 @@ use trellis_host::{
     store::{Row, SessionStore, StoreError, read},
 };
 
-use super::graph;
+use super::{graph, worker};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ pub async fn judge(store: &dyn SessionStore, folder: &Path, sessions: usize) -> 
     let engine = graph::engine();
     let mut journals = BTreeMap::new();
     for n in 0..sessions {
-        let id = SessionId::new(format!("s{n}"));
+        let id = worker::name(folder, n);
         match journal(store, &id).await {
             Ok(records) => {
                 verdict.records += records.len();

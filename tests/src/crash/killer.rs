@@ -3,26 +3,68 @@
 use std::{
     fmt::Write as _,
     io,
-    path::Path,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    time::{Duration, Instant, SystemTime},
 };
 
-use super::judge::Verdict;
+use tokio::runtime::Runtime;
+use trellis_host::store;
 
-/// How a store is tried.
-#[derive(Clone, Debug)]
-pub struct Trial {
-    /// The program that works: it gets the store, the folder and the number of sessions.
-    pub worker: std::path::PathBuf,
-    /// The store.
-    pub store: String,
-    /// Sessions side by side in one round.
-    pub sessions: usize,
-    /// A worker lives no longer than this.
-    pub longest: Duration,
-    /// Where chance begins.
-    pub seed: u64,
+use super::judge::{Verdict, judge};
+
+/// Sessions side by side in one round.
+pub const SESSIONS: usize = 8;
+/// A worker lives no longer than this.
+const LONGEST: Duration = Duration::from_millis(200);
+
+/// How long it goes on.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit {
+    /// Until so many workers were killed.
+    Kills(usize),
+    /// For so long.
+    Time(Duration),
+}
+
+/// Tries a store: rounds of sessions, each in a folder of its own, whose workers are killed until all have ended; then they are judged.
+///
+/// # Errors
+/// A worker cannot be started, or ends with an error.
+pub fn crash(program: &Path, limit: Limit, runtime: &Runtime, store_in: impl Fn(&Path) -> String) -> io::Result<(Killed, Verdict)> {
+    let (began, mut killed, mut all) = (Instant::now(), Killed::default(), Verdict::default());
+    let mut trial = Trial { program: program.to_owned(), store: String::new(), seed: seed() };
+    loop {
+        let is_over = match limit {
+            Limit::Kills(kills) => killed.after.len() >= kills,
+            Limit::Time(time) => began.elapsed() >= time,
+        };
+        if is_over {
+            return Ok((killed, all));
+        }
+        let folder = tempfile::tempdir()?;
+        trial.store = store_in(folder.path());
+        trial.round(folder.path(), &mut killed)?;
+        let verdict = runtime.block_on(async {
+            let store = store::open(&trial.store).await.map_err(io::Error::other)?;
+            judge(&*store, folder.path(), SESSIONS).await
+        });
+        all = all.and(verdict?);
+        killed.rounds += 1;
+    }
+}
+
+/// Where chance begins: another moment each time.
+fn seed() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos() & u128::from(u64::MAX)).unwrap_or_default() | 1
+}
+
+/// One store, and the program that works on it.
+struct Trial {
+    program: PathBuf,
+    store: String,
+    seed: u64,
 }
 
 /// What came of killing.
@@ -30,28 +72,25 @@ pub struct Trial {
 pub struct Killed {
     /// After how many milliseconds, each time.
     pub after: Vec<u64>,
-    /// How many times a worker ended by itself before.
-    pub survived: usize,
+    /// How many rounds of sessions were walked to their ends.
+    pub rounds: usize,
 }
 
 impl Trial {
-    /// Kills the worker again and again until its sessions have ended; `longest` times over.
-    ///
-    /// # Errors
-    /// The worker cannot be started, or ends with an error.
-    pub fn round(&mut self, folder: &Path, killed: &mut Killed) -> io::Result<()> {
+    /// Kills the worker again and again until its sessions have ended.
+    fn round(&mut self, folder: &Path, killed: &mut Killed) -> io::Result<()> {
         loop {
             let mut worker = self.start(folder)?;
-            let life = Duration::from_micros(self.chance() % u64::try_from(self.longest.as_micros()).unwrap_or(u64::MAX).max(1));
+            let life = Duration::from_micros(self.chance() % u64::try_from(LONGEST.as_micros()).unwrap_or(u64::MAX).max(1));
             let began = Instant::now();
             while began.elapsed() < life {
                 if let Some(status) = worker.try_wait()? {
-                    return ended(status, killed);
+                    return ended(status);
                 }
                 std::thread::sleep(Duration::from_micros(500).min(life.saturating_sub(began.elapsed())));
             }
             if let Some(status) = worker.try_wait()? {
-                return ended(status, killed);
+                return ended(status);
             }
             // SIGKILL: nothing of it gets to do anything any more. Its tools live on, as they would.
             worker.kill()?;
@@ -60,17 +99,9 @@ impl Trial {
         }
     }
 
-    /// Lets the worker finish in peace.
-    ///
-    /// # Errors
-    /// It ends with an error.
-    pub fn finish(&self, folder: &Path) -> io::Result<()> {
-        ended(self.start(folder)?.wait()?, &mut Killed::default())
-    }
-
     fn start(&self, folder: &Path) -> io::Result<Child> {
-        let mut command = Command::new(&self.worker);
-        command.arg(&self.store).arg(folder).arg(self.sessions.to_string());
+        let mut command = Command::new(&self.program);
+        command.arg("worker").arg(&self.store).arg(folder).arg(SESSIONS.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()
     }
 
@@ -83,8 +114,7 @@ impl Trial {
     }
 }
 
-fn ended(status: std::process::ExitStatus, killed: &mut Killed) -> io::Result<()> {
-    killed.survived += 1;
+fn ended(status: ExitStatus) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("the worker ended by itself: {status}"))) }
 }
 

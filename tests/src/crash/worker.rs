@@ -30,12 +30,18 @@ pub async fn work(store: Arc<dyn SessionStore>, folder: &Path, sessions: usize) 
     let acknowledged = Arc::new(Mutex::new(acknowledged));
     let mut walking = JoinSet::new();
     for n in 0..sessions {
-        walking.spawn(walk(Arc::clone(&host), SessionId::new(format!("s{n}")), Arc::clone(&acknowledged)));
+        walking.spawn(walk(Arc::clone(&host), name(folder, n), Arc::clone(&acknowledged)));
     }
     while let Some(walked) = walking.join_next().await {
         walked.map_err(io::Error::other)?.map_err(io::Error::other)?;
     }
     Ok(())
+}
+
+/// The name of a session, which no other folder has: a store may hold those of many.
+pub fn name(folder: &Path, n: usize) -> SessionId {
+    let folder = folder.file_name().map(|name| name.to_string_lossy().replace('.', "")).unwrap_or_default();
+    SessionId::new(format!("{folder}-s{n}"))
 }
 
 async fn walk(host: Arc<Sessions>, id: SessionId, acknowledged: Arc<Mutex<File>>) -> Result<(), SendError> {

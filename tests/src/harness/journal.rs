@@ -25,8 +25,8 @@ pub fn print(played: &Played) -> String {
 /// Where the host's session differs from the walk.
 pub fn flaws(played: &Played) -> Vec<String> {
     let Some(last) = played.records.last().map(|record| &record.after) else { return Vec::new() };
-    if last.status == Status::Active {
-        return Vec::new(); // the walk stopped on its way
+    if last.status == Status::Active || played.is_stored {
+        return Vec::new(); // the walk stopped on its way, or no host can begin like it
     }
     let session = match journaled(played) {
         Ok(session) => session,

@@ -50,12 +50,16 @@ fn known(program: Command) -> Command {
     let denied = PossibleValuesParser::new(Code::ALL.iter().map(|code| code.as_str()).chain(["warnings"]));
     let program = program.mut_subcommand("explain", |explain| explain.mut_arg("code", |code| code.value_parser(codes)));
     let program = program.mut_subcommand("check", |check| check.mut_arg("deny", |deny| deny.value_parser(denied)));
-    program.mut_subcommands(|command| {
-        command.mut_args(|argument| match argument.get_id().as_str() {
-            "path" | "paths" | "graph" => argument.value_hint(ValueHint::AnyPath),
-            "dir" => argument.value_hint(ValueHint::DirPath),
-            "stdin" | "output" | "record" | "replay_tools" => argument.value_hint(ValueHint::FilePath),
-            _ => argument,
-        })
-    })
+    hinted(program)
+}
+
+/// The same with what kind of path an argument is, in commands of commands too.
+fn hinted(command: Command) -> Command {
+    let command = command.mut_args(|argument| match argument.get_id().as_str() {
+        "path" | "paths" | "graph" => argument.value_hint(ValueHint::AnyPath),
+        "dir" => argument.value_hint(ValueHint::DirPath),
+        "stdin" | "output" | "record" | "replay_tools" => argument.value_hint(ValueHint::FilePath),
+        _ => argument,
+    });
+    command.mut_subcommands(hinted)
 }

@@ -2,11 +2,15 @@
 
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use clap::ValueEnum;
 use trellis_core::draw;
+use trellis_host::history::{History, hops};
 
+use super::session::named;
 use crate::{
     Exit,
+    kept::{Keep, StoreArgs},
     open::{self, DEFAULT_PATH},
     report,
     terminal::{self, Width},
@@ -20,6 +24,7 @@ use crate::{
 Examples:
   trellis graph graphs/tour > tour.mmd
   trellis graph graphs/tour --format dot | dot -Tsvg > tour.svg
+  trellis graph graphs/tour --session run-19f    with the path of a session, in order and with counts
   trellis graph graphs/tour --format json | jq '.edges[] | select(.outcome == \"error\")'")]
 pub(crate) struct Graph {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
@@ -27,6 +32,11 @@ pub(crate) struct Graph {
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Mermaid)]
     format: Format,
+    /// Lay the path of this kept session over it
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 /// How a graph is drawn.
@@ -40,9 +50,19 @@ enum Format {
     Json,
 }
 
+/// The history of a kept session.
+fn walked(keep: &Keep, session: &str) -> anyhow::Result<History> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
+    runtime.block_on(async {
+        let store = keep.open_to_look().await?.store;
+        Ok(History::open(&*store, &named(&*store, session).await?).await?)
+    })
+}
+
 impl Graph {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let opened = open::only(self.path.as_deref(), "graph")?.open()?;
+        let place = open::only(self.path.as_deref(), "graph")?;
+        let opened = place.open()?;
         let Some(program) = &opened.compiled.program else {
             let exit = if opened.is_whole() { Exit::Failed } else { Exit::Usage };
             terminal::print_error(&report::human(&[opened.into_checked()], Width::of(&std::io::stderr())));
@@ -53,7 +73,17 @@ impl Graph {
             Format::Dot => draw::Format::Dot,
             Format::Json => draw::Format::Json,
         };
-        terminal::print(&draw::draw(program, format))?;
+        let Some(session) = &self.session else {
+            terminal::print(&draw::draw(program, format))?;
+            return Ok(Exit::Fine);
+        };
+        let hops = hops(&walked(&self.store.of(&place, opened.project.documents()), session)?);
+        let (text, gone) = draw::draw_walked(program, &hops, format);
+        terminal::print(&text)?;
+        if !gone.is_empty() {
+            let gone = gone.iter().map(|gone| format!("`{}`", report::printable(gone))).collect::<Vec<_>>().join(", ");
+            terminal::print_error(&format!("the graph does not have any more what the session passed: {gone}\n"));
+        }
         Ok(Exit::Fine)
     }
 }

@@ -9,6 +9,7 @@ mod man;
 mod new;
 mod run;
 mod schema;
+mod session;
 
 pub(crate) use check::Check;
 pub(crate) use completions::Completions;
@@ -19,6 +20,7 @@ pub(crate) use man::Man;
 pub(crate) use new::New;
 pub(crate) use run::Run;
 pub(crate) use schema::Schema;
+pub(crate) use session::Session;
 
 use crate::{
     Exit,
@@ -35,6 +37,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Check(check) => check.run(),
         Command::Explain(explain) => explain.run(),
         Command::Graph(graph) => graph.run(),
+        Command::Session(session) => session.run(),
         Command::New(new) => new.run(),
         Command::Fmt(fmt) => fmt.run(),
         Command::Schema(schema) => schema.run(),

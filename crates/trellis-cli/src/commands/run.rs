@@ -25,6 +25,7 @@ use crate::{
     progress::Progress,
     ready::{Loaded, Ready, Terms},
     report::{self, Checked, Summary},
+    seeing::Seeing,
     terminal::{self, Width},
     waking,
     walk::{Beginning, Taped},
@@ -52,7 +53,7 @@ Examples:
 
 Exit codes: 0 finished; 1 failed, denied, rolled back, not a sound graph, or the input ended;
 2 wrong usage, or the start was refused; 130 interrupted.
-TRELLIS_MAX_INPUT_SIZE bounds one input, in bytes.")]
+TRELLIS_MAX_INPUT_SIZE bounds one input, in bytes. OTEL_EXPORTER_OTLP_ENDPOINT names a collector that spans are sent to.")]
 pub(crate) struct Run {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     path: Option<PathBuf>,
@@ -85,6 +86,9 @@ pub(crate) struct Run {
     session: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
+    /// Write what happened, in numbers, to this file, as Prometheus reads it
+    #[arg(long, value_name = "FILE")]
+    metrics: Option<PathBuf>,
     /// Go on with every kept session that can go on by itself: sleeps and timeouts that are over, calls that were interrupted
     #[arg(long, conflicts_with_all = ["json", "context", "at", "session", "output", "record", "replay_tools", "watch", "locale"])]
     all: bool,
@@ -120,8 +124,9 @@ impl Run {
             Begun::Refused(exit) => return Ok(exit),
         };
         let keep = self.store.of(place, ready.engine.inspect().documents());
+        let seeing = Seeing::new(keep.graph(), self.metrics.as_deref())?;
         if self.all {
-            return waking::wake(ready, &keep, self.yes, if self.stay { Drive::Forever } else { Drive::UntilIdle });
+            return waking::wake(ready, &keep, &seeing, self.yes, if self.stay { Drive::Forever } else { Drive::UntilIdle });
         }
         let start = Start {
             session: Some(self.session.as_deref().map_or_else(new_session, SessionId::from)),
@@ -130,7 +135,7 @@ impl Run {
             at: self.at.as_deref().map(NodeId::from),
         };
         let limits = *ready.engine.inspect().limits();
-        let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?;
+        let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?.seen(seeing);
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
         let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
         Beginning { ready, keep, news, start, terms, taped, tty, input, result }.walk(output)

@@ -12,7 +12,30 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Every command, as words.
-const COMMANDS: [&str; 10] = ["run", "check", "explain", "graph", "new", "new node", "fmt", "schema", "completions", "man"];
+const COMMANDS: [&str; 22] = [
+    "run",
+    "check",
+    "explain",
+    "graph",
+    "session",
+    "session ls",
+    "session show",
+    "session replay",
+    "session fork",
+    "session back",
+    "session goto",
+    "session set",
+    "session check",
+    "session export",
+    "session rm",
+    "session prune",
+    "new",
+    "new node",
+    "fmt",
+    "schema",
+    "completions",
+    "man",
+];
 
 /// The long options that the help of a command lists.
 fn options(command: &str) -> BTreeSet<String> {
@@ -85,6 +108,8 @@ fn bash_completes_commands_options_and_values() {
     assert_eq!(complete("trellis new node --type q"), "question");
     assert_eq!(complete("trellis graph --format do"), "dot");
     assert_eq!(complete("trellis check --deny broken"), "broken-link");
+    assert_eq!(complete("trellis session fo"), "fork");
+    assert_eq!(complete("trellis session ls --status rolling"), "rolling_back");
 }
 
 #[test]

@@ -79,3 +79,31 @@ fn sessions_whose_time_has_come_go_on_by_themselves() {
     assert!(ran.out.contains("s7: finished at `late`\n") && ran.out.ends_with("20 went on, 20 of them ended\n"), "{}", ran.out);
     assert_eq!(sandbox.trellis(&["run", ".", "--all"]).out, "no session goes on by itself\n");
 }
+
+#[test]
+fn a_key_file_seals_and_what_is_redacted_is_not_there() {
+    let sandbox = Sandbox::new(&[&[("trellis.yaml", "redact: [name]\n")], ASKS].concat());
+    let key = "k-1 q83vEiM0VniavN7wESIzRFVmd4iZqrvM3e7/ABEiM0Q=\n";
+    for file in ["key", "other"] {
+        sandbox.write(file, if file == "key" { key.to_owned() } else { key.replace("k-1", "k-2") }.as_bytes());
+        std::fs::set_permissions(sandbox.path().join(file), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    }
+    let run = |keys: &[&str], input: &str| {
+        sandbox.trellis_with(&[&["run", ".", "--session", "ana", "--store", "files:kept"], keys].concat(), input)
+    };
+    let begun = run(&["--key-file", "key"], "Anastasia\n");
+    assert_eq!(begun.code, Some(1), "{begun:?}");
+    let kept = std::fs::read_to_string(sandbox.path().join("kept/ana.jsonl")).unwrap();
+    assert!(kept.contains("\"sealed\":1") && !kept.contains("save_to") && !kept.contains("Anastasia"), "{kept}");
+    for (keys, why) in [
+        (&[][..], "session `ana` is sealed: name the file with its key (`--key-file`, `TRELLIS_KEY_FILE`)"),
+        (&["--key-file", "other"], "is sealed with the key `k-1`, which is not in other"),
+        (&["--key-file", "none"], "the key file none cannot be read"),
+    ] {
+        let ran = run(keys, "Recife\n");
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains(why) && !ran.err.contains("q83v"), "{}", ran.err);
+    }
+    let asked = run(&["--key-file", "key"], "");
+    assert!(asked.out.contains("name") && !asked.out.contains("Anastasia"), "{asked:?}");
+}

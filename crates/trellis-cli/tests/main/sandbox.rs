@@ -52,6 +52,9 @@ impl Sandbox {
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TRELLIS_MAX_INPUT_SIZE", "TRELLIS_STORE"] {
             command.env_remove(name);
         }
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OTEL_")) {
+            command.env_remove(name);
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

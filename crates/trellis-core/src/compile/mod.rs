@@ -32,7 +32,7 @@ use self::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Place},
     path::KeyPath,
-    program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program},
+    program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program, Waiting},
     schema::Schema,
     syntax::{
         document::Document,
@@ -354,6 +354,7 @@ fn assemble<'d>(
         fingerprint: files.glance.fingerprint(),
         documents: Arc::clone(files.documents),
         limits,
+        waiting: Waiting::default(),
     };
     (program, found, lowering.schemas)
 }

@@ -1,14 +1,25 @@
-//! JSON: `{nodes: [{id, kind, terminal, path, line, graph}], edges: [{from, to, outcome, condition, why, path, line}]}`.
+//! JSON: `{nodes: [{id, kind, terminal, path, line, graph}], edges: [{from, to, outcome, condition, why, path, line}]}`. With a path, what was walked
+//! has `walked`, the numbers of the hops from 1, and `hops` holds those that no edge stands for: `{from, to, put, walked}`.
 
 use serde::Serialize;
 
-use super::{Drawing, label};
+use super::{Drawing, Path, label};
 use crate::program::{Outcome, Why};
 
 #[derive(Serialize)]
 struct Wire<'d> {
     nodes: Vec<WireNode<'d>>,
     edges: Vec<WireEdge<'d>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hops: Option<Vec<WireHop<'d>>>,
+}
+
+#[derive(Serialize)]
+struct WireHop<'d> {
+    from: &'d str,
+    to: &'d str,
+    put: bool,
+    walked: &'d [usize],
 }
 
 #[derive(Serialize)]
@@ -20,6 +31,8 @@ struct WireNode<'d> {
     path: Option<&'d str>,
     line: Option<usize>,
     graph: Option<&'d str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    walked: Option<&'d [usize]>,
 }
 
 #[derive(Serialize)]
@@ -39,11 +52,13 @@ struct WireEdge<'d> {
     failure: Option<&'static str>,
     path: Option<&'d str>,
     line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    walked: Option<&'d [usize]>,
 }
 
 /// The drawing as one JSON object, ended by a newline.
-pub(super) fn spell(drawing: &Drawing<'_>) -> String {
-    let nodes = drawing.spots.iter().map(|spot| WireNode {
+pub(super) fn spell(drawing: &Drawing<'_>, path: Option<&Path>) -> String {
+    let nodes = drawing.spots.iter().enumerate().map(|(at, spot)| WireNode {
         id: &spot.id,
         kind: spot.kind.as_str(),
         entry: spot.entry,
@@ -51,8 +66,9 @@ pub(super) fn spell(drawing: &Drawing<'_>) -> String {
         path: spot.at.map(|(path, _)| &**path),
         line: spot.at.map(|(_, line)| line),
         graph: spot.graph,
+        walked: path.and_then(|path| path.spots.get(&at)).map(Vec::as_slice),
     });
-    let edges = drawing.arrows.iter().map(|arrow| WireEdge {
+    let edges = drawing.arrows.iter().enumerate().map(|(at, arrow)| WireEdge {
         from: &drawing.spots[arrow.from].id,
         to: &drawing.spots[arrow.to].id,
         outcome: label::outcome_name(arrow.outcome),
@@ -70,8 +86,14 @@ pub(super) fn spell(drawing: &Drawing<'_>) -> String {
         failure: arrow.failure,
         path: arrow.at.map(|(path, _)| &**path),
         line: arrow.at.map(|(_, line)| line),
+        walked: path.and_then(|path| path.arrows.get(&at)).map(Vec::as_slice),
     });
-    let wire = Wire { nodes: nodes.collect(), edges: edges.collect() };
+    let id = |at: usize| &*drawing.spots[at].id;
+    let hops = path.map(|path| {
+        let hops = path.others.iter().map(|((from, to, put), walked)| WireHop { from: id(*from), to: id(*to), put: *put, walked });
+        hops.collect()
+    });
+    let wire = Wire { nodes: nodes.collect(), edges: edges.collect(), hops };
     let mut text = serde_json::to_string_pretty(&wire).unwrap_or_else(|_| unreachable!("names and numbers are always JSON"));
     text.push('\n');
     text

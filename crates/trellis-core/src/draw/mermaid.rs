@@ -4,10 +4,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Drawing, Kind, Spot, label};
+use super::{
+    Drawing, Kind, Path, Spot, label,
+    path::{Marks, marks},
+};
 
-/// The drawing as a Mermaid flowchart.
-pub(super) fn spell(drawing: &Drawing<'_>) -> String {
+/// The drawing as a Mermaid flowchart, with a path over it.
+pub(super) fn spell(drawing: &Drawing<'_>, path: Option<&Path>) -> String {
     let mut out = String::from("flowchart TD\n");
     let mut order = (0..drawing.spots.len()).collect::<Vec<_>>();
     order.sort_by_key(|&at| drawing.spots[at].module.split('/').collect::<Vec<_>>());
@@ -15,16 +18,28 @@ pub(super) fn spell(drawing: &Drawing<'_>) -> String {
     for at in order {
         let spot = &drawing.spots[at];
         enter(&mut out, &mut open, spot.module);
-        let _ = writeln!(out, "{}n{at}{}", indent(open.len()), shape(spot));
+        let _ = writeln!(out, "{}n{at}{}", indent(open.len()), shape(spot, path.and_then(|path| path.spots.get(&at))));
     }
     enter(&mut out, &mut open, "");
-    for arrow in &drawing.arrows {
-        let line = if arrow.is_main() { "-->" } else { "-.->" };
-        let words = match label::arrow(arrow) {
-            words if words.is_empty() => String::new(),
-            words => format!("|\"{}\"|", escaped(&words)),
+    for (at, arrow) in drawing.arrows.iter().enumerate() {
+        let walked = path.and_then(|path| path.arrows.get(&at));
+        let line = match walked {
+            Some(_) => "==>",
+            None if arrow.is_main() => "-->",
+            None => "-.->",
         };
+        let words = [walked.map(|walked| marks(walked)).unwrap_or_default(), label::arrow(arrow)];
+        let words = words.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(": ");
+        let words = if words.is_empty() { words } else { format!("|\"{}\"|", escaped(&words)) };
         let _ = writeln!(out, "  n{} {line}{words} n{}", arrow.from, arrow.to);
+    }
+    for ((from, to, is_put), walked) in path.into_iter().flat_map(|path| &path.others) {
+        let put = if *is_put { " (put there)" } else { "" };
+        let _ = writeln!(out, "  n{from} ==>|\"{}{put}\"| n{to}", marks(walked));
+    }
+    let spots = path.into_iter().flat_map(|path| path.spots.keys()).map(|at| format!("n{at}")).collect::<Vec<_>>();
+    if !spots.is_empty() {
+        let _ = writeln!(out, "  classDef walked stroke-width:3px\n  class {} walked", spots.join(","));
     }
     out
 }
@@ -48,8 +63,9 @@ fn indent(depth: usize) -> String {
     "  ".repeat(depth + 1)
 }
 
-fn shape(spot: &Spot<'_>) -> String {
-    let id = escaped(&spot.id);
+fn shape(spot: &Spot<'_>, walked: Option<&Marks>) -> String {
+    let walked = walked.map(|walked| format!(" · {}", marks(walked))).unwrap_or_default();
+    let id = escaped(&spot.id) + &walked;
     if spot.entry {
         return format!("((\"{id}\"))");
     }

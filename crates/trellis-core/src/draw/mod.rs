@@ -8,8 +8,11 @@ mod dot;
 mod json;
 mod label;
 mod mermaid;
+mod path;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use self::path::{Hop, Path};
 
 use crate::{
     diagnostic::FilePath,
@@ -30,11 +33,21 @@ pub enum Format {
 
 /// Draws a program. Same program, same text.
 pub fn draw(program: &Program, format: Format) -> String {
+    spell(&Drawing::new(program), None, format)
+}
+
+/// Draws a program with the path of a session over it, in order and with counts; and which spots of the path the program does not have any more.
+pub fn draw_walked(program: &Program, hops: &[Hop], format: Format) -> (String, Vec<String>) {
     let drawing = Drawing::new(program);
+    let path = Path::new(&drawing, hops);
+    (spell(&drawing, Some(&path), format), path.gone)
+}
+
+fn spell(drawing: &Drawing<'_>, path: Option<&Path>, format: Format) -> String {
     match format {
-        Format::Mermaid => mermaid::spell(&drawing),
-        Format::Dot => dot::spell(&drawing),
-        Format::Json => json::spell(&drawing),
+        Format::Mermaid => mermaid::spell(drawing, path),
+        Format::Dot => dot::spell(drawing, path),
+        Format::Json => json::spell(drawing, path),
     }
 }
 

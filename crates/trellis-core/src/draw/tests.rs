@@ -60,6 +60,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         documents: Arc::new([Arc::new(document)]),
         limits: Limits::default(),
         fingerprint: "".into(),
+        waiting: crate::program::Waiting::default(),
     };
     let count = |length: usize| u32::try_from(length).unwrap();
     for (index, (id, role, replies)) in sketches.into_iter().enumerate() {

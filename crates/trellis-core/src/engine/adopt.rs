@@ -5,15 +5,14 @@
 use std::sync::Arc;
 
 use super::{
-    Engine,
+    Engine, NotEntered,
     call::{call_of, name},
-    fail::Stop,
-    step::{Move, first_point},
+    step::Move,
 };
 use crate::{
     id::NodeId,
     path::KeyPath,
-    program::{Call, Failure, Node, Place, Role, Target},
+    program::{Call, Node, Place, Role},
     state::{CallRole, PendingCall, State, Status, VERSION},
 };
 
@@ -191,17 +190,11 @@ impl Engine {
         self.entered_again(state, node, Moved::Vanished)
     }
 
-    /// Enters a node like any other, as a step of its own so that keys stay unique.
     fn entered_again(&self, state: State, node: &Node, why: Moved) -> Adopted {
         let from = state.current_node_id.clone();
-        let mut step = Move::new(self, self.stamped(state.clone()));
-        step.state.step += 1;
-        step.fresh = true;
-        step.abandon();
-        let point = first_point(node);
-        match step.follow(point, Target::Point(point)) {
-            Ok(()) => Adopted::Moved { state: step.state, from, why },
-            Err(stop) => Adopted::Blocked { blockers: vec![blocker(&step, node, stop)], state },
+        match self.entered(state.clone(), node, false) {
+            Ok(step) => Adopted::Moved { state: step.state, from, why },
+            Err(refused) => Adopted::Blocked { blockers: vec![refused.into()], state },
         }
     }
 
@@ -221,15 +214,13 @@ fn alike(now: &PendingCall, pending: &PendingCall) -> bool {
     (&now.name, &now.args, &now.secrets, &now.kind) == (&pending.name, &pending.args, &pending.secrets, &pending.kind)
 }
 
-fn blocker(step: &Move<'_>, node: &Node, stop: Stop) -> Blocker {
-    match stop {
-        Stop::Failed(failed) if failed.failure == Failure::MissingContext => {
-            let missing = node.entry.required.iter().filter(|path| step.missing(path));
-            Blocker::MissingKeys(missing.map(ToString::to_string).collect())
-        }
-        Stop::Failed(failed) => Blocker::NotEntered { node: node.id.clone(), message: failed.message },
-        Stop::Unanswered(predicate) => {
-            Blocker::NotEntered { node: node.id.clone(), message: format!("the predicate `{predicate}` must be answered first") }
+impl From<NotEntered> for Blocker {
+    fn from(refused: NotEntered) -> Self {
+        match refused {
+            NotEntered::Lacks { keys, .. } => Self::MissingKeys(keys),
+            NotEntered::Fails { node, message } => Self::NotEntered { node, message },
+            NotEntered::Unknown(ref node) => Self::NotEntered { node: node.clone(), message: refused.to_string() },
+            NotEntered::RollingBack | NotEntered::Ended => Self::NotEntered { node: NodeId::from(""), message: refused.to_string() },
         }
     }
 }

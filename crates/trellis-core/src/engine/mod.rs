@@ -6,6 +6,7 @@ mod acceptance;
 mod adopt;
 mod call;
 mod choose;
+mod elsewhere;
 mod enter;
 mod fail;
 mod guard;
@@ -26,6 +27,7 @@ mod write;
 
 pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
+pub use elsewhere::NotEntered;
 pub(crate) use input::accept;
 pub use io::{
     AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,
@@ -38,7 +40,7 @@ pub use replay::{Divergence, Moment};
 use std::sync::Arc;
 
 use crate::{
-    id::SignalName,
+    id::{NodeId, SessionId, SignalName},
     program::{PredicateSource, Program},
     state::State,
 };
@@ -129,6 +131,32 @@ impl Engine {
     /// The same, with a decision about a pending call that is no longer what its node calls.
     pub fn adopt_deciding(&self, state: State, changed: ChangedCall) -> Adopted {
         self.fit(state, changed)
+    }
+
+    /// Puts a session into a node, with the context that it has: a step of its own, with keys of its own. A pending call is abandoned.
+    ///
+    /// # Errors
+    /// There is no such node, keys that it certainly needs are not set, or it cannot be entered; nothing happened.
+    pub fn enter(&self, state: State, node: &NodeId) -> Result<Step, NotEntered> {
+        self.put_at(state, node)
+    }
+
+    /// Puts a session back to where it was `then`, with the context of then. Steps go on counting from `now`, and what was done in the world since
+    /// stays known: a rollback undoes it. Where a call was pending then, its node is entered anew.
+    ///
+    /// # Errors
+    /// It had ended then, it rolls back now or did so then, or the node cannot be entered; nothing happened.
+    pub fn back(&self, now: &State, then: State) -> Result<Step, NotEntered> {
+        self.put_back(now, then)
+    }
+
+    /// A session of its own that begins where another one was `then`. It has no effects to undo: those belong to the session that made them. Where
+    /// a call was pending then, its node is entered anew, so that the call has a key of its own.
+    ///
+    /// # Errors
+    /// As [`Engine::back`].
+    pub fn fork(&self, then: State, session: SessionId) -> Result<Step, NotEntered> {
+        self.split(then, session)
     }
 
     /// Walks recorded moments again.

@@ -13,6 +13,7 @@ mod writes;
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
+pub(crate) use needs::Waiting;
 pub use needs::{Missing, Needs};
 pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role};
 use rustc_hash::FxHashMap;
@@ -49,6 +50,7 @@ pub struct Program {
     pub(crate) documents: Arc<[Arc<Document>]>,
     pub(crate) limits: Limits,
     pub(crate) fingerprint: Arc<str>,
+    pub(crate) waiting: Waiting,
 }
 
 /// One graph of the program: the outermost one, or a folder with its own `trellis.yaml` (language 1.4).

@@ -9,11 +9,11 @@
 mod local;
 mod search;
 
-use std::fmt;
+use std::{fmt, sync::OnceLock};
 
 use self::{
     local::{Begin, Locals},
-    search::search,
+    search::{MOST, search},
 };
 use super::{Node, PointIndex, Program};
 use crate::{
@@ -41,6 +41,24 @@ impl fmt::Display for Missing {
     }
 }
 
+/// What sessions certainly need that wait at each point, worked out when it is first asked: many sessions wait at few points.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting(OnceLock<Box<[Remembered]>>);
+
+/// The certain needs of a point; nothing where they are too many to be worked out at once.
+type Remembered = OnceLock<Option<Box<[KeyPath]>>>;
+
+impl Waiting {
+    fn at(&self, program: &Program, point: PointIndex) -> Option<&[KeyPath]> {
+        let points = self.0.get_or_init(|| program.points.iter().map(|_| OnceLock::new()).collect());
+        let certain = points.get(point.0 as usize)?.get_or_init(|| {
+            let locals = Locals::of(program, Begin::Waiting(point));
+            (locals.paths.len() <= MOST).then(|| search(&locals, |_| true).certain.into())
+        });
+        certain.as_deref()
+    }
+}
+
 impl Program {
     /// What a session needs that enters `node`. It takes time that grows with the part of the graph behind the node.
     pub fn needs(&self, node: &Node) -> Needs {
@@ -62,10 +80,11 @@ impl Program {
         let at_gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == CallRole::BeforeEach);
         let point = node.gate.filter(|_| at_gate).unwrap_or(node.body);
         let absent = |path: &KeyPath| state.context.get(path.root()).is_none_or(|root| walk(root, path.rest()).is_none());
-        match self.needs_where(Begin::Waiting(point), absent).certain {
-            missing if missing.is_empty() => Ok(()),
-            missing => Err(Missing(missing)),
-        }
+        let missing = match self.waiting.at(self, point) {
+            Some(certain) => certain.iter().filter(|path| absent(path)).cloned().collect(),
+            None => self.needs_where(Begin::Waiting(point), absent).certain,
+        };
+        if missing.is_empty() { Ok(()) } else { Err(Missing(missing)) }
     }
 
     /// The needs among the paths that matter.

@@ -4,6 +4,7 @@
 
 mod adopt;
 mod calls;
+mod elsewhere;
 mod graph;
 mod needs;
 mod replay;

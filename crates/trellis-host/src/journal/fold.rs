@@ -45,7 +45,12 @@ pub fn resume(state: &mut State, next: u64, records: &[Record]) -> Result<(), Fo
             return Err(FoldError::Gap { expected, found: record.seq });
         }
         match &record.entry {
-            Entry::Context { keys } => state.context.extend(keys),
+            Entry::Context { keys } => {
+                state.context.extend(keys);
+                if !keys.is_empty() {
+                    crate::store::restore(state);
+                }
+            }
             entry => match entry.epoch() {
                 Some(begins) => state.clone_from(begins),
                 None => state.apply(&record.changes),

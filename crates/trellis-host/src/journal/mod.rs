@@ -89,7 +89,8 @@ pub enum Entry {
     },
     /// Somebody put the session elsewhere; opens an epoch. What happened before stays in the journal.
     Move {
-        /// What they asked for.
+        /// What they asked for. A record has a `to` of its own.
+        #[serde(rename = "destination")]
         to: Destination,
         /// Where it stands now.
         state: Box<State>,

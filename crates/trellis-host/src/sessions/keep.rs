@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{SessionId, State};
+use trellis_core::{SessionId, State, path::walk};
 
 use super::{
     SendError, Sessions, Unbound,
@@ -15,7 +15,7 @@ use super::{
     slot::{Lock, Place, Running, Slot},
 };
 use crate::{
-    hooks::happened,
+    hooks::Sight,
     session::Session,
     store::{Append, Head, SessionStore, Snapshot, Standing, StoreError, Stored},
 };
@@ -106,10 +106,16 @@ impl Sessions {
         }
         let here = Snapshot::of(&stored)?;
         let current = self.current();
-        // The version 0 is none: a state of another program is adopted before anything else.
-        let version = if here.state.program == *current.engine.inspect().fingerprint() { current.version } else { 0 };
+        // The version 0 is none: a state of another program is adopted before anything else, and one that may lack what was not stored.
+        let program = current.engine.inspect();
+        let redacted = program.graphs().iter().flat_map(|graph| &graph.redact);
+        let mut found = redacted.map(|path| here.state.context.get(path.root()).and_then(|value| walk(value, path.rest())));
+        let is_whole = found.all(|value| value.is_some());
+        let version = if is_whole && here.state.program == *program.fingerprint() { current.version } else { 0 };
+        let (sight, taken_up) = Sight::taken_up(&here, stored.head.next);
+        let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
-        Ok(Running { is_stored: true, tail: Tail::of(&stored), ..Running::new(session, current.bindings, version) })
+        Ok(Running { is_stored: true, tail: Tail::of(&stored), seen, sight, ..Running::new(session, current.bindings, version) })
     }
 
     /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
@@ -176,10 +182,8 @@ impl Sessions {
         if self.hooks.is_empty() {
             return;
         }
-        let journal = running.session.journal();
-        let news = journal.records().iter().skip_while(|record| record.seq < running.unseen);
-        running.seen.extend(happened(&running.session.state().session_id, news));
-        running.unseen = journal.next_seq();
+        let session = &running.session;
+        running.sight.see(&session.state().session_id, session.journal().records(), &mut running.seen);
     }
 
     /// When the session goes on by itself.

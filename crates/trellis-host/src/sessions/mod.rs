@@ -24,7 +24,10 @@ mod waking;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     fmt,
-    sync::{Arc, Mutex, RwLock, atomic::AtomicU64},
+    sync::{
+        Arc, Mutex, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -89,6 +92,7 @@ pub struct Sessions {
     interceptors: Vec<Arc<dyn Interceptor>>,
     observers: RwLock<Vec<Observer>>,
     hooks: Vec<Hooked>,
+    untold: Arc<AtomicU64>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
     keeping: Option<Keeping>,
     /// When the one who wakes sessions looks again, and how to make it look before.
@@ -114,6 +118,7 @@ impl Sessions {
             interceptors: Vec::new(),
             observers: RwLock::default(),
             hooks: Vec::new(),
+            untold: Arc::default(),
             slots: Mutex::default(),
             keeping: None,
             wakes_at: AtomicU64::new(u64::MAX),
@@ -150,13 +155,19 @@ impl Sessions {
     /// The same with one more hook, which sees what was stored. It may be slow, and fail.
     #[must_use]
     pub fn hooks(mut self, hooks: impl Hooks) -> Self {
-        self.hooks.push(Hooked::new(hooks));
+        self.hooks.push(Hooked::new(hooks, Arc::clone(&self.untold)));
         self
     }
 
     /// How many things hooks were not told, because they were too slow or failed.
     pub fn untold(&self) -> u64 {
-        self.hooks.iter().map(Hooked::dropped).sum()
+        self.untold.load(Ordering::Relaxed)
+    }
+
+    /// The same number as it will be, for one who counts.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn untold_by_all(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.untold)
     }
 
     /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is.

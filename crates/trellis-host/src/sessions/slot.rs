@@ -9,12 +9,16 @@ use std::sync::{
 
 use tokio::sync::Notify;
 use trellis_core::{
-    Event, SessionId, Start,
+    SessionId, Start,
     engine::{Answers, ChangedCall},
 };
 
 use super::{Happening, Stop, keep::Tail};
-use crate::{binding::Bindings, hooks::Moment, session::Session};
+use crate::{
+    binding::Bindings,
+    hooks::{Moment, Seen, Sight},
+    session::Session,
+};
 
 /// A session and who waits for it.
 pub(super) struct Slot {
@@ -57,9 +61,9 @@ pub(super) struct Running {
     /// What is told as soon as it is stored.
     pub(super) telling: Vec<Happening>,
     /// What hooks are told as soon as it is stored.
-    pub(super) seen: Vec<(Moment, Event)>,
-    /// The record from which on hooks were not told.
-    pub(super) unseen: u64,
+    pub(super) seen: Vec<(Moment, Seen)>,
+    /// How far they were told.
+    pub(super) sight: Sight,
     /// Whether a store has it.
     pub(super) is_stored: bool,
     pub(super) tail: Tail,
@@ -134,6 +138,7 @@ impl Place {
 impl Running {
     pub(super) fn new(session: Session, bindings: Arc<Bindings>, version: u64) -> Self {
         Self {
+            sight: Sight::beginning(session.here()),
             session,
             bindings,
             version,
@@ -142,7 +147,6 @@ impl Running {
             said: Vec::new(),
             telling: Vec::new(),
             seen: Vec::new(),
-            unseen: 0,
             is_stored: false,
             tail: Tail::default(),
         }

@@ -8,7 +8,7 @@ use super::{
     Happening, SendError, Sessions, Stop,
     slot::{Running, Slot},
 };
-use crate::session::Adoption;
+use crate::{session::Adoption, store::lacking};
 
 impl Sessions {
     /// Puts the newest program under a session; what it needs for that, where it does not fit.
@@ -22,6 +22,11 @@ impl Sessions {
             return Ok(None);
         }
         let before = running.session.state().current_node_id.clone();
+        // What was redacted where it was stored cannot be sent, nor held against what the program would send.
+        let missing = lacking(running.session.state());
+        if !missing.is_empty() {
+            return Ok(Some(Stop::Keys { node: before, missing }));
+        }
         let moved = match running.session.adopt(current.engine, running.changed) {
             Adoption::Kept => None,
             Adoption::Moved { from, why } => {

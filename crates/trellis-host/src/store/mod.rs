@@ -11,11 +11,21 @@
 //! **Invariant:** an append that returned is there after a crash; one that expected another number changed nothing; whatever else fails, what was
 //! kept before can still be read.
 
+#[cfg(any(feature = "redis", feature = "postgres"))]
+mod address;
 mod files;
 mod head;
 mod memory;
 mod name;
 mod open;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod redacted;
+#[cfg(feature = "redis")]
+mod redis;
+mod retention;
+#[cfg(feature = "encryption")]
+mod sealed;
 mod snapshot;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -24,12 +34,20 @@ use std::{fmt, pin::Pin, sync::Arc};
 
 use trellis_core::SessionId;
 
+#[cfg(feature = "postgres")]
+pub use self::postgres::PostgresStore;
+#[cfg(feature = "redis")]
+pub use self::redis::RedisStore;
+#[cfg(feature = "encryption")]
+pub use self::sealed::{Keys, Resealed, Sealed};
 pub use self::{
     files::FilesStore,
     head::{Head, Standing},
     memory::MemoryStore,
     name::{BadName, check_name},
     open::open,
+    redacted::{Redacted, lacking, restore},
+    retention::{Pruned, Retention, prune},
     snapshot::{Approved, Snapshot, read},
 };
 

@@ -20,8 +20,8 @@ pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
             aside(move || Ok(Arc::new(FilesStore::open(folder)?))).await
         }
         "sqlite" => sqlite(place).await,
-        "redis" | "rediss" => Err(missing("redis")),
-        "postgres" | "postgresql" => Err(missing("postgres")),
+        "redis" => redis(spec),
+        "postgres" | "postgresql" => postgres(spec),
         _ => Err(StoreError::Spec(unknown(kind))),
     }
 }
@@ -37,6 +37,26 @@ async fn sqlite(_: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
     Err(missing("sqlite"))
 }
 
+#[cfg(feature = "redis")]
+fn redis(url: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    Ok(Arc::new(super::RedisStore::new(url)?))
+}
+
+#[cfg(not(feature = "redis"))]
+fn redis(_: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    Err(missing("redis"))
+}
+
+#[cfg(feature = "postgres")]
+fn postgres(url: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    Ok(Arc::new(super::PostgresStore::new(url)?))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn postgres(_: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    Err(missing("postgres"))
+}
+
 /// Opens where it may wait for a disk.
 async fn aside(
     open: impl FnOnce() -> Result<Arc<dyn SessionStore>, StoreError> + Send + 'static,
@@ -47,6 +67,7 @@ async fn aside(
     }
 }
 
+#[cfg(not(all(feature = "sqlite", feature = "redis", feature = "postgres")))]
 /// A store that was left out when the program was built.
 fn missing(feature: &str) -> StoreError {
     StoreError::Spec(format!("this program was built without `{feature}` stores: build it with the feature `{feature}`"))

@@ -43,7 +43,12 @@ impl Snapshot {
     pub fn take(&mut self, record: &Record) {
         let before = (self.state.entered, self.state.step);
         match &record.entry {
-            Entry::Context { keys } => self.state.context.extend(keys),
+            Entry::Context { keys } => {
+                self.state.context.extend(keys);
+                if !keys.is_empty() {
+                    super::restore(&mut self.state);
+                }
+            }
             Entry::Approve { key } => self.approved = Some(Approved { key: key.clone(), at: record.at }),
             entry => match entry.epoch() {
                 Some(state) => self.state.clone_from(state),
@@ -126,8 +131,12 @@ pub fn read(session: &str, row: &Row) -> Result<Record, StoreError> {
     Ok(record)
 }
 
-/// Whether a text cannot be read because a newer version wrote it.
+/// Whether a text cannot be read because it is sealed, or because a newer version wrote it.
 fn newer(session: &str, text: &str) -> Option<StoreError> {
+    if text.starts_with("{\"sealed\":") {
+        let help = "name the file with its key (`--key-file`, `TRELLIS_KEY_FILE`)";
+        return Some(StoreError::Key(format!("session `{session}` is sealed: {help}")));
+    }
     #[derive(Deserialize)]
     struct Versioned {
         state: Version,

@@ -6,7 +6,10 @@ use std::{
 };
 
 use trellis_core::{Input, NodeId, SignalName, Start, ToolError, Value, id::CallId, state::EndReason};
-use trellis_host::{Bindings, Hooks, Stop, hooks::Moment};
+use trellis_host::{
+    Bindings, Stop,
+    hooks::{Hooks, Moment},
+};
 
 use crate::stage::{Stage, run};
 

@@ -1,4 +1,4 @@
-//! Files: what a crash, another process, another version and a full disk leave.
+//! Files: what a crash, another process, another version and other hands leave.
 
 use std::sync::Arc;
 
@@ -6,6 +6,11 @@ use tempfile::TempDir;
 use trellis_host::store::{FilesStore, SessionStore};
 
 use crate::place::Place;
+
+#[path = "files/damage.rs"]
+mod damage;
+#[path = "files/folder.rs"]
+mod folder;
 
 /// A folder that goes away with the place.
 fn folder() -> Place {

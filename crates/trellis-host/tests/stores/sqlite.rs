@@ -1,11 +1,15 @@
-//! SQLite: earlier and later versions, what is no database, a full disk, other processes.
+//! SQLite: earlier and later versions, what is no database of ours, a full disk, writes that wait together.
 
-use std::sync::Arc;
+use std::{fs, path::Path, sync::Arc};
 
+use rusqlite::Connection;
 use tempfile::TempDir;
-use trellis_host::store::{SessionStore, SqliteStore};
+use trellis_host::store::{SessionStore, SqliteStore, StoreError, Which};
 
-use crate::place::Place;
+use crate::{
+    make::{append, head, load, names, query, record, snapshot, texts, with_snapshot},
+    place::Place,
+};
 
 /// A file that goes away with the place.
 fn file() -> Place {
@@ -20,3 +24,147 @@ fn file() -> Place {
 }
 
 contract!(contract, file());
+
+fn tables(path: &Path) -> Vec<String> {
+    let connection = Connection::open(path).unwrap();
+    let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").unwrap();
+    let tables = statement.query_map([], |row| row.get(0)).unwrap();
+    tables.map(Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn files_of_each_earlier_version_go_on() {
+    let folder = TempDir::new().unwrap();
+    let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
+    drop(SqliteStore::open(&new).unwrap());
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores/earlier/sqlite-1.db"), &old).unwrap();
+    assert_ne!(tables(&old), tables(&new), "the stored file is of an earlier version");
+    let store = SqliteStore::open(&old).unwrap();
+    assert_eq!(tables(&old), tables(&new));
+    let stored = load(&store, "one").await.unwrap();
+    assert_eq!((stored.head, stored.snapshot, stored.records.len()), (head("one", 4), Some((3, snapshot("three"))), 1));
+    assert_eq!(texts(&store, "one", 0).await, (0..4).map(|seq| record(seq, "said")).collect::<Vec<_>>());
+    assert_eq!(names(&store.list(query(Which::Newest, None, 9)).await.unwrap()), ["one", "two", "three"]);
+    assert_eq!(names(&store.list(query(Which::Due(500), None, 9)).await.unwrap()), ["three", "two"]);
+    store.append(append("one", 4, &["on"])).await.unwrap();
+    assert_eq!(load(&SqliteStore::open(&old).unwrap(), "one").await.unwrap().head.next, 5);
+}
+
+#[tokio::test]
+async fn a_newer_version_is_not_touched() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = SqliteStore::open(&path).unwrap();
+    store.append(append("one", 0, &["start"])).await.unwrap();
+    drop(store);
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 9).unwrap();
+    let error = SqliteStore::open(&path).unwrap_err();
+    let store: Arc<str> = format!("`sqlite:{}`", path.display()).into();
+    assert_eq!(error, StoreError::Newer { store: store.clone(), found: 9, known: 2 });
+    assert_eq!(error.to_string(), format!("{store} was written by a newer version of trellis (format 9; this one reads up to 2)"));
+}
+
+#[tokio::test]
+async fn what_is_no_database_of_ours_is_not_touched() {
+    let folder = TempDir::new().unwrap();
+    let diary = folder.path().join("diary.txt");
+    fs::write(&diary, "Dear diary, today was fine. ".repeat(100)).unwrap();
+    let other = folder.path().join("other.db");
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE recipes (name TEXT); INSERT INTO recipes VALUES ('soup');").unwrap();
+    for (path, why) in [(diary, "file is not a database"), (other, "it is a database of another program")] {
+        let before = fs::read(&path).unwrap();
+        let error = SqliteStore::open(&path).unwrap_err();
+        assert!(
+            matches!(&error, StoreError::Corrupt { place, message } if place.contains(&*path.to_string_lossy()) && message == why),
+            "{error:?}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    let error = SqliteStore::open(folder.path()).unwrap_err();
+    assert!(matches!(error, StoreError::Unwritable { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_database_that_was_cut_says_so_or_what_is_right() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores/earlier/sqlite-1.db"), &path).unwrap();
+    let whole = fs::read(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
+    let (loaded, newest) = (store.load(&["one".into()]).await, store.list(query(Which::Newest, None, 9)).await);
+    let mut refused = 0;
+    for cut in (1..whole.len()).step_by(211) {
+        let path = folder.path().join(format!("{cut}.db"));
+        fs::write(&path, &whole[..cut]).unwrap();
+        let (load, list) = match SqliteStore::open(&path) {
+            Ok(store) => (store.load(&["one".into()]).await, store.list(query(Which::Newest, None, 9)).await),
+            Err(error) => (Err(error.clone()), Err(error)),
+        };
+        refused += usize::from(load.is_err());
+        for (is_right, error) in [(load == loaded, load.err()), (list == newest, list.err())] {
+            assert!(is_right || matches!(error, Some(StoreError::Corrupt { .. })), "cut at {cut}: {error:?}");
+        }
+    }
+    assert!(refused > 80, "{refused}");
+}
+
+#[tokio::test]
+async fn one_append_that_has_no_room_takes_no_other_with_it() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = Arc::new(SqliteStore::open_bounded(&path, 60).unwrap());
+    store.append(append("one", 0, &["start"])).await.unwrap();
+    let large = "x".repeat(400_000);
+    let mut writers = Vec::new();
+    for writer in 0..40 {
+        let (store, text) = (store.clone(), if writer % 4 == 1 { large.clone() } else { "small".to_owned() });
+        writers
+            .push(tokio::spawn(async move { store.append(with_snapshot(append(&format!("{writer}"), 0, &["start", &text]), "s")).await }));
+    }
+    for (writer, task) in writers.into_iter().enumerate() {
+        let outcome = task.await.unwrap();
+        let kept = load(&*store, &writer.to_string()).await;
+        if writer % 4 == 1 {
+            let Err(StoreError::Unwritable { store, message }) = outcome else { panic!("{writer}: {outcome:?}") };
+            assert_eq!((&*store, &*message), (&*format!("`sqlite:{}`", path.display()), "database or disk is full"));
+            assert_eq!(kept, None);
+        } else {
+            assert_eq!(outcome, Ok(()));
+            assert_eq!(kept.unwrap().head.next, 2);
+        }
+    }
+    store.append(append("one", 1, &["on"])).await.unwrap();
+}
+
+#[tokio::test]
+async fn writes_that_wait_share_a_commit() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = Arc::new(SqliteStore::open(&path).unwrap());
+    let other = Connection::open(&path).unwrap();
+    store.append(append("one", 0, &["start"])).await.unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let waiting: Vec<_> = (0..100).map(|writer| store.append(append(&format!("{writer}"), 0, &["start"]))).collect();
+    other.execute_batch("ROLLBACK").unwrap();
+    for (writer, append) in waiting.into_iter().enumerate() {
+        append.await.unwrap();
+        assert!(load(&*store, &writer.to_string()).await.is_some());
+    }
+    let wal = fs::metadata(path.with_extension("db-wal")).unwrap().len();
+    // Each commit alone would write three pages at least.
+    assert!(wal < 100 * 3 * 4096, "{wal} bytes were written");
+}
+
+#[tokio::test]
+async fn who_reads_does_not_wait_for_who_writes() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = SqliteStore::open(&path).unwrap();
+    store.append(append("one", 0, &["start"])).await.unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let writing = store.append(append("one", 1, &["on"]));
+    assert_eq!(load(&store, "one").await.unwrap().head.next, 1);
+    other.execute_batch("COMMIT").unwrap();
+    writing.await.unwrap();
+}

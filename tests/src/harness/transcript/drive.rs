@@ -10,10 +10,10 @@ use tokio::{
     time::{Instant, timeout},
 };
 use trellis_core::{Next, Program, ToolOutcome, Value, engine::RequestType, id::CallId, state::Ended};
-use trellis_host::{Bindings, Clock, JsonLines, Runner, Sessions};
+use trellis_host::{Bindings, Clock, JsonLines, Runner, Sessions, history::print};
 
 use super::{
-    Played, Walk, print,
+    Played, Walk,
     script::{Line, is_program_line, read},
 };
 use crate::wire::{Way, schema};
@@ -25,6 +25,9 @@ const PIPE: usize = 8 << 20;
 
 /// Sends the author lines of a block to a host; what is not as the engine alone had it.
 pub fn drive(program: &Arc<Program>, played: &Played, block: &str) -> Vec<String> {
+    if played.is_stored {
+        return Vec::new();
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
     runtime.block_on(async {
         let (input, reader) = duplex(PIPE);

@@ -3,7 +3,6 @@
 //! A block's author lines go in, its whole text as it should be comes out; on the way every property that holds for each step is checked.
 
 mod drive;
-mod print;
 mod script;
 mod walk;
 
@@ -30,6 +29,8 @@ pub struct Played {
     pub start: Start,
     /// What predicates answered then.
     pub begun: Answers,
+    /// Whether it began with a whole state, which no host can be told.
+    pub is_stored: bool,
 }
 
 /// Plays the author lines of a block.

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** between two steps the state goes through JSON, so that nothing which is not persisted can matter.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use trellis_core::{
     Engine, Event, Input, NavigateError, Next, NodeId, Predicates, Program, SessionId, SignalName, Start, State, ToolResult, Value,
@@ -12,9 +12,11 @@ use trellis_core::{
     program::PredicateSource,
 };
 
+use trellis_host::history::{Script, print};
+
 use super::{
     super::journal,
-    Played, moments, print,
+    Played, moments,
     script::{Line, read},
 };
 
@@ -39,12 +41,12 @@ pub struct Walk {
     start: Start,
     answers: Answers,
     begun: Option<Answers>,
+    /// `$ state`: where it begins instead.
+    stored: Option<State>,
     state: Option<State>,
-    shown: Option<(NodeId, u64)>,
-    calls: Vec<CallId>,
     records: Vec<Record>,
     problems: Vec<String>,
-    out: String,
+    out: Script,
 }
 
 impl Walk {
@@ -58,12 +60,11 @@ impl Walk {
             start: Start { session: Some(SessionId::from("s")), ..Start::default() },
             answers: Answers::new(),
             begun: None,
+            stored: None,
             state: None,
-            shown: None,
-            calls: Vec::new(),
             records: Vec::new(),
             problems: Vec::new(),
-            out: String::new(),
+            out: Script::default(),
         }
     }
 
@@ -72,7 +73,7 @@ impl Walk {
         let line = match read(text) {
             Ok(line) => line,
             Err(error) => {
-                let _ = writeln!(self.out, "{text}");
+                self.out.line(text);
                 return self.problems.push(error);
             }
         };
@@ -80,7 +81,7 @@ impl Walk {
         if !begins {
             self.begin();
         }
-        let _ = writeln!(self.out, "{text}");
+        self.out.line(text);
         match line {
             Line::Remark => {}
             Line::Begin(what, value) => self.set_up(&what, &value),
@@ -109,37 +110,55 @@ impl Walk {
     /// The id of a call by its number, from 1, or of the last one; a call of nobody where there is none.
     pub(super) fn call(&self, number: Option<usize>) -> CallId {
         let found = match number {
-            Some(number) => number.checked_sub(1).and_then(|at| self.calls.get(at)),
-            None => self.calls.last(),
+            Some(number) => number.checked_sub(1).and_then(|at| self.out.calls.get(at)),
+            None => self.out.calls.last(),
         };
         found.cloned().unwrap_or_else(|| CallId::from("foreign"))
     }
 
     /// How many calls the session made so far.
     pub fn calls(&self) -> usize {
-        self.calls.len()
+        self.out.calls.len()
     }
 
     /// Ends the transcript: replays it and hands it over.
     pub fn finish(mut self) -> Played {
         self.begin();
         if let (Some(state), Some(answers)) = (&self.state, &self.begun) {
-            match self.engine.answering(answers.clone()).replay(self.start.clone(), moments(&self.records[1..])) {
+            let moments = moments(&self.records[1..]);
+            let replayed = match &self.stored {
+                Some(stored) => self.retrace(stored.clone(), moments),
+                None => {
+                    let replayed = self.engine.answering(answers.clone()).replay(self.start.clone(), moments);
+                    replayed.map_err(|divergence| format!("the replay diverges: {divergence:?}"))
+                }
+            };
+            match replayed {
                 Ok(replayed) if json(&replayed) == json(state) => {}
                 Ok(replayed) => self.problems.push(format!("the replay differs:\n  was {}\n  is  {}", json(state), json(&replayed))),
-                Err(divergence) => self.problems.push(format!("the replay diverges: {divergence:?}")),
+                Err(problem) => self.problems.push(problem),
             }
         }
         let mut played = Played {
-            text: self.out,
+            text: self.out.text,
             problems: self.problems,
             records: self.records,
             engine: self.engine,
             start: self.start,
             begun: self.begun.unwrap_or_default(),
+            is_stored: self.stored.is_some(),
         };
         played.problems.extend(journal::flaws(&played));
         played
+    }
+
+    /// Takes moments again from a stored state.
+    fn retrace(&self, mut state: State, moments: Vec<Moment>) -> Result<State, String> {
+        for Moment { input, answers, .. } in moments {
+            let step = self.engine.answering(answers).navigate(&state, input);
+            state = step.map_err(|error| format!("the replay diverges: {error}"))?.state;
+        }
+        Ok(state)
     }
 
     /// `$ …`: how the session begins.
@@ -152,8 +171,12 @@ impl Walk {
             "locale" => self.start.locale = Some(value.into()),
             "at" => self.start.at = Some(NodeId::from(value)),
             "session" => self.start.session = Some(SessionId::from(value)).filter(|_| value != "-"),
+            "state" => match serde_json::from_str(value) {
+                Ok(state) => self.stored = Some(state),
+                Err(error) => self.problems.push(format!("`{value}` is no state: {error}")),
+            },
             "limit" => self.engine = self.engine.clone().with_max_input(value.parse().unwrap_or_default()),
-            other => self.problems.push(format!("`$ {other}` is no way to begin: context, locale, at, session, limit")),
+            other => self.problems.push(format!("`$ {other}` is no way to begin: context, locale, at, session, state, limit")),
         }
         if self.begun.is_some() {
             self.problems.push("`$` lines come first".into());
@@ -166,9 +189,12 @@ impl Walk {
             return;
         }
         self.begun = Some(self.answers.clone());
+        if let Some(state) = self.stored.clone() {
+            return self.accept(None, Input::Pass, Step { state, events: Vec::new(), wrote: Vec::new() });
+        }
         match self.engine.answering(self.answers.clone()).start(self.start.clone()) {
             Ok(step) => self.accept(None, Input::Pass, step),
-            Err(error) => drop(writeln!(self.out, "- not started: {error}")),
+            Err(error) => self.out.line(&format!("- not started: {error}")),
         }
     }
 
@@ -179,7 +205,7 @@ impl Walk {
                 Ok(step) => self.accept(Some(state.current_node_id), input, step),
                 Err(error) => {
                     self.check_refusal(&state, &error);
-                    print::refusal(&mut self.out, &error);
+                    print::refusal(&mut self.out.text, &error);
                 }
             }
         }
@@ -237,13 +263,13 @@ impl Walk {
         while let (true, Some(state)) = (next, self.state.clone()) {
             passes += 1;
             if passes > self.engine.inspect().limits().pass_through.min(1000) {
-                self.out.push_str("- stopped: it passes through for ever\n");
+                self.out.line("- stopped: it passes through for ever");
                 break;
             }
             match self.navigate(&state, &Input::Pass) {
                 Ok(step) => next = self.record(Some(state.current_node_id), Input::Pass, step),
                 Err(error) => {
-                    print::refusal(&mut self.out, &error);
+                    print::refusal(&mut self.out.text, &error);
                     break;
                 }
             }
@@ -258,7 +284,7 @@ impl Walk {
         });
         let moment = Moment { input, answers: answers.collect(), to: Some(step.state.current_node_id.clone()) };
         for event in &step.events {
-            print::event(&mut self.out, event);
+            print::event(&mut self.out.text, event);
         }
         let late = step.events.iter().any(|event| matches!(event, Event::Late { .. } | Event::DeadLetter(_)));
         let after = step.state.clone();
@@ -285,27 +311,7 @@ impl Walk {
         if view != again {
             self.problems.push(format!("`{}` is not rendered the same twice", state.current_node_id));
         }
-        let view = match view {
-            Ok(view) => view,
-            Err(error) => {
-                let _ = writeln!(self.out, "- not rendered: {error}");
-                return false;
-            }
-        };
-        let place = (state.current_node_id.clone(), state.entered);
-        if let Some(text) = &view.content
-            && self.shown.as_ref() != Some(&place)
-        {
-            print::content(&mut self.out, text);
-            self.shown = Some(place);
-        }
-        if let Next::Call(call) = &view.next
-            && self.calls.last() != Some(&call.id)
-        {
-            self.calls.push(call.id.clone());
-        }
-        print::next(&mut self.out, &view.next);
-        matches!(view.next, Next::Pass)
+        self.out.view(state, view)
     }
 
     /// `: value` of a context path, or of a part of the state.
@@ -317,7 +323,7 @@ impl Walk {
             None if path.is_empty() => Some(all),
             None => None,
         };
-        let _ = writeln!(self.out, ": {}", found.map_or_else(|| "absent".to_owned(), |value| value.to_json()));
+        self.out.line(&format!(": {}", found.map_or_else(|| "absent".to_owned(), |value| value.to_json())));
     }
 }
 

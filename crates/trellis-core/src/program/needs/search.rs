@@ -7,7 +7,7 @@ use super::{
 use crate::path::KeyPath;
 
 /// Of more paths than these nothing is claimed: so many keys are no needs that anybody could meet by hand.
-const MOST: usize = 4096;
+pub(super) const MOST: usize = 4096;
 
 /// No lane.
 const NONE: u8 = u8::MAX;

@@ -3,8 +3,8 @@
 //! **Invariant:** nothing is read or written without the lock of the file, so no other process is halfway through an append.
 
 use std::{
-    fs::{File, TryLockError},
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
+    fs::{self, File, TryLockError},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take},
     os::unix::fs::MetadataExt,
     path::PathBuf,
     sync::Arc,
@@ -17,7 +17,7 @@ use trellis_core::SessionId;
 use super::{
     Folder,
     line::{self, FORMAT, Opening},
-    scan::{Scan, Scanned},
+    scan::{Scan, Scanned, is_torn},
 };
 use crate::store::{Head, Row, StoreError};
 
@@ -40,8 +40,12 @@ pub(super) struct Journal<'a> {
 pub(super) struct First {
     /// Its checksum; nothing where it cannot be read.
     pub(super) sum: Option<String>,
-    /// The number of the first record, where it is known.
-    pub(super) number: Option<u64>,
+    /// Whether it looks as if it was never written: then nothing may ever have been appended.
+    is_torn: bool,
+    /// The number of the first record.
+    pub(super) number: u64,
+    /// The number behind the snapshot in the journal.
+    held: u64,
     /// Where it ends.
     pub(super) end: u64,
 }
@@ -89,7 +93,12 @@ impl<'a> Journal<'a> {
         let mut journal = Self { folder, session, path, file, length: 0 };
         let about = file.metadata().map_err(|error| journal.unreadable(&error))?;
         journal.length = about.len();
-        Ok((about.nlink() > 0).then_some(journal))
+        // Meanwhile it may have been taken out, or written anew.
+        match fs::metadata(&journal.path) {
+            Ok(there) => Ok(((there.dev(), there.ino()) == (about.dev(), about.ino())).then_some(journal)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(journal.unreadable(&error)),
+        }
     }
 
     pub(super) fn unreadable(&self, error: &io::Error) -> StoreError {
@@ -101,32 +110,41 @@ impl<'a> Journal<'a> {
     }
 
     /// The lines from a place on.
-    pub(super) fn lines(&self, from: u64) -> io::Result<impl BufRead + use<'a>> {
+    pub(super) fn lines(&self, from: u64) -> io::Result<BufReader<Take<&'a File>>> {
+        self.some(from, 64 * 1024)
+    }
+
+    /// The same, where only some bytes of it are wanted at first.
+    fn some(&self, from: u64, wanted: u64) -> io::Result<BufReader<Take<&'a File>>> {
         let mut file = self.file;
         file.seek(SeekFrom::Start(from))?;
-        Ok(BufReader::with_capacity(64 * 1024, file.take(self.length.saturating_sub(from))))
+        let left = self.length.saturating_sub(from);
+        Ok(BufReader::with_capacity(usize::try_from(left.min(wanted)).unwrap_or_default(), file.take(left)))
     }
 
     /// The first line. Nothing: it was never written whole, so no append was.
     pub(super) fn first(&self) -> Result<Option<First>, StoreError> {
         let mut text = Vec::new();
-        let mut lines = BufReader::with_capacity(512, self.lines(0).map_err(|error| self.unreadable(&error))?);
+        let mut lines = self.some(0, 512).map_err(|error| self.unreadable(&error))?;
         let end = lines.read_until(b'\n', &mut text).map_err(|error| self.unreadable(&error))? as u64;
         if text.pop_if(|byte| *byte == b'\n').is_none() {
             return Ok(None);
         }
+        let mut next = Vec::new();
+        lines.take(64).read_to_end(&mut next).map_err(|error| self.unreadable(&error))?;
+        let held = line::held(&next);
         if let Some(found) = line::format(&text).filter(|found| *found > FORMAT) {
             let store = format!("`{}`", self.path.display()).into();
             return Err(StoreError::Newer { store, found, known: FORMAT });
         }
         let Some((sum, Opening { session, first })) = line::read(&text).ok().and_then(|line| Some((line.sum.to_owned(), line.opening()?)))
         else {
-            return Ok(Some(First { sum: None, number: None, end }));
+            return Ok(Some(First { sum: None, is_torn: is_torn(&text), number: 0, held, end }));
         };
         if session != *self.session {
             return Err(self.corrupt(&format!("it is the journal of session `{session}`: give the file its name back")));
         }
-        Ok(Some(First { sum: Some(sum), number: Some(first), end }))
+        Ok(Some(First { sum: Some(sum), is_torn: false, number: first, held, end }))
     }
 
     /// Reads the whole journal, or from a place on.
@@ -143,11 +161,15 @@ impl<'a> Journal<'a> {
             let from = self.length.saturating_sub(tail).max(first.end);
             let whole = from == first.end;
             let begins = if whole { from } else { from + self.rest_of_line(from)? };
-            let expected = if whole { first.number } else { None };
+            let expected = whole.then_some(first.number);
             let scan = self.scan(Scan::new(begins, expected, u64::MAX), begins, usize::MAX)?;
             match scan.mark {
+                // A tail that ends before what the snapshot holds is not all there is to know.
+                Some(_) if scan.next < first.held && !whole => tail = self.length,
                 Some(mark) => return Ok(Some(End { head: mark.head(self.session.clone(), scan.next), offset: scan.end })),
-                None if whole && scan.end > begins => return Err(self.corrupt("none of its lines says where the session stands")),
+                None if whole && (scan.end > begins || first.sum.is_none() && !first.is_torn) => {
+                    return Err(self.corrupt("none of its lines says where the session stands"));
+                }
                 None if whole => return Ok(None),
                 None => tail *= 8,
             }
@@ -156,19 +178,19 @@ impl<'a> Journal<'a> {
 
     /// How far it is from a place to where the next line begins.
     fn rest_of_line(&self, from: u64) -> Result<u64, StoreError> {
-        let lines = self.lines(from).map_err(|error| self.unreadable(&error))?;
+        let lines = self.some(from, 2048).map_err(|error| self.unreadable(&error))?;
         skip_line(lines).map_err(|error| self.unreadable(&error))
     }
 
-    /// A place where a line begins, not far before record `seq`, and the number of the record there, where it is known.
-    pub(super) fn place(&self, seq: u64, first: &First) -> Result<(u64, Option<u64>), StoreError> {
+    /// A place where a line begins, not far before record `seq`, and the number of the record there.
+    pub(super) fn place(&self, seq: u64, first: &First) -> Result<(u64, u64), StoreError> {
         let (mut low, mut found, mut high) = (first.end, first.number, self.length);
         while high - low > 8 * TAIL {
             let middle = low + (high - low) / 2;
             let begins = middle + self.rest_of_line(middle)?;
             let scan = if begins < high { Some(self.number(begins)?) } else { None };
             match scan.flatten() {
-                Some(number) if number <= seq => (low, found) = (begins, Some(number)),
+                Some(number) if number <= seq => (low, found) = (begins, number),
                 _ => high = middle,
             }
         }
@@ -178,7 +200,7 @@ impl<'a> Journal<'a> {
     /// The number of the record at a place, if a good line begins there.
     fn number(&self, offset: u64) -> Result<Option<u64>, StoreError> {
         let mut text = Vec::new();
-        let mut lines = self.lines(offset).map_err(|error| self.unreadable(&error))?;
+        let mut lines = self.some(offset, 2048).map_err(|error| self.unreadable(&error))?;
         lines.read_until(b'\n', &mut text).map_err(|error| self.unreadable(&error))?;
         let line = text.strip_suffix(b"\n").and_then(|text| line::read(text).ok());
         Ok(line.filter(|line| line.kind == line::Kind::Seq).map(|line| line.number))
@@ -186,7 +208,7 @@ impl<'a> Journal<'a> {
 
     /// The newest snapshot beside the journal, if it is whole and belongs to it.
     pub(super) fn snapshot(&self, first: &First) -> Option<Snapshot> {
-        let text = std::fs::read(self.folder.snapshot(self.session)).ok()?;
+        let text = fs::read(self.folder.snapshot(self.session)).ok()?;
         let line = line::read(text.strip_suffix(b"\n")?).ok()?;
         let beside = line.beside()?;
         let next = match beside.offset {

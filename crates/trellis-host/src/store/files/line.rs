@@ -35,7 +35,7 @@ impl Kind {
     const ALL: [Self; 3] = [Self::Seq, Self::Snapshot, Self::Trellis];
 
     /// What its lines begin with; the number follows.
-    fn begins(self) -> &'static str {
+    pub(super) fn begins(self) -> &'static str {
         match self {
             Self::Trellis => "{\"trellis\":",
             Self::Snapshot => "{\"snapshot\":",
@@ -80,7 +80,16 @@ fn begins(line: &str) -> Option<(Kind, usize)> {
 
 /// The format that a first line names, also where nothing else of it can be read.
 pub(super) fn format(line: &[u8]) -> Option<u64> {
-    let digits = line.strip_prefix(Kind::Trellis.begins().as_bytes())?;
+    number(line, Kind::Trellis)
+}
+
+/// The number behind the snapshot that a line begins with; 0 where it does not.
+pub(super) fn held(line: &[u8]) -> u64 {
+    number(line, Kind::Snapshot).unwrap_or_default()
+}
+
+fn number(line: &[u8], kind: Kind) -> Option<u64> {
+    let digits = line.strip_prefix(kind.begins().as_bytes())?;
     let digits = &digits[..digits.iter().take_while(|byte| byte.is_ascii_digit()).count()];
     std::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** no id leads out of the folder; an append is there whole or not at all, after a crash too; a snapshot can always be lost.
 
+mod heads;
 mod journal;
 mod line;
 mod name;
@@ -13,7 +14,6 @@ mod write;
 
 use std::{
     collections::BTreeMap,
-    ffi::OsStr,
     fs::{self, File},
     io,
     os::unix::fs::DirBuilderExt,
@@ -25,6 +25,7 @@ use rustix::io::Errno;
 use trellis_core::SessionId;
 
 use self::{
+    heads::Heads,
     journal::{Journal, Lock},
     scan::Scan,
     write::Held,
@@ -34,7 +35,7 @@ use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError
 /// How many journals stay open.
 const OPEN: usize = 128;
 
-/// Keeps sessions in a folder.
+/// Keeps sessions in a folder. It does its work on the threads of tokio that may block.
 #[derive(Clone, Debug)]
 pub struct FilesStore {
     kept: Arc<Kept>,
@@ -45,6 +46,7 @@ struct Kept {
     folder: Folder,
     /// Journals that were written lately. Whoever writes one holds its lock here, and then that of the file.
     open: Mutex<BTreeMap<SessionId, Arc<Mutex<Held>>>>,
+    heads: Mutex<Heads>,
 }
 
 /// Where the files lie.
@@ -67,7 +69,7 @@ impl FilesStore {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.path);
             made.and_then(|()| folder.sync()).map_err(|error| folder.unwritable(&folder.path, &error))?;
         }
-        Ok(Self { kept: Arc::new(Kept { folder, open: Mutex::default() }) })
+        Ok(Self { kept: Arc::new(Kept { folder, open: Mutex::default(), heads: Mutex::default() }) })
     }
 
     /// Does what may wait for a disk where it disturbs nobody.
@@ -162,7 +164,7 @@ impl Folder {
                 let scan = journal.scan(Scan::new(held.offset, Some(held.next), 0), held.offset, usize::MAX)?;
                 return stored(scan.mark.unwrap_or(held.mark), scan.next, Some((held.next, held.text)), scan.rows);
             }
-            let mut scan = journal.scan(Scan::new(first.end, first.number, 0), first.end, usize::MAX)?;
+            let mut scan = journal.scan(Scan::new(first.end, Some(first.number), 0), first.end, usize::MAX)?;
             let since = scan.snapshot.as_ref().map_or(0, |(next, _)| *next);
             scan.rows.retain(|row| row.seq >= since);
             match scan.mark {
@@ -177,44 +179,9 @@ impl Folder {
         let rows = self.reading(session, |journal| {
             let Some(first) = journal.first()? else { return Ok(Vec::new()) };
             let (begins, expected) = journal.place(from, &first)?;
-            journal.rows(journal.scan(Scan::new(begins, expected, from), begins, limit)?.rows)
+            journal.rows(journal.scan(Scan::new(begins, Some(expected), from), begins, limit)?.rows)
         })?;
         Ok(rows.unwrap_or_default())
-    }
-
-    /// The heads of all sessions. A file that cannot be read says so when it is loaded.
-    fn heads(&self) -> Result<Vec<Head>, StoreError> {
-        let mut heads = Vec::new();
-        let entries =
-            fs::read_dir(&self.path).map_err(|error| self.is_there().err().unwrap_or_else(|| self.unreadable(&self.path, &error)))?;
-        for entry in entries {
-            let path = entry.map_err(|error| self.unreadable(&self.path, &error))?.path();
-            if path.extension() != Some(OsStr::new("jsonl")) {
-                continue;
-            }
-            let Some(session) = path.file_stem().and_then(OsStr::to_str).and_then(|name| self.session(name, &path)) else { continue };
-            let head = self.reading(&session, |journal| match journal.first()? {
-                Some(first) => Ok(journal.end(&first)?.map(|end| end.head)),
-                None => Ok(None),
-            });
-            match head {
-                Ok(head) => heads.extend(head.flatten()),
-                Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(heads)
-    }
-
-    /// The session of a file: its name says so, or where that is too long, its first line.
-    fn session(&self, name: &str, path: &Path) -> Option<SessionId> {
-        name::session(name).or_else(|| {
-            let file = File::open(path).ok()?;
-            let mut text = Vec::new();
-            io::BufRead::read_until(&mut io::BufReader::new(file), b'\n', &mut text).ok()?;
-            let session = line::read(text.strip_suffix(b"\n")?).ok()?.opening()?.session;
-            (self.journal(&session) == path).then_some(session)
-        })
     }
 }
 
@@ -249,7 +216,7 @@ impl SessionStore for FilesStore {
     }
 
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
-        self.aside(move |kept| Ok(query.of(kept.folder.heads()?)))
+        self.aside(move |kept| Ok(query.of(kept.heads.lock().unwrap_or_else(PoisonError::into_inner).all(&kept.folder)?)))
     }
 
     fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {

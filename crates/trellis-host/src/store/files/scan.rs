@@ -59,8 +59,7 @@ impl Scan {
                 self.finish();
                 break;
             }
-            // A line without an end, or with bytes that were never written, is what a crash leaves.
-            if line.pop_if(|byte| *byte == b'\n').is_some() && !line.contains(&0) {
+            if line.pop_if(|byte| *byte == b'\n').is_some() && !is_torn(&line) {
                 self.take(&line, self.offset + length);
             }
             self.offset += length;
@@ -75,14 +74,21 @@ impl Scan {
             Ok(line) if line.kind == Kind::Snapshot => self.held(&line, behind),
             Ok(_) => {}
             Err(_) if text.trim_ascii().is_empty() => {}
-            Err(why) => self.damaged.push((self.offset, behind, why)),
+            Err(why) => {
+                self.damaged.push((self.offset, behind, why));
+                // Where its line break was damaged, a good line follows at once.
+                if let Some(line) = follows(text) {
+                    self.record(&line, behind);
+                }
+            }
         }
     }
 
     fn held(&mut self, line: &Line<'_>, behind: u64) {
         self.snapshot = line.text().map(|text| (line.number, text.into()));
         (self.mark, self.next, self.end) = (line.mark(), line.number, behind);
-        self.damaged.clear();
+        // Where records were taken out and the first line cannot be read, the first that is left says its number.
+        self.expected = self.expected.filter(|expected| *expected > 0);
     }
 
     fn record(&mut self, line: &Line<'_>, behind: u64) {
@@ -103,7 +109,9 @@ impl Scan {
         self.push(line.number, self.offset, text);
         self.expected = Some(line.number + 1);
         if line.is_marked() {
-            self.mark = line.mark();
+            if self.snapshot.as_ref().is_none_or(|(held, _)| line.number >= *held) {
+                self.mark = line.mark();
+            }
             self.commit(line.number + 1, behind);
         }
     }
@@ -137,6 +145,19 @@ impl Scan {
 
     fn commit(&mut self, next: u64, end: u64) {
         self.rows.append(&mut self.pending);
-        (self.next, self.end) = (next, end);
+        // What the snapshot holds was kept, whatever became of its records.
+        (self.next, self.end) = (next.max(self.snapshot.as_ref().map_or(0, |(held, _)| *held)), end);
     }
+}
+
+/// The record that stands at the end of a damaged line.
+fn follows(text: &[u8]) -> Option<Line<'_>> {
+    let begins = Kind::Seq.begins().as_bytes();
+    let places = text.windows(begins.len()).enumerate().skip(1).filter(|(_, part)| *part == begins);
+    places.filter_map(|(place, _)| line::read(&text[place..]).ok()).next()
+}
+
+/// Whether some of a line was never written: its place on the disk holds zeros. A single one may as well be another byte that was damaged.
+pub(super) fn is_torn(line: &[u8]) -> bool {
+    line.iter().filter(|byte| **byte == 0).nth(1).is_some()
 }

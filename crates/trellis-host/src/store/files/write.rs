@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
 };
 
@@ -119,9 +119,8 @@ fn write(journal: &Journal<'_>, append: &Append, length: u64, sum: &mut Option<S
     Ok(text.len() as u64)
 }
 
-fn put(mut file: &File, at: u64, text: &[u8]) -> io::Result<()> {
-    file.seek(SeekFrom::Start(at))?;
-    file.write_all(text)?;
+fn put(file: &File, at: u64, text: &[u8]) -> io::Result<()> {
+    file.write_all_at(text, at)?;
     file.sync_data()
 }
 
@@ -192,7 +191,7 @@ fn delete(journal: &Journal<'_>) -> io::Result<()> {
 fn cut(journal: &Journal<'_>, first: &First, end: &End, seq: u64) -> Result<(), StoreError> {
     let Some(snapshot) = journal.snapshot(first) else { return Ok(()) };
     let until = seq.min(snapshot.next);
-    if until <= first.number.unwrap_or_default() {
+    if until <= first.number {
         return Ok(());
     }
     let from = behind(journal, first, until)?;
@@ -218,12 +217,12 @@ fn cut(journal: &Journal<'_>, first: &First, end: &End, seq: u64) -> Result<(), 
 fn behind(journal: &Journal<'_>, first: &First, until: u64) -> Result<u64, StoreError> {
     let (mut from, mut expected) = journal.place(until, first)?;
     loop {
-        let scan = journal.scan(Scan::new(from, expected, 0), from, 1024)?;
+        let scan = journal.scan(Scan::new(from, Some(expected), 0), from, 1024)?;
         if let Some(record) = scan.rows.iter().find(|record| record.seq >= until) {
             return Ok(record.offset);
         }
         match scan.rows.last() {
-            Some(last) if scan.rows.len() == 1024 => (from, expected) = (last.offset, Some(last.seq)),
+            Some(last) if scan.rows.len() == 1024 => (from, expected) = (last.offset, last.seq),
             _ => return Ok(scan.end),
         }
     }

@@ -66,6 +66,8 @@ impl SqliteStore {
             writer.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(|error| name.error(&error))?;
         }
         let reader = schema::connect(&name.path).map_err(|error| name.error(&error))?;
+        // What cannot be prepared here could not be by the threads either, and they could tell nobody.
+        write::check(&writer).and_then(|()| read::check(&reader)).map_err(|error| name.error(&error))?;
         let (writes, to_write) = mpsc::channel();
         let (reads, to_read) = mpsc::channel();
         let named = name.clone();

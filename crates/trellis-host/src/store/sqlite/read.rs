@@ -21,6 +21,11 @@ pub(super) fn work(connection: &Connection, waiting: &Receiver<Read>) -> rusqlit
     Ok(())
 }
 
+/// Whether the tables are as the statements want them.
+pub(super) fn check(connection: &Connection) -> rusqlite::Result<()> {
+    Reader::new(connection).map(drop)
+}
+
 /// The statements, prepared once.
 pub(super) struct Reader<'a> {
     connection: &'a Connection,

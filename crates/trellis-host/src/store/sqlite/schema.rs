@@ -47,12 +47,18 @@ const VERSIONS: [&str; 2] = [
 /// Says that a file is one of ours: `trls`.
 const OURS: i64 = 0x7472_6c73;
 
+/// SQLite takes what is shorter for an empty file, and would write over it.
+const SMALLEST: u64 = 512;
+
 /// How long another process may hold the file before it is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens a file, makes it where it is not there, and brings it to the newest version.
 pub(super) fn open(path: &Path, name: &Name) -> Result<Connection, StoreError> {
-    make(path).map_err(|error| StoreError::Unwritable { store: name.shared(), message: error.to_string() })?;
+    let length = make(path).map_err(|error| StoreError::Unwritable { store: name.shared(), message: error.to_string() })?;
+    if (1..SMALLEST).contains(&length) {
+        return Err(name.corrupt("file is not a database".to_owned()));
+    }
     let connection = connect(path).map_err(|error| name.error(&error))?;
     let Versions { ours, version, empty } = versions(&connection).map_err(|error| name.error(&error))?;
     if !ours && !empty {
@@ -78,10 +84,11 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Makes the file and the folders around it, for nobody else to read.
-fn make(path: &Path) -> io::Result<()> {
-    if path.exists() {
-        return Ok(());
+/// Makes the file and the folders around it where they are not there, for nobody else to read, and says how long the file is.
+fn make(path: &Path) -> io::Result<u64> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        found => return found.map(|found| found.len()),
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
@@ -89,7 +96,7 @@ fn make(path: &Path) -> io::Result<()> {
     }
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
     File::open(folder)?.sync_all()?;
-    fs::metadata(path).map(drop)
+    Ok(0)
 }
 
 struct Versions {

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Receiver;
 
-use rusqlite::{Connection, OptionalExtension, Statement, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement, params};
 use tokio::sync::oneshot;
 use trellis_core::SessionId;
 
@@ -46,9 +46,11 @@ pub(super) fn work(connection: &Connection, waiting: &Receiver<Write>, name: &Na
         group.extend(waiting.try_iter().take(GROUP - 1));
         let told = match writer.all(&group) {
             Ok(outcomes) => outcomes,
-            // One that fails takes the others with it, so each tries alone.
-            Err(_) if group.len() > 1 => group.iter().map(|write| writer.alone(write, name)).collect(),
-            Err(error) => vec![Err(name.error(&error))],
+            // One that fails takes the others with it, so each tries alone, unless nobody could write.
+            Err(error) if group.len() > 1 && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+                group.iter().map(|write| writer.alone(write, name)).collect()
+            }
+            Err(error) => group.iter().map(|_| Err(name.error(&error))).collect(),
         };
         for (write, outcome) in group.into_iter().zip(told) {
             // Whoever does not wait any more finds it by loading.
@@ -56,6 +58,11 @@ pub(super) fn work(connection: &Connection, waiting: &Receiver<Write>, name: &Na
         }
     }
     Ok(())
+}
+
+/// Whether the tables are as the statements want them.
+pub(super) fn check(connection: &Connection) -> rusqlite::Result<()> {
+    Writer::new(connection).map(drop)
 }
 
 /// The statements, prepared once.

@@ -55,7 +55,7 @@ pub(crate) async fn a_session_that_is_not_there_goes_on_with_nothing(place: &Pla
     let store = place.open().await;
     assert_eq!(store.append(append("one", 3, &["step"])).await, Err(conflict("one", 3, 0)));
     assert_eq!(load(&*store, "one").await, None);
-    assert_eq!(texts(&*store, "one", 0).await, []);
+    assert!(texts(&*store, "one", 0).await.is_empty());
     store.append(append("one", 0, &["start"])).await.unwrap();
 }
 

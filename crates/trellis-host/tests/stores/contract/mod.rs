@@ -6,6 +6,7 @@ pub(crate) mod list;
 pub(crate) mod model;
 pub(crate) mod race;
 pub(crate) mod removal;
+pub(crate) mod retention;
 pub(crate) mod shapes;
 
 /// Holds the contract against the stores that an expression places; each case has a place of its own.
@@ -29,6 +30,7 @@ macro_rules! contract {
                     a_session_goes, one_that_went_on_stays, what_is_not_there_is_gone, it_can_begin_again, old_records_go,
                     what_no_snapshot_holds_stays, it_goes_on_without_its_old_records,
                 ],
+                retention: [sessions_go_by_age_and_count, histories_are_cut_where_a_snapshot_holds_them, more_than_a_page_goes],
                 shapes: [every_kind_of_text, large_records, odd_names, moments_at_the_edges, a_head_comes_back_whole],
                 race: [one_wins_each_number, beginning_is_won_once, two_that_opened_it_race, many_sessions_do_not_disturb_each_other],
                 model: [it_does_what_memory_does],

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Appends `count` records to one session, whoever else does so too, and gives back which numbers it won.
-async fn write(store: Arc<dyn SessionStore>, session: &str, writer: usize, count: usize) -> Vec<u64> {
+pub(crate) async fn write(store: Arc<dyn SessionStore>, session: &str, writer: usize, count: usize) -> Vec<u64> {
     let (mut won, mut next) = (Vec::new(), 0);
     while won.len() < count {
         let step = append(session, next, &[&format!("{writer}")]);
@@ -33,7 +33,7 @@ async fn write(store: Arc<dyn SessionStore>, session: &str, writer: usize, count
 }
 
 /// Holds what is kept against what each writer won.
-async fn hold(store: &dyn SessionStore, won: Vec<Vec<u64>>) {
+pub(crate) async fn hold(store: &dyn SessionStore, won: Vec<Vec<u64>>) {
     let total: usize = won.iter().map(Vec::len).sum();
     let mut expected = vec![None; total];
     for (writer, numbers) in won.into_iter().enumerate() {

@@ -14,7 +14,7 @@ pub(crate) async fn a_session_goes(place: &Place) {
     take_out(&*store, "one", 2).await.unwrap();
     for store in [store, place.open().await] {
         assert_eq!(load(&*store, "one").await, None);
-        assert_eq!(texts(&*store, "one", 0).await, []);
+        assert!(texts(&*store, "one", 0).await.is_empty());
         assert_eq!(store.list(query(Which::Newest, None, 10)).await.unwrap(), [head("two", 1)]);
         assert_eq!(texts(&*store, "two", 0).await, [record(0, "a")]);
     }

@@ -9,7 +9,7 @@ use trellis_core::{
 };
 
 /// `| text`, a line each; a carriage return is shown as `␍`.
-pub(super) fn content(out: &mut String, text: &str) {
+pub fn content(out: &mut String, text: &str) {
     for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
         let line = line.replace('\r', "␍");
         let _ = writeln!(out, "{}", format!("| {line}").trim_end_matches(' '));
@@ -17,7 +17,7 @@ pub(super) fn content(out: &mut String, text: &str) {
 }
 
 /// The line of what follows; nothing for a pass.
-pub(super) fn next(out: &mut String, next: &Next) {
+pub fn next(out: &mut String, next: &Next) {
     match next {
         Next::Pass => {}
         Next::Ask(request) => self::request(out, request),
@@ -123,7 +123,7 @@ fn end(out: &mut String, ended: &EndView) {
 }
 
 /// Events that no view shows.
-pub(super) fn event(out: &mut String, event: &Event) {
+pub fn event(out: &mut String, event: &Event) {
     let _ = match event {
         Event::Invalid(text) => writeln!(out, "- invalid: {text}"),
         Event::Late { joined, .. } => writeln!(out, "~ late{}", if *joined { ", joined the effects" } else { "" }),
@@ -141,7 +141,7 @@ pub(super) fn event(out: &mut String, event: &Event) {
 }
 
 /// `- refused: …`, or `- invalid: …` for an input that a person can mend.
-pub(super) fn refusal(out: &mut String, error: &NavigateError) {
+pub fn refusal(out: &mut String, error: &NavigateError) {
     let word = if matches!(error, NavigateError::Invalid { .. }) { "invalid" } else { "refused" };
     let _ = writeln!(out, "- {word}: {error}");
 }

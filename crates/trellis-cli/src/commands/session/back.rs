@@ -1,0 +1,64 @@
+//! `trellis session back ID --to N`: puts a session back to where it was.
+
+use serde_json::json;
+use trellis_host::history::Put;
+
+use super::{
+    named::named,
+    stand::{Form, Where, told},
+};
+use crate::{Exit, terminal};
+
+/// Puts a session back to where it was after a record, with the context of then
+///
+/// That is one more record: what happened stays in its history. What it did in the world since stays known, so that a rollback undoes it. A call that
+/// is pending is left, one that was pending then is made anew.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session back run-19f --to 12
+  trellis session back run-19f --to 12 && trellis run --session run-19f
+
+Exit codes: 0 it is there; 2 there is no such session or record, nothing can stand there, or the store failed.")]
+pub(super) struct Back {
+    /// The session
+    id: String,
+    /// To where it was after this record
+    #[arg(long, value_name = "N")]
+    to: u64,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Back {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let put = self.place.with(async |stand| {
+            let id = named(&*stand.store, &self.id).await?;
+            stand.operator()?.back(&id, self.to).await.map_err(|error| told(error, &id))
+        })?;
+        print(&put, self.form)?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// Tells where a session was put.
+pub(super) fn print(put: &Put, form: Form) -> anyhow::Result<()> {
+    if form.is_json() {
+        return terminal::print(&wire(put));
+    }
+    let from = put.from.as_ref().map(|from| format!(", it was at `{from}`")).unwrap_or_default();
+    let ended = put.state.ended.as_ref().map(|ended| format!(" and {}", ended.reason.as_str().replace('_', " "))).unwrap_or_default();
+    terminal::print(&format!("{} stands at `{}`{ended}{from} (record {})\n", put.session, put.state.current_node_id, put.seq))
+}
+
+/// The same as programs get it.
+pub(super) fn wire(put: &Put) -> String {
+    let state = &put.state;
+    let standing = trellis_host::store::Standing::of(state);
+    let wire = json!({
+        "id": put.session, "record": put.seq, "from": put.from, "node": state.current_node_id, "status": standing.as_str(),
+    });
+    format!("{wire}\n")
+}

@@ -1,0 +1,227 @@
+//! `trellis session check`: every kept session against the graph as it is now.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use anstyle::{AnsiColor, Style};
+use serde_json::json;
+use trellis_core::{Engine, engine::Moved};
+use trellis_host::{
+    Clock,
+    history::{Check as Look, Checked, HistoryError, Verdict},
+};
+
+use super::{
+    stand::{Form, Stand, Where},
+    times::date_time,
+};
+use crate::{Exit, report::printable, terminal};
+
+/// Says which kept sessions the graph as it is now stops, and why
+///
+/// Run it before an edited graph goes to where sessions wait. Nothing is changed, unless `--apply` is given: then sessions that go on elsewhere are
+/// moved there, each by one more record.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session check --graph graphs/orders
+  trellis session check --graph graphs/orders --apply
+  trellis session check --format json | jq '.sessions[] | select(.verdict == \"lacks_keys\") | .id'
+
+Exit codes: 0 all go on; 1 some cannot, or somebody must decide; 2 wrong usage, the graph has errors, or the store failed.")]
+pub(super) struct Check {
+    /// Move what goes on elsewhere
+    #[arg(long)]
+    apply: bool,
+    /// Also list sessions that go on where they are
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// What was counted, and how the list goes.
+#[derive(Default)]
+struct Tally {
+    counts: BTreeMap<&'static str, usize>,
+    applied: usize,
+    stopped: usize,
+    listed: usize,
+}
+
+impl Check {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let mut tally = Tally::default();
+        let is_json = self.form.is_json();
+        if is_json {
+            terminal::print("{\"sessions\":[")?;
+        }
+        let looked = self.place.with(async |stand| self.look(stand, &mut tally).await);
+        if looked.is_err() && is_json {
+            // Whoever reads it sees that it is no whole object.
+            terminal::print("\n")?;
+        }
+        looked?;
+        terminal::print(&if is_json { tally.wire() } else { tally.line() })?;
+        Ok(if tally.stopped == 0 { Exit::Fine } else { Exit::Failed })
+    }
+
+    async fn look(&self, stand: &Stand, tally: &mut Tally) -> anyhow::Result<()> {
+        let engine = stand.engine()?;
+        let mut look = Look::new(&*stand.store, engine, &stand.graph);
+        loop {
+            let page = look.page().await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            let mut text = String::new();
+            for checked in page {
+                tally.take(&checked.verdict);
+                let told = if self.form.is_json() { wire(&checked, engine) } else { self.told(&checked, engine) };
+                let is_elsewhere = matches!(checked.verdict, Verdict::Elsewhere { .. });
+                let applied = if self.apply && is_elsewhere { Some(look.apply(checked, Clock::system()).await) } else { None };
+                let applied = match applied {
+                    Some(Err(HistoryError::Conflict(_))) => Some(false),
+                    Some(done) => done?.map(|_| true),
+                    None => None,
+                };
+                tally.applied += usize::from(applied == Some(true));
+                if self.form.is_json() {
+                    let mut wire = told;
+                    if let Some(applied) = applied {
+                        wire.insert_str(wire.len() - 1, &format!(",\"applied\":{applied}"));
+                    }
+                    text += if tally.listed == 0 { "\n" } else { ",\n" };
+                    text += &wire;
+                    tally.listed += 1;
+                } else if !told.is_empty() {
+                    text += &told;
+                    text += match applied {
+                        Some(true) => "  moved\n",
+                        Some(false) => "  went on meanwhile; look again\n",
+                        None => "\n",
+                    };
+                }
+            }
+            terminal::print(&text)?;
+        }
+    }
+
+    /// One session for people; nothing for those that go on as they are.
+    fn told(&self, checked: &Checked, engine: &Engine) -> String {
+        const BOLD: Style = Style::new().bold();
+        let bad = AnsiColor::Red.on_default();
+        let asks = AnsiColor::Yellow.on_default();
+        let (head, node) = (&checked.head, printable(checked.head.node.as_str()));
+        let id = &head.session;
+        let since = since(checked, engine);
+        let (style, what, remedy) = match &checked.verdict {
+            Verdict::Ended | Verdict::OtherGraph => return String::new(),
+            Verdict::GoesOn if !self.all => return String::new(),
+            Verdict::GoesOn => (Style::new(), format!("goes on at `{node}`"), None),
+            Verdict::Elsewhere { to, why } => (Style::new(), elsewhere(&node, to.as_str(), *why), None),
+            Verdict::Lacks { keys } => {
+                let listed = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+                let set = keys.iter().map(|key| format!(" {key}=…")).collect::<String>();
+                (bad, format!("lacks {listed} at `{node}`{since}"), Some(format!("trellis session set {id}{set}")))
+            }
+            Verdict::CallChanged { pending, now } if pending == now => {
+                let what = format!("`{node}` calls `{now}` otherwise than the call that is pending{since}");
+                (asks, what, Some(format!("trellis session goto {id} {node}")))
+            }
+            Verdict::CallChanged { pending, now } => {
+                let what = format!("`{node}` calls `{now}`, and `{pending}` is pending{since}");
+                (asks, what, Some(format!("trellis session goto {id} {node}")))
+            }
+            Verdict::Stuck { why, .. } => {
+                (bad, format!("cannot go on: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
+            }
+            Verdict::Unreadable { why } => {
+                (bad, format!("cannot be read: {}", printable(why)), Some(format!("trellis session fork {id} --at N")))
+            }
+        };
+        let remedy = remedy.map(|remedy| format!("\n  {remedy}")).unwrap_or_default();
+        format!("{BOLD}{id}{BOLD:#}  {style}{what}{style:#}{remedy}")
+    }
+}
+
+/// Since when it does not fit, as far as that can be known.
+fn since(checked: &Checked, engine: &Engine) -> String {
+    let at = date_time(checked.head.at);
+    if checked.is_edited(engine) { format!(", since an edit after {at}") } else { ", on the graph that it moved on last".to_owned() }
+}
+
+fn elsewhere(from: &str, to: &str, why: Moved) -> String {
+    match why {
+        Moved::Renamed => format!("goes on at `{to}`, as `{from}` is called now"),
+        Moved::Vanished => format!("goes on at `{to}`, since `{from}` is gone"),
+        Moved::Again => format!("enters `{to}` anew, since it does something else now"),
+    }
+}
+
+/// One session for programs.
+fn wire(checked: &Checked, engine: &Engine) -> String {
+    let head = &checked.head;
+    let mut wire = json!({
+        "id": head.session,
+        "verdict": checked.verdict.as_str(),
+        "fine": checked.verdict.is_fine(),
+        "node": head.node,
+        "status": head.standing.as_str(),
+        "at": head.at,
+        "edited": checked.is_edited(engine),
+    });
+    let more = match &checked.verdict {
+        Verdict::Ended | Verdict::GoesOn => json!({}),
+        Verdict::OtherGraph => json!({ "graph": head.graph }),
+        Verdict::Elsewhere { to, why } => {
+            let why = match why {
+                Moved::Renamed => "renamed",
+                Moved::Vanished => "vanished",
+                Moved::Again => "entered_anew",
+            };
+            json!({ "to": to, "why": why })
+        }
+        Verdict::Lacks { keys } => json!({ "keys": keys }),
+        Verdict::CallChanged { pending, now } => json!({ "pending": pending, "now": now }),
+        Verdict::Stuck { node, why } => json!({ "at_node": node, "why": why }),
+        Verdict::Unreadable { why } => json!({ "why": why }),
+    };
+    if let (Some(wire), serde_json::Value::Object(more)) = (wire.as_object_mut(), more) {
+        wire.extend(more);
+    }
+    wire.to_string()
+}
+
+impl Tally {
+    fn take(&mut self, verdict: &Verdict) {
+        *self.counts.entry(verdict.as_str()).or_default() += 1;
+        self.stopped += usize::from(!verdict.is_fine());
+    }
+
+    fn wire(&self) -> String {
+        format!("\n],\"summary\":{}}}\n", json!({ "counts": self.counts, "applied": self.applied, "stopped": self.stopped }))
+    }
+
+    fn line(&self) -> String {
+        let all: usize = self.counts.values().sum();
+        let words = [
+            ("goes_on", "go on"),
+            ("elsewhere", "go on elsewhere"),
+            ("ended", "have ended"),
+            ("lacks_keys", "lack keys"),
+            ("call_changed", "have a call that changed"),
+            ("stuck", "cannot go on"),
+            ("unreadable", "cannot be read"),
+            ("other_graph", "are of another graph"),
+        ];
+        let mut parts = String::new();
+        for (verdict, words) in words {
+            if let Some(count) = self.counts.get(verdict) {
+                let _ = write!(parts, "{} {count} {words}", if parts.is_empty() { ":" } else { "," });
+            }
+        }
+        format!("{all} sessions{parts}\n")
+    }
+}

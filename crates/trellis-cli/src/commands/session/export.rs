@@ -1,0 +1,72 @@
+//! `trellis session export ID`: a session as a case of the suite.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use trellis_host::history::{History, transcript};
+
+use super::{
+    named::named,
+    stand::{Where, told},
+};
+use crate::{Exit, output::OutputFile, terminal};
+
+/// Writes a session as a test: the graph, and what was said and done
+///
+/// The transcript says what the graph as it is now says to the recorded inputs and results, so it runs as it stands; where that is not what was
+/// recorded, a remark says so. What was moved or set by hand cannot be typed: then it begins with the state after that. Secrets that were typed are `***`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session export run-19f > case.md
+  trellis session export run-19f --until 12 --output tests/suite/case.md
+  trellis session export run-19f --transcript     without the files of the graph
+
+The file has what the session has: look at it before you send it to somebody.
+
+Exit codes: 0 written; 2 there is no such session, nothing tells where it was, or the store failed.")]
+pub(super) struct Export {
+    /// The session
+    id: String,
+    /// Up to this record [default: its last one]
+    #[arg(long, value_name = "N")]
+    until: Option<u64>,
+    /// Write the transcript only
+    #[arg(long)]
+    transcript: bool,
+    /// Write it into this file
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Export {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let (text, notes) = self.place.with(async |stand| {
+            let id = named(&*stand.store, &self.id).await?;
+            let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
+            let exported = transcript(stand.engine()?, &history, self.until).map_err(|error| told(error, &id))?;
+            let Some(opened) = stand.opened() else { bail!("which graph? `--graph PATH` names it") };
+            let mut notes = String::new();
+            if exported.since > 0 {
+                notes = format!("it begins after record {}: what came before cannot be typed\n", exported.since);
+            }
+            if let Some(first) = exported.otherwise.first() {
+                notes += &format!("from record {first} on the graph as it is now leads elsewhere\n");
+            }
+            let text = if self.transcript {
+                exported.text
+            } else {
+                exported.sheet(&format!("Session {id}"), opened.project.documents(), &opened.compiled.diagnostics)
+            };
+            Ok((text, notes))
+        })?;
+        match &self.output {
+            Some(path) => OutputFile::create(path)?.write_text(&text)?,
+            None => terminal::print(&text)?,
+        }
+        terminal::print_error(&notes);
+        Ok(Exit::Fine)
+    }
+}

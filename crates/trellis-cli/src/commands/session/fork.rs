@@ -1,0 +1,82 @@
+//! `trellis session fork ID --at N`: a new session from any step of another one.
+
+use trellis_core::SessionId;
+use trellis_host::{
+    history::{HistoryError, Put},
+    store::check_name,
+};
+
+use super::{
+    named::named,
+    stand::{Form, Stand, Where, told},
+};
+use crate::{Exit, terminal};
+
+/// Begins a new session from any step of another one
+///
+/// The other stays as it is. The new one has its context of then and no effects to undo: a rollback of it undoes nothing of the other. A call that
+/// was pending then is made anew, under a key of its own.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session fork run-19f                   from where it is
+  trellis session fork run-19f --at 12           from where it was after record 12
+  trellis session fork run-19f --at 12 --as try-2
+  trellis run --session $(trellis session fork run-19f --at 12)
+
+Prints the name of the new session.
+
+Exit codes: 0 there it is; 2 there is no such session or record, nothing can stand there, or the store failed.")]
+pub(super) struct Fork {
+    /// The session
+    id: String,
+    /// From where it was after this record [default: its last one]
+    #[arg(long, value_name = "N")]
+    at: Option<u64>,
+    /// The name of the new session [default: made of both]
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Fork {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let put = self.place.with(async |stand| self.fork(stand).await)?;
+        let text = if self.form.is_json() {
+            super::back::wire(&put)
+        } else {
+            terminal::print_error(&format!("it stands at `{}`\n", put.state.current_node_id));
+            format!("{}\n", put.session)
+        };
+        terminal::print(&text)?;
+        Ok(Exit::Fine)
+    }
+
+    async fn fork(&self, stand: &Stand) -> anyhow::Result<Put> {
+        let id = named(&*stand.store, &self.id).await?;
+        let operator = stand.operator()?;
+        if let Some(name) = &self.name {
+            let new = SessionId::from(name.as_str());
+            return operator.fork(&id, self.at, &new).await.map_err(|error| told(error, &id));
+        }
+        let at = match self.at {
+            Some(at) => at,
+            None => {
+                stand.store.load(std::slice::from_ref(&id)).await?.pop().flatten().map_or(0, |stored| stored.head.next.saturating_sub(1))
+            }
+        };
+        for number in 1_u32.. {
+            let number = if number == 1 { String::new() } else { format!(".{number}") };
+            let new = SessionId::new(format!("{id}@{at}{number}"));
+            check_name(new.as_str()).map_err(|error| anyhow::anyhow!("{error}\n`--as NAME` names it otherwise"))?;
+            match operator.fork(&id, Some(at), &new).await {
+                Err(HistoryError::Exists(_)) => {}
+                done => return done.map_err(|error| told(error, &id)),
+            }
+        }
+        unreachable!("some number is free")
+    }
+}

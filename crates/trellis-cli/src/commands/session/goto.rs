@@ -1,0 +1,52 @@
+//! `trellis session goto ID NODE`: puts a session into a node.
+
+use trellis_core::{NodeId, diagnostic::did_you_mean, engine::NotEntered};
+use trellis_host::history::HistoryError;
+
+use super::{
+    back::print,
+    named::named,
+    stand::{Form, Where, told},
+};
+use crate::Exit;
+
+/// Puts a session into a node, with the context that it has
+///
+/// That is one more record. A pending call is left; a session that has ended goes on. It is refused where keys are missing that are certainly read
+/// from there on.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session goto run-19f payment/retry
+  trellis session set run-19f order.id=7 && trellis session goto run-19f receipt
+
+Exit codes: 0 it is there; 2 there is no such session or node, keys are missing, or the store failed.")]
+pub(super) struct Goto {
+    /// The session
+    id: String,
+    /// The node
+    node: String,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Goto {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let put = self.place.with(async |stand| {
+            let id = named(&*stand.store, &self.id).await?;
+            let put = stand.operator()?.goto(&id, &NodeId::from(self.node.as_str())).await;
+            let nodes = stand.engine()?.inspect().nodes();
+            put.map_err(|error| match &error {
+                HistoryError::Refused(NotEntered::Unknown(node)) => {
+                    let near = did_you_mean(node.as_str(), nodes.iter().map(|node| node.id.as_str()));
+                    anyhow::anyhow!("{error}{}", near.map(|near| format!("\n{near}")).unwrap_or_default())
+                }
+                _ => told(error, &id),
+            })
+        })?;
+        print(&put, self.form)?;
+        Ok(Exit::Fine)
+    }
+}

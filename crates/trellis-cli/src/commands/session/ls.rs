@@ -1,0 +1,217 @@
+//! `trellis session ls`: kept sessions, a page at a time.
+
+use std::{fmt::Write as _, io};
+
+use anstyle::Style;
+use anyhow::{anyhow, bail};
+use clap::ValueEnum;
+use serde_json::json;
+use trellis_core::SessionId;
+use trellis_host::store::{Head, Query, Standing, Which};
+
+use super::{
+    named::named,
+    stand::{Form, Stand, Where},
+    times::date_time,
+};
+use crate::{
+    Exit, columns,
+    report::printable,
+    terminal::{self, Width},
+};
+
+/// Heads that are asked for at once.
+const PAGE: usize = 500;
+
+/// Lists kept sessions, those that moved last first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session ls
+  trellis session ls --status waiting_for_input
+  trellis session ls --after run-19f --limit 20     the page behind that session
+  trellis session ls --all --format json | jq -r '.sessions[].id'
+
+With `--graph`, only sessions of that graph; else all that the store has.
+
+Exit codes: 0 listed; 2 wrong usage, or the store failed.")]
+pub(super) struct Ls {
+    /// Only sessions that stand so; may be repeated
+    #[arg(long, value_enum, value_name = "STATUS")]
+    status: Vec<Status>,
+    /// List all
+    #[arg(long)]
+    all: bool,
+    /// List at most so many
+    #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "all")]
+    limit: usize,
+    /// List those behind this session
+    #[arg(long, value_name = "ID")]
+    after: Option<String>,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+/// What sessions wait for, or how they ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum Status {
+    /// Passes on
+    Active,
+    /// Waits for an input, or sleeps
+    WaitingForInput,
+    /// Waits for the result of a call
+    WaitingForTool,
+    /// Undoes what it did
+    RollingBack,
+    /// Ended in success
+    Finished,
+    /// Failed
+    Failed,
+    /// Ended by a denial
+    Denied,
+    /// Was rolled back
+    RolledBack,
+    /// All that have not ended
+    Open,
+    /// All that have ended
+    Ended,
+}
+
+impl Status {
+    fn holds(self, standing: Standing) -> bool {
+        match self {
+            Self::Open => !standing.has_ended(),
+            Self::Ended => standing.has_ended(),
+            Self::Active => standing == Standing::Active,
+            Self::WaitingForInput => standing == Standing::WaitingForInput,
+            Self::WaitingForTool => standing == Standing::WaitingForTool,
+            Self::RollingBack => standing == Standing::RollingBack,
+            Self::Finished => standing == Standing::Finished,
+            Self::Failed => standing == Standing::Failed,
+            Self::Denied => standing == Standing::Denied,
+            Self::RolledBack => standing == Standing::RolledBack,
+        }
+    }
+}
+
+impl Ls {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let (heads, more) = self.place.with(async |stand| self.heads(stand).await)?;
+        let text = if self.form.is_json() { as_json(&heads, more) } else { as_text(&heads, more, Width::of(&io::stdout())) };
+        terminal::print(&text)?;
+        Ok(Exit::Fine)
+    }
+
+    /// The heads to list, and whether there are more.
+    async fn heads(&self, stand: &Stand) -> anyhow::Result<(Vec<Head>, bool)> {
+        let limit = if self.all { usize::MAX } else { self.limit };
+        if limit == 0 {
+            bail!("`--limit` is at least 1; `--all` lists all");
+        }
+        let mut after = match &self.after {
+            Some(text) => Some(behind(stand, &named(&*stand.store, text).await?).await?),
+            None => None,
+        };
+        let graph = stand.is_named.then(|| stand.graph.clone());
+        let mut heads = Vec::new();
+        loop {
+            let query = Query { graph: graph.clone(), which: Which::Newest, after: after.take(), limit: PAGE };
+            let page = stand.store.list(query).await?;
+            let is_last = page.len() < PAGE;
+            after = page.last().map(|head| (head.at, head.session.clone()));
+            let is_meant = |head: &Head| self.status.is_empty() || self.status.iter().any(|status| status.holds(head.standing));
+            heads.extend(page.into_iter().filter(is_meant));
+            if heads.len() > limit {
+                heads.truncate(limit);
+                return Ok((heads, true));
+            }
+            if is_last {
+                return Ok((heads, false));
+            }
+        }
+    }
+}
+
+/// Where a session stands in the list.
+async fn behind(stand: &Stand, id: &SessionId) -> anyhow::Result<(u64, SessionId)> {
+    let stored = stand.store.load(std::slice::from_ref(id)).await?.pop().flatten();
+    let stored = stored.ok_or_else(|| anyhow!("there is no session `{id}`"))?;
+    Ok((stored.head.at, id.clone()))
+}
+
+/// A head as programs get it.
+pub(super) fn wire(head: &Head) -> serde_json::Value {
+    json!({
+        "id": head.session,
+        "graph": head.graph,
+        "status": head.standing.as_str(),
+        "node": head.node,
+        "records": head.next,
+        "began": head.began,
+        "at": head.at,
+        "due": head.due,
+        "program": head.program,
+    })
+}
+
+fn as_json(heads: &[Head], more: bool) -> String {
+    let next = heads.last().filter(|_| more).map(|head| &head.session);
+    let sessions: Vec<_> = heads.iter().map(wire).collect();
+    format!("{}\n", json!({ "sessions": sessions, "next": next }))
+}
+
+/// A table that fits the terminal; elsewhere names are whole.
+fn as_text(heads: &[Head], more: bool, width: Width) -> String {
+    const BOLD: Style = Style::new().bold();
+    const QUIET: Style = Style::new().dimmed();
+    if heads.is_empty() {
+        return "no sessions\n".to_owned();
+    }
+    let graphs = heads.iter().any(|head| head.graph != heads[0].graph);
+    let row = |head: &Head| {
+        let mut row = vec![
+            head.session.to_string(),
+            head.standing.as_str().replace('_', " "),
+            printable(head.node.as_str()).into_owned(),
+            date_time(head.at),
+        ];
+        if graphs {
+            row.insert(1, printable(&head.graph).into_owned());
+        }
+        row
+    };
+    let mut rows: Vec<_> = heads.iter().map(row).collect();
+    let titles = ["session", "graph", "status", "node", "moved"];
+    let titles: Vec<_> = titles.into_iter().filter(|title| graphs || *title != "graph").collect();
+    let mut widths: Vec<_> =
+        (0..titles.len()).map(|at| rows.iter().map(|row| columns::width(&row[at])).chain([titles[at].len()]).max().unwrap_or(0)).collect();
+    if width.folds {
+        // What is too wide is cut where most is to be had: names of sessions and nodes.
+        let gaps = 2 * (widths.len() - 1);
+        while widths.iter().sum::<usize>() + gaps > width.columns {
+            let Some(widest) = (0..widths.len()).filter(|&at| widths[at] > 8).max_by_key(|&at| (widths[at], at)) else { break };
+            widths[widest] -= 1;
+        }
+        for row in &mut rows {
+            for (cell, width) in row.iter_mut().zip(&widths) {
+                *cell = columns::cut(cell, *width);
+            }
+        }
+    }
+    let line = |cells: Vec<&str>| {
+        let padded =
+            cells.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width.saturating_sub(columns::width(cell)))));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let mut out = format!("{BOLD}{}{BOLD:#}\n", line(titles));
+    for row in &rows {
+        let _ = writeln!(out, "{}", line(row.iter().map(String::as_str).collect()));
+    }
+    if let Some(last) = heads.last().filter(|_| more) {
+        let _ = writeln!(out, "{QUIET}… there are more: `--after {}`, or `--all`{QUIET:#}", last.session);
+    }
+    out
+}

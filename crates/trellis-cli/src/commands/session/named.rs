@@ -1,0 +1,47 @@
+//! Sessions by the beginnings of their names.
+
+use anyhow::bail;
+use trellis_core::{SessionId, diagnostic::did_you_mean};
+use trellis_host::store::{Query, SessionStore, Which, check_name};
+
+/// Heads that are asked for at once.
+const PAGE: usize = 1000;
+/// Names of candidates that are shown.
+const SHOWN: usize = 5;
+
+/// The one session that `text` names, whole or by its beginning.
+///
+/// # Errors
+/// There is none, or there are several; or the store fails.
+pub(crate) async fn named(store: &dyn SessionStore, text: &str) -> anyhow::Result<SessionId> {
+    check_name(text)?;
+    let id = SessionId::from(text);
+    if store.load(std::slice::from_ref(&id)).await?.iter().any(Option::is_some) {
+        return Ok(id);
+    }
+    let mut all = Vec::new();
+    let mut after = None;
+    loop {
+        let page = store.list(Query { graph: None, which: Which::Newest, after: after.take(), limit: PAGE }).await?;
+        after = page.last().map(|head| (head.at, head.session.clone()));
+        let is_last = page.len() < PAGE;
+        all.extend(page.into_iter().map(|head| head.session));
+        if is_last {
+            break;
+        }
+    }
+    let mut found: Vec<_> = all.iter().filter(|id| id.as_str().starts_with(text)).collect();
+    match found[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let near = did_you_mean(text, all.iter().map(SessionId::as_str));
+            bail!("there is no session `{text}`\n{}", near.unwrap_or_else(|| "`trellis session ls` lists them".to_owned()))
+        }
+        _ => {
+            found.sort();
+            let names: Vec<_> = found.iter().take(SHOWN).map(|id| format!("`{id}`")).collect();
+            let more = if found.len() > SHOWN { ", …" } else { "" };
+            bail!("{} sessions begin with `{text}`: {}{more}", found.len(), names.join(", "))
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `trellis session prune`: takes out what is old.
+
+use std::{fmt::Write as _, time::Duration};
+
+use anyhow::bail;
+use serde_json::json;
+use trellis_host::{
+    Clock,
+    history::{Prune as Rule, Pruned},
+};
+
+use super::{
+    stand::{Form, Where},
+    times::{date_time, span},
+};
+use crate::{Exit, terminal};
+
+/// Takes out sessions that ended long ago, and old records of long ones
+///
+/// Sessions that have not ended stay, unless `--open` is given.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session prune --older-than 30d --dry-run
+  trellis session prune --older-than 30d --keep 100     the newest 100 stay in any case
+  trellis session prune --keep-records 10000            shorten the histories of those that stay
+
+With `--graph`, only sessions of that graph. Records stay that are needed to know where a session is.
+
+Exit codes: 0 taken out; 2 wrong usage, or the store failed.")]
+pub(super) struct Prune {
+    /// Sessions that moved last longer ago than this, such as `30d`
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    older_than: Option<Duration>,
+    /// So many of the newest stay
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+    /// Of sessions that stay, so many of the newest records stay
+    #[arg(long, value_name = "N")]
+    keep_records: Option<u64>,
+    /// Also sessions that have not ended
+    #[arg(long)]
+    open: bool,
+    /// Only say what would be taken out
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Prune {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let sessions = self.older_than.is_some() || self.keep.is_some();
+        if !sessions && self.keep_records.is_none() {
+            bail!("what is old? `--older-than SPAN`, `--keep N` or `--keep-records N` says it");
+        }
+        let before = self.older_than.map(|span| Clock::system().now().saturating_sub(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)));
+        let is_json = self.form.is_json();
+        let would = if self.dry_run { "would be " } else { "" };
+        let (mut text, mut wire, mut count) = (String::new(), Vec::new(), [0_usize; 2]);
+        self.place.with(async |stand| {
+            let graph = stand.is_named.then(|| stand.graph.clone());
+            let rule = Rule { graph, before, keep: self.keep.unwrap_or(0), open_too: self.open, sessions, records: self.keep_records };
+            let pruned = rule.run(&*stand.store, self.dry_run, |head, pruned| {
+                let (what, before) = match pruned {
+                    Pruned::Session => (format!("{would}taken out, it moved last {}", date_time(head.at)), None),
+                    Pruned::Records(before) => (format!("records before {before} {would}taken out"), Some(before)),
+                };
+                count[usize::from(before.is_some())] += 1;
+                if is_json {
+                    wire.push(json!({ "id": head.session, "records_before": before }));
+                } else {
+                    let _ = writeln!(text, "{}  {what}", head.session);
+                }
+            });
+            Ok(pruned.await?)
+        })?;
+        if is_json {
+            text = format!("{}\n", json!({ "dry_run": self.dry_run, "pruned": wire }));
+        } else {
+            let [sessions, shortened] = count;
+            let _ = writeln!(text, "{sessions} sessions {would}taken out, {shortened} {would}shortened");
+        }
+        terminal::print(&text)?;
+        Ok(Exit::Fine)
+    }
+}

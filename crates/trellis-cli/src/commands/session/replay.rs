@@ -1,0 +1,71 @@
+//! `trellis session replay ID`: every recorded step taken again on the graph as it is now.
+
+use serde_json::json;
+use trellis_host::history::{History, replay};
+
+use super::{
+    named::named,
+    stand::{Form, Where, told},
+};
+use crate::{Exit, terminal};
+
+/// Takes every recorded step again on the graph as it is now, without tools
+///
+/// On the graph that it walked, each step comes to the same state, byte for byte. On an edited one the first step is named that does not.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session replay run-19f
+
+Exit codes: 0 the same; 1 a step went otherwise; 2 there is no such session, or the store failed.")]
+pub(super) struct Replay {
+    /// The session
+    id: String,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Replay {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let (id, replayed) = self.place.with(async |stand| {
+            let id = named(&*stand.store, &self.id).await?;
+            let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
+            let shown = stand.opened().map(|opened| opened.shown("")).unwrap_or_default();
+            let replayed = replay(stand.engine()?, &history).map_err(|divergence| (shown, divergence));
+            Ok((id, replayed))
+        })?;
+        let json = self.form.is_json();
+        let (text, exit) = match replayed {
+            Ok(done) if json => {
+                (format!("{}\n", json!({ "id": id, "same": true, "records": done.records, "left_out": done.left_out })), Exit::Fine)
+            }
+            Ok(done) => {
+                let left_out = match done.left_out {
+                    0 => String::new(),
+                    left_out => format!("; {left_out} could not be taken, since records before them are missing"),
+                };
+                (format!("{id}: {} records, the same{left_out}\n", done.records), Exit::Fine)
+            }
+            Err((below, divergence)) => {
+                let (record, node) = (divergence.moment, divergence.node.as_ref());
+                let text = if json {
+                    let (path, line) = divergence.at.as_ref().map(|(path, at)| (path, at.line)).unzip();
+                    let wire = json!({
+                        "id": id, "same": false, "record": record, "node": node, "path": path, "line": line, "message": divergence.message,
+                    });
+                    format!("{wire}\n")
+                } else {
+                    let at = divergence.at.as_ref().map(|(path, at)| format!("\n  {below}{path}:{}", at.line)).unwrap_or_default();
+                    let record = record.map(|record| format!("record {record}: ")).unwrap_or_default();
+                    let node = node.map(|node| format!("`{node}` ")).unwrap_or_default();
+                    format!("{id}: {record}{node}{}{at}\n", divergence.message)
+                };
+                (text, Exit::Failed)
+            }
+        };
+        terminal::print(&text)?;
+        Ok(exit)
+    }
+}

@@ -1,0 +1,58 @@
+//! `trellis session set ID KEY=VALUE…`: sets keys of a session's context.
+
+use anyhow::anyhow;
+use trellis_core::{Value, path::KeyPath};
+
+use super::{
+    named::named,
+    stand::{Form, Where, told},
+};
+use crate::{Exit, context, terminal};
+
+/// Sets keys of a session's context
+///
+/// That is one more record. Values are JSON where they can be read so, else text; a key may have dots. What the graph declares of keys is respected.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session set run-19f customer=Ana
+  trellis session set run-19f order.id=7 'order.tags=[\"new\"]'
+
+A call that is pending keeps its arguments. Keys are never taken out of a context.
+
+Exit codes: 0 they are set; 2 there is no such session, a key cannot have that value, or the store failed.")]
+pub(super) struct Set {
+    /// The session
+    id: String,
+    /// What to set
+    #[arg(value_name = "KEY=VALUE", required = true)]
+    assignments: Vec<String>,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Set {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let assignments = self.assignments.iter().map(|text| assignment(text)).collect::<anyhow::Result<Vec<_>>>()?;
+        let put = self.place.with(async |stand| {
+            let id = named(&*stand.store, &self.id).await?;
+            stand.operator()?.set(&id, &assignments).await.map_err(|error| told(error, &id))
+        })?;
+        if self.form.is_json() {
+            terminal::print(&super::back::wire(&put))?;
+            return Ok(Exit::Fine);
+        }
+        let keys: Vec<_> = assignments.iter().map(|(key, _)| format!("`{key}`")).collect();
+        terminal::print(&format!("{} has {} now (record {})\n", put.session, keys.join(", "), put.seq))?;
+        if let Some(call) = &put.state.pending_tool_call {
+            terminal::print_error(&format!("its pending call `{}` keeps the arguments that it has\n", call.name));
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+fn assignment(text: &str) -> anyhow::Result<(KeyPath, Value)> {
+    context::assignment(text).ok_or_else(|| anyhow!("`{text}` is no KEY=VALUE"))
+}

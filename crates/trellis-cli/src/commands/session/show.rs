@@ -1,0 +1,161 @@
+//! `trellis session show ID`: what happened, step by step.
+
+use std::{fmt::Write as _, io, time::Duration};
+
+use anstyle::Style;
+use anyhow::bail;
+use serde_json::json;
+use trellis_core::{SessionId, State, Value};
+use trellis_host::{
+    history::{Flaw, History, Walk},
+    store::Head,
+};
+
+use super::{
+    named::named,
+    stand::{Form, Stand, Where, told},
+    timeline::{HIDDEN, Timeline},
+    times::date_time,
+};
+use crate::{
+    Exit,
+    report::printable,
+    terminal::{self, Look, Width},
+};
+
+/// How often a session is looked at that is followed.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// Shows what happened to a session: who said what, which calls came to what, what changed in the context
+///
+/// What nodes said is shown as the graph says it now.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session show run-19f
+  trellis session show run-19f --last 20 --follow     go on showing until it ends
+  trellis session show run-19f --at 12                where it was after record 12
+  trellis session show run-19f --json                 its records, a line each
+
+Exit codes: 0 shown; 2 there is no such session or record, or the store failed; 130 interrupted.")]
+pub(super) struct Show {
+    /// The session
+    id: String,
+    /// Show where it was after this record
+    #[arg(long, value_name = "N", conflicts_with_all = ["follow", "last"])]
+    at: Option<u64>,
+    /// Show only so many of the newest records
+    #[arg(long, value_name = "N")]
+    last: Option<u64>,
+    /// Go on showing what happens, until it ends
+    #[arg(long, short)]
+    follow: bool,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Show {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        self.place.with(async |stand| {
+            let id = named(&*stand.store, &self.id).await?;
+            let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
+            if let Some(seq) = self.at {
+                let state = history.at(seq).map_err(|error| told(error, &id))?;
+                terminal::print(&if self.form.is_json() { format!("{}\n", json!(state)) } else { standing(&state, &stand.hidden()) })?;
+                return Ok(Exit::Fine);
+            }
+            tokio::select! {
+                shown = self.tell(stand, &id, history) => shown.map(|()| Exit::Fine),
+                _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
+            }
+        })
+    }
+
+    /// Shows the history, and what is added to it.
+    async fn tell(&self, stand: &Stand, id: &SessionId, history: History) -> anyhow::Result<()> {
+        let is_json = self.form.is_json();
+        if !is_json {
+            terminal::print(&title(&history.head))?;
+        }
+        let first = self.last.map_or(0, |last| history.head.next.saturating_sub(last));
+        let before = history.snapshot.clone();
+        let mut timeline =
+            Timeline::new(Walk::new(stand.usable_engine(), before), Look::of_stdout(), Width::of(&io::stdout()), stand.hidden());
+        let (mut next, mut ended) = (history.head.next, history.head.standing.has_ended());
+        self.print(&history, &mut timeline, first)?;
+        while self.follow && !ended {
+            if terminal::is_closed() {
+                bail!(terminal::Closed);
+            }
+            tokio::time::sleep(LOOK).await;
+            let more = History::since(&*stand.store, id, next).await.map_err(|error| told(error, id))?;
+            self.print(&more, &mut timeline, next)?;
+            (next, ended) = (more.head.next, more.head.standing.has_ended());
+        }
+        if !is_json && !timeline.is_same_graph() {
+            terminal::print_error("the graph was edited since: what nodes said is shown as they say it now\n");
+        }
+        Ok(())
+    }
+
+    fn print(&self, history: &History, timeline: &mut Timeline<'_>, first: u64) -> anyhow::Result<()> {
+        let mut text = String::new();
+        let mut flaws = history.flaws.iter().peekable();
+        let is_json = self.form.is_json();
+        for record in &history.records {
+            while let Some(flaw) = flaws.next_if(|flaw| flaw.seq < record.seq) {
+                text += &missing(flaw, is_json);
+            }
+            let told = timeline.take(record);
+            if record.seq < first {
+                continue;
+            }
+            text += &if is_json { format!("{}\n", json!(record)) } else { told };
+        }
+        for flaw in flaws {
+            text += &missing(flaw, is_json);
+        }
+        terminal::print(&text)
+    }
+}
+
+/// What is missing.
+fn missing(flaw: &Flaw, is_json: bool) -> String {
+    const QUIET: Style = Style::new().dimmed();
+    if is_json {
+        return format!("{}\n", json!({ "seq": flaw.seq, "until": flaw.until, "missing": flaw.why, "pruned": flaw.is_pruned }));
+    }
+    let last = flaw.until - 1;
+    let which = if flaw.seq == last { format!("#{last}") } else { format!("#{} to #{last}", flaw.seq) };
+    let why = if flaw.is_pruned { "taken out".to_owned() } else { printable(&flaw.why).into_owned() };
+    format!("{QUIET}{which}  {why}{QUIET:#}\n")
+}
+
+/// `run-19f  orders  began …  waiting for input at `ask``.
+fn title(head: &Head) -> String {
+    const BOLD: Style = Style::new().bold();
+    const QUIET: Style = Style::new().dimmed();
+    let graph = printable(&head.graph);
+    let (began, standing, node) = (date_time(head.began), head.standing.as_str().replace('_', " "), printable(head.node.as_str()));
+    format!("{BOLD}{}{BOLD:#}  {standing} at `{node}`\n{QUIET}{graph}, began {began}, {} records{QUIET:#}\n", head.session, head.next)
+}
+
+/// Where a session was, for people.
+fn standing(state: &State, hidden: &[String]) -> String {
+    let status = trellis_host::store::Standing::of(state).as_str().replace('_', " ");
+    let mut out = format!("{status} at `{}`, step {}\n", printable(state.current_node_id.as_str()), state.step);
+    if let Some(call) = &state.pending_tool_call {
+        let _ = writeln!(out, "calls {} {}", call.name, printable(&Value::Map(call.args.clone()).to_json()));
+    }
+    for effect in state.effects.undoable() {
+        let undo = effect.undo.as_ref().map(|undo| format!(": {} {}", undo.name, Value::Map(undo.args.clone()).to_json()));
+        let _ = writeln!(out, "can undo `{}` of `{}`{}", effect.tool, effect.node, printable(&undo.unwrap_or_default()));
+    }
+    for (key, value) in state.context.iter() {
+        let value = if hidden.iter().any(|hidden| **hidden == **key) { HIDDEN.to_owned() } else { value.to_json() };
+        let _ = writeln!(out, "{key}: {}", printable(&value));
+    }
+    out
+}

@@ -1,0 +1,152 @@
+//! Records as people read them: a line for what came in and where it led, lines for what changed and what was said.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+use trellis_core::{Event, Input, ToolOutcome, Value, engine::ToolErrorKind};
+use trellis_host::{
+    Entry, Record,
+    history::{Moment, Walk},
+    journal::Destination,
+};
+
+use super::times::date_time;
+use crate::{
+    columns,
+    report::printable,
+    terminal::{Look, Width},
+};
+
+const QUIET: Style = Style::new().dimmed();
+/// What stands for a value that is not shown.
+pub(super) const HIDDEN: &str = "***";
+
+/// Tells records one after the other.
+pub(super) struct Timeline<'e> {
+    walk: Walk<'e>,
+    look: Look,
+    width: Width,
+    is_same_graph: bool,
+    /// Keys that the graph wants hidden.
+    hidden: Vec<String>,
+}
+
+impl<'e> Timeline<'e> {
+    pub(super) fn new(walk: Walk<'e>, look: Look, width: Width, hidden: Vec<String>) -> Self {
+        Self { walk, look, width, is_same_graph: true, hidden }
+    }
+
+    /// Whether everything that was shown was said by the graph as it is now.
+    pub(super) fn is_same_graph(&self) -> bool {
+        self.is_same_graph
+    }
+
+    /// The lines of the next record.
+    pub(super) fn take(&mut self, record: &Record) -> String {
+        let moment = self.walk.take(record);
+        if moment.said.is_some() {
+            self.is_same_graph &= moment.is_same_graph;
+        }
+        let arrow = self.look.pick("→", "->");
+        let is_entered = record.events.iter().any(|event| matches!(event, Event::Entered(_)));
+        let to = if is_entered && record.from.is_some() { format!(" {arrow} `{}`", record.to) } else { String::new() };
+        let mut out = String::new();
+        let time = date_time(record.at);
+        let head = format!("#{}  {time}  ", record.seq);
+        let _ = writeln!(out, "{QUIET}{head}{QUIET:#}{}", self.fit(&format!("{}{to}", what(record, &moment)), columns::width(&head)));
+        for line in self.details(record, &moment) {
+            let _ = writeln!(out, "    {}", self.fit(&line, 4));
+        }
+        if let Some(said) = &moment.said {
+            let bar = self.look.pick("│", "|");
+            for line in said.trim_end().lines() {
+                let _ = writeln!(out, "    {QUIET}{bar}{QUIET:#} {}", self.fit(line, 6));
+            }
+        }
+        out
+    }
+
+    /// A line without control characters, no wider than the terminal.
+    fn fit(&self, line: &str, indent: usize) -> String {
+        let line = printable(line);
+        if self.width.folds { columns::cut(&line, self.width.columns.saturating_sub(indent)) } else { line.into_owned() }
+    }
+
+    /// What changed, and what was done.
+    fn details(&self, record: &Record, moment: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        for event in &record.events {
+            lines.extend(match event {
+                Event::Invalid(text) => Some(format!("not taken: {text}")),
+                Event::Predicate { name, answer } => Some(format!("`{name}` {}", if *answer { "holds" } else { "does not hold" })),
+                Event::RollingBack(undos) => Some(format!("rolls back, {undos} to undo")),
+                Event::Undone { tool, ok: true } => Some(format!("undone by `{tool}`")),
+                Event::Undone { tool, ok: false } => Some(format!("`{tool}` could not undo it")),
+                Event::Late { joined: true, .. } => Some("it can be undone".to_owned()),
+                Event::DeadLetter(_) => Some("it came after the end: a dead letter".to_owned()),
+                _ => None,
+            });
+        }
+        let keys = match &record.entry {
+            Entry::Context { keys } => keys,
+            Entry::Start { start, .. } => &start.context,
+            _ => &record.changes.context,
+        };
+        // What came from a secret is not shown either.
+        let is_hidden = |key: &str| moment.is_secret || self.hidden.iter().any(|hidden| hidden == key);
+        lines
+            .extend(keys.iter().map(|(key, value)| format!("{key}: {}", if is_hidden(key) { HIDDEN.to_owned() } else { value.to_json() })));
+        let call = match &record.entry {
+            Entry::Start { state, .. } | Entry::Move { state, .. } => state.pending_tool_call.as_ref(),
+            _ => record.changes.call.as_ref().and_then(Option::as_ref),
+        };
+        if let Some(call) = call {
+            let attempt = if call.attempt > 1 { format!(", attempt {}", call.attempt) } else { String::new() };
+            let asks = if call.approve.is_some() { ", if somebody approves" } else { "" };
+            lines.push(format!("calls `{}` {}{attempt}{asks}", call.name, Value::Map(call.args.clone()).to_json()));
+        }
+        lines
+    }
+}
+
+/// What came in.
+fn what(record: &Record, moment: &Moment) -> String {
+    let tool = moment.call.as_ref().map_or_else(|| "the call".to_owned(), |call| format!("`{}`", call.name));
+    match &record.entry {
+        Entry::Start { origin: None, .. } => format!("began at `{}`", record.to),
+        Entry::Start { origin: Some(origin), .. } => {
+            format!("began at `{}`, where session `{}` was after record {}", record.to, origin.session, origin.seq)
+        }
+        Entry::Input { .. } if moment.is_secret => "answer: ***".to_owned(),
+        Entry::Input { input: Input::Text(text) } => format!("answer: {text}"),
+        Entry::Input { input: Input::Value(value) } => format!("answer: {value}"),
+        Entry::Input { .. } => "passed on".to_owned(),
+        Entry::Result { result } => format!("{tool} {}", outcome(&result.outcome)),
+        Entry::Late { result } => format!("a call that was left {}", outcome(&result.outcome)),
+        Entry::Signal { signal } => format!("signal `{signal}`"),
+        Entry::Context { .. } => "set by hand".to_owned(),
+        Entry::Reload { .. } if record.from.as_ref() == Some(&record.to) => "the graph was edited".to_owned(),
+        Entry::Reload { .. } => {
+            let from = record.from.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("the graph was edited: from `{from}` it goes on at `{}`", record.to)
+        }
+        Entry::Move { to: Destination::Back(seq), .. } => format!("put back to where it was after record {seq}, at `{}`", record.to),
+        Entry::Move { to: Destination::Node(node), .. } => format!("put at `{node}`"),
+        Entry::Approve { .. } => format!("{tool} was approved"),
+        Entry::End { ended } => {
+            let message = ended.message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+            let output = ended.output.as_ref().map(|output| format!(", output {}", output.to_json())).unwrap_or_default();
+            format!("{}{message}{output}", ended.reason.as_str().replace('_', " "))
+        }
+    }
+}
+
+fn outcome(outcome: &ToolOutcome) -> String {
+    match outcome {
+        ToolOutcome::Success(value) => format!("came to {}", value.to_json()),
+        ToolOutcome::Error(error) if error.kind == ToolErrorKind::Timeout => format!("took too long: {}", error.message),
+        ToolOutcome::Error(error) => format!("failed: {}", error.message),
+        ToolOutcome::Denied(None) => "was denied".to_owned(),
+        ToolOutcome::Denied(Some(reason)) => format!("was denied: {reason}"),
+    }
+}

@@ -1,0 +1,133 @@
+//! Who else sees what sessions do: the collector that the environment names, and a file with metrics.
+//!
+//! **Invariant:** a collector that is slow, refuses or is not there costs a run a warning, and [`PATIENCE`] at its end.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use trellis_host::{
+    Sessions,
+    metrics::Metrics,
+    telemetry::{Export, Otlp, Unsent},
+};
+
+use crate::{kept::Kept, terminal};
+
+/// How long a run that is over waits for its last spans to be sent.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often the metrics of a run that stays are written.
+const EVERY: Duration = Duration::from_secs(15);
+
+/// Those who see the sessions of one run.
+#[derive(Clone, Default)]
+pub(crate) struct Seeing(Arc<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    graph: String,
+    metrics: Option<(Metrics, PathBuf)>,
+    exports: Mutex<Vec<Export>>,
+    warned: AtomicBool,
+}
+
+impl Seeing {
+    /// Of sessions of `graph`; metrics are written to `metrics`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn new(graph: &str, metrics: Option<&Path>) -> anyhow::Result<Self> {
+        let metrics = metrics.map(|file| (Metrics::new(), file.to_owned()));
+        let seeing = Self(Arc::new(Seen { graph: graph.to_owned(), metrics, ..Seen::default() }));
+        // Better now than after the work.
+        seeing.write()?;
+        Ok(seeing)
+    }
+
+    /// The same sessions, seen.
+    pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
+        let sessions = match &self.0.metrics {
+            Some((metrics, _)) => metrics.over(sessions),
+            None => sessions,
+        };
+        match Otlp::from_env(&self.0.graph) {
+            Ok(None) => sessions,
+            Ok(Some((spans, export))) => {
+                self.exports().push(export);
+                sessions.hooks(spans)
+            }
+            Err(error) => {
+                if !self.0.warned.swap(true, Ordering::Relaxed) {
+                    terminal::print_error(&format!("warning: no spans are sent: {error}\n"));
+                }
+                sessions
+            }
+        }
+    }
+
+    /// The same store, seen.
+    pub(crate) fn kept(&self, kept: Kept) -> Kept {
+        match &self.0.metrics {
+            Some((metrics, _)) => Kept { store: metrics.store(kept.store), ..kept },
+            None => kept,
+        }
+    }
+
+    /// Writes the metrics now and then, for ever.
+    pub(crate) async fn stay(&self) -> anyhow::Error {
+        loop {
+            tokio::time::sleep(EVERY).await;
+            if let Err(error) = self.write() {
+                return error;
+            }
+        }
+    }
+
+    /// Waits for what is still to be sent, and says what was not. The sessions must be gone.
+    ///
+    /// # Errors
+    /// The metrics cannot be written.
+    pub(crate) fn finish(&self) -> anyhow::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        let left = || until.saturating_duration_since(Instant::now());
+        let unsent: Vec<_> = self.exports().drain(..).filter_map(|export| export.finish(left())).collect();
+        let spans = unsent.iter().map(|unsent| unsent.spans).sum();
+        if let Some(last) = unsent.into_iter().next_back() {
+            terminal::print_error(&format!("warning: {}\n", Unsent { spans, ..last }));
+        }
+        if let Some((metrics, _)) = &self.0.metrics {
+            metrics.finish(left());
+        }
+        self.write()
+    }
+
+    fn write(&self) -> anyhow::Result<()> {
+        let Some((metrics, file)) = &self.0.metrics else { return Ok(()) };
+        write(file, &metrics.render()).with_context(|| format!("`{}` cannot be written", file.display()))
+    }
+
+    fn exports(&self) -> std::sync::MutexGuard<'_, Vec<Export>> {
+        self.0.exports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives a file this text, all at once: somebody may be reading it.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".trellis-");
+    #[cfg(unix)]
+    // Who reads it is somebody else.
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    let mut unfinished = builder.tempfile_in(folder)?;
+    unfinished.write_all(text.as_bytes())?;
+    unfinished.persist(file)?;
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! Every stored session against the graph as it is now, through [`Engine::adopt`]: before a deployment, or after it.
+//!
+//! Sessions come in pages, so that a hundred thousand of them need no memory to speak of, and each page is looked at by several threads.
+//!
+//! **Invariant:** looking changes nothing; [`Check::apply`] appends what it changes, where nobody else was faster.
+
+use std::{num::NonZero, sync::Arc, thread};
+
+use trellis_core::{
+    Engine, NodeId, SessionId,
+    engine::{Adopted, Blocker, Moved},
+    state::State,
+};
+
+use super::{HistoryError, Operator, Put};
+use crate::{
+    journal::Clock,
+    store::{Head, Query, SessionStore, Snapshot, StoreError, Stored, Which},
+};
+
+/// Sessions that are asked for at once.
+const PAGE: usize = 1000;
+/// Sessions below which another thread costs more than it saves.
+const SHARE: usize = 64;
+
+/// What the graph as it is now means for a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has ended: nothing can happen to it.
+    Ended,
+    /// It goes on where it is.
+    GoesOn,
+    /// It goes on, but elsewhere, or anew.
+    Elsewhere {
+        /// Where.
+        to: NodeId,
+        /// Why.
+        why: Moved,
+    },
+    /// It certainly needs keys from here on that it does not have.
+    Lacks {
+        /// The keys.
+        keys: Vec<String>,
+    },
+    /// Its node calls something else now, or otherwise: somebody decides when it goes on.
+    CallChanged {
+        /// The call that is pending.
+        pending: Arc<str>,
+        /// What the node calls now.
+        now: Arc<str>,
+    },
+    /// It cannot go on.
+    Stuck {
+        /// The node that cannot be entered; nothing where it is something else.
+        node: Option<NodeId>,
+        /// Why.
+        why: String,
+    },
+    /// What is stored of it cannot be read.
+    Unreadable {
+        /// What, and why.
+        why: String,
+    },
+    /// It walks another graph.
+    OtherGraph,
+}
+
+impl Verdict {
+    /// As JSON has it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Ended => "ended",
+            Self::GoesOn => "goes_on",
+            Self::Elsewhere { .. } => "elsewhere",
+            Self::Lacks { .. } => "lacks_keys",
+            Self::CallChanged { .. } => "call_changed",
+            Self::Stuck { .. } => "stuck",
+            Self::Unreadable { .. } => "unreadable",
+            Self::OtherGraph => "other_graph",
+        }
+    }
+
+    /// Whether the session goes on without anybody doing something about it.
+    pub fn is_fine(&self) -> bool {
+        matches!(self, Self::Ended | Self::GoesOn | Self::Elsewhere { .. } | Self::OtherGraph)
+    }
+}
+
+/// One session, and what the graph means for it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// What it is found by: where it stands, when it moved last, and the program that it was on then.
+    pub head: Head,
+    /// What the graph means for it.
+    pub verdict: Verdict,
+    /// Where it would go on, if that is elsewhere.
+    moved: Option<Box<(Stored, Snapshot, State)>>,
+}
+
+impl Checked {
+    /// Whether the graph is another one than the session moved on last.
+    pub fn is_edited(&self, engine: &Engine) -> bool {
+        self.head.program != *engine.inspect().fingerprint()
+    }
+}
+
+/// Looks at stored sessions, a page at a time.
+pub struct Check<'s> {
+    store: &'s dyn SessionStore,
+    engine: &'s Engine,
+    graph: Arc<str>,
+    after: Option<(u64, SessionId)>,
+    is_done: bool,
+}
+
+impl<'s> Check<'s> {
+    /// A look at all sessions of a store, those of other graphs than `graph` only by their names.
+    pub fn new(store: &'s dyn SessionStore, engine: &'s Engine, graph: &str) -> Self {
+        Self { store, engine, graph: graph.into(), after: None, is_done: false }
+    }
+
+    /// The next page, those that moved last first; an empty one is the end.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn page(&mut self) -> Result<Vec<Checked>, StoreError> {
+        if self.is_done {
+            return Ok(Vec::new());
+        }
+        let query = Query { graph: None, which: Which::Newest, after: self.after.take(), limit: PAGE };
+        let heads = self.store.list(query).await?;
+        self.is_done = heads.len() < PAGE;
+        self.after = heads.last().map(|head| (head.at, head.session.clone()));
+        let live = heads.iter().filter(|head| head.graph == self.graph && !head.standing.has_ended());
+        let ids: Vec<_> = live.map(|head| head.session.clone()).collect();
+        let mut stored = self.store.load(&ids).await?.into_iter();
+        let mut found = Vec::with_capacity(heads.len());
+        for head in heads {
+            if head.graph != self.graph {
+                found.push((head, Err(Verdict::OtherGraph)));
+            } else if head.standing.has_ended() {
+                found.push((head, Err(Verdict::Ended)));
+            } else if let Some(stored) = stored.next().flatten() {
+                found.push((head, Ok(stored)));
+            }
+        }
+        Ok(self.judged(found))
+    }
+
+    /// Judges sessions on as many threads as are worth it.
+    fn judged(&self, found: Vec<(Head, Result<Stored, Verdict>)>) -> Vec<Checked> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(found.len() / SHARE + 1);
+        let share = found.len().div_ceil(threads).max(1);
+        let mut found = found.into_iter();
+        let shares: Vec<Vec<_>> = std::iter::repeat_with(|| found.by_ref().take(share).collect()).take(threads).collect();
+        thread::scope(|scope| {
+            let judge = |share: Vec<_>| share.into_iter().map(|(head, stored)| judged(self.engine, head, stored)).collect::<Vec<_>>();
+            let mut shares = shares.into_iter();
+            let first = shares.next();
+            let others: Vec<_> = shares.map(|share| scope.spawn(move || judge(share))).collect();
+            let mut checked = first.map(judge).unwrap_or_default();
+            for other in others {
+                checked.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            checked
+        })
+    }
+
+    /// Moves a session to where it goes on; nothing where it stays.
+    ///
+    /// # Errors
+    /// It went on meanwhile, or the store fails; nothing was changed.
+    pub async fn apply(&self, checked: Checked, clock: Clock) -> Result<Option<Put>, HistoryError> {
+        let Some(moved) = checked.moved else { return Ok(None) };
+        let (stored, now, state) = *moved;
+        Operator::new(self.store, self.engine, clock).reload(&stored, now, state).await.map(Some)
+    }
+}
+
+fn judged(engine: &Engine, head: Head, stored: Result<Stored, Verdict>) -> Checked {
+    let stored = match stored {
+        Ok(stored) => stored,
+        Err(verdict) => return Checked { head, verdict, moved: None },
+    };
+    let now = match Snapshot::of(&stored) {
+        Ok(now) => now,
+        Err(error) => return Checked { head, verdict: Verdict::Unreadable { why: error.to_string() }, moved: None },
+    };
+    // It may have gone on since it was listed.
+    let head = stored.head.clone();
+    match engine.adopt(now.state.clone()) {
+        Adopted::Kept(_) => Checked { head, verdict: Verdict::GoesOn, moved: None },
+        Adopted::Moved { state, why, .. } => {
+            let verdict = Verdict::Elsewhere { to: state.current_node_id.clone(), why };
+            Checked { head, verdict, moved: Some(Box::new((stored, now, state))) }
+        }
+        Adopted::Blocked { blockers, .. } => Checked { head, verdict: blocked(blockers), moved: None },
+    }
+}
+
+/// The gravest of what is in the way.
+fn blocked(blockers: Vec<Blocker>) -> Verdict {
+    let mut verdicts: Vec<_> = blockers.into_iter().map(verdict).collect();
+    let gravity = |verdict: &Verdict| match verdict {
+        Verdict::Stuck { .. } => 2,
+        Verdict::Lacks { .. } => 1,
+        _ => 0,
+    };
+    verdicts.sort_by_key(gravity);
+    verdicts.pop().unwrap_or_else(|| Verdict::Stuck { node: None, why: "it does not fit".to_owned() })
+}
+
+fn verdict(blocker: Blocker) -> Verdict {
+    match blocker {
+        Blocker::MissingKeys(keys) => Verdict::Lacks { keys },
+        Blocker::CallChanged { pending, now } => Verdict::CallChanged { pending, now },
+        Blocker::NotEntered { node, message } => Verdict::Stuck { node: Some(node), why: message },
+        Blocker::Version(version) => {
+            Verdict::Stuck { node: None, why: format!("its state is of version {version}, which a newer version of trellis wrote") }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The path that a session walked, for whoever draws it.
+
+use trellis_core::{Event, Input, draw::Hop};
+
+use super::History;
+use crate::journal::{Entry, Record};
+
+/// What a drawing calls the place where undos are called.
+const ROLLBACK: &str = "rollback";
+
+/// The hops of a history, in order.
+pub fn hops(history: &History) -> Vec<Hop> {
+    let mut hops = Vec::new();
+    let mut is_rolling_back = false;
+    for record in &history.records {
+        let on = on(record);
+        let is_put = on.is_none();
+        let mut here = if is_rolling_back { Some(ROLLBACK.to_owned()) } else { record.from.as_ref().map(ToString::to_string) };
+        let reached = record.events.iter().filter_map(reached).collect::<Vec<_>>();
+        let reached = match &record.entry {
+            Entry::Start { .. } => vec![record.to.to_string()],
+            Entry::Move { .. } | Entry::Reload { .. } if record.from.as_ref() != Some(&record.to) => vec![record.to.to_string()],
+            _ => reached,
+        };
+        for (at, to) in reached.into_iter().enumerate() {
+            is_rolling_back = to == ROLLBACK;
+            // What follows an arrival in the same step is a terminal's own way to the end.
+            let on = if at == 0 { on } else { Some("pass") };
+            hops.push(Hop { from: here.replace(to.clone()), to, on: on.filter(|_| !is_put) });
+        }
+    }
+    hops
+}
+
+/// The spot that an event leads to.
+fn reached(event: &Event) -> Option<String> {
+    match event {
+        Event::Entered(node) => Some(node.to_string()),
+        Event::RollingBack(_) => Some(ROLLBACK.to_owned()),
+        Event::Ended(reason) => Some(format!("end:{}", reason.as_str())),
+        _ => None,
+    }
+}
+
+/// What a way is taken on, as a drawing calls it.
+fn on(record: &Record) -> Option<&'static str> {
+    let returned = |events: &[Event]| {
+        events.iter().find_map(|event| match event {
+            Event::Returned { outcome, .. } => Some(match &**outcome {
+                "success" => "success",
+                "denied" => "denied",
+                "timeout" => "timeout",
+                _ => "error",
+            }),
+            _ => None,
+        })
+    };
+    match &record.entry {
+        Entry::Start { .. } | Entry::Move { .. } | Entry::Reload { .. } => None,
+        // The time of a call is up by a signal too.
+        Entry::Signal { .. } => returned(&record.events).or(Some("signal")),
+        Entry::Result { .. } => returned(&record.events).or(Some("success")),
+        _ if record.events.iter().any(|event| matches!(event, Event::Invalid(_))) => Some("invalid"),
+        Entry::Input { input: Input::Pass } => Some("pass"),
+        _ => Some("answer"),
+    }
+}

@@ -1,0 +1,87 @@
+//! The history of stored sessions: read, taken up elsewhere, asked again, held against the graph as it is now.
+//!
+//! ```text
+//! SessionStore ──open──▶ History ──at──▶ State, replay, transcript, hops
+//! Operator { store, engine } ──fork, back, goto, set──▶ one more record
+//! Check { store, engine } ──▶ Checked, Checked …          each stored session against the graph as it is now
+//! ```
+//!
+//! **Invariant:** history is never rewritten: whatever is done to a session is one more record, appended only where nobody else was faster.
+
+mod check;
+mod hops;
+mod open;
+mod operator;
+mod prune;
+mod replay;
+mod transcript;
+mod walk;
+
+use trellis_core::{SessionId, engine::NotEntered};
+
+pub use self::{
+    check::{Check, Checked, Verdict},
+    hops::hops,
+    open::{Flaw, History, state_at},
+    operator::{Operator, Put},
+    prune::{Prune, Pruned},
+    replay::{Replayed, replay},
+    transcript::{Script, Transcript, print, transcript},
+    walk::{Moment, Walk},
+};
+use crate::store::{BadName, StoreError};
+
+/// Why something cannot be done with a session; nothing was changed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum HistoryError {
+    /// The name is none.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// There is no such session.
+    #[error("there is no session `{0}`")]
+    Unknown(SessionId),
+    /// There is one of that name.
+    #[error("there is a session `{0}` already")]
+    Exists(SessionId),
+    /// It has no such record.
+    #[error("session `{session}` has records 0 to {last}, there is no {seq}")]
+    NoRecord {
+        /// The session.
+        session: SessionId,
+        /// The record.
+        seq: u64,
+        /// The last one that it has.
+        last: u64,
+    },
+    /// The records that lead there are not all there.
+    #[error("where session `{session}` was after record {seq} is not known any more: {why}")]
+    Lost {
+        /// The session.
+        session: SessionId,
+        /// The record.
+        seq: u64,
+        /// Which record is missing, and why.
+        why: String,
+    },
+    /// The session went on meanwhile.
+    #[error("session `{0}` went on meanwhile; nothing was changed")]
+    Conflict(SessionId),
+    /// It cannot stand there.
+    #[error(transparent)]
+    Refused(#[from] NotEntered),
+    /// A key that cannot be set.
+    #[error("{0}")]
+    Key(String),
+    /// The store fails.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl From<StoreError> for HistoryError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict { session, .. } => Self::Conflict(session),
+            error => Self::Store(error),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Reading a history: every record that can be read, and what is missing, with its place.
+//!
+//! **Invariant:** one unreadable record costs itself and what cannot be known without it; the rest survives.
+
+use std::sync::Arc;
+
+use trellis_core::{SessionId, State};
+
+use super::HistoryError;
+use crate::{
+    journal::Record,
+    store::{Head, SessionStore, Snapshot, Stored, check_name, read},
+};
+
+/// Records that are asked for at once.
+const PAGE: usize = 1000;
+/// Records in which the beginning of an epoch is looked for first.
+const WINDOW: u64 = 256;
+
+/// What a store has of a session.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// What it is found by.
+    pub head: Head,
+    /// Records that can be read, in order.
+    pub records: Vec<Record>,
+    /// What is missing, in order.
+    pub flaws: Vec<Flaw>,
+    /// The newest snapshot, and the number of the first record that is not in it.
+    pub snapshot: Option<(u64, State)>,
+}
+
+/// Records that are missing, or one that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// The first of them.
+    pub seq: u64,
+    /// The first one that is there again.
+    pub until: u64,
+    /// What is wrong.
+    pub why: Arc<str>,
+    /// Whether they were taken out on purpose: the oldest ones, which a snapshot holds.
+    pub is_pruned: bool,
+}
+
+impl History {
+    /// Reads everything that is kept of a session.
+    ///
+    /// # Errors
+    /// There is no such session, or the store fails.
+    pub async fn open(store: &dyn SessionStore, id: &SessionId) -> Result<Self, HistoryError> {
+        Self::since(store, id, 0).await
+    }
+
+    /// Reads what is kept from a record on.
+    ///
+    /// # Errors
+    /// As [`History::open`].
+    pub async fn since(store: &dyn SessionStore, id: &SessionId, from: u64) -> Result<Self, HistoryError> {
+        let stored = stored(store, id).await?;
+        let mut history = Self::empty(&stored);
+        history.read(store, from, stored.head.next).await?;
+        Ok(history)
+    }
+
+    fn empty(stored: &Stored) -> Self {
+        // A snapshot that cannot be read is no loss as long as the records are there.
+        let snapshot = stored.snapshot.as_ref().and_then(|(next, text)| Some((*next, serde_json::from_str::<Snapshot>(text).ok()?.state)));
+        Self { head: stored.head.clone(), records: Vec::new(), flaws: Vec::new(), snapshot }
+    }
+
+    /// Reads the records from `from` to before `until`.
+    async fn read(&mut self, store: &dyn SessionStore, from: u64, until: u64) -> Result<(), HistoryError> {
+        let mut next = from;
+        while next < until {
+            let limit = usize::try_from(until - next).map_or(PAGE, |left| left.min(PAGE));
+            let rows = store.records(&self.head.session, next, limit).await?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in rows {
+                self.miss(next, row.seq, "it is not there");
+                match read(self.head.session.as_str(), &row) {
+                    Ok(record) => self.records.push(record),
+                    Err(error) => self.miss(row.seq, row.seq + 1, &error.to_string()),
+                }
+                next = next.max(row.seq + 1);
+            }
+        }
+        self.miss(next, until, "it is not there");
+        Ok(())
+    }
+
+    /// Notes that the records from `seq` to before `until` are missing, if there are any.
+    fn miss(&mut self, seq: u64, until: u64, why: &str) {
+        if seq < until {
+            let held = self.snapshot.as_ref().map_or(0, |(next, _)| *next);
+            let is_pruned = seq == 0 && until <= held && self.records.is_empty() && why.starts_with("it is not");
+            self.flaws.push(Flaw { seq, until, why: why.into(), is_pruned });
+        }
+    }
+
+    /// Where the session was after a record.
+    ///
+    /// # Errors
+    /// There is no such record, or the records that lead there are not all there.
+    pub fn at(&self, seq: u64) -> Result<State, HistoryError> {
+        let session = || self.head.session.clone();
+        if seq >= self.head.next {
+            return Err(HistoryError::NoRecord { session: session(), seq, last: self.head.next.saturating_sub(1) });
+        }
+        let upto = self.records.partition_point(|record| record.seq <= seq);
+        let mut next = seq + 1;
+        let held = self.snapshot.as_ref().filter(|(held, _)| *held <= seq + 1);
+        let mut first = upto;
+        let mut state = loop {
+            if let Some((_, state)) = held.filter(|(held, _)| *held == next) {
+                break state.clone();
+            }
+            let Some(record) = first.checked_sub(1).map(|at| &self.records[at]).filter(|record| record.seq + 1 == next) else {
+                let missing = next.saturating_sub(1);
+                let flaw = self.flaws.iter().find(|flaw| (flaw.seq..flaw.until).contains(&missing));
+                let why = match flaw {
+                    Some(flaw) if flaw.is_pruned => format!("records before {} were taken out", flaw.until),
+                    Some(flaw) if flaw.why.starts_with("record") => flaw.why.to_string(),
+                    _ => format!("record {missing} is not there"),
+                };
+                return Err(HistoryError::Lost { session: session(), seq, why });
+            };
+            if let Some(state) = record.entry.epoch() {
+                break state.clone();
+            }
+            (first, next) = (first - 1, record.seq);
+        };
+        for record in &self.records[first..upto] {
+            take(&mut state, record);
+        }
+        Ok(state)
+    }
+}
+
+/// Takes a step again, as it was recorded.
+pub(super) fn take(state: &mut State, record: &Record) {
+    match &record.entry {
+        crate::journal::Entry::Context { keys } => state.context.extend(keys),
+        entry => match entry.epoch() {
+            Some(epoch) => state.clone_from(epoch),
+            None => state.apply(&record.changes),
+        },
+    }
+}
+
+/// A session as it is stored.
+pub(super) async fn stored(store: &dyn SessionStore, id: &SessionId) -> Result<Stored, HistoryError> {
+    check_name(id.as_str())?;
+    let found = store.load(std::slice::from_ref(id)).await?.pop().flatten();
+    found.ok_or_else(|| HistoryError::Unknown(id.clone()))
+}
+
+/// Where a session was after a record. Of a long history only the part is read that leads there from the last whole state.
+///
+/// # Errors
+/// As [`History::at`].
+pub async fn state_at(store: &dyn SessionStore, stored: &Stored, seq: u64) -> Result<State, HistoryError> {
+    let mut window = WINDOW;
+    loop {
+        let mut part = History::empty(stored);
+        let from = (seq + 1).saturating_sub(window);
+        part.read(store, from, stored.head.next.min(seq + 1)).await?;
+        match part.at(seq) {
+            Err(HistoryError::Lost { .. }) if from > 0 && part.flaws.is_empty() => window = window.saturating_mul(4),
+            done => return done,
+        }
+    }
+}

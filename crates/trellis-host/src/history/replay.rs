@@ -1,0 +1,78 @@
+//! Replaying a history: every recorded step taken again, on the graph as it is now.
+
+use trellis_core::{Engine, State, engine::Divergence};
+
+use super::History;
+use crate::journal::{Destination, Entry, Record, replay as replay_records};
+
+/// What came of a replay that went as it was recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// Records that were taken again.
+    pub records: u64,
+    /// Records before the first, or behind a gap, that could not be: nothing tells where the session was.
+    pub left_out: u64,
+    /// Where it led.
+    pub state: Option<State>,
+}
+
+/// Takes every record that is kept again, with the recorded answers, and holds each step against what was recorded: the same state, byte for byte.
+/// A stretch begins where a record holds a whole state.
+///
+/// # Errors
+/// The first record that this program does not lead to; its moment is the number of the record.
+pub fn replay(engine: &Engine, history: &History) -> Result<Replayed, Box<Divergence>> {
+    let mut done = Replayed { records: 0, left_out: 0, state: None };
+    for stretch in stretches(history) {
+        let held = history.snapshot.as_ref().filter(|(next, _)| *next == stretch[0].seq).map(|(_, state)| standing(state, &stretch[0]));
+        let begins = stretch.iter().position(|record| record.entry.epoch().is_some());
+        let records: Vec<Record> = match (begins, held) {
+            (Some(0), _) => stretch.to_vec(),
+            // The snapshot stands for the records that were taken out.
+            (_, Some(held)) => [held].into_iter().chain(stretch.iter().cloned()).collect(),
+            (Some(at), None) => stretch[at..].to_vec(),
+            (None, None) => Vec::new(),
+        };
+        let taken = records.len().min(stretch.len());
+        done.left_out += (stretch.len() - taken) as u64;
+        done.records += taken as u64;
+        if let Some(last) = records.last() {
+            done.state = Some(replayed(engine, history, &records, last.seq)?);
+        }
+    }
+    Ok(done)
+}
+
+/// Replays one stretch; its end must be the state that the records fold to.
+fn replayed(engine: &Engine, history: &History, records: &[Record], last: u64) -> Result<State, Box<Divergence>> {
+    let state = replay_records(engine, records).map_err(Box::new)?;
+    if let Ok(folded) = history.at(last) {
+        // Which program wrote a state is information only.
+        let same = State { program: folded.program.clone(), ..state.clone() };
+        if serde_json::to_string(&same).ok() != serde_json::to_string(&folded).ok() {
+            let message = "comes to another state than the records".to_owned();
+            return Err(Box::new(engine.diverged(usize::try_from(last).ok(), state.current_node_id, message)));
+        }
+    }
+    Ok(state)
+}
+
+/// Records without a gap between them.
+fn stretches(history: &History) -> impl Iterator<Item = &[Record]> {
+    history.records.chunk_by(|one, next| one.seq + 1 == next.seq)
+}
+
+/// A snapshot as the record that it stands for.
+fn standing(state: &State, before: &Record) -> Record {
+    let seq = before.seq.saturating_sub(1);
+    Record {
+        seq,
+        at: before.at,
+        entry: Entry::Move { to: Destination::Back(seq), state: Box::new(state.clone()) },
+        from: None,
+        to: state.current_node_id.clone(),
+        events: Vec::new(),
+        changes: Box::default(),
+        program: state.program.clone(),
+    }
+}

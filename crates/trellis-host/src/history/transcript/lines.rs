@@ -1,0 +1,49 @@
+//! What was handed in, as lines of an author: `tests/README.md` has the table of them.
+
+use trellis_core::{Input, ToolError, ToolOutcome, engine::ToolErrorKind, id::CallId};
+
+/// What stands for a secret that somebody typed.
+const SECRET: &str = "***";
+
+/// The line of an input; results name their call by its number among `calls` where it is not the last one.
+pub(super) fn input(input: &Input, calls: &[CallId], is_secret: bool) -> String {
+    match input {
+        Input::Text(_) | Input::Value(_) if is_secret => format!("> {SECRET}"),
+        Input::Text(text) if text.contains(['\n', '\r']) => format!(">= {}", json(text)),
+        Input::Text(text) if text.is_empty() => ">".to_owned(),
+        Input::Text(text) => format!("> {text}"),
+        Input::Value(value) => format!(">= {}", value.to_json()),
+        Input::Signal(signal) => format!("^ {signal}"),
+        Input::Pass => ".".to_owned(),
+        Input::Result(result) => {
+            let number = match calls.iter().rposition(|call| *call == result.id) {
+                Some(at) if at + 1 == calls.len() => String::new(),
+                Some(at) => (at + 1).to_string(),
+                None => "0".to_owned(),
+            };
+            format!("<{number}{}", outcome(&result.outcome))
+        }
+    }
+}
+
+fn outcome(outcome: &ToolOutcome) -> String {
+    match outcome {
+        ToolOutcome::Success(value) => format!(" {}", value.to_json()),
+        ToolOutcome::Error(error) if is_plain(error) => format!("! {}", error.message),
+        ToolOutcome::Error(error) => format!("! {}", json(error)),
+        ToolOutcome::Denied(None) => "x".to_owned(),
+        ToolOutcome::Denied(Some(reason)) => format!("x {}", reason.replace(['\n', '\r'], " ")),
+    }
+}
+
+/// Whether an error is its message and nothing else.
+fn is_plain(error: &ToolError) -> bool {
+    let message = &*error.message;
+    let is_line = !message.is_empty() && message.trim() == message && !message.starts_with('{') && !message.contains(['\n', '\r']);
+    is_line && error.kind == ToolErrorKind::Error && error.code.is_none() && error.data.is_none()
+}
+
+/// JSON on one line.
+pub(super) fn json(value: &(impl serde::Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).unwrap_or_else(|error| unreachable!("everything here is JSON: {error}"))
+}

@@ -1,0 +1,53 @@
+//! A transcript in the making: lines of an author, and what the program says to each.
+
+use trellis_core::{
+    Next, NodeId, State,
+    engine::{RenderError, View},
+    id::CallId,
+};
+
+use super::print;
+
+/// A transcript in the making.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// The lines so far.
+    pub text: String,
+    /// The calls that were made, in order: a line of an author may name one by its number.
+    pub calls: Vec<CallId>,
+    /// What was said last: a node says it once for each time it is entered.
+    shown: Option<(NodeId, u64)>,
+}
+
+impl Script {
+    /// Adds a line as it is.
+    pub fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Adds what a host is to do at a state; whether it is to pass on.
+    pub fn view(&mut self, state: &State, view: Result<View, RenderError>) -> bool {
+        let view = match view {
+            Ok(view) => view,
+            Err(error) => {
+                self.line(&format!("- not rendered: {error}"));
+                return false;
+            }
+        };
+        let place = (state.current_node_id.clone(), state.entered);
+        if let Some(text) = &view.content
+            && self.shown.as_ref() != Some(&place)
+        {
+            print::content(&mut self.text, text);
+            self.shown = Some(place);
+        }
+        if let Next::Call(call) = &view.next
+            && self.calls.last() != Some(&call.id)
+        {
+            self.calls.push(call.id.clone());
+        }
+        print::next(&mut self.text, &view.next);
+        matches!(view.next, Next::Pass)
+    }
+}

@@ -1,0 +1,169 @@
+//! What sessions do, in numbers: counters and histograms, as text that Prometheus reads. A host serves the text, or writes it to a file.
+//!
+//! ```text
+//! Hooks (stored steps) ─┐
+//! Happening (calls) ────┼──▶ Metrics ──render──▶ text
+//! SessionStore ─────────┘
+//! ```
+//!
+//! **Invariant:** labels are names of nodes and tools of the program, and words from closed lists: never a session, a value or a message. So there are as
+//! many series as the graph has names, however many sessions there are.
+
+mod series;
+mod store;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, Sender, channel},
+    },
+    time::{Duration, Instant},
+};
+
+use trellis_core::{NodeId, SessionId, id::CallId, state::EndReason};
+
+use self::series::Series;
+use crate::{
+    hooks::{Hooks, Moment, TakenUp},
+    sessions::{Happening, Sessions},
+    store::SessionStore,
+};
+
+/// The `Content-Type` of what [`Metrics::render`] gives.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Calls that are remembered until their result comes.
+const CALLS: usize = 10_000;
+
+/// Counts what happens. Clones count together.
+#[derive(Clone, Default)]
+pub struct Metrics {
+    counted: Arc<Counted>,
+    /// Each ends when everything about some sessions was counted.
+    pending: Arc<Mutex<Vec<Receiver<()>>>>,
+}
+
+/// The hooks that count the steps of some sessions.
+struct Counting {
+    counted: Arc<Counted>,
+    _done: Sender<()>,
+}
+
+#[derive(Default)]
+struct Counted {
+    series: Series,
+    /// The tools of pending calls: a result names only its call.
+    pending: Mutex<BTreeMap<SessionId, (CallId, Arc<str>)>>,
+    /// Since when a call is carried out here.
+    running: Mutex<BTreeMap<SessionId, Instant>>,
+}
+
+impl Metrics {
+    /// Nothing happened yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same sessions, counted.
+    #[must_use]
+    pub fn over(&self, sessions: Sessions) -> Sessions {
+        self.counted.series.watch(sessions.untold_by_all());
+        let counted = Arc::clone(&self.counted);
+        let (done, pending) = channel();
+        locked(&self.pending).push(pending);
+        sessions.observe(move |session, happening| counted.happened(session, happening));
+        sessions.hooks(Counting { counted: Arc::clone(&self.counted), _done: done })
+    }
+
+    /// The same store, with its appends timed and its errors counted.
+    pub fn store(&self, store: Arc<dyn SessionStore>) -> Arc<dyn SessionStore> {
+        Arc::new(store::Timed { store, counted: Arc::clone(&self.counted) })
+    }
+
+    /// The numbers as they are now, in the text format of Prometheus, version 0.0.4.
+    pub fn render(&self) -> String {
+        self.counted.series.render()
+    }
+
+    /// Waits until everything was counted that sessions did which are gone, at most this long.
+    pub fn finish(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        for pending in locked(&self.pending).drain(..) {
+            // Nothing is ever sent: it ends, or it takes too long.
+            let _ = pending.recv_timeout(until.saturating_duration_since(Instant::now()));
+        }
+    }
+}
+
+impl Counted {
+    fn happened(&self, session: &SessionId, happening: &Happening) {
+        match happening {
+            Happening::Calling(_) => remember(&self.running, session, Instant::now()),
+            Happening::Returned(call, _) => {
+                if let Some(since) = locked(&self.running).remove(session) {
+                    self.series.took(&call.name, since.elapsed());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Hooks for Counting {
+    fn on_start(&self, _: &Moment) {
+        self.counted.series.started();
+    }
+
+    fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
+        self.counted.series.resumed();
+        match &taken_up.call {
+            Some((call, tool, _)) => remember(&self.counted.pending, &moment.session, (call.clone(), Arc::clone(tool))),
+            None => drop(locked(&self.counted.pending).remove(&moment.session)),
+        }
+    }
+
+    fn on_step(&self, _: &Moment) {
+        self.counted.series.stepped();
+    }
+
+    fn on_node_enter(&self, _: &Moment, node: &NodeId) {
+        self.counted.series.visited(node.as_str());
+    }
+
+    fn on_tool_call(&self, moment: &Moment, call: &CallId, tool: &str) {
+        self.counted.series.called(tool);
+        remember(&self.counted.pending, &moment.session, (call.clone(), tool.into()));
+    }
+
+    fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str) {
+        let pending = locked(&self.counted.pending).remove(&moment.session);
+        if let Some((_, tool)) = pending.filter(|(id, _)| id == call) {
+            self.counted.series.returned(&tool, outcome);
+        }
+    }
+
+    fn on_end(&self, moment: &Moment, reason: EndReason) {
+        locked(&self.counted.pending).remove(&moment.session);
+        self.counted.series.ended(reason.as_str());
+    }
+}
+
+/// Remembers something of a session, unless that are too many already.
+fn remember<T>(map: &Mutex<BTreeMap<SessionId, T>>, session: &SessionId, value: T) {
+    let mut map = locked(map);
+    if map.len() < CALLS || map.contains_key(session) {
+        map.insert(session.clone(), value);
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}

@@ -1,0 +1,89 @@
+//! The heads of all sessions of a folder: each stands at the end of a journal, and is read again only when its file changed.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs::{self, DirEntry, File},
+    io::{self, BufRead, BufReader},
+    os::unix::fs::MetadataExt,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use trellis_core::SessionId;
+
+use super::{Folder, line, name};
+use crate::store::{Head, StoreError};
+
+/// A file that changed within this time may change again without looking different.
+const SETTLED: Duration = Duration::from_secs(1);
+
+/// What was read before.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    seen: BTreeMap<OsString, (Look, Option<Head>)>,
+}
+
+/// What a file looks like from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    file: (u64, u64),
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Heads {
+    /// The heads of all sessions. A file that cannot be read is left out: it says why when it is loaded.
+    pub(super) fn all(&mut self, folder: &Folder) -> Result<Vec<Head>, StoreError> {
+        let unreadable = |error: &io::Error| folder.is_there().err().unwrap_or_else(|| folder.unreadable(&folder.path, error));
+        let (mut seen, mut heads, now) = (BTreeMap::new(), Vec::new(), SystemTime::now());
+        for entry in fs::read_dir(&folder.path).map_err(|error| unreadable(&error))? {
+            let entry = entry.map_err(|error| unreadable(&error))?;
+            let file = entry.file_name();
+            if Path::new(&file).extension() != Some(OsStr::new("jsonl")) {
+                continue;
+            }
+            // It was taken out meanwhile.
+            let Ok(look) = look(&entry) else { continue };
+            let head = match self.seen.remove(&file) {
+                Some((before, head)) if before == look => head,
+                _ => head(folder, &file)?,
+            };
+            heads.extend(head.clone());
+            if look.modified.and_then(|modified| now.duration_since(modified).ok()).is_some_and(|since| since > SETTLED) {
+                seen.insert(file, (look, head));
+            }
+        }
+        self.seen = seen;
+        Ok(heads)
+    }
+}
+
+fn look(entry: &DirEntry) -> io::Result<Look> {
+    let about = entry.metadata()?;
+    Ok(Look { file: (about.dev(), about.ino()), length: about.len(), modified: about.modified().ok() })
+}
+
+fn head(folder: &Folder, file: &OsStr) -> Result<Option<Head>, StoreError> {
+    let path = folder.path.join(file);
+    let Some(session) = path.file_stem().and_then(OsStr::to_str).and_then(|name| session(folder, name, &path)) else { return Ok(None) };
+    let head = folder.reading(&session, |journal| match journal.first()? {
+        Some(first) => Ok(journal.end(&first)?.map(|end| end.head)),
+        None => Ok(None),
+    });
+    match head {
+        Ok(head) => Ok(head.flatten()),
+        Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The session of a file: its name says so, or where that is too long, its first line.
+fn session(folder: &Folder, name: &str, path: &Path) -> Option<SessionId> {
+    name::session(name).or_else(|| {
+        let mut text = Vec::new();
+        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut text).ok()?;
+        let session = line::read(text.strip_suffix(b"\n")?).ok()?.opening()?.session;
+        (folder.journal(&session) == path).then_some(session)
+    })
+}

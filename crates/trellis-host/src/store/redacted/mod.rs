@@ -1,0 +1,156 @@
+//! A store that never sees the values of some keys (`redact:`).
+//!
+//! ```text
+//! Sessions ──Append──▶ Redacted ──Append with marks──▶ SessionStore
+//! Sessions ◀──Stored without these keys── Redacted ◀──Stored── SessionStore
+//! ```
+//!
+//! What stands at a redacted path is replaced by a mark in every record and snapshot, and so is each copy of it: in inputs, results, arguments,
+//! `sys.ans`, other keys. Copies are found as they are, and as they stand in JSON; what a template or a tool made of a value otherwise, such as its
+//! digest or its capital letters, is another value. A session that was loaded lacks the keys: it asks for what it needs (`mark.rs`).
+//!
+//! **Invariant:** the values are in memory only, as long as this process has a session that does not end.
+
+mod mark;
+mod places;
+mod secret;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use trellis_core::{Program, SessionId, Value, path::KeyPath};
+
+pub use self::mark::{lacking, restore};
+use self::secret::{Secrets, strip};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
+
+/// Keeps some keys from another store.
+pub struct Redacted<S> {
+    store: S,
+    paths: Vec<KeyPath>,
+    known: Mutex<BTreeMap<SessionId, Secrets>>,
+}
+
+impl<S: SessionStore> Redacted<S> {
+    /// Keeps what stands at `paths` of the context from `store`.
+    pub fn new(store: S, paths: Vec<KeyPath>) -> Self {
+        Self { store, paths, known: Mutex::default() }
+    }
+
+    /// Keeps what stands at the paths that a program names from `store`; nothing, where it names none.
+    pub fn of(program: &Program, store: S) -> Self {
+        let mut paths: Vec<_> = program.graphs().iter().flat_map(|graph| &graph.redact).cloned().collect();
+        paths.sort();
+        paths.dedup();
+        Self::new(store, paths)
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, Secrets>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hide(&self, mut append: Append) -> Result<Append, StoreError> {
+        if self.paths.is_empty() {
+            return Ok(append);
+        }
+        let mut known = self.known();
+        let mut secrets = known.get(&append.session).cloned().unwrap_or_default();
+        // Copies may stand before the key: all of it is learned first.
+        let mut texts = Vec::with_capacity(append.records.len() + 1);
+        for text in append.records.iter().chain(&append.snapshot) {
+            let mut value = Value::from_json(text)
+                .map_err(|error| StoreError::Corrupt { place: format!("session `{}`", append.session), message: error.to_string() })?;
+            let short = secrets.learn(&mut value, &self.paths);
+            texts.push((value, short));
+        }
+        let mut hidden = texts.into_iter().map(|(mut value, short)| {
+            secrets.hide(&short, &mut value, &self.paths);
+            Arc::<str>::from(value.to_json())
+        });
+        append.records = hidden.by_ref().take(append.records.len()).collect();
+        append.snapshot = hidden.next();
+        if !secrets.is_empty() {
+            known.insert(append.session.clone(), secrets);
+        }
+        Ok(append)
+    }
+
+    /// What was redacted is not there. What was kept before the key was to be redacted is, and is known from now on.
+    fn shown(&self, session: &SessionId, text: Arc<str>) -> Arc<str> {
+        if self.paths.is_empty() {
+            return text;
+        }
+        let Ok(mut value) = Value::from_json(&text) else { return text };
+        let mut known = self.known();
+        let mut secrets = known.get(session).cloned().unwrap_or_default();
+        secrets.learn(&mut value, &self.paths);
+        if !secrets.is_empty() {
+            known.insert(session.clone(), secrets);
+        }
+        if !mark::is_in(&text) {
+            return text;
+        }
+        strip(&mut value, &self.paths);
+        value.to_json().into()
+    }
+
+    fn row(&self, session: &SessionId, row: Row) -> Row {
+        Row { seq: row.seq, text: row.text.map(|text| self.shown(session, text)) }
+    }
+}
+
+impl<S: SessionStore> SessionStore for Redacted<S> {
+    fn append(&self, append: Append) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let (session, has_ended) = (append.session.clone(), append.head.standing.has_ended());
+            self.store.append(self.hide(append)?).await?;
+            if has_ended {
+                self.known().remove(&session);
+            }
+            Ok(())
+        })
+    }
+
+    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
+        Box::pin(async move {
+            let stored = self.store.load(sessions).await?.into_iter().map(|stored| {
+                stored.map(|Stored { head, snapshot, records }| Stored {
+                    snapshot: snapshot.map(|(next, text)| (next, self.shown(&head.session, text))),
+                    records: records.into_iter().map(|row| self.row(&head.session, row)).collect(),
+                    head,
+                })
+            });
+            Ok(stored.collect())
+        })
+    }
+
+    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
+        Box::pin(async move {
+            let rows = self.store.records(session, from, limit).await?;
+            Ok(rows.into_iter().map(|row| self.row(session, row)).collect())
+        })
+    }
+
+    fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
+        self.store.list(query)
+    }
+
+    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
+        Box::pin(async move {
+            self.store.remove(session, removal).await?;
+            if let Removal::Session { .. } = removal {
+                self.known().remove(session);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Redacted<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redacted").field("store", &self.store).field("paths", &self.paths).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,168 @@
+//! Where in a record, a snapshot or a state values of the context can stand, and what must stay as it is: names, numbers of steps, ids.
+//!
+//! **Invariant:** what is not known here counts as a place for values, so that a later kind of record hides too much and never too little.
+
+use trellis_core::{Mapping, Value};
+
+/// What is found.
+pub(super) enum Place<'a> {
+    /// A mapping with keys of the context: a whole context, or what changed of it.
+    Context(&'a mut Mapping),
+    /// The value of a key of the context.
+    Key(&'a mut Value),
+    /// Any other value that a value of the context may have got into.
+    Data(&'a mut Value),
+}
+
+type Visit<'v> = dyn FnMut(Place<'_>) + 'v;
+
+/// Visits all places of a record or a snapshot, contexts first.
+pub(super) fn visit(text: &mut Value, visit: &mut Visit<'_>) {
+    record(text, &mut |place| {
+        if let Place::Context(_) = place {
+            visit(place);
+        }
+    });
+    record(text, &mut |place| {
+        if !matches!(place, Place::Context(_)) {
+            visit(place);
+        }
+    });
+}
+
+fn record(value: &mut Value, visit: &mut Visit<'_>) {
+    each(value, &mut |key, value| match key {
+        "seq" | "at" | "kind" | "from" | "to" | "program" | "origin" | "signal" | "key" => {}
+        "began" | "entered_at" | "stepped_at" | "approved" => {}
+        "state" => state(value, visit),
+        "changes" => changes(value, visit),
+        "keys" => context(value, visit),
+        "start" => each(value, &mut |key, value| match key {
+            "session" | "locale" => {}
+            "context" => context(value, visit),
+            _ => visit(Place::Data(value)),
+        }),
+        // `"pass"` is a text, and a signal is a name.
+        "input" => each(value, &mut |key, value| match key {
+            "signal" => {}
+            "result" => result(value, visit),
+            _ => visit(Place::Data(value)),
+        }),
+        "result" => result(value, visit),
+        "events" => items(value, &mut |event| {
+            each(event, &mut |key, value| {
+                if key == "invalid" {
+                    visit(Place::Data(value));
+                }
+            });
+        }),
+        "ended" => ended(value, visit),
+        _ => visit(Place::Data(value)),
+    });
+}
+
+/// A whole state.
+pub(super) fn state(value: &mut Value, visit: &mut Visit<'_>) {
+    each(value, &mut |key, value| match key {
+        "version" | "session_id" | "program" | "current_node_id" | "status" | "attempt" | "locale" | "step" | "entered" | "visits"
+        | "abandoned" | "settled" | "rolled_back" => {}
+        "context" => context(value, visit),
+        "pending_tool_call" => call(value, visit),
+        "effects" => items(value, &mut |one| effect(one, visit)),
+        "ended" => ended(value, visit),
+        "system_context" => each(value, &mut |_, value| visit(Place::Data(value))),
+        _ => visit(Place::Data(value)),
+    });
+}
+
+fn changes(value: &mut Value, visit: &mut Visit<'_>) {
+    each(value, &mut |key, value| match key {
+        "node" | "status" | "step" | "entered" | "attempt" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
+        "context" => context(value, visit),
+        "call" => call(value, visit),
+        "system" => each(value, &mut |_, value| visit(Place::Data(value))),
+        "effects" => each(value, &mut |key, value| {
+            if key == "joined" {
+                items(value, &mut |one| effect(one, visit));
+            }
+        }),
+        "ended" => ended(value, visit),
+        _ => visit(Place::Data(value)),
+    });
+}
+
+fn effect(value: &mut Value, visit: &mut Visit<'_>) {
+    each(value, &mut |key, value| {
+        if key == "undo" {
+            call(value, visit);
+        }
+    });
+}
+
+fn call(value: &mut Value, visit: &mut Visit<'_>) {
+    each(value, &mut |key, value| match key {
+        "id" | "name" | "role" | "node" | "secrets" | "idempotency_key" | "attempt" | "delay" | "timeout" | "retry" => {}
+        "approve" => each(value, &mut |key, value| {
+            if key == "ask" {
+                visit(Place::Data(value));
+            }
+        }),
+        "kind" => each(value, &mut |_, kind| {
+            each(kind, &mut |key, value| match key {
+                "branches" => each(value, &mut |_, branch| call(branch, visit)),
+                "items" => visit(Place::Data(value)),
+                _ => {}
+            });
+        }),
+        _ => visit(Place::Data(value)),
+    });
+}
+
+fn result(value: &mut Value, visit: &mut Visit<'_>) {
+    each(value, &mut |key, value| {
+        if key != "outcome" {
+            return;
+        }
+        each(value, &mut |key, value| match key {
+            "error" => each(value, &mut |key, value| {
+                if key != "kind" {
+                    visit(Place::Data(value));
+                }
+            }),
+            _ => visit(Place::Data(value)),
+        });
+    });
+}
+
+fn ended(value: &mut Value, visit: &mut Visit<'_>) {
+    each(value, &mut |key, value| {
+        if !matches!(key, "reason" | "code" | "node") {
+            visit(Place::Data(value));
+        }
+    });
+}
+
+fn context(value: &mut Value, visit: &mut Visit<'_>) {
+    if let Value::Map(entries) = value {
+        visit(Place::Context(entries));
+    }
+    each(value, &mut |_, value| visit(Place::Key(value)));
+}
+
+/// Each entry of a mapping; other values have none.
+fn each(value: &mut Value, visit: &mut dyn FnMut(&str, &mut Value)) {
+    if let Value::Map(entries) = value {
+        let keys: Vec<_> = entries.keys().cloned().collect();
+        for key in keys {
+            if let Some(value) = entries.get_mut(&key) {
+                visit(&key, value);
+            }
+        }
+    }
+}
+
+fn items(value: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
+    if let Value::List(items) = value {
+        std::sync::Arc::make_mut(items).iter_mut().for_each(visit);
+    }
+}

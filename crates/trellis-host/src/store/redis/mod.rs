@@ -1,0 +1,234 @@
+//! A store in a Redis.
+//!
+//! ```text
+//! PREFIX:format        the format that everything here has
+//! PREFIX:s:SESSION     a hash: next, head, graph, newest, due; snapshot and held, the number after it; first, the oldest record that is kept
+//! PREFIX:r:SESSION     a list: the records
+//! PREFIX:newest[:GRAPH], PREFIX:due[:GRAPH]    sorted sets, all scores 0: 16 hexadecimal digits, a colon, SESSION
+//! ```
+//!
+//! Each operation is one script, so that it happens whole or not at all. What is kept when an append returns is what the server keeps: it has to run
+//! with `appendonly yes` and `appendfsync always` to lose nothing when its machine does ([`RedisStore::weaknesses`]). One server, no cluster: scripts
+//! name keys that no slot holds together.
+//!
+//! **Invariant:** a list holds the records `first..next` of its session; each session stands in `newest` once, and in `due` while it is due.
+
+mod link;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use ::redis::{Client, Script};
+use trellis_core::SessionId;
+
+use self::link::Link;
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, Which, address::Address};
+
+/// The format that this version writes.
+const FORMAT: u64 = 1;
+
+/// How many sessions one script loads: while it runs, the server serves nobody else.
+const AT_ONCE: usize = 64;
+
+/// Keeps sessions in a Redis.
+pub struct RedisStore {
+    link: Link,
+    prefix: String,
+    name: Arc<str>,
+    scripts: Scripts,
+}
+
+struct Scripts {
+    append: Script,
+    load: Script,
+    records: Script,
+    list: Script,
+    remove: Script,
+}
+
+/// What `load.lua` says of a session: head, snapshot, held, the number of the first record, records.
+type Loaded = Option<(String, String, String, u64, Vec<String>)>;
+
+impl RedisStore {
+    /// A store at `redis://[user:password@]host[:port][/database][?prefix=name]`; its keys begin with the prefix, `trellis` where none is given.
+    /// Nothing is connected yet.
+    ///
+    /// # Errors
+    /// This is no such address.
+    pub fn new(url: &str) -> Result<Self, StoreError> {
+        let address = Address::new(url, "prefix")?;
+        let client =
+            Client::open(address.url.as_str()).map_err(|_| address.malformed("redis://user:password@host:6379/0?prefix=trellis"))?;
+        let prefix = address.own.unwrap_or_else(|| "trellis".to_owned());
+        let scripts = Scripts {
+            append: Script::new(include_str!("append.lua")),
+            load: Script::new(include_str!("load.lua")),
+            records: Script::new(include_str!("records.lua")),
+            list: Script::new(include_str!("list.lua")),
+            remove: Script::new(include_str!("remove.lua")),
+        };
+        let link = Link::new(client, prefix.clone(), Arc::clone(&address.shown), Duration::from_secs(10));
+        Ok(Self { link, prefix, name: address.shown, scripts })
+    }
+
+    /// The same, but each call takes at most so long; else 10 s.
+    #[must_use]
+    pub fn with_bound(mut self, bound: Duration) -> Self {
+        self.link.bound = bound;
+        self
+    }
+
+    /// How the server could lose what it acknowledged, a line each, as far as it says how it is set up.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub async fn weaknesses(&self) -> Result<Vec<String>, StoreError> {
+        let mut weaknesses = Vec::new();
+        match self.link.setting("appendonly").await?.as_deref() {
+            Some("no") => weaknesses.push("`appendonly` is `no`: a crash of the server loses sessions; set it to `yes`".to_owned()),
+            Some(_) => match self.link.setting("appendfsync").await?.as_deref() {
+                Some("always") | None => {}
+                Some(other) => {
+                    weaknesses.push(format!("`appendfsync` is `{other}`: a crash of its machine loses the last steps; set it to `always`"))
+                }
+            },
+            None => weaknesses.push("it does not say whether it syncs what it writes; see to `appendfsync always`".to_owned()),
+        }
+        if let Some(policy) = self.link.setting("maxmemory-policy").await?
+            && policy.starts_with("allkeys")
+        {
+            weaknesses.push(format!("`maxmemory-policy` is `{policy}`: a full server throws sessions away; set it to `noeviction`"));
+        }
+        Ok(weaknesses)
+    }
+
+    async fn put(&self, append: Append) -> Result<(), StoreError> {
+        let Append { session, expected, records, head, snapshot } = append;
+        let text = serde_json::to_string(&head).map_err(|error| self.corrupt(&session, &error.to_string()))?;
+        let mut call = self.scripts.append.arg(&self.prefix);
+        call.arg(session.as_str()).arg(expected.to_string()).arg(head.next.to_string()).arg(text).arg(&*head.graph);
+        call.arg(place(u64::MAX - head.at, &session)).arg(head.due.map_or_else(String::new, |due| place(due, &session)));
+        call.arg(if snapshot.is_some() { "1" } else { "0" }).arg(snapshot.as_deref().unwrap_or(""));
+        for record in &records {
+            call.arg(&**record);
+        }
+        self.conflict(self.link.run(&call).await?, session, expected)
+    }
+
+    /// What a script found instead of what was expected.
+    fn conflict(&self, found: String, session: SessionId, expected: u64) -> Result<(), StoreError> {
+        if found.is_empty() {
+            return Ok(());
+        }
+        let found = found.parse().map_err(|_| self.corrupt(&session, "its number is none"))?;
+        Err(StoreError::Conflict { session, expected, found })
+    }
+
+    async fn take(&self, sessions: &[SessionId]) -> Result<Vec<Option<Stored>>, StoreError> {
+        let mut found = Vec::with_capacity(sessions.len());
+        for some in sessions.chunks(AT_ONCE) {
+            let mut call = self.scripts.load.arg(&self.prefix);
+            for session in some {
+                call.arg(session.as_str());
+            }
+            let loaded: Vec<Loaded> = self.link.run(&call).await?;
+            for (loaded, session) in loaded.into_iter().zip(some) {
+                found.push(loaded.map(|loaded| self.stored(session, loaded)).transpose()?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn stored(&self, session: &SessionId, loaded: (String, String, String, u64, Vec<String>)) -> Result<Stored, StoreError> {
+        let (head, snapshot, held, first, records) = loaded;
+        let snapshot = match held.parse() {
+            Ok(held) => Some((held, snapshot.into())),
+            Err(_) if held.is_empty() => None,
+            Err(_) => return Err(self.corrupt(session, "the number of its snapshot is none")),
+        };
+        Ok(Stored { head: self.head(session, &head)?, snapshot, records: rows(first, records) })
+    }
+
+    fn head(&self, session: &SessionId, text: &str) -> Result<Head, StoreError> {
+        serde_json::from_str(text).map_err(|error| self.corrupt(session, &format!("its head is none: {error}")))
+    }
+
+    fn corrupt(&self, session: &SessionId, message: &str) -> StoreError {
+        StoreError::Corrupt { place: format!("session `{session}` in {}", self.name), message: message.to_owned() }
+    }
+
+    async fn page(&self, query: Query) -> Result<Vec<Head>, StoreError> {
+        let (list, from, to) = match query.which {
+            Which::Newest => {
+                let after = query.after.map(|(at, session)| place(u64::MAX - at, &session));
+                ("newest", after, "+".to_owned())
+            }
+            // What follows the colon in the order of bytes: all sessions of this moment are before it.
+            Which::Due(by) => ("due", query.after.map(|(due, session)| place(due, &session)), format!("({by:016x};")),
+        };
+        let graph = query.graph.map_or_else(String::new, |graph| format!(":{graph}"));
+        let mut call = self.scripts.list.arg(&self.prefix);
+        call.arg(format!(":{list}{graph}")).arg(from.map_or_else(|| "-".to_owned(), |from| format!("({from}"))).arg(to);
+        let found: Vec<(String, String)> = self.link.run(call.arg(query.limit.min(MOST))).await?;
+        found.into_iter().map(|(session, head)| self.head(&SessionId::new(session), &head)).collect()
+    }
+
+    async fn take_out(&self, session: &SessionId, removal: Removal) -> Result<(), StoreError> {
+        let (expected, before) = match removal {
+            Removal::Session { expected } => (expected.to_string(), 0),
+            Removal::Before(seq) => (String::new(), seq.min(EXACT)),
+        };
+        let mut call = self.scripts.remove.arg(&self.prefix);
+        call.arg(session.as_str()).arg(&expected).arg(before);
+        self.conflict(self.link.run(&call).await?, session.clone(), expected.parse().unwrap_or_default())
+    }
+
+    async fn history(&self, session: &SessionId, from: u64, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let mut call = self.scripts.records.arg(&self.prefix);
+        call.arg(session.as_str()).arg(from.min(EXACT)).arg(limit.min(MOST));
+        let (first, records): (u64, Vec<String>) = self.link.run(&call).await?;
+        Ok(rows(first, records))
+    }
+}
+
+/// The greatest number that scripts count with.
+const EXACT: u64 = 1 << 52;
+
+/// More than this is asked for by nobody.
+const MOST: usize = 1 << 30;
+
+/// Where a session stands in a list: numbers as texts of one length are in the order of the numbers.
+fn place(number: u64, session: &SessionId) -> String {
+    format!("{number:016x}:{session}")
+}
+
+fn rows(first: u64, records: Vec<String>) -> Vec<Row> {
+    (first..).zip(records).map(|(seq, text)| Row { seq, text: Ok(text.into()) }).collect()
+}
+
+impl SessionStore for RedisStore {
+    fn append(&self, append: Append) -> Pending<'_, ()> {
+        Box::pin(self.put(append))
+    }
+
+    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
+        Box::pin(self.take(sessions))
+    }
+
+    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
+        Box::pin(self.history(session, from, limit))
+    }
+
+    fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
+        Box::pin(self.page(query))
+    }
+
+    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
+        Box::pin(self.take_out(session, removal))
+    }
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore").field("store", &self.name).field("prefix", &self.prefix).finish_non_exhaustive()
+    }
+}

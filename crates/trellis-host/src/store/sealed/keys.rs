@@ -1,0 +1,142 @@
+//! Keys, and the file that they stand in.
+//!
+//! ```text
+//! # a line each: a name and 32 bytes in Base64. The first seals, all of them open.
+//! k-3fa90c1d q83vEiM0VniavN7wESIzRFVmd4iZqrvM3e7/ABEiM0Q=
+//! ```
+//!
+//! **Invariant:** no key is printed, and the bytes of a key are overwritten when they are not needed any more.
+
+use std::{
+    fmt, fs,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305, aead::Generate};
+use zeroize::Zeroizing;
+
+use crate::store::StoreError;
+
+/// The keys of a key file.
+pub struct Keys {
+    /// At least one.
+    keys: Vec<(Arc<str>, XChaCha20Poly1305)>,
+    file: PathBuf,
+}
+
+impl Keys {
+    /// Reads a key file, which nobody else may be able to read.
+    ///
+    /// # Errors
+    /// It cannot be read, others can read it, or it is no key file; the message holds nothing of it but names.
+    pub fn read(file: &Path) -> Result<Self, StoreError> {
+        let failed = |error: std::io::Error| StoreError::Key(format!("the key file {} cannot be read: {error}", file.display()));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(file).map_err(failed)?.permissions().mode();
+            if mode & 0o077 != 0 {
+                let file = file.display();
+                return Err(StoreError::Key(format!("others may read the key file {file}: run `chmod 600 {file}`")));
+            }
+        }
+        let text = Zeroizing::new(fs::read_to_string(file).map_err(failed)?);
+        let mut keys: Vec<(Arc<str>, _)> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |what: &str| StoreError::Key(format!("line {number} of the key file {} {what}", file.display()));
+            let (name, key) = line.split_once(char::is_whitespace).ok_or_else(|| wrong("is no name and key"))?;
+            if !is_name(name) {
+                return Err(wrong("does not begin with a name: up to 64 letters, digits, `-`, `_` and `.`"));
+            }
+            if keys.iter().any(|(other, _)| &**other == name) {
+                return Err(wrong(&format!("names the key `{name}` again")));
+            }
+            let bytes = STANDARD.decode(key.trim()).map(Zeroizing::new).map_err(|_| wrong("holds no Base64 behind the name"))?;
+            let key =
+                XChaCha20Poly1305::new_from_slice(&bytes).map_err(|_| wrong(&format!("holds {} bytes; a key has 32", bytes.len())))?;
+            keys.push((name.into(), key));
+        }
+        if keys.is_empty() {
+            return Err(StoreError::Key(format!("the key file {} holds no key", file.display())));
+        }
+        Ok(Self { keys, file: file.to_owned() })
+    }
+
+    /// Puts a fresh key first in a key file, which only its owner may read, and gives back the key's name. What the file held stays: it opens what it
+    /// sealed.
+    ///
+    /// # Errors
+    /// The file holds something else, or cannot be written; it is as it was then.
+    pub fn generate(file: &Path) -> Result<String, StoreError> {
+        let failed = |error: String| StoreError::Key(format!("the key file {} cannot be written: {error}", file.display()));
+        let before = if file.exists() {
+            Self::read(file)?;
+            Zeroizing::new(fs::read_to_string(file).map_err(|error| failed(error.to_string()))?)
+        } else {
+            Zeroizing::default()
+        };
+        let key = Zeroizing::new(<[u8; 32]>::try_generate().map_err(|error| failed(error.to_string()))?);
+        let name = <[u8; 4]>::try_generate().map_err(|error| failed(error.to_string()))?;
+        let name = format!("k-{:08x}", u32::from_be_bytes(name));
+        let text = Zeroizing::new(format!("{name} {}\n{}", *Zeroizing::new(STANDARD.encode(*key)), *before));
+        write(file, text.as_bytes()).map_err(|error| failed(error.to_string()))?;
+        Ok(name)
+    }
+
+    /// The key that seals.
+    pub(super) fn newest(&self) -> (&Arc<str>, &XChaCha20Poly1305) {
+        let (name, key) = &self.keys[0];
+        (name, key)
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<&XChaCha20Poly1305> {
+        self.keys.iter().find(|(known, _)| &**known == name).map(|(_, key)| key)
+    }
+
+    /// Where they are from, for errors.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+}
+
+/// Writes a file that is there whole or not at all, for its owner alone.
+fn write(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut new = options.open(&beside)?;
+    let written = new.write_all(bytes).and_then(|()| new.sync_all()).and_then(|()| fs::rename(&beside, file));
+    if written.is_err() {
+        // The file that could not be written is of no use; why that is so is the error.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.keys.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// A fresh key, and the cipher that it is of.
+pub(super) fn fresh() -> Option<(Zeroizing<[u8; 32]>, XChaCha20Poly1305)> {
+    let bytes = Zeroizing::new(<[u8; 32]>::try_generate().ok()?);
+    let cipher = XChaCha20Poly1305::new_from_slice(&*bytes).ok()?;
+    Some((bytes, cipher))
+}

@@ -1,0 +1,122 @@
+//! A store whose texts are sealed: records and snapshots are encrypted before they reach the store that keeps them.
+//!
+//! Heads stay in the clear, since lists are made of them: names of sessions, graphs and nodes, moments, what is waited for. Texts that were there
+//! before there was a key are read as they are, and what is written from now on is sealed; so a text that somebody without a key puts into the store
+//! is read too. What keeps strangers from writing is the store's own lock.
+//!
+//! **Invariant:** nothing of a record or a snapshot reaches the inner store in the clear.
+
+mod envelope;
+mod keys;
+mod reseal;
+
+use std::fmt;
+
+use trellis_core::SessionId;
+
+use self::envelope::{Closed, Place, Sealer, open};
+pub use self::{keys::Keys, reseal::Resealed};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
+
+/// Seals what another store keeps.
+pub struct Sealed<S> {
+    store: S,
+    keys: Keys,
+}
+
+impl<S: SessionStore> Sealed<S> {
+    /// Seals what `store` keeps: the first of `keys` seals, all of them open.
+    pub fn new(store: S, keys: Keys) -> Self {
+        Self { store, keys }
+    }
+
+    fn seal(&self, mut append: Append) -> Result<Append, StoreError> {
+        let no_randomness = || StoreError::Key("the system has no random bytes; nothing was sealed".into());
+        let sealer = Sealer::new(&self.keys).ok_or_else(no_randomness)?;
+        let session = append.session.as_str();
+        for (text, seq) in append.records.iter_mut().zip(append.expected..) {
+            *text = sealer.seal(text, Place::Record(session, seq)).ok_or_else(no_randomness)?;
+        }
+        if let Some(text) = &mut append.snapshot {
+            *text = sealer.seal(text, Place::Snapshot(session, append.head.next)).ok_or_else(no_randomness)?;
+        }
+        Ok(append)
+    }
+
+    /// Opens everything that is needed to go on; a record that was changed is one that cannot be read.
+    fn opened(&self, mut stored: Stored) -> Result<Stored, StoreError> {
+        let session = &stored.head.session;
+        if let Some((next, text)) = &mut stored.snapshot {
+            let place = Place::Snapshot(session.as_str(), *next);
+            *text = open(text, place, &self.keys).map_err(|closed| match closed {
+                Closed::Changed(message) => StoreError::Corrupt { place: place.said(), message },
+                closed => hopeless(closed, place),
+            })?;
+        }
+        for row in &mut stored.records {
+            let place = Place::Record(session.as_str(), row.seq);
+            if let Ok(text) = &row.text {
+                row.text = match open(text, place, &self.keys) {
+                    Ok(text) => Ok(text),
+                    Err(Closed::Changed(message)) => Err(message.into()),
+                    Err(closed) => return Err(hopeless(closed, place)),
+                };
+            }
+        }
+        Ok(stored)
+    }
+
+    /// Opens a part of the history; what cannot be opened says why, and the rest can be read.
+    fn shown(&self, session: &SessionId, mut row: Row) -> Row {
+        let place = Place::Record(session.as_str(), row.seq);
+        row.text = row.text.and_then(|text| {
+            open(&text, place, &self.keys).map_err(|closed| match closed {
+                Closed::Changed(message) => message.into(),
+                closed => hopeless(closed, place).to_string().into(),
+            })
+        });
+        row
+    }
+}
+
+/// Nothing but another key, or another version, helps.
+fn hopeless(closed: Closed, place: Place<'_>) -> StoreError {
+    match closed {
+        Closed::Key(message) | Closed::Changed(message) => StoreError::Key(message),
+        Closed::Newer(found) => StoreError::Newer { store: place.said().into(), found, known: 1 },
+    }
+}
+
+impl<S: SessionStore> SessionStore for Sealed<S> {
+    fn append(&self, append: Append) -> Pending<'_, ()> {
+        Box::pin(async move { self.store.append(self.seal(append)?).await })
+    }
+
+    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
+        Box::pin(async move {
+            let stored = self.store.load(sessions).await?;
+            stored.into_iter().map(|stored| stored.map(|stored| self.opened(stored)).transpose()).collect()
+        })
+    }
+
+    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
+        Box::pin(async move {
+            let rows = self.store.records(session, from, limit).await?;
+            Ok(rows.into_iter().map(|row| self.shown(session, row)).collect())
+        })
+    }
+
+    fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
+        self.store.list(query)
+    }
+
+    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
+        self.store.remove(session, removal)
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for Sealed<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sealed").field("store", &self.store).field("keys", &self.keys).finish()
+    }
+}

@@ -1,0 +1,143 @@
+//! What sessions do, as spans: for collectors that speak OTLP, and for whoever subscribes to `tracing`.
+//!
+//! ```text
+//! Hooks ──▶ Spans ──▶ a session ⊃ its visits of nodes ⊃ their calls ──▶ Sink: Otlp, Tracing, or one of your own
+//! ```
+//!
+//! A span has the times of the journal, not those of the moment when it was made. All spans of a session are of one trace, whichever process made
+//! them: their names are worked out from what the journal says, so a call that a crash interrupted still has its node's visit as its parent.
+//!
+//! **Invariant:** names of sessions, nodes, tools and programs, outcomes, numbers and times are all that a sink gets; never a value of the context, an
+//! argument, an input or a result.
+
+mod client;
+mod identity;
+mod otlp;
+mod settings;
+mod tracing;
+mod walk;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use trellis_core::{NodeId, SignalName, id::CallId, state::EndReason};
+
+use self::walk::Walk;
+pub use self::{
+    otlp::{Export, Otlp, Unsent},
+    settings::BadSetting,
+    tracing::Tracing,
+};
+use crate::hooks::{Hooks, Moment, TakenUp};
+
+/// What a span is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A session, as long as one process goes on with it.
+    Session,
+    /// A visit of a node, from its entry until it is left, also over restarts.
+    Visit,
+    /// A call, from the step that made it to the one that accepted its result: delays and approvals are part of it.
+    Call,
+}
+
+/// A span that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// What it is about.
+    pub kind: Kind,
+    /// The node, or the tool; of a session its name.
+    pub name: &'a str,
+    /// The attempt, of a call.
+    pub call: Option<&'a CallId>,
+    /// What it was seen by first.
+    pub moment: &'a Moment,
+    /// When it began, in milliseconds since 1970.
+    pub at: u64,
+    /// The same for all spans of a session.
+    pub trace: u128,
+    /// Its name in the trace, the same in every process.
+    pub id: u64,
+    /// What it is part of.
+    pub parent: Option<u64>,
+}
+
+/// How a span ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Closing<'a> {
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The record that ended it, or the last one that was seen.
+    pub seq: u64,
+    /// What became of a call: as [`Hooks::on_tool_return`] says, or `abandoned`; how a session ended, if it did.
+    pub outcome: Option<&'a str>,
+    /// The node where the session stood then.
+    pub node: &'a NodeId,
+}
+
+/// Makes spans somewhere. A span that is dropped without [`Sink::close`] is another process's to tell.
+pub trait Sink: Send + 'static {
+    /// A span that is open.
+    type Span: Send;
+
+    /// Begins one, below `parent` if that began here too.
+    fn open(&mut self, opening: &Opening<'_>, parent: Option<&Self::Span>) -> Self::Span;
+
+    /// A signal was taken while it was open.
+    fn note(&mut self, span: &mut Self::Span, signal: &str, at: u64);
+
+    /// Ends one.
+    fn close(&mut self, span: Self::Span, closing: &Closing<'_>);
+}
+
+/// The hooks that make spans.
+#[derive(Debug)]
+pub struct Spans<S: Sink>(Mutex<Walk<S>>);
+
+impl<S: Sink> Spans<S> {
+    /// Spans for this sink.
+    pub fn new(sink: S) -> Self {
+        Self(Mutex::new(Walk::new(sink)))
+    }
+
+    fn walk(&self) -> MutexGuard<'_, Walk<S>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Sink> Hooks for Spans<S> {
+    fn on_start(&self, moment: &Moment) {
+        self.walk().began(moment);
+    }
+
+    fn on_resume(&self, moment: &Moment, taken_up: &TakenUp) {
+        self.walk().taken_up(moment, taken_up);
+    }
+
+    fn on_step(&self, moment: &Moment) {
+        self.walk().stepped(moment);
+    }
+
+    fn on_node_enter(&self, moment: &Moment, node: &NodeId) {
+        self.walk().entered(moment, node);
+    }
+
+    fn on_node_leave(&self, moment: &Moment, node: &NodeId) {
+        self.walk().left(moment, node);
+    }
+
+    fn on_tool_call(&self, moment: &Moment, call: &CallId, tool: &str) {
+        self.walk().called(moment, call, tool);
+    }
+
+    fn on_tool_return(&self, moment: &Moment, call: &CallId, outcome: &str) {
+        self.walk().returned(moment, call, outcome);
+    }
+
+    fn on_signal(&self, moment: &Moment, signal: &SignalName) {
+        self.walk().signalled(moment, signal);
+    }
+
+    fn on_end(&self, moment: &Moment, reason: EndReason) {
+        self.walk().ended(moment, reason);
+    }
+}

@@ -1,0 +1,256 @@
+//! Spans for a collector, over OTLP: HTTP and Protobuf, in batches, on a thread of their own.
+//!
+//! A span is handed to the SDK's batch processor when it ended, made whole from the journal's times and the names of [`super::identity`]: the SDK's own
+//! tracer would give it names of chance.
+//!
+//! **Invariant:** nothing waits for a collector but [`Export::finish`], and that as long as it is told to.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    time::{Duration, Instant, SystemTime},
+};
+
+use opentelemetry::{
+    InstrumentationScope, KeyValue,
+    trace::{Event, SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState},
+};
+use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::{
+    Resource,
+    error::OTelSdkResult,
+    trace::{BatchConfigBuilder, BatchSpanProcessor, Config, SamplingDecision, ShouldSample, SpanData, SpanProcessor as _},
+};
+
+use super::{
+    Closing, Kind, Opening, Sink, Spans,
+    client::{Client, LastTrouble},
+    settings::{BadSetting, Settings},
+};
+
+/// Signals that a span remembers.
+const NOTES: usize = 128;
+
+/// Sends spans to a collector.
+#[derive(Debug)]
+pub struct Otlp {
+    graph: Arc<str>,
+    scope: InstrumentationScope,
+    sampler: Box<dyn ShouldSample>,
+    batches: BatchSpanProcessor,
+    tally: Arc<Tally>,
+    /// Its end tells [`Export::finish`] that everything was sent, or given up.
+    _done: Sender<()>,
+}
+
+/// What became of spans.
+#[derive(Debug, Default)]
+struct Tally {
+    made: AtomicU64,
+    sent: AtomicU64,
+    trouble: LastTrouble,
+}
+
+/// Waits for the last spans to be sent.
+#[derive(Debug)]
+pub struct Export {
+    tally: Arc<Tally>,
+    done: Receiver<()>,
+}
+
+/// Spans that no collector took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsent {
+    /// How many.
+    pub spans: u64,
+    /// Why, as far as it is known.
+    pub why: Option<String>,
+}
+
+impl fmt::Display for Unsent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verb, noun) = if self.spans == 1 { ("was", "span") } else { ("were", "spans") };
+        write!(
+            f,
+            "{} {noun} {verb} not sent to `OTEL_EXPORTER_OTLP_ENDPOINT`: {}",
+            self.spans,
+            self.why.as_deref().unwrap_or("the collector takes too long")
+        )
+    }
+}
+
+impl Otlp {
+    /// The spans of sessions of `graph`, for the collector that the environment names (`OTEL_EXPORTER_OTLP_ENDPOINT`); nothing where it names none. Give
+    /// the spans to [`crate::Sessions::hooks`]; when these sessions are gone, [`Export::finish`].
+    ///
+    /// # Errors
+    /// The environment says what is not possible; sessions can go on unseen.
+    pub fn from_env(graph: &str) -> Result<Option<(Spans<Self>, Export)>, BadSetting> {
+        let Some(Settings { timeout, resource }) = Settings::from_env()? else { return Ok(None) };
+        let tally = Arc::new(Tally::default());
+        let client = Client::new(timeout, tally.trouble.clone());
+        let exporter = SpanExporter::builder().with_http().with_timeout(timeout).with_http_client(client).build();
+        // What it says may hold the address, and that a password.
+        let exporter = exporter
+            .map_err(|_| BadSetting { variable: "OTEL_EXPORTER_OTLP_…", why: "is set in a way that is not possible here".into() })?;
+        let counted = Counted { exporter, tally: Arc::clone(&tally) };
+        let mut batches = BatchSpanProcessor::builder(counted).with_batch_config(BatchConfigBuilder::default().build()).build();
+        batches.set_resource(&resource);
+        let (waits, done) = channel();
+        let sink = Self {
+            graph: graph.into(),
+            scope: InstrumentationScope::builder("trellis").with_version(env!("CARGO_PKG_VERSION")).build(),
+            sampler: Config::default().sampler,
+            batches,
+            tally: Arc::clone(&tally),
+            _done: waits,
+        };
+        Ok(Some((Spans::new(sink), Export { tally, done })))
+    }
+
+    fn is_sampled(&self, opening: &Opening<'_>) -> bool {
+        let sampled = self.sampler.should_sample(None, TraceId::from(opening.trace), opening.name, &SpanKind::Internal, &[], &[]);
+        sampled.decision == SamplingDecision::RecordAndSample
+    }
+}
+
+impl Sink for Otlp {
+    type Span = Box<SpanData>;
+
+    fn open(&mut self, opening: &Opening<'_>, _: Option<&Self::Span>) -> Self::Span {
+        let moment = opening.moment;
+        let flags = if self.is_sampled(opening) { TraceFlags::SAMPLED } else { TraceFlags::default() };
+        let mut attributes = vec![
+            KeyValue::new("trellis.session", moment.session.as_str().to_owned()),
+            KeyValue::new("trellis.seq", whole(moment.seq)),
+            KeyValue::new("trellis.program", Arc::clone(&moment.program)),
+        ];
+        let name = match opening.kind {
+            Kind::Session => {
+                attributes.push(KeyValue::new("trellis.graph", Arc::clone(&self.graph)));
+                "session".to_owned()
+            }
+            Kind::Visit => {
+                attributes.push(KeyValue::new("trellis.node", opening.name.to_owned()));
+                format!("visit {}", opening.name)
+            }
+            Kind::Call => {
+                attributes.push(KeyValue::new("trellis.node", moment.node.as_str().to_owned()));
+                attributes.push(KeyValue::new("trellis.tool", opening.name.to_owned()));
+                attributes.extend(opening.call.map(|call| KeyValue::new("trellis.call", call.as_str().to_owned())));
+                format!("call {}", opening.name)
+            }
+        };
+        let context = SpanContext::new(TraceId::from(opening.trace), SpanId::from(opening.id), flags, false, TraceState::NONE);
+        Box::new(SpanData {
+            span_context: context,
+            parent_span_id: opening.parent.map_or(SpanId::INVALID, SpanId::from),
+            parent_span_is_remote: false,
+            span_kind: SpanKind::Internal,
+            name: name.into(),
+            start_time: time(opening.at),
+            end_time: time(opening.at),
+            attributes,
+            dropped_attributes_count: 0,
+            events: Default::default(),
+            links: Default::default(),
+            status: Status::Unset,
+            instrumentation_scope: self.scope.clone(),
+        })
+    }
+
+    fn note(&mut self, span: &mut Self::Span, signal: &str, at: u64) {
+        if span.events.events.len() < NOTES {
+            span.events.events.push(Event::new("signal", time(at), vec![KeyValue::new("trellis.signal", signal.to_owned())], 0));
+        } else {
+            span.events.dropped_count += 1;
+        }
+    }
+
+    fn close(&mut self, mut span: Self::Span, closing: &Closing<'_>) {
+        if !span.span_context.is_sampled() {
+            return;
+        }
+        // A clock that went back makes no span of negative length.
+        span.end_time = time(closing.at).max(span.start_time);
+        span.attributes.push(KeyValue::new("trellis.end_seq", whole(closing.seq)));
+        if !span.attributes.iter().any(|attribute| attribute.key.as_str() == "trellis.node") {
+            span.attributes.push(KeyValue::new("trellis.node", closing.node.as_str().to_owned()));
+        }
+        if let Some(outcome) = closing.outcome {
+            span.attributes.push(KeyValue::new("trellis.outcome", outcome.to_owned()));
+            if matches!(outcome, "error" | "timeout" | "schema" | "failed") {
+                span.status = Status::error(outcome.to_owned());
+            }
+        }
+        self.tally.made.fetch_add(1, Ordering::Relaxed);
+        self.batches.on_end(*span);
+    }
+}
+
+impl Drop for Otlp {
+    fn drop(&mut self) {
+        // It waits no longer than its exporter's attempts, and nobody waits for it longer than they want to.
+        let _ = self.batches.shutdown_with_timeout(Duration::from_secs(60));
+    }
+}
+
+impl Export {
+    /// Waits until everything was sent, at most this long; what was not, if there is something. The sessions must be gone, or it is waited in vain.
+    pub fn finish(self, patience: Duration) -> Option<Unsent> {
+        let until = Instant::now() + patience;
+        let is_late = loop {
+            match self.done.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Disconnected) => break false,
+                Err(RecvTimeoutError::Timeout) => break true,
+            }
+        };
+        let made = self.tally.made.load(Ordering::Relaxed);
+        let spans = made.saturating_sub(self.tally.sent.load(Ordering::Relaxed));
+        let is_unsent = spans > 0 || is_late;
+        is_unsent.then(|| Unsent { spans, why: self.tally.trouble.get() })
+    }
+}
+
+/// The exporter, counted.
+#[derive(Debug)]
+struct Counted {
+    exporter: SpanExporter,
+    tally: Arc<Tally>,
+}
+
+impl opentelemetry_sdk::trace::SpanExporter for Counted {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let spans = batch.len() as u64;
+        let exported = self.exporter.export(batch).await;
+        if exported.is_ok() {
+            self.tally.sent.fetch_add(spans, Ordering::Relaxed);
+        }
+        exported
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.exporter.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
+    }
+}
+
+fn time(millis: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(millis)).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

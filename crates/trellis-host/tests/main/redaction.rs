@@ -1,0 +1,232 @@
+//! Keys that are not stored (`redact:`): nowhere in the store, and asked for again where they are needed.
+
+use std::{fs, path::Path, sync::Arc};
+
+use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, path::KeyPath};
+use trellis_host::{
+    Record, Reply, Sessions, Stop,
+    store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStore, SqliteStore, Standing},
+};
+
+use crate::stage::{Stage, run};
+
+const PROJECT: (&str, &str) = ("trellis.yaml", "redact: [token, order.card, pin]\n");
+const SECRET: &str = "hunter2 \"ü\"";
+const CARD: i64 = 4_111_111_111_111_111;
+
+fn id() -> SessionId {
+    SessionId::from("local")
+}
+
+fn text(text: &str) -> Input {
+    Input::Text(text.into())
+}
+
+fn success(call: &trellis_core::state::PendingCall, value: Value) -> Input {
+    Input::Result(ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(value) })
+}
+
+/// As another process opens the same store: it knows none of the values.
+fn opened(stage: &Stage, inner: &Arc<MemoryStore>) -> Arc<Sessions> {
+    stage.stored(&Arc::new(Redacted::of(&stage.program, Arc::clone(inner))))
+}
+
+/// Everything that the store has of the session.
+async fn everything(inner: &MemoryStore) -> String {
+    let stored = inner.load(&[id()]).await.unwrap().remove(0).unwrap();
+    let rows = inner.records(&id(), 0, usize::MAX).await.unwrap();
+    let texts = rows.into_iter().map(|row| row.text.unwrap()).chain(stored.snapshot.map(|(_, text)| text));
+    let texts: Vec<_> = texts.map(|text| text.to_string()).collect();
+    for text in &texts[..rows_of(&texts)] {
+        serde_json::from_str::<Record>(text).unwrap();
+    }
+    texts.join("\n")
+}
+
+fn rows_of(texts: &[String]) -> usize {
+    texts.iter().filter(|text| text.contains("\"seq\":")).count()
+}
+
+/// A graph that copies a token into a key, an argument and an undo.
+fn copying() -> Stage {
+    Stage::new(&[
+        PROJECT,
+        (
+            "start.md",
+            "---\ntools: [{name: charge}, {name: refund}]\ninput_type: text\nsave_to: token\nto: call\nset: {header: \"Bearer {{ input }}\", body: \"{{ {'t': input} | tojson }}\"}\n---\nYour token?\n",
+        ),
+        (
+            "call.md",
+            "---\ndo: {name: charge, args: {auth: \"Bearer {{ token }}\", body: \"{{ body }}\"}}\nundo: {name: refund, args: {auth: \"{{ header }}\"}}\nto: more\n---\n",
+        ),
+        ("more.md", "---\ninput_type: text\nto: end\n---\nMore?\n"),
+        ("end.md", "---\noutput: \"{{ header }}\"\n---\nThank you, {{ token }}.\n"),
+    ])
+}
+
+#[test]
+fn a_secret_is_nowhere_and_a_waiting_call_waits_for_it() {
+    let (stage, inner) = (copying(), Arc::new(MemoryStore::new()));
+    run(async {
+        let sessions = opened(&stage, &inner);
+        sessions.start(Start::default()).await.unwrap();
+        let turn = sessions.send(&id(), text(SECRET)).await.unwrap();
+        let Stop::Call { call: called, .. } = turn.stop else { panic!("{:?}", turn.stop) };
+        assert_eq!(called.args.get("auth"), Some(&Value::from(format!("Bearer {SECRET}"))));
+        let kept = everything(&inner).await;
+        assert!(!kept.contains("hunter2") && kept.contains("Bearer ‹redacted:token›"), "{kept}");
+
+        let sessions = opened(&stage, &inner);
+        let turn = sessions.resume(&id()).await.unwrap();
+        assert_eq!(turn.stop, Stop::Keys { node: "call".into(), missing: vec!["token".into()] });
+        let keys = Mapping::from_iter([("token", Value::from(SECRET))]);
+        let turn = sessions.send(&id(), Reply::Context(keys)).await.unwrap();
+        let Stop::Call { call: again, .. } = turn.stop else { panic!("{:?}", turn.stop) };
+        assert_eq!(again, called, "the same call, under the same key");
+
+        // What a tool says of it is as secret; its undo is kept too.
+        sessions.send(&id(), success(&again, Value::map([("echo", Value::from(format!("<{SECRET}>")))]))).await.unwrap();
+        let kept = everything(&inner).await;
+        assert!(!kept.contains("hunter2") && kept.contains("‹redacted:token›>"), "{kept}");
+
+        // A key that holds a copy needs the token too.
+        let sessions = opened(&stage, &inner);
+        let turn = sessions.resume(&id()).await.unwrap();
+        assert_eq!(turn.stop, Stop::Keys { node: "more".into(), missing: vec!["token".into()] });
+        let keys = Mapping::from_iter([("token", Value::from("another"))]);
+        sessions.send(&id(), Reply::Context(keys)).await.unwrap();
+        let turn = sessions.send(&id(), text("no")).await.unwrap();
+        let Stop::Ended(ended) = turn.stop else { panic!("{:?}", turn.stop) };
+        assert_eq!(ended.output, Some(Value::text("Bearer another")));
+        let kept = everything(&inner).await;
+        assert!(!kept.contains("hunter2") && !kept.contains("another"), "{kept}");
+    });
+}
+
+/// Whether a file below a folder holds these bytes.
+fn holds(folder: &Path, bytes: &[u8]) -> bool {
+    fs::read_dir(folder).unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() { holds(&path, bytes) } else { fs::read(&path).unwrap().windows(bytes.len()).any(|window| window == bytes) }
+    })
+}
+
+#[test]
+fn no_file_of_a_store_holds_a_byte_of_it() {
+    let stage = copying();
+    let walk = |store: Arc<dyn SessionStore>| {
+        run(async {
+            let sessions = stage.stored(&Arc::new(store));
+            sessions.start(Start::default()).await.unwrap();
+            let Stop::Call { call, .. } = sessions.send(&id(), text(SECRET)).await.unwrap().stop else { panic!() };
+            sessions.send(&id(), success(&call, Value::from(SECRET))).await.unwrap();
+            sessions.send(&id(), text("no")).await.unwrap();
+        });
+    };
+    // What is looked for is found where nothing hides it.
+    let plain = tempfile::tempdir().unwrap();
+    walk(Arc::new(FilesStore::open(plain.path()).unwrap()));
+    assert!(holds(plain.path(), b"hunter2"));
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    Keys::generate(&key).unwrap();
+    let [redacted, sealed, both] = ["redacted", "sealed", "both"].map(|name| folder.path().join(name));
+    walk(Arc::new(Redacted::of(&stage.program, FilesStore::open(&redacted).unwrap())));
+    walk(Arc::new(Sealed::new(SqliteStore::open(&sealed).unwrap(), Keys::read(&key).unwrap())));
+    let inner = Sealed::new(SqliteStore::open(&both).unwrap(), Keys::read(&key).unwrap());
+    walk(Arc::new(Redacted::of(&stage.program, inner)));
+    assert!(holds(folder.path(), b"start") && !holds(folder.path(), b"hunter2"));
+}
+
+#[test]
+fn a_part_of_a_mapping_is_asked_for_by_its_path_and_the_rest_stays() {
+    let stage = Stage::new(&[
+        PROJECT,
+        ("start.md", "---\ninput_type: int\nsave_to: order.card\nto: pin\n---\nCard?\n"),
+        ("pin.md", "---\ninput_type: int\nsave_to: pin\nto: use\n---\nPIN?\n"),
+        (
+            "use.md",
+            "---\ninput_type: int\nsave_to: count\nto: end\n---\nCard {{ order.card }} of {{ order.id | default('?') }}: how many?\n",
+        ),
+        ("end.md", "---\noutput: \"{{ order.id | default('?') }} {{ order.card }} {{ count }}\"\n---\nBye.\n"),
+    ]);
+    let inner = Arc::new(MemoryStore::new());
+    run(async {
+        let sessions = opened(&stage, &inner);
+        let order = Value::map([("id", Value::text("A-7"))]);
+        sessions.start(Start { context: Mapping::from_iter([("order", order)]), ..Start::default() }).await.unwrap();
+        sessions.send(&id(), text(&CARD.to_string())).await.unwrap();
+        let turn = sessions.send(&id(), text("12")).await.unwrap();
+        assert!(matches!(turn.stop, Stop::Ask { .. }), "{turn:?}");
+        let kept = everything(&inner).await;
+        assert!(!kept.contains(&CARD.to_string()) && !kept.contains(":12,") && !kept.contains("\"12\""), "{kept}");
+        assert!(kept.contains("A-7"), "{kept}");
+
+        let sessions = opened(&stage, &inner);
+        let turn = sessions.resume(&id()).await.unwrap();
+        assert_eq!(turn.stop, Stop::Keys { node: "use".into(), missing: vec!["order.card".into()] });
+        let keys = Mapping::from_iter([("order.card", Value::Int(CARD))]);
+        let turn = sessions.send(&id(), Reply::Context(keys)).await.unwrap();
+        assert!(turn.said.iter().any(|said| format!("{said:?}").contains(&format!("Card {CARD} of A-7"))), "{turn:?}");
+        let turn = sessions.send(&id(), text("3")).await.unwrap();
+        let Stop::Ended(ended) = turn.stop else { panic!("{:?}", turn.stop) };
+        assert_eq!(ended.output, Some(Value::from(format!("A-7 {CARD} 3"))));
+        let kept = everything(&inner).await;
+        assert!(!kept.contains(&CARD.to_string()), "{kept}");
+    });
+}
+
+/// Every text that a value holds, and every number.
+fn leaves(value: &Value, into: &mut Vec<Value>) {
+    match value {
+        Value::List(items) => items.iter().for_each(|item| leaves(item, into)),
+        Value::Map(entries) => entries.iter().for_each(|(key, value)| {
+            into.push(Value::from(&**key));
+            leaves(value, into);
+        }),
+        other => into.push(other.clone()),
+    }
+}
+
+#[test]
+fn whatever_a_secret_is_called_records_stay_records() {
+    let (stage, inner) = (copying(), Arc::new(MemoryStore::new()));
+    run(async {
+        let sessions = stage.stored(&inner);
+        sessions.start(Start::default()).await.unwrap();
+        let Stop::Call { call, .. } = sessions.send(&id(), text("pass")).await.unwrap().stop else { panic!() };
+        sessions.send(&id(), success(&call, Value::text("success"))).await.unwrap();
+        sessions.send(&id(), text("no")).await.unwrap();
+        let rows = inner.records(&id(), 0, usize::MAX).await.unwrap();
+        let texts: Vec<_> = rows.into_iter().map(|row| row.text.unwrap()).collect();
+        let mut secrets = Vec::new();
+        texts.iter().for_each(|text| leaves(&Value::from_json(text).unwrap(), &mut secrets));
+        secrets.sort_by_key(Value::to_json);
+        secrets.dedup();
+        assert!(secrets.len() > 60, "{}", secrets.len());
+        for secret in secrets {
+            let store = Redacted::new(MemoryStore::new(), vec![KeyPath::parse("given").unwrap()]);
+            // The first record says what the secret is; those behind it hold it anywhere.
+            let supplied = Value::map([("given", secret.clone())]).to_json();
+            let first = format!(r#"{{"seq":0,"at":1,"kind":"context","keys":{supplied},"from":"start","to":"start","program":"p"}}"#);
+            let records: Vec<Arc<str>> = std::iter::once(first.into()).chain(texts.iter().cloned()).collect();
+            let next = records.len() as u64;
+            let head = Head {
+                session: id(),
+                graph: "graph".into(),
+                program: "p".into(),
+                next,
+                began: 0,
+                at: 0,
+                node: "start".into(),
+                standing: Standing::Active,
+                due: None,
+            };
+            store.append(Append { session: id(), expected: 0, records, head, snapshot: None }).await.unwrap();
+            for row in store.records(&id(), 0, usize::MAX).await.unwrap() {
+                let text = row.text.unwrap();
+                serde_json::from_str::<Record>(&text).unwrap_or_else(|error| panic!("{secret}: {error}: {text}"));
+            }
+        }
+    });
+}
