@@ -75,8 +75,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{name}: check {}", millis(checked.median()));
     }
     for (nodes, reach) in [(1_000, 1), (10_000, 10)] {
-        let (edited, all) = edits(nodes, rounds * 3)?;
-        println!("one edited file of {nodes}: text → diagnostics {} (≤ {reach} ms); all linked anew {}", millis(edited), millis(all));
+        for (what, edit) in [("words", Edit::Words), ("data", Edit::Data)] {
+            let (edited, all) = edits(nodes, rounds * 3, edit)?;
+            println!(
+                "one edited file of {nodes}, {what}: text → diagnostics {} (≤ {reach} ms); all linked anew {}",
+                millis(edited),
+                millis(all)
+            );
+        }
     }
 
     let mut help = Samples::default();
@@ -112,8 +118,33 @@ fn on_one_processor(graph: &Graph, program: &Path, rounds: usize) -> io::Result<
     Ok(())
 }
 
+/// What is edited in one file.
+#[derive(Clone, Copy)]
+enum Edit {
+    /// A line of its body.
+    Words,
+    /// The key that it saves to and asks about.
+    Data,
+}
+
+impl Edit {
+    /// The text of a node of the generator after the edit of a round.
+    fn of(self, text: &str, round: usize) -> String {
+        let keys = ["reply", "choice", "amount"];
+        let saved = |key: &&str| text.contains(&format!("save_to: {key}"));
+        match (self, keys.into_iter().find(saved)) {
+            (Self::Data, Some(key)) => {
+                let renamed = format!("{key}_{}", round % 2);
+                text.replace(&format!("save_to: {key}"), &format!("save_to: {renamed}"))
+                    .replace(&format!("condition: {key} "), &format!("condition: {renamed} "))
+            }
+            _ => format!("{text}More {round}.\n"),
+        }
+    }
+}
+
 /// From the new text of one file to the diagnostics, and compiling the same documents from nothing; in process, medians.
-fn edits(nodes: usize, rounds: usize) -> Result<(Duration, Duration), Box<dyn Error>> {
+fn edits(nodes: usize, rounds: usize, edit: Edit) -> Result<(Duration, Duration), Box<dyn Error>> {
     let memory: Memory = generator::generate(nodes).iter().map(|(path, text)| (path.as_str(), text)).collect();
     let mut documents = Project::with_loader(memory)?.documents().to_vec();
     let mut compiler = Compiler::default();
@@ -125,7 +156,7 @@ fn edits(nodes: usize, rounds: usize) -> Result<(Duration, Duration), Box<dyn Er
         if !documents[at].path.ends_with(".md") {
             continue;
         }
-        let source = Source::text(documents[at].path.clone(), &format!("{}More {round}.\n", documents[at].text));
+        let source = Source::text(documents[at].path.clone(), &edit.of(&documents[at].text, round));
         let began = Instant::now();
         documents[at] = Arc::new(Document::parse(&source, Dialect::default()));
         let compiled = compiler.compile(&documents);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
-use trellis_core::{Compiled, diagnostic::nearest};
+use trellis_core::{Compiled, compile::Compiler, diagnostic::nearest};
 use trellis_project::{Found, LoadError, Project, default_path, discover};
 
 use crate::{
@@ -105,11 +105,16 @@ impl Place {
     /// # Errors
     /// It cannot be listed. Files that cannot be read are told on standard error, and there is no program then.
     pub(crate) fn open(&self) -> Result<Opened, LoadError> {
+        self.open_with(&mut Compiler::default())
+    }
+
+    /// The same; what the compiler knows stays with whoever asks.
+    pub(crate) fn open_with(&self, compiler: &mut Compiler) -> Result<Opened, LoadError> {
         let project = Project::open(&self.path)?;
         for problem in project.problems() {
             terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
         }
-        let compiled = project.compile();
+        let compiled = project.recompile(compiler);
         Ok(Opened { project, compiled, shown_below: self.shown_below(), below: self.below.clone() })
     }
 }

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::bail;
 use clap::ValueEnum;
+use trellis_core::compile::Compiler;
 use trellis_project::{Watch, default_path};
 
 use crate::{
@@ -128,14 +129,15 @@ impl Check {
         let mut outcome = Outcome { graphs: Vec::new(), whole: true };
         for place in self.places()? {
             progress.at(&place.path.to_string_lossy());
-            let opened = place.open()?;
+            let mut compiler = Compiler::default();
+            let opened = place.open_with(&mut compiler)?;
             outcome.whole &= opened.is_whole();
             let (program, folder) = (opened.compiled.program.clone(), opened.folder().to_owned());
             let mut checked = opened.into_checked();
             demands.apply(&mut checked, program.as_deref(), &folder);
             outcome.graphs.push(checked);
             // As with the documents in the end: nobody waits for it to be taken apart.
-            std::mem::forget(program);
+            std::mem::forget((program, compiler));
         }
         Ok(outcome)
     }

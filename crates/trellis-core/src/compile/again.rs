@@ -210,3 +210,132 @@ impl Lowering<'_> {
         self.nodes.extend_from_slice(&program.nodes[nodes.start as usize..nodes.end as usize]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{Dialect, Source};
+
+    /// A graph that is edited again and again.
+    #[derive(Default)]
+    struct Edited {
+        compiler: Compiler,
+        documents: BTreeMap<&'static str, Arc<Document>>,
+    }
+
+    impl Edited {
+        fn new(files: &[(&'static str, &str)]) -> Self {
+            let mut edited = Self::default();
+            for (path, text) in files {
+                edited.put(path, text);
+            }
+            edited.compile();
+            edited
+        }
+
+        fn put(&mut self, path: &'static str, text: &str) {
+            let document = Document::parse(&Source::text(path, text), Dialect::default());
+            self.documents.insert(path, Arc::new(document));
+        }
+
+        /// Compiles, and holds what comes out to a compile from nothing. Gives how many points were looked at, and what was found.
+        fn compile(&mut self) -> (usize, Vec<String>) {
+            let documents: Vec<_> = self.documents.values().cloned().collect();
+            let (warm, cold) = (self.compiler.compile(&documents), crate::compile::compile(&documents));
+            assert_eq!(warm.diagnostics, cold.diagnostics);
+            assert_eq!(warm.unchecked, cold.unchecked);
+            let looked = self.compiler.last.as_ref().map_or(0, |last| last.own.looked());
+            (looked, warm.diagnostics.iter().map(|found| format!("{} {}", found.code, found.message)).collect())
+        }
+
+        fn edit(&mut self, path: &'static str, text: &str) -> (usize, Vec<String>) {
+            self.put(path, text);
+            self.compile()
+        }
+    }
+
+    /// A loop of three nodes, asked about at its end, with a node before and one behind.
+    fn looped() -> Edited {
+        Edited::new(&[
+            ("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nName?\n"),
+            ("a.md", "---\noptions: [red, blue]\nsave_to: colour\nto: b\n---\nHello {{ name }}\n"),
+            ("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\nYou took {{ colour }}\n"),
+            ("c.md", "---\ntransitions:\n  - { condition: choice == \"more\", to: a }\n  - to: last\n---\n"),
+            ("last.md", "---\nto: bye\n---\n{{ name }} likes {{ colour }}\n"),
+            ("bye.md", "---\n---\nGoodbye, {{ name }}\n"),
+        ])
+    }
+
+    #[test]
+    fn words_in_a_loop_concern_one_point() {
+        let mut graph = looped();
+        let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\nSo you took {{ colour }}\n");
+        assert_eq!((looked, &found[..]), (1, &[][..]));
+        // What is read and is there anyway teaches nothing.
+        let more = "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ name }} took {{ colour }}\n";
+        assert_eq!(graph.edit("b.md", more).0, 1);
+        // What is not there does: behind it, it would be.
+        let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ colour }} {{ choice }}\n");
+        assert!(looked >= 3, "{looked}");
+        assert_eq!(found, ["maybe-undefined `choice` is not set on every way to `b`"]);
+    }
+
+    #[test]
+    fn data_concern_a_part_and_what_comes_behind_it() {
+        let mut graph = looped();
+        let (looked, _) = graph.edit("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nYour name?\n");
+        assert_eq!(looked, 1);
+        // Something else stands at `choice`, in the loop and behind it.
+        let (looked, found) =
+            graph.edit("b.md", "---\noptions: [more, enough, none]\nsave_to: choice\nto: c\n---\nYou took {{ colour }}\n");
+        assert_eq!((looked, &found[..]), (5, &[][..]));
+        let (_, found) = graph.edit("b.md", "---\noptions: [less, enough]\nsave_to: choice\nto: c\n---\nYou took {{ colour }}\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("never-true"), "{found:?}");
+    }
+
+    #[test]
+    fn a_key_that_is_read_for_the_first_time_was_written_before() {
+        let mut graph = looped();
+        let (_, found) = graph.edit("bye.md", "---\n---\nGoodbye, {{ name }}, {{ choice }} {{ town }}\n");
+        assert_eq!(found, ["undefined-variable `town` is not set on any way to `bye`"]);
+        let (_, found) = graph.edit("start.md", "---\ninput_type: text\nsave_to: town\nset: { name: you }\nto: a\n---\nTown?\n");
+        assert!(found.is_empty(), "{found:?}");
+        graph.edit("bye.md", "---\n---\nGoodbye, {{ name }}\n");
+        graph.edit("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nName?\n");
+        let (_, found) = graph.edit("bye.md", "---\n---\nGoodbye from {{ town }}\n");
+        assert_eq!(found, ["undefined-variable `town` is not set on any way to `bye`"]);
+    }
+
+    #[test]
+    fn a_part_that_nobody_comes_to_any_more_says_nothing() {
+        let mut graph = looped();
+        let (_, found) = graph.edit("c.md", "---\nto: a\n---\n");
+        assert!(found.iter().any(|found| found.starts_with("no-way-out")), "{found:?}");
+        let (_, found) = graph.edit("c.md", "---\ntransitions:\n  - { condition: choice == \"more\", to: a }\n  - to: last\n---\n");
+        assert!(found.is_empty(), "{found:?}");
+        let (_, found) = graph.edit("a.md", "---\nto: last\n---\n");
+        assert!(found.iter().any(|found| found.contains("`colour`")), "{found:?}");
+        graph.edit("a.md", "---\n{\n---\n");
+        let (_, found) = graph.edit("a.md", "---\noptions: [red, blue]\nsave_to: colour\nto: b\n---\nHello {{ name }}\n");
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_child_returns_reaches_who_calls_it() {
+        let mut graph = Edited::new(&[
+            ("start.md", "---\ndo: { graph: ask }\nsave_to: answer\nto: then\n---\n"),
+            ("then.md", "---\ntransitions:\n  - { condition: answer == \"yes\", to: yes }\n  - to: bye\n---\n"),
+            ("yes.md", "---\n---\nYes.\n"),
+            ("bye.md", "---\n---\nBye.\n"),
+            ("ask/start.md", "---\noptions: [\"yes\", \"no\"]\nsave_to: said\nto: end\n---\nWell?\n"),
+            ("ask/end.md", "---\noutput: \"{{ said }}\"\n---\n"),
+        ]);
+        let (_, found) = graph.edit("ask/start.md", "---\noptions: [\"never\", \"no\"]\nsave_to: said\nto: end\n---\nWell?\n");
+        assert!(found.iter().any(|found| found.starts_with("never-true")), "{found:?}");
+        let (_, found) = graph.edit("ask/start.md", "---\noptions: [\"yes\", \"no\"]\nsave_to: said\nto: end\n---\nWell?\n");
+        assert!(found.is_empty(), "{found:?}");
+    }
+}

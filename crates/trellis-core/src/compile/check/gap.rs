@@ -4,7 +4,7 @@
 
 use std::{cell::LazyCell, collections::VecDeque, ops::Deref};
 
-use super::{flow::Neighbours, syntax_of};
+use super::{syntax_of, web::Neighbours};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     program::{Call, Callee, Edge, NodeIndex, Outcome, Part, PointIndex, Program, Role, Target},

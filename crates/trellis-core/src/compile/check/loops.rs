@@ -19,13 +19,14 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], unresolved: bool, found: 
     if !(0..u32::try_from(ending.len()).unwrap_or(u32::MAX)).any(stuck) {
         return;
     }
-    let mut parts = kosaraju_scc(flow);
+    let mut parts = kosaraju_scc(&*flow.web);
     parts.iter_mut().for_each(|part| part.sort_unstable());
     parts.sort_unstable();
     for part in parts.iter().filter(|part| part.iter().all(|point| stuck(*point))) {
-        let closed =
-            part.iter().all(|&point| petgraph::visit::IntoNeighbors::neighbors(flow, point).all(|next| part.binary_search(&next).is_ok()));
-        let leads = part.iter().any(|&point| petgraph::visit::IntoNeighbors::neighbors(flow, point).next().is_some());
+        let closed = part
+            .iter()
+            .all(|&point| petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point).all(|next| part.binary_search(&next).is_ok()));
+        let leads = part.iter().any(|&point| petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point).next().is_some());
         if closed && leads {
             let diagnostic = report(flow, part);
             if !unresolved || (diagnostic.code == Code::EndlessLoop && !part.iter().any(|&point| unread(flow, point))) {
@@ -52,7 +53,7 @@ fn can_end(flow: &Flow<'_>) -> Vec<bool> {
         }
     }
     while let Some(point) = open.pop() {
-        for before in petgraph::visit::IntoNeighborsDirected::neighbors_directed(flow, point, petgraph::Direction::Incoming) {
+        for before in petgraph::visit::IntoNeighborsDirected::neighbors_directed(&*flow.web, point, petgraph::Direction::Incoming) {
             if !std::mem::replace(&mut ending[before as usize], true) {
                 open.push(before);
             }

@@ -12,6 +12,7 @@ mod loops;
 mod never;
 mod reach;
 pub(super) mod shadowing;
+mod web;
 mod wild;
 
 use std::sync::Arc;
@@ -30,11 +31,21 @@ use crate::{
     },
 };
 
-/// What is found about nodes alone, by node: of those that were not edited it is kept.
+/// What is found about nodes, by node: of those that were not edited it is kept.
 #[derive(Debug, Default)]
 pub(super) struct Own {
     never: Vec<(u32, Diagnostic)>,
     gaps: Vec<(u32, Diagnostic)>,
+    /// What the flow of data is known to be; that of the others stands in it too.
+    data: Option<data::Kept>,
+}
+
+#[cfg(test)]
+impl Own {
+    /// How many points the analysis of data looked at the last time.
+    pub(super) fn looked(&self) -> usize {
+        self.data.as_ref().map_or(0, |data| data.looked)
+    }
 }
 
 /// Asks the nodes in `fresh` anew, or all; what was found about the others stays. In the order of nodes.
@@ -80,8 +91,11 @@ pub(super) fn program(
     follows(program, before, found);
     links::check(program.documents(), linking, found);
     match Wild::new(program, settled, found) {
-        Some(wild) => data::check(program, &flow, &wild, found),
-        None => Vec::new(),
+        Some(wild) => data::check(program, &flow, &wild, (&mut own.data, fresh), found),
+        None => {
+            own.data = None;
+            Vec::new()
+        }
     }
 }
 

@@ -11,18 +11,18 @@ use crate::{
 
 /// Which points can be reached from an entry. A graph of its own may be run alone, so each entry is a beginning.
 pub(super) fn from_entries(flow: &Flow<'_>) -> Vec<bool> {
-    let mut walk = Dfs::empty(flow);
+    let mut walk = Dfs::empty(&*flow.web);
     let mut reached = vec![false; flow.program.points.len()];
     for graph in &flow.program.graphs {
         walk.move_to(flow.entry(graph.entry));
-        for point in (&mut walk).iter(flow) {
+        for point in (&mut walk).iter(&*flow.web) {
             reached[point as usize] = true;
         }
         if let Some(call) = &graph.before_each
             && let crate::program::Callee::Graph(node) = call.callee
         {
             walk.move_to(flow.entry(node));
-            for point in (&mut walk).iter(flow) {
+            for point in (&mut walk).iter(&*flow.web) {
                 reached[point as usize] = true;
             }
         }
@@ -41,7 +41,7 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnosti
     for node in &lost {
         let own = [node.gate, Some(node.body)];
         for point in own.into_iter().flatten() {
-            for next in petgraph::visit::IntoNeighbors::neighbors(flow, point.0) {
+            for next in petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point.0) {
                 led[next as usize] |= !own.contains(&Some(crate::program::PointIndex(next)));
             }
         }
@@ -53,8 +53,8 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnosti
         if explained[node.body.0 as usize] {
             continue;
         }
-        let mut walk = Dfs::new(flow, flow.entry(node.index));
-        while let Some(point) = walk.next(flow) {
+        let mut walk = Dfs::new(&*flow.web, flow.entry(node.index));
+        while let Some(point) = walk.next(&*flow.web) {
             explained[point as usize] = true;
         }
         explained[node.body.0 as usize] = true;

@@ -34,3 +34,19 @@ pub(super) struct Candidate {
     /// What can be there where it goes wrong.
     pub(super) seen: TypeId,
 }
+
+impl Accident {
+    /// The same in numbers of the script, where those of a point begin with these.
+    pub(super) fn of_point(self, (op, site): (u32, u32), reply: u32) -> Self {
+        match self {
+            Self::Missing(at) => Self::Missing(at + site),
+            Self::Truth(at) => Self::Truth(at + site),
+            Self::Operand(at) => Self::Operand(at + site),
+            Self::Unfit(at) => Self::Unfit(at + op),
+            Self::Fails(at) => Self::Fails(at + op),
+            Self::Write(at) => Self::Write(at + op),
+            Self::Args(at) => Self::Args(at + op),
+            Self::NoMatch(at) => Self::NoMatch(at + reply),
+        }
+    }
+}

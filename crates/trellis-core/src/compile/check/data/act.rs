@@ -201,7 +201,7 @@ impl Search<'_, '_> {
 
     pub(super) fn read(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
         let site = &self.script.sites[at as usize];
-        if site.at.is_none() {
+        if !site.is_followed() {
             return Done::On;
         }
         let is_wanted = self.is_goal(point, Accident::Missing(at));

@@ -27,8 +27,9 @@ pub(super) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Ve
         for write in saved {
             let (Place::Path(path), From::Input) = (&write.to, &write.value) else { continue };
             let Some((key, schema)) = graph.types.iter().find(|(key, _)| key == path.root()) else { continue };
-            let (given, declared) = (known.answer(point), known.types.declared(schema));
-            let declared = known.types.below(declared, path.rest());
+            let (given, declared) = (known.answer_at(point), known.types.declared(schema));
+            let rest = known.types.rest(path.rest());
+            let declared = known.types.below(declared, rest);
             let (given, declared) = (known.types.present(given), known.types.present(declared));
             if given == TypeId::NEVER || declared == TypeId::NEVER || known.types.met(given, declared) != TypeId::NEVER {
                 continue;

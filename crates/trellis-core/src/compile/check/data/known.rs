@@ -4,7 +4,6 @@ use super::super::flow::Flow;
 use super::{
     facts::{Facts, Slot},
     knowledge::Knowledge,
-    script::Script,
     types::{TypeId, Types},
 };
 use crate::{
@@ -22,12 +21,11 @@ pub(crate) struct Known {
 
 impl Known {
     pub(crate) fn of(program: &Program) -> Self {
-        let script = Script::new(program);
         let wild = vec![false; program.points.len()];
-        let mut knowledge = Knowledge::new(&script, &wild, &Flow::new(program));
+        let mut knowledge = Knowledge::new(program, &Flow::new(program), &wild);
         let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
         let standing = points.map(|point| knowledge.standing(PointIndex(point))).collect();
-        Self { keys: script.keys(), standing, types: knowledge.types }
+        Self { keys: knowledge.keys(), standing, types: knowledge.types }
     }
 
     /// Each key that can be set at a point: whether it certainly is, and what is known of it.

@@ -9,6 +9,7 @@ mod asides;
 mod declared;
 mod facts;
 mod instance;
+mod keys;
 mod knowledge;
 mod known;
 mod origins;
@@ -19,6 +20,7 @@ mod scene;
 mod script;
 mod search;
 mod shapes;
+mod steps;
 mod symbols;
 mod types;
 mod witness;
@@ -29,11 +31,12 @@ use std::{
     sync::Arc,
 };
 
+pub(super) use self::knowledge::Kept;
 pub(crate) use self::known::Known;
 
 use self::{
     accident::{Accident, Candidate},
-    knowledge::{Gathered, Knowledge, Unknown},
+    knowledge::{Gathered, Knowledge},
     origins::Origin,
     report::Reporter,
     script::{Op, Script},
@@ -56,30 +59,33 @@ use crate::{
 };
 
 /// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
-pub(super) fn check(program: &Arc<Program>, flow: &Flow<'_>, wild: &Wild, found: &mut Vec<Diagnostic>) -> Vec<UncheckedRead> {
-    let script = Script::new(program);
+/// `kept` is what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or nothing where everything is new.
+pub(super) fn check(
+    program: &Arc<Program>,
+    flow: &Flow<'_>,
+    wild: &Wild,
+    (kept, fresh): (&mut Option<Kept>, Option<&[u32]>),
+    found: &mut Vec<Diagnostic>,
+) -> Vec<UncheckedRead> {
     let Wild { points: wild, is_lossy } = wild;
-    let mut known = Knowledge::new(&script, wild, flow);
-    let mut gathered = known.gather();
-    let mut places = std::mem::take(&mut gathered.unchecked);
+    let again = kept.take().zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
+    let mut known = again.unwrap_or_else(|| Knowledge::new(program, flow, wild));
+    let mut unchecked = known.unchecked();
     declared::check(&mut known, wild, found);
     if !is_lossy {
         asides::check(&mut known, wild, found);
-        report::never_true(&mut known, &gathered, found);
+        report::never_true(&known, found);
     }
-    if !gathered.candidates.is_empty() {
-        places.extend(Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found));
+    if known.suspects() {
+        let script = Script::new(program);
+        let gathered = known.gathered(&script);
+        let untold = Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
+        unchecked.extend(untold.into_iter().map(|site| report::unknown_site(program, &script.sites[site as usize])));
+        unchecked.sort_unstable();
+        unchecked.dedup();
     }
-    unchecked(&script, places)
-}
-
-fn unchecked(script: &Script<'_>, mut places: Vec<Unknown>) -> Vec<UncheckedRead> {
-    places.sort_unstable();
-    places.dedup();
-    let mut reads: Vec<UncheckedRead> = places.iter().filter_map(|place| report::unknown(script, *place)).collect();
-    reads.sort_unstable();
-    reads.dedup();
-    reads
+    *kept = Some(known.leave());
+    unchecked
 }
 
 /// What all searches share.
@@ -101,10 +107,8 @@ struct Findings<'a, 'p> {
 }
 
 impl Findings<'_, '_> {
-    /// Searches every candidate, then once more those that only stand behind others. Gives those inside of values that no search can tell of.
-    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Vec<Unknown> {
-        gathered.candidates.sort_unstable();
-        gathered.candidates.dedup();
+    /// Searches every candidate, then once more those that only stand behind others. Gives the sites inside of values that no search can tell of.
+    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Vec<u32> {
         let mut origins = vec![Origin::entry(self.program)];
         origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
@@ -117,7 +121,7 @@ impl Findings<'_, '_> {
         let mut mended: Vec<KeyPath> = Vec::new();
         let mut untold = Vec::new();
         let is_inside = |candidate: &Candidate| match candidate.accident {
-            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(Unknown::Site(site)),
+            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(site),
             _ => None,
         };
         let mut left = gathered.candidates;
@@ -130,7 +134,7 @@ impl Findings<'_, '_> {
                 candidate.never |= !RESERVED.contains(&&**root) && !set.contains(root);
             }
         }
-        let order = self.flow.order(self.program.entry().body.0);
+        let order = self.flow.web.order(self.program.entry().body.0);
         let mut rank = vec![0_u32; order.len()];
         (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
         let mut said: BTreeMap<FilePath, Vec<(Code, Span)>> = BTreeMap::new();
@@ -233,7 +237,7 @@ impl Findings<'_, '_> {
         if self.forgets(site.path) || !site.inside().is_empty() {
             return None;
         }
-        let (slot, rest) = site.at?;
+        let (slot, rest) = known.followed(site.path)?;
         let points = 0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
         let absent = points.map(|point| {
             let of = known.at(PointIndex(point)).map(|facts| facts.get(slot));
@@ -288,9 +292,7 @@ fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
     let mut open = vec![entry];
     while let Some(point) = open.pop() {
         let graph = program.node(program.point(point).node).graph;
-        // Of the graph-wide keys none of these applies in a child (language 5.4).
-        let applies = |why: &Why| !matches!(why, Why::SignalDefault | Why::ErrorDefault | Why::OnRolledBack);
-        for way in program.ways(point).filter(|way| applies(&way.edge.why)) {
+        for way in program.ways(point).filter(|way| is_for_children(&way.edge.why)) {
             let to: Vec<PointIndex> = match way.edge.to {
                 Target::Point(to) | Target::Proceed(to) => vec![to],
                 Target::Rollback => program
@@ -307,4 +309,9 @@ fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
         }
     }
     inside
+}
+
+/// Whether a way is there for a session that is a child: of the graph-wide keys none of these applies to it (language 5.4).
+fn is_for_children(why: &Why) -> bool {
+    !matches!(why, Why::SignalDefault | Why::ErrorDefault | Why::OnRolledBack)
 }

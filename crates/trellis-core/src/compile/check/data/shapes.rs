@@ -1,6 +1,6 @@
 //! What is known of a value before it is there: an input, a result, an error.
 
-use super::types::{TypeId, Types, plain};
+use super::types::{Kinds, TypeId, Types, plain};
 use crate::{
     program::{Call, Callee, Listen, PointIndex, Program, Role},
     syntax::node::{InputType, OnBranchError},
@@ -12,7 +12,6 @@ pub(super) fn input(types: &mut Types, listen: &Listen) -> TypeId {
     if listen.sleep.is_some() {
         return TypeId::ABSENT;
     }
-    let numbers = |types: &mut Types, kind: &str| types.of_schema(&Value::map([("type", Value::text(kind))]));
     let kind = match listen.kind {
         _ if listen.closed && !listen.options.is_empty() => listen.options.iter().fold(TypeId::NEVER, |known, option| {
             let value = types.of_value(&option.value);
@@ -20,8 +19,8 @@ pub(super) fn input(types: &mut Types, listen: &Listen) -> TypeId {
         }),
         Some(InputType::Text | InputType::Secret) => TypeId::TEXT,
         Some(InputType::Confirm) => types.of_schema(&Value::map([("enum", Value::list(["yes", "no"].map(Value::from)))])),
-        Some(InputType::Int) => numbers(types, "integer"),
-        Some(InputType::Float) => numbers(types, "number"),
+        Some(InputType::Int) => types.of_kinds(&[Kinds::INT]),
+        Some(InputType::Float) => types.of_kinds(&[Kinds::INT, Kinds::FLOAT]),
         Some(InputType::Choice | InputType::Json) | None => TypeId::ANY,
     };
     let fitting = match &listen.schema {

@@ -1,116 +1,125 @@
-//! Choosing a way, and what is left of what is known behind it.
+//! Looking at a point: entering it, each reply, and the choice between its ways.
 
 use super::*;
 
-impl<'p> Knowledge<'_, 'p> {
-    pub(super) fn choose(&mut self, point: PointIndex, on: u32, mut facts: Facts, onward: &mut Vec<(PointIndex, Facts)>) {
-        let program = self.program;
-        let before = facts.clone();
-        for at in program.replies[on as usize].edges.clone() {
-            let edge: &Edge = &program.edges[at as usize];
-            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.gathered.is_some() && !self.is_own(point, on) {
-                self.suspect(point, Accident::NoMatch(on), false, TypeId::NEVER);
-                self.gathered.iter_mut().for_each(|gathered| drop(gathered.replies.insert(on, before.clone())));
+impl Knowledge<'_, '_> {
+    /// Everything that leads on from a point, and what is noticed on the way.
+    pub(super) fn look(&mut self, point: PointIndex, seat: &Seat, incoming: &Facts) -> Now {
+        let mut now = Now::default();
+        if self.wild[point.0 as usize] {
+            let nothing = Facts::all(TypeId::OPEN, self.terms.keys.room());
+            super::super::successors(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
+            return now;
+        }
+        let mut counted = incoming.clone();
+        self.count(seat, &mut counted);
+        let incoming = &counted;
+        let mut facts = incoming.clone();
+        let lives = self.happen(seat, &mut facts, seat.entering, &mut now);
+        for on in self.terms.steps.answers(seat) {
+            let answer = self.terms.steps.answer(seat, on);
+            let is_exhausted = answer.given == Given::Exhausted;
+            if !lives && !is_exhausted {
+                continue;
             }
-            if edge.when == Guard::Always {
-                self.follow(point, edge, facts, onward);
+            let mut facts = if is_exhausted { incoming.clone() } else { facts.clone() };
+            match answer.given {
+                Given::Input => {
+                    let of = self.answer(seat);
+                    facts.set(INPUT, of);
+                }
+                Given::Result => {
+                    let of = self.answer(seat);
+                    facts.set(INPUT, of);
+                    facts.set(RESULT, of);
+                }
+                Given::Exhausted | Given::Nothing => {}
+            }
+            if self.happen(seat, &mut facts, answer.steps, &mut now) {
+                self.choose(seat, on, answer.choices, facts, &mut now);
+            }
+        }
+        now
+    }
+
+    /// The engine counts the entries of nodes that admit so many.
+    pub(super) fn count(&mut self, seat: &Seat, facts: &mut Facts) {
+        if let Some(slot) = self.terms.keys.slot_of(VISITS) {
+            let counts = if seat.counts { self.types.integer() } else { TypeId::ABSENT };
+            facts.set(slot, counts);
+        }
+    }
+
+    fn choose(&mut self, seat: &Seat, on: u32, choices: Span, mut facts: Facts, now: &mut Now) {
+        let before = facts.clone();
+        for at in choices.iter() {
+            let choice = self.terms.steps.choice(seat, at);
+            if choice.to == To::NoMatch {
+                now.suspect(Accident::NoMatch(on), false, TypeId::NEVER);
+                now.notes.push(Note::Gap { on, facts: before.clone() });
+            }
+            let Some(question) = choice.question else {
+                self.follow(seat, choice.to, facts, now);
+                return;
+            };
+            let operand = choice.path.and_then(|path| Some((self.slot(path)?, path.rest)));
+            if let (true, Some((slot, rest))) = (choice.compares, operand) {
+                // What it comes to wherever it is asked, whatever stood before it: over what was there when the node began to choose.
+                let known = self.types.below(before.get(slot), rest);
+                let holds = self.types.narrowed(before.get(slot), rest, question, true) != TypeId::NEVER;
+                now.ask(at, holds, known, &mut self.types);
+            }
+            for mark in choice.marks.iter() {
+                self.read(seat, &mut facts, mark, Some(&choice), now);
+            }
+            let Some((slot, rest)) = operand else {
+                self.follow(seat, choice.to, facts.clone(), now);
+                continue;
+            };
+            let taken = self.types.narrowed(facts.get(slot), rest, question, true);
+            let left = self.types.narrowed(facts.get(slot), rest, question, false);
+            if taken != TypeId::NEVER {
+                let mut facts = facts.clone();
+                facts.set(slot, taken);
+                self.follow(seat, choice.to, facts, now);
+            }
+            if left == TypeId::NEVER {
                 return;
             }
-            let operand = self.script.operand(at);
-            self.look(point, at, &edge.when, operand, &before);
-            for site in self.script.guarded(at) {
-                self.read(point, &mut facts, site, Some(&edge.when));
-            }
-            if let Some(taken) = self.assumed_at(&facts, &edge.when, operand, true) {
-                self.follow(point, edge, taken, onward);
-            }
-            match self.assumed_at(&facts, &edge.when, operand, false) {
-                Some(left) => facts = left,
-                None => return,
-            }
+            facts.set(slot, left);
         }
     }
 
-    /// Whether a reply asks about nothing that came from elsewhere: its gaps were looked for already.
-    fn is_own(&self, point: PointIndex, on: u32) -> bool {
-        let program = self.program;
-        super::super::super::exhaustive::is_own(program, program.node(program.point(point).node), &program.replies[on as usize])
-    }
-
-    pub(super) fn follow(&mut self, point: PointIndex, edge: &'p Edge, mut facts: Facts, onward: &mut Vec<(PointIndex, Facts)>) {
-        let program = self.program;
-        let node = program.node(program.point(point).node);
-        if self.script.reads_input {
-            facts.set(INPUT, TypeId::ABSENT);
-            facts.set(RESULT, TypeId::ABSENT);
-        }
-        match &edge.to {
-            Target::Point(to) | Target::Proceed(to) => onward.push((*to, facts)),
-            Target::Again => {}
-            Target::Rollback => {
-                if let Some(slot) = self.script.slot("sys.rollback") {
+    fn follow(&mut self, seat: &Seat, to: To, mut facts: Facts, now: &mut Now) {
+        facts.set(INPUT, TypeId::ABSENT);
+        facts.set(RESULT, TypeId::ABSENT);
+        match to {
+            To::Point(to) => now.onward.push((to, facts)),
+            To::Again | To::NoMatch => {}
+            To::Rollback(graph) => {
+                if let Some(slot) = self.terms.keys.slot_of("sys.rollback") {
                     facts.set(slot, TypeId::ANY);
                 }
-                for way in program.unwound_ways(node.graph) {
-                    if let Target::Point(to) = way.edge.to {
-                        onward.push((to, facts.clone()));
-                    }
+                let unwound = &self.unwound[graph as usize];
+                now.onward.extend(unwound.iter().map(|to| (*to, facts.clone())));
+            }
+            To::End { is_own, returns } => {
+                let span = if is_own { seat.ending } else { Span::default() };
+                if self.happen(seat, &mut facts, span, now) && returns {
+                    let output = seat.output.map_or(TypeId::NEVER, |output| self.source(seat, &facts, output));
+                    let output = self.types.present(output);
+                    let known = now.returned.unwrap_or(TypeId::NEVER);
+                    now.returned = Some(self.types.join(known, output));
                 }
             }
-            Target::End(reason) => {
-                let lives = self.happen(point, &mut facts, self.script.ending(point, &edge.to), onward);
-                if lives && node.terminal && *reason == Reason::Finished {
-                    self.return_from(point, &facts);
-                }
-            }
         }
-    }
-
-    /// What a condition comes to wherever it is asked, whatever stood before it: over what was there when the node began to choose.
-    pub(super) fn look(&mut self, point: PointIndex, at: u32, guard: &Guard, operand: Option<At<'_>>, facts: &Facts) {
-        if self.gathered.is_none() {
-            return;
-        }
-        let (Guard::Is(..) | Guard::In(..) | Guard::Truth(..), Some((slot, rest))) = (guard, operand) else { return };
-        let known = self.types.below(facts.get(slot), rest);
-        let holds = self.types.narrowed_below(facts.get(slot), rest, guard, true) != TypeId::NEVER;
-        if let Some(gathered) = &mut self.gathered {
-            let seen = gathered.edges.entry(at).or_insert(EdgeSeen { point, holds: false, operand: TypeId::NEVER });
-            seen.holds |= holds;
-            seen.operand = self.types.join(seen.operand, known);
-        }
-    }
-
-    /// What stands at a path; nothing for what the engine always knows.
-    pub(in super::super) fn known(&mut self, facts: &Facts, path: &KeyPath) -> Option<TypeId> {
-        let (slot, rest) = self.script.at(path)?;
-        Some(self.types.below(facts.get(slot), rest))
-    }
-
-    /// What is left when a guard comes to `truth`; nothing where it cannot.
-    pub(in super::super) fn assumed(&mut self, facts: &Facts, guard: &Guard, truth: bool) -> Option<Facts> {
-        let operand = guard.operand().and_then(|operand| self.script.at(&operand.path));
-        self.assumed_at(facts, guard, operand, truth)
-    }
-
-    /// The same where it is known already what the guard asks about.
-    fn assumed_at(&mut self, facts: &Facts, guard: &Guard, operand: Option<At<'_>>, truth: bool) -> Option<Facts> {
-        let Some((slot, rest)) = operand else {
-            return (*guard != Guard::Always || truth).then(|| facts.clone());
-        };
-        let left = self.types.narrowed_below(facts.get(slot), rest, guard, truth);
-        if left == TypeId::NEVER {
-            return None;
-        }
-        let mut facts = facts.clone();
-        facts.set(slot, left);
-        Some(facts)
     }
 
     /// What is read is there from then on.
-    pub(super) fn be_set(&mut self, facts: &mut Facts, slot: Slot, rest: &[Segment]) {
+    pub(super) fn be_set(&mut self, facts: &mut Facts, slot: Slot, rest: Rest) {
         let known = facts.get(slot);
-        let left = self.types.narrowed_below(known, rest, &self.is_set, true);
+        let is_set = self.terms.is_set;
+        let left = self.types.narrowed(known, rest, is_set, true);
         facts.set(slot, if left == TypeId::NEVER { TypeId::ANY } else { left });
     }
 }

@@ -2,163 +2,154 @@
 
 use super::*;
 
-impl<'p> Knowledge<'_, 'p> {
+impl Knowledge<'_, '_> {
     /// Whether a session can come past what happens.
-    pub(super) fn happen(
-        &mut self,
-        point: PointIndex,
-        facts: &mut Facts,
-        ops: std::ops::Range<u32>,
-        onward: &mut Vec<(PointIndex, Facts)>,
-    ) -> bool {
-        let script = self.script;
-        for at in ops {
-            let lives = match &script.ops[at as usize] {
-                Op::Read(site) => {
-                    self.read(point, facts, *site, None);
-                    true
-                }
-                Op::Write { write, at: to, reads } => {
-                    let is_default = matches!(write.to, Place::Absent(_));
-                    let known = to.map(|(slot, _)| facts.get(slot));
-                    if is_default && known.is_some_and(|known| !self.types.may_be_absent(known) && !self.types.get(known).open) {
-                        continue;
+    pub(super) fn happen(&mut self, seat: &Seat, facts: &mut Facts, steps: Span, now: &mut Now) -> bool {
+        for at in steps.iter() {
+            match self.terms.steps.step(seat, at) {
+                Step::Read(mark) => self.read(seat, facts, mark, None, now),
+                Step::Write { to, how, source, reads } => {
+                    let to = to.and_then(|to| Some((self.slot(to)?, to.rest)));
+                    if how == How::Default {
+                        let known = to.map(|(slot, _)| facts.get(slot));
+                        if known.is_some_and(|known| !self.types.may_be_absent(known) && !self.types.get(known).open) {
+                            continue;
+                        }
+                        // What a default reads, it reads only where the key is absent: nothing is known to be there behind it.
+                        let mut behind = facts.clone();
+                        reads.iter().for_each(|mark| self.read(seat, &mut behind, mark, None, now));
+                    } else {
+                        reads.iter().for_each(|mark| self.read(seat, facts, mark, None, now));
                     }
-                    // What a default reads, it reads only where the key is absent: nothing is known to be there behind it.
-                    let mut behind = facts.clone();
-                    for site in reads.clone() {
-                        self.read(point, if is_default { &mut behind } else { &mut *facts }, site, None);
+                    if let Some(to) = to
+                        && !self.write(seat, at, facts, (how, source), to, now)
+                    {
+                        return false;
                     }
-                    to.is_none_or(|to| self.write(point, at, facts, write, to))
                 }
-                Op::Fit { slot, schema, .. } => {
-                    let known = facts.get(*slot);
-                    if self.gathered.is_some() && self.types.breaks(known, schema, true) {
-                        self.suspect(point, Accident::Unfit(at), false, known);
+                Step::Fit { name, contract, .. } => {
+                    let Some(slot) = self.terms.keys.slot(name) else { continue };
+                    let known = facts.get(slot);
+                    if self.types.breaches(known, contract, true) {
+                        now.suspect(Accident::Unfit(at), false, known);
                     }
                     if self.is_unknown(known) {
-                        self.unknown(Unknown::Op(at, point));
+                        now.notes.push(Note::UnknownOp(at));
                     }
-                    let declared = self.types.declared(schema);
-                    let of = self.types.get(known).clone();
+                    let declared = self.types.agreed(contract);
+                    let of = self.types.get(known);
+                    let may_be_absent = of.absent || of.open;
                     let there = self.types.present(known);
                     let mut left = if there == TypeId::NEVER { there } else { self.types.met(there, declared) };
-                    if of.absent || of.open {
+                    if may_be_absent {
                         left = self.types.join(left, TypeId::ABSENT);
                     }
-                    facts.set(*slot, if left == TypeId::NEVER { declared } else { left });
-                    true
+                    facts.set(slot, if left == TypeId::NEVER { declared } else { left });
                 }
-                Op::Assert { guard, .. } => {
-                    if matches!(guard, Guard::Predicate(..)) {
-                        self.unknown(Unknown::Op(at, point));
+                Step::Assert { question, path, is_predicate } => {
+                    if is_predicate {
+                        now.notes.push(Note::UnknownOp(at));
                     }
-                    if self.gathered.is_some()
-                        && let Some(operand) = guard.operand()
-                        && let Some(known) = self.known(facts, &operand.path)
+                    let Some((slot, rest)) = path.and_then(|path| Some((self.slot(path)?, path.rest))) else { continue };
+                    let known = self.types.below(facts.get(slot), rest);
+                    if self.is_unknown(known) {
+                        now.notes.push(Note::UnknownOp(at));
+                    }
+                    let known = self.types.without_unknown(known);
+                    if known != TypeId::NEVER && self.types.narrowed(known, Rest::NONE, question, false) != TypeId::NEVER {
+                        now.suspect(Accident::Fails(at), false, known);
+                    }
+                    let left = self.types.narrowed(facts.get(slot), rest, question, true);
+                    if left != TypeId::NEVER {
+                        facts.set(slot, left);
+                    }
+                }
+                Step::Args { args, child, takes } => {
+                    let given = args.map_or(TypeId::NEVER, |args| self.source(seat, facts, args));
+                    if let (Some(takes), Some(_)) = (takes, args)
+                        && self.types.breaches(given, takes, false)
                     {
-                        if self.is_unknown(known) {
-                            self.unknown(Unknown::Op(at, point));
-                        }
-                        let known = self.types.without_unknown(known);
-                        if known != TypeId::NEVER && self.types.narrowed(known, guard, false) != TypeId::NEVER {
-                            self.suspect(point, Accident::Fails(at), false, known);
-                        }
+                        now.suspect(Accident::Args(at), false, given);
                     }
-                    if let Some(left) = self.assumed(facts, guard, true) {
-                        *facts = left;
+                    if let Some(child) = child {
+                        let node = self.program.node(child);
+                        let entry = node.gate.unwrap_or(node.body);
+                        now.notes.push(Note::Called { entry, args: given });
+                        let begins = self.begin_child(node, given);
+                        now.onward.push((entry, begins));
                     }
-                    true
                 }
-                Op::Args { call } => {
-                    self.call(point, at, facts, call, onward);
-                    true
-                }
-            };
-            if !lives {
-                return false;
             }
         }
         true
     }
 
-    pub(super) fn read(&mut self, point: PointIndex, facts: &mut Facts, site: u32, guard: Option<&Guard>) {
-        let of = &self.script.sites[site as usize];
-        let Some((slot, rest)) = of.at else {
-            if of.is_deep() {
-                self.unknown(Unknown::Site(site));
+    /// Something is read; by the condition of a choice, where it is one.
+    pub(super) fn read(&mut self, seat: &Seat, facts: &mut Facts, at: u32, choice: Option<&Choice>, now: &mut Now) {
+        let mark = self.terms.steps.mark(seat, at);
+        let Some((slot, rest)) = mark.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
+            if mark.is_deep {
+                now.notes.push(Note::UnknownSite(at));
             }
             return;
         };
-        let mut known = self.types.below(facts.get(slot), rest);
-        if !of.inside().is_empty() {
-            known = self.types.inside(known, of.inside());
-        }
-        let is_absent = self.types.may_be_absent(known);
-        let is_there = !is_absent && !self.types.get(known).open;
-        if is_there && guard.is_none() && of.demand().is_none() && !of.is_deep() {
+        let known = self.types.below(facts.get(slot), rest);
+        let known = self.types.stands_inside(known, mark.inside);
+        let of = self.types.get(known);
+        let (is_absent, any, open) = (of.absent, of.any, of.open);
+        let is_there = !is_absent && !open;
+        if is_there && choice.is_none() && mark.demand.is_none() && !mark.is_deep {
             return;
         }
-        if self.gathered.is_some() {
-            let (any, open) = (self.types.get(known).any, self.types.get(known).open);
-            let is_typed = matches!(guard, Some(Guard::Truth(..)));
-            let is_opaque = of.is_opaque();
-            let demand = of.demand();
-            let is_unsure = demand.is_some_and(|demand| !self.types.meets(known, demand));
-            if is_unsure && demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
-                self.suspect(point, Accident::Operand(site), false, known);
-            }
-            if is_absent && !is_opaque {
-                let never = !self.types.may_be_there(known);
-                self.suspect(point, Accident::Missing(site), never, known);
-            }
-            if let Some(guard) = guard
-                && self.types.may_fail(known, guard)
-            {
-                self.suspect(point, Accident::Truth(site), false, known);
-            }
-            if of.is_deep() || open || (is_opaque && is_absent) || (is_typed && any) || is_unsure {
-                self.unknown(Unknown::Site(site));
-            }
+        let guard = choice.and_then(|choice| choice.question).map(|question| self.types.guard(question));
+        let is_typed = matches!(guard, Some(Guard::Truth(..)));
+        let is_no_truth = guard.is_some_and(|guard| self.types.may_fail(known, guard));
+        let is_unsure = mark.demand.is_some_and(|demand| !self.types.meets(known, demand));
+        if is_unsure && mark.demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
+            now.suspect(Accident::Operand(at), false, known);
+        }
+        if is_absent && !mark.is_opaque {
+            let never = !self.types.may_be_there(known);
+            now.suspect(Accident::Missing(at), never, known);
+        }
+        if is_no_truth {
+            now.suspect(Accident::Truth(at), false, known);
+        }
+        if mark.is_deep || open || (mark.is_opaque && is_absent) || (is_typed && any) || is_unsure {
+            now.notes.push(Note::UnknownSite(at));
         }
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
-        if !is_there && of.is_certain() && of.inside().is_empty() {
+        if !is_there && mark.is_certain && mark.inside == Inside::NONE {
+            now.learned = true;
             self.be_set(facts, slot, rest);
         }
     }
 
-    pub(super) fn write(
-        &mut self,
-        point: PointIndex,
-        op: u32,
-        facts: &mut Facts,
-        write: &'p crate::program::Write,
-        to: (Slot, &[Segment]),
-    ) -> bool {
-        let (slot, rest) = to;
+    /// Something is written; false where no session comes past that.
+    fn write(&mut self, seat: &Seat, at: u32, facts: &mut Facts, what: (How, Source), to: (Slot, Rest), now: &mut Now) -> bool {
+        let ((how, source), (slot, rest)) = (what, to);
         let known = facts.get(slot);
-        let is_cut = matches!(&write.to, Place::Path(path) | Place::Append(path) if path.segments().len() > FOLLOWED);
-        let source = if is_cut { TypeId::ANY } else { self.source(point, facts, write) };
-        if self.is_unknown(known) && (!rest.is_empty() || matches!(write.to, Place::Append(_))) {
-            self.unknown(Unknown::Op(op, point));
+        let source = self.source(seat, facts, source);
+        if self.is_unknown(known) && (rest != Rest::NONE || how == How::Append) {
+            now.notes.push(Note::UnknownOp(at));
         }
-        let new = match &write.to {
-            Place::Append(_) => {
+        let new = match how {
+            How::Append => {
                 let list = self.types.below(known, rest);
                 let list = if self.types.get(list).open { self.types.join(list, TypeId::ABSENT) } else { list };
                 if self.types.may_be_no_list(list) || self.types.may_block(known, rest) {
-                    self.suspect(point, Accident::Write(op), false, list);
+                    now.suspect(Accident::Write(at), false, list);
                 }
                 let list = self.types.appended(list, source);
                 if list == TypeId::NEVER { list } else { self.types.written(known, rest, list) }
             }
-            Place::Absent(_) => {
+            How::Default => {
                 let kept = self.types.present(known);
                 self.types.join(kept, source)
             }
-            _ => {
+            How::Set => {
                 if self.types.may_block(known, rest) {
-                    self.suspect(point, Accident::Write(op), false, known);
+                    now.suspect(Accident::Write(at), false, known);
                 }
                 if self.types.may_be_absent(source) {
                     // A value that may not come at all leaves what was there.
@@ -174,18 +165,8 @@ impl<'p> Knowledge<'_, 'p> {
         new != TypeId::NEVER
     }
 
-    pub(super) fn unknown(&mut self, place: Unknown) {
-        self.gathered.iter_mut().for_each(|gathered| gathered.unchecked.push(place));
-    }
-
-    pub(super) fn is_unknown(&self, of: TypeId) -> bool {
+    fn is_unknown(&self, of: TypeId) -> bool {
         let of = self.types.get(of);
         of.any || of.open
-    }
-
-    pub(super) fn suspect(&mut self, point: PointIndex, accident: Accident, never: bool, seen: TypeId) {
-        if let Some(gathered) = &mut self.gathered {
-            gathered.candidates.push(Candidate { point, accident, never, seen });
-        }
     }
 }

@@ -16,7 +16,7 @@ use super::{
     super::{super::UncheckedRead, exhaustive, never},
     accident::{Accident, Candidate},
     facts::Facts,
-    knowledge::{Gathered, Knowledge, Unknown},
+    knowledge::Knowledge,
     script::{Kind, Op, Script, Site, assert_span},
     shapes,
     types::{Kinds, TypeId, Types},
@@ -25,7 +25,7 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
-    program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, Program, Target, Why, Write},
+    program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Target, Why, Write},
     schema::Schema,
     span::Span,
     template::{LOOPED, Shape, Sorts, Step},
@@ -270,39 +270,35 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 }
 
-/// Where a value stands of which nothing is known, and its path.
-pub(super) fn unknown(script: &Script<'_>, of: Unknown) -> Option<UncheckedRead> {
-    let program = script.program;
-    let place = |document: u32, span: Span| Place::new(&program.documents[document as usize].path, span);
-    match of {
-        Unknown::Site(site) => {
-            let site = &script.sites[site as usize];
-            Some(UncheckedRead { place: place(site.document, site.span(program)), path: site.path.clone() })
+/// A read of a value of which nothing is known.
+pub(super) fn unknown_site(program: &Program, site: &Site<'_>) -> UncheckedRead {
+    let path = &program.documents[site.document as usize].path;
+    UncheckedRead { place: Place::new(path, site.span(program)), path: site.path.clone() }
+}
+
+/// Something that is done with a value of which nothing is known.
+pub(super) fn unknown_op(program: &Program, point: PointIndex, op: &Op<'_>) -> Option<UncheckedRead> {
+    let of = program.node(program.point(point).node);
+    let (span, path) = match op {
+        Op::Fit { node, index, .. } => {
+            let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
+            (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?)
         }
-        Unknown::Op(op, point) => {
-            let of = program.node(program.point(point).node);
-            let (span, path) = match &script.ops[op as usize] {
-                Op::Fit { node, index, .. } => {
-                    let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
-                    (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?)
-                }
-                Op::Assert { guard, node, index, .. } => {
-                    let name = || {
-                        KeyPath::parse(
-                            &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
-                        )
-                    };
-                    (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?)
-                }
-                Op::Write { write, .. } => match &write.to {
-                    To::Path(path) | To::Append(path) => (write.origin, path.clone()),
-                    _ => return None,
-                },
-                Op::Read(_) | Op::Args { .. } => return None,
+        Op::Assert { guard, node, index, .. } => {
+            let name = || {
+                KeyPath::parse(
+                    &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
+                )
             };
-            Some(UncheckedRead { place: place(of.document, span), path })
+            (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?)
         }
-    }
+        Op::Write { write, .. } => match &write.to {
+            To::Path(path) | To::Append(path) => (write.origin, path.clone()),
+            _ => return None,
+        },
+        Op::Read(_) | Op::Args { .. } => return None,
+    };
+    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path })
 }
 
 /// Where a key stands in `context_schema`.
@@ -313,11 +309,11 @@ fn declared_at(program: &Program, node: &Node, key: &str) -> Span {
 }
 
 /// Conditions that hold for no value that can be there (language 8.2).
-pub(super) fn never_true(known: &mut Knowledge<'_, '_>, gathered: &Gathered, found: &mut Vec<Diagnostic>) {
-    for (edge, seen) in gathered.edges.iter().filter(|(_, seen)| !seen.holds) {
+pub(super) fn never_true(known: &Knowledge<'_, '_>, found: &mut Vec<Diagnostic>) {
+    for seen in known.never() {
         let program = known.program;
         let node = program.node(program.point(seen.point).node);
-        let edge = &program.edges[*edge as usize];
+        let edge = &program.edges[seen.edge as usize];
         let of = known.types.get(seen.operand);
         // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
         let (Some(condition), Some(operand)) = (never::condition(program, node, edge), edge.when.operand()) else { continue };

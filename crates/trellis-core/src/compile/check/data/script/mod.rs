@@ -1,6 +1,7 @@
 //! What happens at each point, in the engine's order, as data: what is read, what is written, what must hold.
 //!
-//! Entering, taking a reply and ending are read off the compiled nodes once, for all that follows; what a key of the frontmatter means is not known here.
+//! Entering, taking a reply and ending are read off the compiled nodes; what a key of the frontmatter means is not known here. The analysis reads
+//! one passage after the other and keeps what matters to it; the search for ways to accidents, where there is something to search, has them all.
 //!
 //! **Invariant:** the order is that of `engine/enter.rs`, `choose.rs` and `result.rs`.
 
@@ -9,14 +10,11 @@ mod write;
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
-
 pub(super) use self::site::{Kind, Site, Spoken, assert_span};
-use super::facts::{INPUT, RESULT, Slot};
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Place, PointIndex, PredicateSource, Program, Reason, Reply,
+        Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program, Reason, Reply,
         Role, Target, Write,
     },
     schema::Schema,
@@ -26,21 +24,88 @@ use crate::{
 };
 
 /// One thing that happens.
+#[derive(Clone)]
 pub(super) enum Op<'p> {
     /// Something must be there.
     Read(u32),
     /// Something is written, after what it reads; `default_context` only where nothing is.
-    Write { write: &'p Write, at: Option<At<'p>>, reads: Range<u32> },
+    Write { write: &'p Write, reads: Range<u32> },
     /// A key, where it is there, must fit (`context_schema`).
-    Fit { slot: Slot, schema: &'p Schema, node: NodeIndex, index: u32 },
+    Fit { schema: &'p Schema, node: NodeIndex, index: u32 },
     /// A condition must hold (`assert`).
     Assert { guard: &'p Guard, node: NodeIndex, index: u32 },
     /// A tool is called with arguments.
     Args { call: &'p Call },
 }
 
-/// A path as it is followed: the key and what stands below it.
-pub(super) type At<'p> = (Slot, &'p [Segment]);
+/// All that happens at one point; sites and ranges are counted from its first.
+pub(super) struct Passage<'p> {
+    pub(super) program: &'p Program,
+    /// For each graph the document that holds its `before_each`.
+    gates: Vec<u32>,
+    pub(super) ops: Vec<Op<'p>>,
+    pub(super) sites: Vec<Site<'p>>,
+    /// What is followed although nothing has to be there.
+    pub(super) follows: Vec<&'p KeyPath>,
+    /// Entering, up to what the point waits for.
+    pub(super) entering: Range<u32>,
+    /// Taking each reply, up to the choice.
+    pub(super) replying: Vec<Range<u32>>,
+    pub(super) ending: Range<u32>,
+    /// What the condition of each edge reads and fails without; a question whether something is there reads nothing.
+    pub(super) guards: Vec<Range<u32>>,
+}
+
+impl<'p> Passage<'p> {
+    pub(super) fn new(program: &'p Program) -> Self {
+        let (ops, sites, follows, replying, guards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { program, gates: gate_documents(program), ops, sites, follows, entering: 0..0, replying, ending: 0..0, guards }
+    }
+
+    /// Reads what happens at another point.
+    pub(super) fn read(&mut self, at: PointIndex) {
+        let program = self.program;
+        self.ops.clear();
+        self.sites.clear();
+        self.follows.clear();
+        self.replying.clear();
+        self.guards.clear();
+        self.enter(at);
+        self.entering = 0..self.now();
+        let replies = program.replies(&program.point(at).replies);
+        let mut edges = edges_of(replies);
+        for reply in replies {
+            let from = self.now();
+            self.reply(at, reply);
+            self.replying.push(from..self.now());
+            while edges.start < reply.edges.end {
+                self.edge(at, edges.start);
+                edges.start += 1;
+            }
+        }
+        let from = self.now();
+        self.end(at);
+        self.ending = from..self.now();
+    }
+
+    fn now(&self) -> u32 {
+        u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
+    }
+
+    fn site(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) {
+        self.sites.push(Site { path, document, kind });
+    }
+
+    fn next_site(&self) -> u32 {
+        u32::try_from(self.sites.len()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The edges of a point: they stand together, and a reply may share those of one before it.
+pub(super) fn edges_of(replies: &[Reply]) -> Range<u32> {
+    let start = replies.first().map_or(0, |reply| reply.edges.start);
+    start..replies.iter().map(|reply| reply.edges.end).max().unwrap_or(start)
+}
 
 /// All that happens, by point, reply and edge.
 pub(super) struct Script<'p> {
@@ -50,13 +115,9 @@ pub(super) struct Script<'p> {
     entering: Vec<Range<u32>>,
     replying: Vec<Range<u32>>,
     ending: Vec<Range<u32>>,
-    /// The sites of conditions, by edge.
     guards: Vec<Range<u32>>,
-    /// What conditions ask about, by edge.
-    operands: Vec<Option<At<'p>>>,
-    slots: FxHashMap<&'p str, Slot>,
-    /// Whether anything reads the accepted input or result.
-    pub(super) reads_input: bool,
+    /// The first operation and site of each point.
+    firsts: Vec<(u32, u32)>,
 }
 
 impl<'p> Script<'p> {
@@ -69,33 +130,40 @@ impl<'p> Script<'p> {
             replying: vec![0..0; program.replies.len()],
             ending: Vec::with_capacity(program.points.len()),
             guards: vec![0..0; program.edges.len()],
-            operands: vec![None; program.edges.len()],
-            slots: FxHashMap::default(),
-            reads_input: false,
+            firsts: Vec::with_capacity(program.points.len()),
         };
-        let gates = gate_documents(program);
-        for (at, point) in program.points.iter().enumerate() {
-            let at = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
-            let from = script.now();
-            script.enter(at, &gates);
-            script.entering.push(from..script.now());
-            for on in point.replies.clone() {
-                let from = script.now();
-                script.reply(at, &program.replies[on as usize]);
-                script.replying[on as usize] = from..script.now();
-                script.edges(at, &program.replies[on as usize]);
-            }
-            let from = script.now();
-            script.end(at);
-            script.ending.push(from..script.now());
+        let mut passage = Passage::new(program);
+        for (at, point) in (0..).map(PointIndex).zip(&program.points) {
+            passage.read(at);
+            script.add(point, &passage);
         }
-        script.settle();
         script
     }
 
-    /// How many keys are followed.
-    pub(super) fn slots(&self) -> usize {
-        self.slots.len() + 2
+    fn add(&mut self, point: &Point, passage: &Passage<'p>) {
+        let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
+        let (op, site) = (count(self.ops.len()), count(self.sites.len()));
+        let moved = |range: &Range<u32>, by: u32| range.start + by..range.end + by;
+        self.firsts.push((op, site));
+        self.ops.extend(passage.ops.iter().map(|of| match of {
+            Op::Read(at) => Op::Read(at + site),
+            Op::Write { write, reads } => Op::Write { write, reads: moved(reads, site) },
+            other => other.clone(),
+        }));
+        self.sites.extend_from_slice(&passage.sites);
+        self.entering.push(moved(&passage.entering, op));
+        self.ending.push(moved(&passage.ending, op));
+        for (reply, range) in point.replies.clone().zip(&passage.replying) {
+            self.replying[reply as usize] = moved(range, op);
+        }
+        for (edge, range) in edges_of(self.program.replies(&point.replies)).zip(&passage.guards) {
+            self.guards[edge as usize] = moved(range, site);
+        }
+    }
+
+    /// The first operation of a point, and its first site.
+    pub(super) fn firsts(&self, point: PointIndex) -> (u32, u32) {
+        self.firsts[point.0 as usize]
     }
 
     /// Entering a point, up to what it waits for.
@@ -110,143 +178,18 @@ impl<'p> Script<'p> {
 
     /// Ending at a point.
     pub(super) fn ending(&self, point: PointIndex, target: &Target) -> Range<u32> {
-        let of_terminal = matches!(target, Target::End(Reason::Finished | Reason::Failed(Failure::End)));
-        if of_terminal { self.ending[point.0 as usize].clone() } else { 0..0 }
+        if ends_well(target) { self.ending[point.0 as usize].clone() } else { 0..0 }
     }
 
     /// What an edge's condition reads and fails without; a question whether something is there reads nothing.
     pub(super) fn guarded(&self, edge: u32) -> Range<u32> {
         self.guards[edge as usize].clone()
     }
+}
 
-    /// What an edge's condition asks about.
-    pub(super) fn operand(&self, edge: u32) -> Option<At<'p>> {
-        self.operands[edge as usize]
-    }
-
-    /// A path as it is followed; nothing where nobody reads it.
-    pub(super) fn at<'k>(&self, path: &'k KeyPath) -> Option<At<'k>> {
-        let (name, rest) = split(path)?;
-        match name {
-            "input" => Some((INPUT, rest)),
-            "tool_result" => Some((RESULT, rest)),
-            name => self.slots.get(name).map(|slot| (*slot, rest)),
-        }
-    }
-
-    /// The key of this name.
-    pub(super) fn slot(&self, name: &str) -> Option<Slot> {
-        self.slots.get(name).copied()
-    }
-
-    /// The keys that are followed, sorted.
-    pub(super) fn keys(&self) -> Vec<(String, Slot)> {
-        let mut keys: Vec<_> = self.slots.iter().map(|(key, slot)| ((*key).to_owned(), *slot)).collect();
-        keys.sort_unstable();
-        keys
-    }
-
-    fn now(&self) -> u32 {
-        u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
-    }
-
-    fn follow(&mut self, path: &'p KeyPath) -> Option<At<'p>> {
-        let (name, rest) = split(path)?;
-        match name {
-            "input" | "tool_result" => {
-                self.reads_input = true;
-                Some((if name == "input" { INPUT } else { RESULT }, rest))
-            }
-            name => {
-                let next = Slot(u32::try_from(self.slots.len() + 2).unwrap_or(u32::MAX));
-                Some((*self.slots.entry(name).or_insert(next), rest))
-            }
-        }
-    }
-
-    fn site(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) -> u32 {
-        if let Kind::Template(used, _) = kind {
-            for test in used.when {
-                if let crate::template::Test::Truthy(path, _) | crate::template::Test::Set(path, _) | crate::template::Test::Is(path, ..) =
-                    test
-                {
-                    self.follow(path);
-                }
-            }
-        }
-        let is_followed = !matches!(kind, Kind::Template(Used { blind: true, .. }, _));
-        let at = if is_followed { self.follow(path) } else { None };
-        self.sites.push(Site { path, at, document, kind });
-        u32::try_from(self.sites.len() - 1).unwrap_or(u32::MAX)
-    }
-
-    fn read(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) {
-        let site = self.site(path, document, kind);
-        self.ops.push(Op::Read(site));
-    }
-
-    fn template(&mut self, template: &'p Template, document: u32, spoken: Spoken<'p>) {
-        template.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, spoken)));
-    }
-
-    /// What a shape is made of is followed, also where nothing has to be there.
-    fn follow_shape(&mut self, shape: &'p Shape) {
-        match shape {
-            Shape::Expression(expression) => {
-                if let Some((path, _)) = expression.path() {
-                    self.follow(path);
-                }
-            }
-            Shape::List(items) => items.iter().for_each(|item| self.follow_shape(&item.value)),
-            Shape::Map(entries) => entries.iter().for_each(|(_, shape)| self.follow_shape(&shape.value)),
-            Shape::Literal(_) | Shape::Text(_) => {}
-        }
-    }
-
-    fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
-        for shape in shapes {
-            self.follow_shape(shape);
-            shape.each_use(&mut |used| self.read(used.path, document, Kind::Template(used, Spoken::Everywhere)));
-        }
-    }
-
-    fn write(&mut self, write: &'p Write, document: u32) {
-        let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
-        if let From::Shape(shape) = &write.value {
-            self.follow_shape(shape);
-            shape.each_use(&mut |used| {
-                self.site(used.path, document, Kind::Template(used, Spoken::Everywhere));
-            });
-        }
-        match &write.to {
-            // What is written below a key, or added to it, depends on what is there.
-            Place::Append(path) => drop(self.follow(path)),
-            Place::Path(path) if !path.is_key() => drop(self.follow(path)),
-            _ => {}
-        }
-        let reads = from..u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
-        self.ops.push(Op::Write { write, at: None, reads });
-    }
-
-    /// Once every key that is read is known, writes find theirs.
-    fn settle(&mut self) {
-        let mut ops = std::mem::take(&mut self.ops);
-        for op in &mut ops {
-            if let Op::Write { write, at, .. } = op {
-                *at = match &write.to {
-                    // Of what is written deeper than is followed, the upper part is there.
-                    Place::Path(path) | Place::Append(path) => {
-                        self.at(path).or_else(|| Some((self.slot(path.root())?, &path.rest()[..FOLLOWED.min(path.rest().len())])))
-                    }
-                    Place::Absent(key) => self.slot(key).map(|slot| (slot, &[][..])),
-                    Place::Input => Some((INPUT, &[][..])),
-                    Place::Ans => self.slot("sys.ans").map(|slot| (slot, &[][..])),
-                    Place::Error => self.slot("sys.error").map(|slot| (slot, &[][..])),
-                };
-            }
-        }
-        self.ops = ops;
-    }
+/// Whether a target is the end that the author of a terminal wrote.
+pub(super) fn ends_well(target: &Target) -> bool {
+    matches!(target, Target::End(Reason::Finished | Reason::Failed(Failure::End)))
 }
 
 /// The count of entries, which is there on nodes with `max_visits` (language 4.2).
@@ -256,7 +199,7 @@ pub(super) const VISITS: &str = "sys.visits";
 pub(super) const FOLLOWED: usize = 16;
 
 /// The name that is followed, and what stands below it; nothing for what the engine always knows of `sys`, and for what goes deeper than is followed.
-fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
+pub(super) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
     if path.segments().len() > FOLLOWED {
         return None;
     }

@@ -6,8 +6,6 @@ use super::*;
 #[derive(Clone, Copy)]
 pub(in super::super) struct Site<'p> {
     pub(in super::super) path: &'p KeyPath,
-    /// Nothing for what the engine always knows: `sys.node` …
-    pub(in super::super) at: Option<At<'p>>,
     pub(in super::super) document: u32,
     pub(in super::super) kind: Kind<'p>,
 }
@@ -41,6 +39,11 @@ impl<'p> Site<'p> {
     /// What decides whether it is met.
     pub(in super::super) fn when(&self) -> &'p [crate::template::Test] {
         if let Kind::Template(used, _) = self.kind { used.when } else { &[] }
+    }
+
+    /// Whether its path is followed.
+    pub(in super::super) fn is_followed(&self) -> bool {
+        !matches!(self.kind, Kind::Template(Used { blind: true, .. }, _)) && split(self.path).is_some()
     }
 
     /// Whether it is met on every way past its place.

@@ -2,8 +2,8 @@
 
 use super::*;
 
-impl<'p> Script<'p> {
-    pub(super) fn enter(&mut self, point: PointIndex, gates: &[u32]) {
+impl<'p> Passage<'p> {
+    pub(super) fn enter(&mut self, point: PointIndex) {
         let program = self.program;
         let node = program.node(program.point(point).node);
         let is_first = node.gate.is_none_or(|gate| gate == point);
@@ -12,7 +12,7 @@ impl<'p> Script<'p> {
         }
         if program.point(point).part == Part::Gate {
             if let Some(call) = &program.graph_of(node).before_each {
-                self.call(node, call, gates[node.graph as usize]);
+                self.call(node, call, self.gates[node.graph as usize]);
             }
             return;
         }
@@ -37,31 +37,25 @@ impl<'p> Script<'p> {
         }
     }
 
-    pub(super) fn edges(&mut self, point: PointIndex, reply: &'p Reply) {
+    /// An edge's condition.
+    pub(super) fn edge(&mut self, point: PointIndex, edge: u32) {
         let program = self.program;
         let node = program.node(program.point(point).node);
-        for at in reply.edges.clone() {
-            if self.operands[at as usize].is_some() || !self.guards[at as usize].is_empty() {
-                continue;
+        let from = self.next_site();
+        match &program.edges[edge as usize].when {
+            Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
+                self.site(&operand.path, node.document, Kind::Edge(node.index, edge));
             }
-            let from = u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
-            let guard = &program.edges[at as usize].when;
-            self.operands[at as usize] = guard.operand().and_then(|operand| self.follow(&operand.path));
-            match guard {
-                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
-                    self.site(&operand.path, node.document, Kind::Edge(node.index, at));
-                }
-                Guard::Predicate(index, _) => {
-                    if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
-                        for path in needs {
-                            self.site(path, node.document, Kind::Edge(node.index, at));
-                        }
+            Guard::Predicate(index, _) => {
+                if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
+                    for path in needs {
+                        self.site(path, node.document, Kind::Edge(node.index, edge));
                     }
                 }
-                Guard::Set(..) | Guard::Empty(..) | Guard::Always | Guard::Attempts(_) => {}
             }
-            self.guards[at as usize] = from..u32::try_from(self.sites.len()).unwrap_or(u32::MAX);
+            Guard::Set(..) | Guard::Empty(..) | Guard::Always | Guard::Attempts(_) => {}
         }
+        self.guards.push(from..self.next_site());
     }
 
     pub(super) fn end(&mut self, point: PointIndex) {
@@ -78,20 +72,14 @@ impl<'p> Script<'p> {
     pub(super) fn requirements(&mut self, node: &'p Node) {
         let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         for (index, path) in node.entry.required.iter().enumerate() {
-            self.read(path, node.document, Kind::Required(node.index, at(index)));
+            self.needs(path, node.document, Kind::Required(node.index, at(index)));
         }
-        for (index, (key, schema)) in node.entry.types.iter().enumerate() {
-            let next = Slot(at(self.slots.len() + 2));
-            let slot = *self.slots.entry(key).or_insert(next);
-            self.ops.push(Op::Fit { slot, schema, node: node.index, index: at(index) });
+        for (index, (_, schema)) in node.entry.types.iter().enumerate() {
+            self.ops.push(Op::Fit { schema, node: node.index, index: at(index) });
         }
         for (index, (guard, _)) in node.entry.asserts.iter().enumerate() {
-            match guard {
-                Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
-                    self.read(&operand.path, node.document, Kind::Assert(node.index, at(index)));
-                }
-                Guard::Set(operand, _) | Guard::Empty(operand, _) => drop(self.follow(&operand.path)),
-                _ => {}
+            if let Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) = guard {
+                self.needs(&operand.path, node.document, Kind::Assert(node.index, at(index)));
             }
             self.ops.push(Op::Assert { guard, node: node.index, index: at(index) });
         }
@@ -108,9 +96,7 @@ impl<'p> Script<'p> {
             // A text that cannot be shown gives way to a plain sentence: nothing fails without what it reads.
             let text = listen.on_invalid.iter().filter_map(|invalid| invalid.text.as_ref());
             for text in text {
-                text.each_use(&mut |used| {
-                    self.follow(used.path);
-                });
+                text.each_use(&mut |used| self.follows.push(used.path));
             }
         }
     }
@@ -133,7 +119,42 @@ impl<'p> Script<'p> {
         match &call.callee {
             Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),
             Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch, document)),
-            Callee::Each(list, _) => self.read(list, document, Kind::List(node.index)),
+            Callee::Each(list, _) => self.needs(list, document, Kind::List(node.index)),
         }
+    }
+
+    fn needs(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) {
+        self.ops.push(Op::Read(self.next_site()));
+        self.site(path, document, kind);
+    }
+
+    fn template(&mut self, template: &'p Template, document: u32, spoken: Spoken<'p>) {
+        template.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, spoken)));
+    }
+
+    /// What a shape is made of is followed, also where nothing has to be there.
+    fn follow_shape(&mut self, shape: &'p Shape) {
+        match shape {
+            Shape::Expression(expression) => self.follows.extend(expression.path().map(|(path, _)| path)),
+            Shape::List(items) => items.iter().for_each(|item| self.follow_shape(&item.value)),
+            Shape::Map(entries) => entries.iter().for_each(|(_, shape)| self.follow_shape(&shape.value)),
+            Shape::Literal(_) | Shape::Text(_) => {}
+        }
+    }
+
+    fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
+        for shape in shapes {
+            self.follow_shape(shape);
+            shape.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, Spoken::Everywhere)));
+        }
+    }
+
+    fn write(&mut self, write: &'p Write, document: u32) {
+        let from = self.next_site();
+        if let From::Shape(shape) = &write.value {
+            self.follow_shape(shape);
+            shape.each_use(&mut |used| self.site(used.path, document, Kind::Template(used, Spoken::Everywhere)));
+        }
+        self.ops.push(Op::Write { write, reads: from..self.next_site() });
     }
 }

@@ -1,4 +1,7 @@
 //! Types by their content, so that each is there once.
+//!
+//! **Invariant:** what types come to depends on their content, never on the order in which they were made: an analysis that goes on from an
+//! earlier one says the same as a new one.
 
 use std::hash::{Hash, Hasher};
 
@@ -20,13 +23,45 @@ pub(super) fn of_type(of: &Type) -> u64 {
     hasher.finish()
 }
 
-/// Integers and decimals of the same worth are equal (language 3.1), so numbers are told apart by their kind only.
-fn of_value(value: &Value, hasher: &mut FxHasher) {
+/// A number that equal values share.
+pub(super) fn of_value(value: &Value, hasher: &mut FxHasher) {
+    std::mem::discriminant(value).hash(hasher);
     match value {
         Value::Text(text) => text.hash(hasher),
         Value::Bool(truth) => truth.hash(hasher),
-        Value::Int(_) | Value::UInt(_) | Value::Float(_) => 1_u8.hash(hasher),
-        Value::Null => 2_u8.hash(hasher),
-        Value::List(_) | Value::Map(_) => 3_u8.hash(hasher),
+        Value::Int(number) => number.hash(hasher),
+        Value::UInt(number) => number.hash(hasher),
+        Value::Float(number) => number.to_bits().hash(hasher),
+        Value::Null => {}
+        Value::List(items) => items.len().hash(hasher),
+        Value::Map(entries) => entries.iter().count().hash(hasher),
+    }
+}
+
+/// Whether two types are one, also in how their numbers are written: `1` and `1.0` are equal (language 3.1), but not said alike.
+pub(super) fn is_same(a: &Type, b: &Type) -> bool {
+    a == b && a.values.iter().zip(&b.values).all(|(a, b)| is_same_value(a, b))
+}
+
+/// Whether two values are written alike.
+pub(super) fn is_same_value(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_same_value(a, b)),
+        (Value::Map(a), Value::Map(b)) => a == b && a.iter().zip(b.iter()).all(|((_, a), (_, b))| is_same_value(a, b)),
+        _ => std::mem::discriminant(a) == std::mem::discriminant(b) && a == b,
+    }
+}
+
+/// Adds a value to others; of two that are equal the integer stays, whichever came first.
+pub(super) fn add(values: &mut Vec<Value>, value: Value) {
+    match values.iter_mut().find(|known| **known == value) {
+        Some(known @ Value::Float(_)) => {
+            if !matches!(&value, Value::Float(number) if number.is_sign_negative()) {
+                *known = value;
+            }
+        }
+        Some(_) => {}
+        None => values.push(value),
     }
 }

@@ -5,17 +5,23 @@
 //! **Invariant:** a type never leaves out a value that is possible. What is known of a value and that nothing is known of it can both be possible;
 //! only of the former is anything claimed.
 
+mod contracts;
 mod hashes;
 mod inside;
 mod narrow;
+mod questions;
 mod schemas;
 mod words;
 mod write;
 
+pub(super) use contracts::Contract;
 pub(super) use inside::having;
+pub(super) use questions::{Inside, Question, Rest};
 pub(super) use schemas::plain;
 
 use rustc_hash::FxHashMap;
+
+use self::{contracts::Contracts, questions::Questions};
 
 use crate::{
     path::Segment,
@@ -124,7 +130,7 @@ impl Fields {
     }
 }
 
-/// More values than these are a kind.
+/// More values of one kind than these are that kind.
 const FEW: usize = 32;
 
 /// Levels of mappings and lists that are followed.
@@ -137,18 +143,12 @@ pub(super) struct Types {
     depths: Vec<u8>,
     by_hash: FxHashMap<u64, Vec<TypeId>>,
     joined: FxHashMap<(TypeId, TypeId), TypeId>,
-    /// What was asked before, by the place in the program that asks: paths, guards and schemas stay where they are while it is analysed.
-    below: FxHashMap<(TypeId, Asked), TypeId>,
-    narrowed: FxHashMap<(TypeId, Asked, usize, bool), TypeId>,
-    written: FxHashMap<(TypeId, Asked, TypeId), TypeId>,
-    declared: FxHashMap<usize, TypeId>,
-}
-
-/// Which path is asked about, by its place and length.
-type Asked = (usize, usize);
-
-fn asked(path: &[Segment]) -> Asked {
-    (path.as_ptr().addr(), path.len())
+    questions: Questions,
+    below: FxHashMap<(TypeId, Rest), TypeId>,
+    narrowed: FxHashMap<(TypeId, Rest, Question, bool), TypeId>,
+    written: FxHashMap<(TypeId, Rest, TypeId), TypeId>,
+    met: FxHashMap<(TypeId, TypeId), TypeId>,
+    contracts: Contracts,
 }
 
 impl Types {
@@ -176,7 +176,7 @@ impl Types {
         }
         let hash = hashes::of_type(&of);
         let alike = self.by_hash.get(&hash).into_iter().flatten().copied();
-        if let Some(known) = alike.into_iter().find(|known| *self.get(*known) == of) {
+        if let Some(known) = alike.into_iter().find(|known| hashes::is_same(self.get(*known), &of)) {
             return known;
         }
         let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
@@ -194,6 +194,12 @@ impl Types {
     /// Whether something can be there.
     pub(super) fn may_be_there(&self, id: TypeId) -> bool {
         id != TypeId::ABSENT && id != TypeId::NEVER
+    }
+
+    /// Any value of these kinds.
+    pub(super) fn of_kinds(&mut self, kinds: &[Kinds]) -> TypeId {
+        let kinds = kinds.iter().fold(Kinds::default(), |all, kind| all.with(*kind));
+        self.put(Type { kinds, ..Type::default() })
     }
 
     /// Exactly this value.
@@ -281,16 +287,14 @@ impl Types {
         };
         let mut kinds = left.kinds.with(right.kinds);
         let mut values = left.values;
-        for value in right.values {
-            if !values.contains(&value) {
-                values.push(value);
+        right.values.into_iter().for_each(|value| hashes::add(&mut values, value));
+        values.retain(|value| !kinds.hold(value));
+        for kind in [Kinds::TEXT, Kinds::INT, Kinds::FLOAT] {
+            if values.len() > FEW && values.iter().filter(|value| Kinds::of(value) == kind).count() > FEW {
+                kinds = kinds.with(kind);
             }
         }
         values.retain(|value| !kinds.hold(value));
-        if values.len() > FEW {
-            kinds = values.iter().fold(kinds, |kinds, value| kinds.with(Kinds::of(value)));
-            values.retain(|value| !kinds.hold(value));
-        }
         values.sort_by_cached_key(Value::to_json);
         let id = self.put(Type {
             absent: left.absent || right.absent,
@@ -316,18 +320,18 @@ impl Types {
     }
 
     /// What stands below a value. Of what stands in a list nothing is known (language 3.2).
-    pub(super) fn below(&mut self, id: TypeId, path: &[Segment]) -> TypeId {
+    pub(super) fn below(&mut self, id: TypeId, path: Rest) -> TypeId {
         match id {
-            _ if path.is_empty() => return id,
+            _ if path == Rest::NONE => return id,
             TypeId::NEVER | TypeId::ABSENT | TypeId::OPEN => return id,
             TypeId::ANY => return TypeId::OPEN,
             _ => {}
         }
-        if let Some(known) = self.below.get(&(id, asked(path))) {
+        if let Some(known) = self.below.get(&(id, path)) {
             return *known;
         }
-        let below = self.find_below(id, path);
-        self.below.insert((id, asked(path)), below);
+        let below = self.find_below(id, &self.questions.rest(path));
+        self.below.insert((id, path), below);
         below
     }
 

@@ -1,6 +1,6 @@
 //! Guards over types: which part of a type is left when a guard came to true, or to false. Values are asked by the engine's own code.
 
-use super::{Fields, Kinds, Type, TypeId, Types};
+use super::{Fields, Kinds, Question, Rest, Type, TypeId, Types};
 use crate::{
     path::Segment,
     program::{Guard, Truth},
@@ -11,7 +11,7 @@ use crate::{
 impl Types {
     /// What is left of a value at a guard's own path where it came to `truth`. Where the guard could not be decided, the session is over
     /// (language 6.1): that part is left out.
-    pub(in super::super) fn narrowed(&mut self, id: TypeId, guard: &Guard, truth: bool) -> TypeId {
+    fn narrow_here(&mut self, id: TypeId, guard: &Guard, truth: bool) -> TypeId {
         let mut of = self.get(id).clone();
         let wanted = Truth::from(truth);
         let open = of.open;
@@ -27,7 +27,7 @@ impl Types {
         match guard {
             Guard::Is(_, yes, _) | Guard::In(_, yes, _) if *yes == truth => {
                 let possible = |value: &&Value| of.any || of.kinds.hold(value);
-                left.values.extend(literals.iter().filter(possible).cloned());
+                literals.iter().filter(possible).for_each(|value| super::hashes::add(&mut left.values, value.clone()));
             }
             Guard::Is(..) | Guard::In(..) => (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items),
             Guard::Truth(_, yes) => left.values.extend(of.any.then_some(Value::Bool(*yes == truth))),
@@ -47,19 +47,20 @@ impl Types {
         self.put(left)
     }
 
-    /// The same for a guard that asks about a part of the value.
-    pub(in super::super) fn narrowed_below(&mut self, id: TypeId, path: &[Segment], guard: &Guard, truth: bool) -> TypeId {
-        let key = (id, super::asked(path), std::ptr::from_ref(guard).addr(), truth);
+    /// What is left of a value when a question about what stands at `path` in it came to `truth`.
+    pub(in super::super) fn narrowed(&mut self, id: TypeId, path: Rest, question: Question, truth: bool) -> TypeId {
+        let key = (id, path, question, truth);
         if let Some(known) = self.narrowed.get(&key) {
             return *known;
         }
-        let left = self.narrow(id, path, guard, truth);
+        let (segments, guard) = (self.questions.rest(path), self.questions.guard(question));
+        let left = self.narrow(id, &segments, &guard, truth);
         self.narrowed.insert(key, left);
         left
     }
 
     fn narrow(&mut self, id: TypeId, path: &[Segment], guard: &Guard, truth: bool) -> TypeId {
-        let Some((first, rest)) = path.split_first() else { return self.narrowed(id, guard, truth) };
+        let Some((first, rest)) = path.split_first() else { return self.narrow_here(id, guard, truth) };
         // Of what stands in a list nothing is known, and nothing is kept.
         let Segment::Key(key) = first else { return id };
         let of = self.get(id).clone();
@@ -148,16 +149,21 @@ impl Types {
         if a == b || b == TypeId::ANY && !self.get(a).absent {
             return a;
         }
+        if let Some(known) = self.met.get(&(a, b)) {
+            return *known;
+        }
+        let met = self.meet(a, b);
+        self.met.insert((a, b), met);
+        met
+    }
+
+    fn meet(&mut self, a: TypeId, b: TypeId) -> TypeId {
         let (mut left, mut right) = (self.get(a).clone(), self.get(b).clone());
         left.any |= left.open;
         right.any |= right.open;
         let may_be = |of: &Type, value: &Value| of.any || of.kinds.hold(value) || of.values.contains(value);
         let mut values: Vec<Value> = left.values.iter().filter(|value| may_be(&right, value)).cloned().collect();
-        for value in right.values.iter().filter(|value| may_be(&left, value)) {
-            if !values.contains(value) {
-                values.push(value.clone());
-            }
-        }
+        right.values.iter().filter(|value| may_be(&left, value)).for_each(|value| super::hashes::add(&mut values, value.clone()));
         let kinds = match (left.any, right.any) {
             (true, _) => right.kinds,
             (false, true) => left.kinds,

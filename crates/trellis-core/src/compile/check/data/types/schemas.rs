@@ -37,17 +37,6 @@ impl Types {
         self.schema(schema, schema, &mut { STEPS }, 0)
     }
 
-    /// The same of a schema that the program keeps: it is read once.
-    pub(in super::super) fn declared(&mut self, schema: &Schema) -> TypeId {
-        let key = std::ptr::from_ref(schema.source()).addr();
-        if let Some(known) = self.declared.get(&key) {
-            return *known;
-        }
-        let of = self.of_schema(schema.source());
-        self.declared.insert(key, of);
-        of
-    }
-
     fn schema(&mut self, root: &Value, schema: &Value, left: &mut usize, depth: u8) -> TypeId {
         let Some(schema) = schema.as_map().filter(|_| depth <= super::DEPTH && *left > 0) else {
             return if schema.as_bool() == Some(false) { TypeId::NEVER } else { TypeId::ANY };

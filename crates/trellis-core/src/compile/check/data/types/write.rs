@@ -4,15 +4,15 @@ use super::*;
 
 impl Types {
     /// The type after something was written below it. Nothing is written over what is no mapping: no session goes on from there (language 4.1).
-    pub(in super::super) fn written(&mut self, id: TypeId, path: &[Segment], new: TypeId) -> TypeId {
-        if path.is_empty() {
+    pub(in super::super) fn written(&mut self, id: TypeId, path: Rest, new: TypeId) -> TypeId {
+        if path == Rest::NONE {
             return new;
         }
-        if let Some(known) = self.written.get(&(id, asked(path), new)) {
+        if let Some(known) = self.written.get(&(id, path, new)) {
             return *known;
         }
-        let written = self.write(id, path, new);
-        self.written.insert((id, asked(path), new), written);
+        let written = self.write(id, &self.questions.rest(path), new);
+        self.written.insert((id, path, new), written);
         written
     }
 
@@ -48,13 +48,17 @@ impl Types {
     }
 
     /// Whether a write below a value may find something that is no mapping.
-    pub(in super::super) fn may_block(&self, id: TypeId, path: &[Segment]) -> bool {
+    pub(in super::super) fn may_block(&self, id: TypeId, path: Rest) -> bool {
+        path != Rest::NONE && self.blocks(id, &self.questions.rest(path))
+    }
+
+    fn blocks(&self, id: TypeId, path: &[Segment]) -> bool {
         let Some((Segment::Key(key), rest)) = path.split_first() else { return false };
         let of = self.get(id);
         of.kinds != Kinds::default()
             || !of.values.is_empty()
             || of.items.is_some()
-            || of.fields.as_ref().is_some_and(|fields| !rest.is_empty() && self.may_block(fields.get(key), rest))
+            || of.fields.as_ref().is_some_and(|fields| !rest.is_empty() && self.blocks(fields.get(key), rest))
     }
 
     /// The type after items were added to a list; an absent one is started.

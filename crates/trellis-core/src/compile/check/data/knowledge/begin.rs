@@ -1,0 +1,62 @@
+//! What contexts begin with: that of a session, and that of a child.
+
+use super::*;
+
+impl<'p> Knowledge<'_, 'p> {
+    /// What a session begins with: the inputs of the graph, and what its entry declares (language 7.1).
+    pub(super) fn begin(&mut self) -> Facts {
+        let program = self.program;
+        let mut facts = Facts::all(TypeId::ABSENT, self.terms.keys.room());
+        let node = program.entry();
+        // A host may give what has a default; nobody else brings what nothing declares.
+        for slot in self.terms.keys.with_defaults() {
+            facts.set(slot, TypeId::EITHER);
+        }
+        if let Some(schema) = &program.graph_of(node).inputs {
+            let whole = self.types.declared(schema);
+            let of = self.types.get(whole).fields.clone();
+            for (key, of) in of.into_iter().flat_map(|fields| fields.named) {
+                if let Some(slot) = self.terms.keys.slot_of(&key) {
+                    facts.set(slot, of);
+                }
+            }
+        }
+        self.declared(node, &mut facts);
+        facts
+    }
+
+    /// What a child begins with: its arguments, and what it declares.
+    pub(super) fn begin_child(&mut self, node: &'p Node, args: TypeId) -> Facts {
+        let mut facts = Facts::all(TypeId::ABSENT, self.terms.keys.room());
+        let fields = self.types.get(args).fields.clone();
+        for (key, of) in fields.into_iter().flat_map(|fields| fields.named) {
+            if let Some(slot) = self.terms.keys.slot_of(&key) {
+                facts.set(slot, of);
+            }
+        }
+        self.declared(node, &mut facts);
+        facts
+    }
+
+    /// Declared inputs are there: a start without them is refused, unless entering the node brings them.
+    fn declared(&mut self, node: &'p Node, facts: &mut Facts) {
+        let graph = self.program.graph_of(node);
+        for (key, schema) in &node.entry.types {
+            if let Some(slot) = self.terms.keys.slot_of(key) {
+                let (given, declared) = (facts.get(slot), self.types.declared(schema));
+                let given = self.types.present(given);
+                let known = if given == TypeId::NEVER { declared } else { self.types.met(given, declared) };
+                let known = if node.brings(graph, key) { self.types.join(known, TypeId::ABSENT) } else { known };
+                facts.set(slot, known);
+            }
+        }
+        for path in node.entry.required.iter().filter(|path| !node.brings(graph, path.root())) {
+            if let Some((slot, rest)) = self.followed(path) {
+                let known = self.types.present(facts.get(slot));
+                let known = if known == TypeId::NEVER { TypeId::ANY } else { known };
+                facts.set(slot, known);
+                self.be_set(facts, slot, rest);
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What is noticed at a point while it is looked at: what may go wrong there, and of what nothing is known.
+//!
+//! Notes count operations, sites, replies and edges from the first of their point, so that they stay true when nodes before it are edited.
+
+use std::collections::BTreeMap;
+
+use super::{
+    super::{
+        accident::Candidate,
+        report,
+        script::{Passage, Script, edges_of},
+    },
+    *,
+};
+
+/// Something that was noticed.
+#[derive(Clone, Debug)]
+pub(super) enum Note {
+    /// Something may go wrong.
+    Suspect { accident: Accident, never: bool, seen: TypeId },
+    /// Of what a site reads nothing is known.
+    UnknownSite(u32),
+    /// Of what an operation is about nothing is known.
+    UnknownOp(u32),
+    /// A condition that never holds, and what its operand can be.
+    Never { edge: u32, operand: TypeId },
+    /// What was there when a reply began to choose that may find no way.
+    Gap { on: u32, facts: Facts },
+    /// A child that is called with arguments.
+    Called { entry: PointIndex, args: TypeId },
+}
+
+/// One look at a point.
+#[derive(Default)]
+pub(super) struct Now {
+    pub(super) onward: Vec<(PointIndex, Facts)>,
+    pub(super) notes: Vec<Note>,
+    /// Conditions that were looked at: the edge, whether it can hold, and what its operand can be.
+    pub(super) asked: Vec<(u32, bool, TypeId)>,
+    /// What a child that ends here returns.
+    pub(super) returned: Option<TypeId>,
+    /// Whether something became known by being read.
+    pub(super) learned: bool,
+}
+
+impl Now {
+    pub(super) fn suspect(&mut self, accident: Accident, never: bool, seen: TypeId) {
+        self.notes.push(Note::Suspect { accident, never, seen });
+    }
+
+    /// A condition was looked at; replies may share it.
+    pub(super) fn ask(&mut self, edge: u32, holds: bool, operand: TypeId, types: &mut Types) {
+        match self.asked.iter_mut().find(|(known, ..)| *known == edge) {
+            Some((_, known, of)) => (*known, *of) = (*known | holds, types.join(*of, operand)),
+            None => self.asked.push((edge, holds, operand)),
+        }
+    }
+
+    /// The notes, once all was looked at.
+    pub(super) fn noted(&mut self) -> Box<[Note]> {
+        let never = self.asked.drain(..).filter(|(_, holds, _)| !holds);
+        self.notes.extend(never.map(|(edge, _, operand)| Note::Never { edge, operand }));
+        std::mem::take(&mut self.notes).into()
+    }
+}
+
+/// What the search goes on with, in numbers of the script.
+#[derive(Default)]
+pub(in super::super) struct Gathered {
+    pub(in super::super) candidates: Vec<Candidate>,
+    /// What was there when a reply began to choose, of those that may find no way.
+    pub(in super::super) replies: BTreeMap<u32, Facts>,
+    /// Nodes that are called as children, with their arguments.
+    pub(in super::super) called: Vec<(PointIndex, TypeId)>,
+}
+
+/// A condition that never holds.
+pub(in super::super) struct EdgeSeen {
+    pub(in super::super) point: PointIndex,
+    pub(in super::super) edge: u32,
+    /// What its operand can be.
+    pub(in super::super) operand: TypeId,
+}
+
+impl Knowledge<'_, '_> {
+    fn notes(&self) -> impl Iterator<Item = (PointIndex, &Note)> {
+        (0..).map(PointIndex).zip(&self.solved.notes).flat_map(|(point, notes)| notes.iter().map(move |note| (point, note)))
+    }
+
+    /// Whether anything may go wrong.
+    pub(in super::super) fn suspects(&self) -> bool {
+        self.notes().any(|(_, note)| matches!(note, Note::Suspect { .. }))
+    }
+
+    /// All that may go wrong.
+    pub(in super::super) fn gathered(&self, script: &Script<'_>) -> Gathered {
+        let mut gathered = Gathered::default();
+        for (point, note) in self.notes() {
+            let first_reply = self.program.point(point).replies.start;
+            match note {
+                Note::Suspect { accident, never, seen } => {
+                    let accident = accident.of_point(script.firsts(point), first_reply);
+                    gathered.candidates.push(Candidate { point, accident, never: *never, seen: *seen });
+                }
+                Note::Gap { on, facts } => drop(gathered.replies.insert(first_reply + on, facts.clone())),
+                Note::Called { entry, args } => gathered.called.push((*entry, *args)),
+                Note::UnknownSite(_) | Note::UnknownOp(_) | Note::Never { .. } => {}
+            }
+        }
+        gathered.candidates.sort_by_key(|candidate| (candidate.point, candidate.accident, candidate.never));
+        gathered.candidates.dedup();
+        gathered
+    }
+
+    /// The conditions that never hold, in their order.
+    pub(in super::super) fn never(&self) -> Vec<EdgeSeen> {
+        let never = self.notes().filter_map(|(point, note)| match note {
+            Note::Never { edge, operand } => {
+                let first = edges_of(self.program.replies(&self.program.point(point).replies)).start;
+                Some(EdgeSeen { point, edge: first + edge, operand: *operand })
+            }
+            _ => None,
+        });
+        let mut never: Vec<EdgeSeen> = never.collect();
+        never.sort_by_key(|seen| seen.edge);
+        never
+    }
+
+    /// The reads of which nothing is known; of points that were not looked at this time they stand as they stood.
+    pub(in super::super) fn unchecked(&mut self) -> Vec<UncheckedRead> {
+        let program = self.program;
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        let mut unchecked = std::mem::take(&mut self.solved.unchecked);
+        unchecked.retain(|(point, _)| self.touched.binary_search(point).is_err());
+        let mut passage = Passage::new(program);
+        for at in self.touched.iter().copied() {
+            let point = PointIndex(at);
+            let notes = &self.solved.notes[at as usize];
+            let is_unknown = |note: &Note| matches!(note, Note::UnknownSite(_) | Note::UnknownOp(_));
+            if !notes.iter().any(is_unknown) {
+                continue;
+            }
+            passage.read(point);
+            unchecked.extend(notes.iter().filter_map(|note| match note {
+                Note::UnknownSite(site) => Some((at, report::unknown_site(program, &passage.sites[*site as usize]))),
+                Note::UnknownOp(op) => Some((at, report::unknown_op(program, point, &passage.ops[*op as usize])?)),
+                _ => None,
+            }));
+        }
+        let mut reads: Vec<UncheckedRead> = unchecked.iter().map(|(_, read)| read.clone()).collect();
+        self.solved.unchecked = unchecked;
+        reads.sort_unstable();
+        reads.dedup();
+        reads
+    }
+}

@@ -1,0 +1,51 @@
+//! What writes put at their places, and what calls are given.
+
+use rustc_hash::FxHashMap;
+
+use super::Path;
+use crate::compile::check::data::types::TypeId;
+use crate::value::Key;
+
+/// One of [`Sources`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in super::super) struct Source(u32);
+
+/// What it is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in super::super) enum Made {
+    /// What the node gets from outside.
+    Brought,
+    /// The same at all times.
+    Known(TypeId),
+    /// What stands at a path; `true`: or nothing.
+    Path(Path, bool),
+    List(Box<[Source]>),
+    Map(Box<[(Key, Source)]>),
+}
+
+/// Everything that is written somewhere, each once.
+#[derive(Debug, Default)]
+pub(in super::super) struct Sources {
+    made: Vec<Made>,
+    known: FxHashMap<Made, Source>,
+}
+
+impl Sources {
+    pub(in super::super) fn put(&mut self, made: Made) -> Source {
+        if let Some(known) = self.known.get(&made) {
+            return *known;
+        }
+        let source = Source(u32::try_from(self.made.len()).unwrap_or(u32::MAX));
+        self.made.push(made.clone());
+        self.known.insert(made, source);
+        source
+    }
+
+    pub(in super::super) fn get(&self, source: Source) -> &Made {
+        &self.made[source.0 as usize]
+    }
+
+    pub(in super::super) fn len(&self) -> usize {
+        self.made.len()
+    }
+}
