@@ -1,5 +1,9 @@
 //! Sessions whose process is killed lose nothing and do nothing twice.
 
+#[expect(dead_code, reason = "the tests of the stores use the rest")]
+#[path = "../../crates/trellis-host/tests/stores/servers/mod.rs"]
+mod servers;
+
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use tokio::runtime::{Builder, Runtime};
@@ -9,6 +13,8 @@ use trellis_tests::crash::{
     killer::{Limit, SESSIONS, crash},
     worker::{name, work},
 };
+
+use self::servers::{fresh, postgres, redis};
 
 /// How long each store is tried.
 const TIME: Duration = Duration::from_secs(15);
@@ -55,6 +61,16 @@ fn the_judge_finds_nothing_where_nobody_is_killed() {
 fn three(line: &str) -> (&str, &str, &str) {
     let mut words = line.splitn(3, ' ');
     (words.next().unwrap(), words.next().unwrap(), words.next().unwrap())
+}
+
+#[test]
+fn sessions_in_redis_survive_being_killed() {
+    survives("redis", |_| redis().url(&fresh()));
+}
+
+#[test]
+fn sessions_in_postgres_survive_being_killed() {
+    survives("postgres", |_| postgres().url(&fresh()));
 }
 
 #[test]
