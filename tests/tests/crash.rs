@@ -1,6 +1,6 @@
 //! Sessions whose process is killed lose nothing and do nothing twice.
 
-#[expect(dead_code, reason = "the tests of the stores use the rest")]
+#[expect(unused_imports, reason = "the tests of the stores use the rest")]
 #[path = "../../crates/trellis-host/tests/stores/servers/mod.rs"]
 mod servers;
 
