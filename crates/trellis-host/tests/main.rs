@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/exported.rs"]
+mod exported;
 #[path = "main/history.rs"]
 mod history;
 #[path = "main/hooks.rs"]

@@ -86,7 +86,7 @@ impl Changes {
             status: changed(before.status != after.status).map(|()| after.status),
             call: changed(!same(calls.0.as_ref(), calls.1.as_ref())).map(|()| calls.1.clone()),
             context: wrote.iter().filter_map(|key| Some((key.clone(), after.context.get(key)?.clone()))).collect(),
-            system: changed(before.system_context != after.system_context).map(|()| Box::new(after.system_context.clone())),
+            system: changed(!before.system_context.is_same(&after.system_context)).map(|()| Box::new(after.system_context.clone())),
             step: changed(before.step != after.step).map(|()| after.step),
             entered: changed(before.entered != after.entered).map(|()| after.entered),
             attempt: changed(before.attempt != after.attempt).map(|()| after.attempt),
@@ -98,6 +98,17 @@ impl Changes {
             rolled_back: changed(before.rolled_back != after.rolled_back).map(|()| after.rolled_back),
             ended: changed(before.ended != after.ended).and_then(|()| after.ended.clone()),
         }
+    }
+}
+
+impl System {
+    /// Whether every value is the same to the last bit: what is equal may still print otherwise.
+    fn is_same(&self, other: &Self) -> bool {
+        let pairs = [(&self.ans, &other.ans), (&self.error, &other.error), (&self.rollback, &other.rollback)];
+        pairs.into_iter().all(|pair| match pair {
+            (Some(one), Some(other)) => one.is_same(other),
+            (one, other) => one.is_none() && other.is_none(),
+        })
     }
 }
 

@@ -171,6 +171,22 @@ impl Value {
     }
 }
 
+impl Value {
+    /// Whether it is the same value to the last bit, so that it prints and serialises alike: `1` is not `1.0`, and `0` not `-0.0`.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits(),
+            (Self::Text(a), Self::Text(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Self::List(a), Self::List(b)) => Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| a.is_same(b)),
+            (Self::Map(Mapping(a)), Self::Map(Mapping(b))) => {
+                Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(&**b).all(|((key, a), (other, b))| key == other && a.is_same(b))
+            }
+            (Self::Int(_), Self::Float(_)) | (Self::UInt(_), Self::Float(_)) | (Self::Float(_), _) => false,
+            (a, b) => a == b,
+        }
+    }
+}
+
 impl PartialEq for Value {
     /// Exact and by kind, but `1 == 1.0` (language 3.1).
     fn eq(&self, other: &Self) -> bool {

@@ -154,3 +154,16 @@ fn a_node_that_admits_no_more_entries_is_not_entered() {
     let refused = walk.engine.enter(walk.state.clone(), &"book".into()).unwrap_err();
     assert_eq!(refused.to_string(), "`book` was to be entered once more, `max_visits` is 2");
 }
+
+#[test]
+fn an_answer_that_is_equal_but_prints_otherwise_is_a_change() {
+    let mut walk = Walk::new(&[("start.md", "---\ninput_type: json\nto: start\n---\nSay.\n")]);
+    for answer in ["0", "-0.0", "1", "1.0", "[1]", "[1.0]", "{\"a\":0}", "{\"a\":-0.0}"] {
+        let before = walk.state.clone();
+        let step = walk.engine.navigate(&before, trellis_core::Input::Text(answer.into())).unwrap();
+        let mut folded = before.clone();
+        folded.apply(&trellis_core::state::Changes::between(&before, &step.state, &step.wrote));
+        assert_eq!(serde_json::to_string(&folded).unwrap(), serde_json::to_string(&step.state).unwrap(), "{answer}");
+        walk.state = step.state;
+    }
+}

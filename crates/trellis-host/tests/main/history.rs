@@ -7,16 +7,15 @@ use trellis_core::{
 };
 use trellis_host::{
     Clock, Entry, Policy, Reply, Stop, Turn, Unbound,
-    history::{Check, Checked, History, HistoryError, Operator, Verdict, Walk, hops, replay, state_at, transcript},
+    history::{Check, Checked, History, HistoryError, Operator, Verdict, Walk, hops, replay, state_at},
     journal::{Destination, Origin},
     store::{Append, MemoryStore, Removal, SessionStore, Stored},
 };
-use trellis_tests::harness::{Findings, Mode, run_file};
 
 use crate::stage::{Stage, run};
 
 /// A stay: asked for, booked with an undo, kept or cancelled.
-const STAY: [(&str, &str); 5] = [
+pub(crate) const STAY: [(&str, &str); 5] = [
     ("trellis.yaml", "name: stay\nbindings: { book: {}, cancel: {} }\ncontext: { days: int }\n"),
     ("start.md", "---\ninput_type: int\nsave_to: days\nto: book\n---\nHow many days?\n"),
     (
@@ -28,24 +27,24 @@ const STAY: [(&str, &str); 5] = [
 ];
 
 /// A yes begins anew.
-const ANEW: &str = "---\ninput_type: confirm\non_denied: end\nto: start\n---\nKeep room {{ room.id }}?\n";
+pub(crate) const ANEW: &str = "---\ninput_type: confirm\non_denied: end\nto: start\n---\nKeep room {{ room.id }}?\n";
 
-fn stage(files: &[(&str, &str)]) -> Stage {
+pub(crate) fn stage(files: &[(&str, &str)]) -> Stage {
     Stage::new(files).policy(Policy { unbound: Unbound::Elsewhere, ..Policy::default() })
 }
 
 /// The stay with one file instead of another.
-fn edited(path: &str, text: &'static str) -> Stage {
+pub(crate) fn edited(path: &str, text: &'static str) -> Stage {
     let mut files = STAY.to_vec();
     files.iter_mut().filter(|file| file.0 == path).for_each(|file| file.1 = text);
     stage(&files)
 }
 
-fn id(name: &str) -> SessionId {
+pub(crate) fn id(name: &str) -> SessionId {
     SessionId::from(name)
 }
 
-fn say(value: impl Into<Value>) -> Input {
+pub(crate) fn say(value: impl Into<Value>) -> Input {
     Input::Value(value.into())
 }
 
@@ -68,12 +67,12 @@ async fn booked(stage: &Stage, store: &Arc<MemoryStore>) {
 }
 
 /// The same, kept and ended.
-async fn ended(stage: &Stage, store: &Arc<MemoryStore>) {
+pub(crate) async fn ended(stage: &Stage, store: &Arc<MemoryStore>) {
     booked(stage, store).await;
     stage.stored(store).send(&id("s"), say("yes")).await.unwrap();
 }
 
-async fn history(store: &MemoryStore, name: &str) -> History {
+pub(crate) async fn history(store: &MemoryStore, name: &str) -> History {
     History::open(store, &id(name)).await.unwrap()
 }
 
@@ -85,7 +84,7 @@ fn json(state: &State) -> String {
     serde_json::to_string(state).unwrap()
 }
 
-fn clock() -> Clock {
+pub(crate) fn clock() -> Clock {
     Clock::fixed(1_000_000)
 }
 
@@ -340,68 +339,6 @@ fn what_can_be_moved_is_moved_by_a_record_unless_somebody_was_faster() {
         assert_eq!(verdict(&store, &renamed).await, Verdict::GoesOn);
         let again = checked(&store, &engine).await.remove(0);
         assert!(check.apply(again, clock()).await.unwrap().is_none());
-    });
-}
-
-/// Runs a sheet through the harness of the suite.
-fn assert_green(sheet: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("exported.md");
-    std::fs::write(&path, sheet).unwrap();
-    // The harness has a runtime of its own.
-    let run = move || {
-        let mut findings = Findings::default();
-        run_file(&path, Mode::Suite, &mut findings);
-        findings
-    };
-    std::thread::spawn(run).join().unwrap().assert_none();
-}
-
-#[test]
-fn an_exported_session_is_a_green_case_of_the_suite() {
-    let (stage, store) = (stage(&STAY), Arc::new(MemoryStore::new()));
-    run(async {
-        ended(&stage, &store).await;
-        let engine = stage.engine();
-        let exported = transcript(&engine, &history(&store, "s").await, None).unwrap();
-        assert_eq!((exported.since, exported.otherwise.len()), (0, 0));
-        let expected = "$ session s\n| How many days?\n? int\n>= 3\n| Looking.\n! book {\"days\":3}\n<! busy\n! book {\"days\":3} (attempt 2, delay 1ms)\n< {\"id\":7}\n| Keep room 7 for 3 days?\n? confirm\n>= \"yes\"\n| See you.\n* end finished 7\n";
-        assert_eq!(exported.text, expected);
-        let documents = stage.program.documents();
-        assert_green(&exported.sheet("Session s", documents, &[]));
-
-        // A move cannot be handed in: the transcript begins with the state that it led to.
-        Operator::new(&*store, &engine, clock()).back(&id("s"), 3).await.unwrap();
-        stage.stored(&store).send(&id("s"), say("no")).await.unwrap();
-        let moved = transcript(&engine, &history(&store, "s").await, None).unwrap();
-        assert_eq!(moved.since, 6);
-        assert!(moved.text.starts_with("$ state {") && moved.text.contains("~ rolling back 1\n! cancel {\"id\":7}"), "{}", moved.text);
-        assert_green(&moved.sheet("Session s", documents, &[]));
-
-        // On a graph that goes otherwise it says from when on.
-        let other = edited("keep.md", ANEW);
-        let otherwise = transcript(&other.engine(), &history(&store, "s").await, Some(5)).unwrap();
-        assert!(otherwise.text.contains("# record 4 led to `end`\n"), "{}", otherwise.text);
-        assert_green(&otherwise.sheet("Session s", other.program.documents(), &[]));
-    });
-}
-
-#[test]
-fn a_secret_is_in_no_transcript() {
-    let files = [
-        ("start.md", "---\ninput_type: secret\nto: nap\n---\nPassword?\n"),
-        ("nap.md", "---\nwait: 1ms\nto: end\n---\n"),
-        ("end.md", "Done.\n"),
-    ];
-    let (stage, store) = (stage(&files), Arc::new(MemoryStore::new()));
-    run(async {
-        let sessions = stage.stored(&store);
-        sessions.start(Start { session: Some(id("s")), ..Start::default() }).await.unwrap();
-        sessions.send(&id("s"), Input::Text("hunter2".into())).await.unwrap();
-        let exported = transcript(&stage.engine(), &history(&store, "s").await, None).unwrap();
-        assert!(exported.text.contains("> ***\n") && !exported.text.contains("hunter2"), "{}", exported.text);
-        assert!(exported.text.contains("\n.\n"), "a sleep that is over is handed in: {}", exported.text);
-        assert_green(&exported.sheet("Secret", stage.program.documents(), &[]));
     });
 }
 
