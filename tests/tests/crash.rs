@@ -1,5 +1,7 @@
 //! Sessions whose process is killed lose nothing and do nothing twice.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 #[expect(unused_imports, reason = "the tests of the stores use the rest")]
 #[path = "../../crates/trellis-host/tests/stores/servers/mod.rs"]
 mod servers;
@@ -23,7 +25,8 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Kills workers on a store for a while.
+/// Kills workers on a store for a while; when they were killed is printed.
+#[expect(clippy::print_stdout, reason = "a histogram for whoever asks with --nocapture")]
 fn survives(name: &str, store_in: impl Fn(&Path) -> String) {
     let (killed, verdict) = crash(Path::new(env!("CARGO_BIN_EXE_crash")), Limit::Time(TIME), &runtime(), store_in).unwrap();
     let report = killed.report(name, &verdict);

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! **Invariant:** a hook that is slow, panics or never returns neither blocks nor breaks a session: what does not fit its queue is dropped and
-//! counted. Only [`Hooks::on_reload`] is waited for, for as long as [`PATIENCE`].
+//! counted. (A program that is built with `panic = "abort"` ends by a panic anywhere, also here.) Only [`Hooks::on_reload`] is waited for, for as long as [`PATIENCE`].
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

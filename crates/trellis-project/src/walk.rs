@@ -67,6 +67,9 @@ pub(crate) fn walk(root: &Root, depth: usize) -> Result<Listing, LoadError> {
         match walk.list(&folder) {
             Ok(()) => {}
             Err(Stop::Graph(error)) => return Err(error),
+            Err(Stop::Folder(cause)) if folder.path.is_empty() && cause.kind() == io::ErrorKind::NotFound => {
+                return Err(LoadError::NotFound { path: root.shown("") });
+            }
             Err(Stop::Folder(cause)) if folder.path.is_empty() => return Err(LoadError::Unreadable { path: root.shown(""), cause }),
             // A folder that vanished is as if it had never been listed; one that cannot be read is listed, so that reading it says why.
             Err(Stop::Folder(cause)) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}

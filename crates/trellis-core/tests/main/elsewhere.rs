@@ -157,7 +157,7 @@ fn a_node_that_admits_no_more_entries_is_not_entered() {
 
 #[test]
 fn an_answer_that_is_equal_but_prints_otherwise_is_a_change() {
-    let mut walk = Walk::new(&[("start.md", "---\ninput_type: json\nto: start\n---\nSay.\n")]);
+    let mut walk = Walk::new(&[("start.md", "---\ninput_type: json\nto: start\non_interrupt: end\n---\nSay.\n"), ("end.md", "Over.\n")]);
     for answer in ["0", "-0.0", "1", "1.0", "[1]", "[1.0]", "{\"a\":0}", "{\"a\":-0.0}"] {
         let before = walk.state.clone();
         let step = walk.engine.navigate(&before, trellis_core::Input::Text(answer.into())).unwrap();
