@@ -270,7 +270,7 @@ mod tests {
         let directory = Directory::new(&root).unwrap();
         assert_eq!(text(&directory, "start.md"), "old");
         fs::remove_dir_all(&root).unwrap();
-        assert!(matches!(directory.list_nodes(), Err(LoadError::Unreadable { .. })));
+        assert!(matches!(directory.list_nodes(), Err(LoadError::NotFound { .. })));
         assert!(matches!(directory.get_node("start.md"), Err(LoadError::NotFound { .. })));
         fs::create_dir(&root).unwrap();
         fs::write(root.join("start.md"), "new").unwrap();
