@@ -16,6 +16,7 @@ mod operator;
 mod prune;
 mod replay;
 mod transcript;
+mod veil;
 mod walk;
 
 use trellis_core::{SessionId, engine::NotEntered};
@@ -29,6 +30,7 @@ pub use self::{
     prune::{Prune, Pruned},
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
+    veil::Veil,
     walk::{Moment, Walk},
 };
 use crate::store::{BadName, StoreError};

@@ -1,7 +1,7 @@
 //! `trellis session deny ID`: denies the call that a session waits with.
 
 use super::{
-    approve::{call, decided},
+    approve::{call, decided, visible},
     named::named,
     stand::{Form, Where, told},
 };
@@ -39,8 +39,9 @@ impl Deny {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let (held, put) = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            let denied = stand.operator()?.deny(&id, self.call.as_deref(), self.because.clone()).await;
-            denied.map_err(|error| told(error, &id))
+            let denied = stand.operator(&id).await?.deny(&id, self.call.as_deref(), self.because.clone()).await;
+            let (held, put) = denied.map_err(|error| told(error, &id))?;
+            Ok((visible(stand, held).await?, put))
         })?;
         if self.form.is_json() {
             terminal::print(&decided(&held, &put, "denied", self.because.as_deref()))?;

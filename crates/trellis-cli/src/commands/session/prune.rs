@@ -10,7 +10,7 @@ use trellis_host::{
 };
 
 use super::{
-    stand::{Form, Where},
+    stand::{Form, Use, Where},
     times::{date_time, span},
 };
 use crate::{Exit, terminal};
@@ -60,7 +60,7 @@ impl Prune {
         let is_json = self.form.is_json();
         let would = if self.dry_run { "would be " } else { "" };
         let (mut text, mut wire, mut count) = (String::new(), Vec::new(), [0_usize; 2]);
-        self.place.opened(!self.dry_run, async |stand| {
+        self.place.opened(Use::unless(self.dry_run), async |stand| {
             let graph = stand.is_named.then(|| stand.graph.clone());
             let rule = Rule { graph, before, keep: self.keep.unwrap_or(0), open_too: self.open, sessions, records: self.keep_records };
             let pruned = rule.run(&*stand.store, self.dry_run, |head, pruned| {
