@@ -12,7 +12,6 @@ mod check;
 mod hops;
 mod open;
 mod operator;
-mod prune;
 mod replay;
 mod transcript;
 mod walk;
@@ -24,7 +23,6 @@ pub use self::{
     hops::hops,
     open::{Flaw, History, state_at},
     operator::{Operator, Put},
-    prune::{Prune, Pruned},
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
     walk::{Moment, Walk},
