@@ -13,7 +13,6 @@ mod check;
 mod hops;
 mod open;
 mod operator;
-mod prune;
 mod replay;
 mod transcript;
 mod veil;
@@ -27,7 +26,6 @@ pub use self::{
     hops::hops,
     open::{Flaw, History, state_at},
     operator::{Operator, Put},
-    prune::{Prune, Pruned},
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
     veil::Veil,

@@ -47,7 +47,7 @@ pub use self::{
     name::{BadName, check_name},
     open::{open, weaknesses},
     redacted::{Redacted, lacking, restore},
-    retention::{Pruned, Retention, prune},
+    retention::{Pruned, Retention},
     snapshot::{Approved, Snapshot, read},
 };
 

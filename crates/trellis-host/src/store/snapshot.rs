@@ -42,18 +42,9 @@ impl Snapshot {
     /// Takes a step again, as it was recorded.
     pub fn take(&mut self, record: &Record) {
         let before = (self.state.entered, self.state.step);
-        match &record.entry {
-            Entry::Context { keys } => {
-                self.state.context.extend(keys);
-                if !keys.is_empty() {
-                    super::restore(&mut self.state);
-                }
-            }
-            Entry::Approve { key } => self.approved = Some(Approved { key: key.clone(), at: record.at }),
-            entry => match entry.epoch() {
-                Some(state) => self.state.clone_from(state),
-                None => self.state.apply(&record.changes),
-            },
+        record.apply(&mut self.state);
+        if let Entry::Approve { key } = &record.entry {
+            self.approved = Some(Approved { key: key.clone(), at: record.at });
         }
         self.time(record.at, before);
     }

@@ -6,7 +6,7 @@ use anyhow::bail;
 use serde_json::json;
 use trellis_host::{
     Clock,
-    history::{Prune as Rule, Pruned},
+    store::{Pruned, Retention},
 };
 
 use super::{
@@ -52,8 +52,7 @@ pub(super) struct Prune {
 
 impl Prune {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let sessions = self.older_than.is_some() || self.keep.is_some();
-        if !sessions && self.keep_records.is_none() {
+        if self.older_than.is_none() && self.keep.is_none() && self.keep_records.is_none() {
             bail!("what is old? `--older-than SPAN`, `--keep N` or `--keep-records N` says it");
         }
         let before = self.older_than.map(|span| Clock::system().now().saturating_sub(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)));
@@ -62,8 +61,8 @@ impl Prune {
         let (mut text, mut wire, mut count) = (String::new(), Vec::new(), [0_usize; 2]);
         self.place.opened(Use::unless(self.dry_run), async |stand| {
             let graph = stand.is_named.then(|| stand.graph.clone());
-            let rule = Rule { graph, before, keep: self.keep.unwrap_or(0), open_too: self.open, sessions, records: self.keep_records };
-            let pruned = rule.run(&*stand.store, self.dry_run, |head, pruned| {
+            let retention = Retention { graph, before, keep: self.keep, open_too: self.open, records: self.keep_records };
+            let pruned = retention.apply(&*stand.store, self.dry_run, |head, pruned| {
                 let (what, before) = match pruned {
                     Pruned::Session => (format!("{would}taken out, it moved last {}", date_time(head.at)), None),
                     Pruned::Records(before) => (format!("records before {before} {would}taken out"), Some(before)),
