@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use trellis_core::{SessionId, state::Ended};
-use trellis_host::{Policy, SendError, Sessions, Stop, Turn, Unbound, sessions::Drive};
+use trellis_host::{Policy, SendError, Sessions, Stop, Turn, Unbound, history::Veil, sessions::Drive};
 
 use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal};
 
@@ -19,7 +19,9 @@ pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool
     // What nothing here carries out is left to those who do.
     let policy = Policy { approve_all, unbound: Unbound::Elsewhere };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
-    let mut tally = Tally::default();
+    // Why something failed may quote what nobody is to read here.
+    let has_secrets = Veil::new(Some(ready.engine.inspect().documents())).is_needed();
+    let mut tally = Tally { has_secrets, ..Tally::default() };
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
         keep.warn().await;
@@ -45,6 +47,7 @@ struct Tally {
     turns: usize,
     ended: usize,
     stuck: usize,
+    has_secrets: bool,
 }
 
 impl Tally {
@@ -53,7 +56,7 @@ impl Tally {
             Ok(turn) => {
                 self.turns += 1;
                 self.ended += usize::from(matches!(turn.stop, Stop::Ended(_)));
-                format!("{id}: {}", stands(&turn.stop))
+                format!("{id}: {}", stands(&turn.stop, self.has_secrets))
             }
             Err(error) => {
                 self.stuck += 1;
@@ -75,7 +78,7 @@ impl Tally {
 }
 
 /// Where a session stands, in one line.
-fn stands(stop: &Stop) -> String {
+fn stands(stop: &Stop, has_secrets: bool) -> String {
     match stop {
         Stop::Ask { .. } => "waits for an input".to_owned(),
         Stop::Call { call, .. } => format!("waits for the result of `{}`", call.name),
@@ -85,7 +88,7 @@ fn stands(stop: &Stop) -> String {
         Stop::Changed { call, now } => format!("waits to hear whether `{}` stays, which is `{now}` now", call.name),
         Stop::Ended(ended) => {
             let Ended { reason, node, message, .. } = &**ended;
-            let why = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+            let why = message.as_ref().filter(|_| !has_secrets).map(|message| format!(": {message}")).unwrap_or_default();
             format!("{} at `{node}`{why}", reason.as_str())
         }
     }
