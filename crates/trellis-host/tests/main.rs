@@ -31,3 +31,5 @@ mod stored;
 mod text;
 #[path = "main/tools.rs"]
 mod tools;
+#[path = "main/waking.rs"]
+mod waking;

@@ -157,7 +157,7 @@ impl Stand {
     /// # Errors
     /// As [`Stand::engine`].
     pub(super) fn operator(&self) -> anyhow::Result<Operator<'_>> {
-        Ok(Operator::new(&*self.store, self.engine()?, Clock::system()))
+        Ok(Operator::new(&*self.store, self.engine()?, &self.graph, Clock::system()))
     }
 }
 
@@ -165,6 +165,7 @@ impl Stand {
 pub(crate) fn told(error: HistoryError, id: &SessionId) -> anyhow::Error {
     let help = match &error {
         HistoryError::Conflict(_) => "somebody else works with it: try again".to_owned(),
+        HistoryError::OtherGraph { .. } => "`--graph PATH` names its graph".to_owned(),
         HistoryError::Exists(_) => "`--as NAME` names the new session otherwise".to_owned(),
         HistoryError::Refused(NotEntered::Lacks { .. }) => format!("`trellis session set {id} KEY=VALUE` sets keys"),
         HistoryError::Refused(NotEntered::Ended) => format!("name a record before its end: `trellis session show {id}` lists them"),
