@@ -15,6 +15,7 @@ mod open;
 mod operator;
 mod replay;
 mod transcript;
+mod veil;
 mod walk;
 
 use trellis_core::{SessionId, engine::NotEntered};
@@ -27,6 +28,7 @@ pub use self::{
     operator::{Operator, Put},
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
+    veil::Veil,
     walk::{Moment, Walk},
 };
 use crate::store::{BadName, StoreError};

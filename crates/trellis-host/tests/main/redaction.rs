@@ -240,3 +240,28 @@ fn whatever_a_secret_is_called_records_stay_records() {
         }
     });
 }
+
+#[test]
+fn looking_at_a_session_writes_nothing_whatever_it_lacks() {
+    let stage = Stage::new(&[
+        PROJECT,
+        ("start.md", "---\ninput_type: int\nsave_to: n\nto: ask\n---\nHow many?\n"),
+        ("ask.md", "---\ninput_type: text\nsave_to: token\nto: more\n---\nYour token?\n"),
+        ("more.md", "---\ninput_type: text\nto: end\n---\nMore?\n"),
+        ("end.md", "---\noutput: \"{{ n }}\"\n---\nThank you.\n"),
+    ]);
+    let inner = Arc::new(MemoryStore::new());
+    run(async {
+        opened(&stage, &inner).start(Start::default()).await.unwrap();
+        // None of the keys is set yet; then one is, which nobody needs any more; then the session has ended.
+        for (answer, next) in [(Some("3"), 1), (Some("hunter2"), 2), (Some("no"), 3), (None, 5)] {
+            for _ in 0..3 {
+                opened(&stage, &inner).resume(&id()).await.unwrap();
+            }
+            assert_eq!(inner.load(&[id()]).await.unwrap().remove(0).unwrap().head.next, next);
+            if let Some(answer) = answer {
+                opened(&stage, &inner).send(&id(), text(answer)).await.unwrap();
+            }
+        }
+    });
+}
