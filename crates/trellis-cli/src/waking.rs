@@ -6,8 +6,12 @@ use std::{
 };
 
 use anyhow::Context as _;
-use trellis_core::{SessionId, state::Ended};
-use trellis_host::{Policy, SendError, Sessions, Stop, Turn, Unbound, history::Veil, sessions::Drive};
+use trellis_core::state::Ended;
+use trellis_host::{
+    Policy, Sessions, Stop, Unbound,
+    history::Veil,
+    sessions::{Drive, Driven},
+};
 
 use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal};
 
@@ -28,7 +32,7 @@ pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool
         let sessions = Sessions::new(ready.engine, ready.bindings).policy(policy).store(kept.store, &kept.graph);
         let sessions = Arc::new(seeing.over(sessions));
         tokio::select! {
-            driven = sessions.drive(how, |id, turn| tally.take(id, turn)) => Ok(driven.map(|()| Exit::Fine)?),
+            driven = sessions.drive(how, |driven| tally.take(driven)) => Ok(driven.map(|()| Exit::Fine)?),
             error = seeing.stay() => Err(error),
             _ = tokio::signal::ctrl_c() => anyhow::Ok(Exit::Interrupted),
         }
@@ -51,14 +55,15 @@ struct Tally {
 }
 
 impl Tally {
-    fn take(&mut self, id: &SessionId, turn: Result<Turn, SendError>) {
-        let line = match turn {
-            Ok(turn) => {
+    fn take(&mut self, driven: Driven<'_>) {
+        let line = match driven {
+            Driven::Away(error) => return terminal::print_error(&format!("{error}; it is asked again until it is back\n")),
+            Driven::Turn(id, Ok(turn)) => {
                 self.turns += 1;
                 self.ended += usize::from(matches!(turn.stop, Stop::Ended(_)));
                 format!("{id}: {}", stands(&turn.stop, self.has_secrets))
             }
-            Err(error) => {
+            Driven::Turn(id, Err(error)) => {
                 self.stuck += 1;
                 format!("{id}: {error}")
             }

@@ -122,8 +122,9 @@ impl Session {
     }
 
     /// A session that was stored, where it is: `next` is the number of the record that comes next. Its state must fit the engine's program, or be
-    /// adopted before anything else.
-    pub fn resume(engine: Engine, here: Snapshot, next: u64, clock: Clock) -> Self {
+    /// adopted before anything else. If the clock went back since, its waits count from now.
+    pub fn resume(engine: Engine, mut here: Snapshot, next: u64, clock: Clock) -> Self {
+        here.counted_from(clock.now());
         Self::at(engine, clock, here, MemoryJournal::since(next))
     }
 
@@ -310,7 +311,7 @@ impl Session {
         self.here.approved.as_ref().is_some_and(|approved| approved.key == call.idempotency_key)
     }
 
-    /// The time, which never goes back in a journal, whatever the clock does.
+    /// The time, which never goes back while the session is in memory, whatever the clock does.
     fn now(&self) -> u64 {
         self.clock.now().max(self.here.at)
     }

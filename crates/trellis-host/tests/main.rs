@@ -33,3 +33,5 @@ mod text;
 mod tools;
 #[path = "main/veil.rs"]
 mod veil;
+#[path = "main/waking.rs"]
+mod waking;

@@ -13,7 +13,6 @@ use trellis_core::{
 
 use super::{
     HistoryError, Operator,
-    open::stored,
     operator::{Put, Target, due},
 };
 use crate::{
@@ -150,7 +149,7 @@ impl Operator<'_> {
 
     /// A session whose call waits.
     async fn case(&self, id: &SessionId, meant: Option<&str>) -> Result<(Head, Session, Held), HistoryError> {
-        let stored = stored(self.store, id).await?;
+        let stored = self.stored(id).await?;
         let session = self.session(&stored)?;
         let undecided = |why| HistoryError::Undecided(id.clone(), why);
         let Some(held) = Held::of(&session, &stored.head.graph) else { return Err(undecided(waits_for(&session))) };

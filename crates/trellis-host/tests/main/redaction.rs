@@ -5,6 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, path::KeyPath};
 use trellis_host::{
     Record, Reply, Sessions, Stop,
+    history::{Check, Verdict},
     store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStore, SqliteStore, Standing},
 };
 
@@ -75,6 +76,11 @@ fn a_secret_is_nowhere_and_a_waiting_call_waits_for_it() {
         assert_eq!(called.args.get("auth"), Some(&Value::from(format!("Bearer {SECRET}"))));
         let kept = everything(&inner).await;
         assert!(!kept.contains("hunter2") && kept.contains("Bearer ‹redacted:token›"), "{kept}");
+
+        // A check before a deployment says the same as whoever resumes it.
+        let (engine, hiding) = (stage.engine(), Redacted::of(&stage.program, Arc::clone(&inner)));
+        let checked = Check::new(&hiding, &engine, "graph").page().await.unwrap();
+        assert_eq!(checked[0].verdict, Verdict::Lacks { keys: vec!["token".into()] });
 
         let sessions = opened(&stage, &inner);
         let turn = sessions.resume(&id()).await.unwrap();

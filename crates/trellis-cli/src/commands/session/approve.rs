@@ -6,9 +6,8 @@ use anstyle::Style;
 use serde_json::{Value as Json, json};
 use trellis_core::Value;
 use trellis_host::{
-    Clock,
     binding::shown,
-    history::{Held, History, Operator, Put},
+    history::{Held, History, Put},
 };
 
 use super::{
@@ -53,7 +52,7 @@ impl Approve {
         let Some(name) = &self.id else { return self.list() };
         let (held, put) = self.place.opened(Use::unless(self.dry_run), async |stand| {
             let id = named(&*stand.store, name).await?;
-            let (operator, call) = (stand.operator(&id).await?, self.call.as_deref());
+            let (operator, call) = (stand.operator()?, self.call.as_deref());
             let decided = match self.dry_run {
                 true => operator.held(&id, call).await.map(|held| (held, None)),
                 false => operator.approve(&id, call).await.map(|(held, put)| (held, Some(put))),
@@ -79,7 +78,7 @@ impl Approve {
         let all = self.place.with(async |stand| {
             let (mut found, mut all) = (Vec::new(), Vec::new());
             let graph = stand.is_named.then(|| stand.graph.clone());
-            Operator::new(&*stand.store, stand.engine()?, Clock::system()).all_held(graph, |held| found.push(held)).await?;
+            stand.operator()?.all_held(graph, |held| found.push(held)).await?;
             for held in found {
                 all.push(visible(stand, held).await?);
             }

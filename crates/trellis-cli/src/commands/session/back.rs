@@ -36,7 +36,7 @@ impl Back {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let put = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            stand.operator(&id).await?.back(&id, self.to).await.map_err(|error| told(error, &id))
+            stand.operator()?.back(&id, self.to).await.map_err(|error| told(error, &id))
         })?;
         print(&put, self.form)?;
         Ok(Exit::Fine)

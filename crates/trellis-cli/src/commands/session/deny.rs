@@ -39,7 +39,7 @@ impl Deny {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let (held, put) = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            let denied = stand.operator(&id).await?.deny(&id, self.call.as_deref(), self.because.clone()).await;
+            let denied = stand.operator()?.deny(&id, self.call.as_deref(), self.because.clone()).await;
             let (held, put) = denied.map_err(|error| told(error, &id))?;
             Ok((visible(stand, held).await?, put))
         })?;

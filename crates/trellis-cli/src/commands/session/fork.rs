@@ -57,7 +57,7 @@ impl Fork {
 
     async fn fork(&self, stand: &Stand) -> anyhow::Result<Put> {
         let id = named(&*stand.store, &self.id).await?;
-        let operator = stand.operator(&id).await?;
+        let operator = stand.operator()?;
         if let Some(name) = &self.name {
             let new = SessionId::from(name.as_str());
             return operator.fork(&id, self.at, &new).await.map_err(|error| told(error, &id));

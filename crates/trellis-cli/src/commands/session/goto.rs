@@ -36,7 +36,7 @@ impl Goto {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let put = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            let put = stand.operator(&id).await?.goto(&id, &NodeId::from(self.node.as_str())).await;
+            let put = stand.operator()?.goto(&id, &NodeId::from(self.node.as_str())).await;
             let nodes = stand.engine()?.inspect().nodes();
             put.map_err(|error| match &error {
                 HistoryError::Refused(NotEntered::Unknown(node)) => {

@@ -109,7 +109,7 @@ impl Where {
     /// As [`Where::with`].
     pub(super) fn opened<T>(&self, what: Use, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let (opened, keep) = self.graph()?;
-        let keep = if what == Use::Replay { keep.as_stored() } else { keep };
+        let keep = if what == Use::Replay { keep.with_marks() } else { keep };
         let program = opened.as_ref().and_then(|opened| opened.compiled.program.clone());
         let engine = program.map(|program| Engine::new(Arc::clone(&program), deferred_predicates(&program))).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
@@ -182,17 +182,12 @@ impl Stand {
         self.opened.as_ref()
     }
 
-    /// Does something to a session of this graph.
+    /// Does something to sessions of this graph.
     ///
     /// # Errors
-    /// There is no such session; or as [`Stand::engine_of`].
-    pub(super) async fn operator(&self, id: &SessionId) -> anyhow::Result<Operator<'_>> {
-        let stored = self.store.load(std::slice::from_ref(id)).await?.pop().flatten();
-        let engine = match stored {
-            Some(stored) => self.engine_of(&stored.head)?,
-            None => self.engine()?,
-        };
-        Ok(Operator::new(&*self.store, engine, Clock::system()))
+    /// As [`Stand::engine`].
+    pub(super) fn operator(&self) -> anyhow::Result<Operator<'_>> {
+        Ok(Operator::new(&*self.store, self.engine()?, &self.graph, Clock::system()))
     }
 }
 
@@ -200,6 +195,7 @@ impl Stand {
 pub(crate) fn told(error: HistoryError, id: &SessionId) -> anyhow::Error {
     let help = match &error {
         HistoryError::Conflict(_) => "somebody else works with it: try again".to_owned(),
+        HistoryError::OtherGraph { .. } => "`--graph PATH` names its graph".to_owned(),
         HistoryError::Exists(_) => "`--as NAME` names the new session otherwise".to_owned(),
         HistoryError::Refused(NotEntered::Lacks { .. }) => format!("`trellis session set {id} KEY=VALUE` sets keys"),
         HistoryError::Refused(NotEntered::Ended) => format!("name a record before its end: `trellis session show {id}` lists them"),
