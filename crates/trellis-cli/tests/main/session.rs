@@ -212,6 +212,8 @@ fn an_edited_graph_says_what_it_means_for_each_session() {
     let ran = session(&sandbox, &["check"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.starts_with("ana  lacks `who` at `confirm`, since an edit after 2"), "{}", ran.out);
+    let line = ran.out.lines().next().unwrap();
+    assert!(["`start.md` 2", "`confirm.md` 2", "`end.md` 2"].iter().all(|file| line.contains(file)), "{line}");
     assert!(ran.out.contains("\n  trellis session set ana who=…\n"), "{}", ran.out);
     fine(&sandbox, &["set", "ana", "who=Ana"]);
     assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 go on, 1 have ended\n");
