@@ -30,23 +30,23 @@ fn kept() -> Sandbox {
     sandbox
 }
 
-fn session(sandbox: &Sandbox, args: &[&str]) -> Ran {
+pub(crate) fn session(sandbox: &Sandbox, args: &[&str]) -> Ran {
     sandbox.trellis(&[&["session"], args].concat())
 }
 
-fn fine(sandbox: &Sandbox, args: &[&str]) -> String {
+pub(crate) fn fine(sandbox: &Sandbox, args: &[&str]) -> String {
     let ran = session(sandbox, args);
     assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
     ran.out
 }
 
-fn refused(sandbox: &Sandbox, args: &[&str]) -> String {
+pub(crate) fn refused(sandbox: &Sandbox, args: &[&str]) -> String {
     let ran = session(sandbox, args);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{args:?}: {ran:?}");
     ran.err
 }
 
-fn json(text: &str) -> Json {
+pub(crate) fn json(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
