@@ -272,6 +272,35 @@ fn metrics_count_what_the_run_did() {
 }
 
 #[test]
+fn what_is_no_file_is_written_to_and_never_replaced() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let sandbox = Sandbox::new(SHOP);
+    let path = |name: &str| sandbox.path().join(name);
+    sandbox.write("out/.keep", b"");
+    sandbox.write("there.txt", b"before");
+    symlink("out/new.txt", path("to-new")).unwrap();
+    symlink(path("there.txt"), path("to-there")).unwrap();
+    for (argument, begins) in [("--metrics", "# HELP"), ("--output", "\"Ana\"")] {
+        let fifo = format!("fifo{argument}");
+        assert!(std::process::Command::new("mkfifo").arg(path(&fifo)).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let fifo = path(&fifo);
+            move || std::fs::read_to_string(fifo).unwrap()
+        });
+        let ran = run(&sandbox, &["--session", &format!("a{argument}"), argument, &fifo], &[], "Ana\nRecife\n");
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+        assert!(std::fs::symlink_metadata(path(&fifo)).unwrap().file_type().is_fifo(), "{argument}");
+        assert!(reader.join().unwrap().starts_with(begins));
+        for (link, file) in [("to-new", "out/new.txt"), ("to-there", "there.txt")] {
+            let ran = run(&sandbox, &["--session", &format!("{link}{argument}"), argument, link], &[], "Ana\nRecife\n");
+            assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+            assert!(path(link).is_symlink(), "{argument} {link}");
+            assert!(std::fs::read_to_string(path(file)).unwrap().starts_with(begins), "{argument} {file}");
+        }
+    }
+}
+
+#[test]
 fn sessions_that_wake_are_seen_too() {
     let (sandbox, collector) = (
         Sandbox::new(&[
