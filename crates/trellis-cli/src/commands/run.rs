@@ -52,7 +52,7 @@ Examples:
   trellis run orders --yes --no-input --output result.json
 
 Exit codes: 0 finished; 1 failed, denied, rolled back, not a sound graph, or the input ended;
-2 wrong usage, or the start was refused; 130 interrupted.
+2 wrong usage, or the start was refused; 130 interrupted; 141 nobody reads the output any more.
 TRELLIS_MAX_INPUT_SIZE bounds one input, in bytes. OTEL_EXPORTER_OTLP_ENDPOINT names a collector that spans are sent to.")]
 pub(crate) struct Run {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]

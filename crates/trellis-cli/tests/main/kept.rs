@@ -25,6 +25,19 @@ fn a_session_goes_on_in_another_run() {
 }
 
 #[test]
+fn a_reader_that_goes_away_ends_the_run_as_it_ends_other_programs() {
+    let sandbox = Sandbox::new(ASKS);
+    let mut child = sandbox.command(&["run", ".", "--session", "bp"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"Ana\n");
+    let ran = crate::sandbox::finish(child);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(141), ""));
+    // The session waits where it is.
+    let over = sandbox.trellis_with(&["run", ".", "--session", "bp"], "Ana\nRecife\n");
+    assert_eq!(over.code, Some(0), "{over:?}");
+}
+
+#[test]
 fn a_run_without_a_store_keeps_nothing() {
     let sandbox = Sandbox::new(ASKS);
     let ran = sandbox.trellis_with(&["run", ".", "--store", "memory"], "Ana\n");
