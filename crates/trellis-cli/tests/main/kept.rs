@@ -48,6 +48,22 @@ fn a_run_without_a_store_keeps_nothing() {
 }
 
 #[test]
+fn a_variable_that_is_empty_is_not_set() {
+    let sandbox = Sandbox::new(ASKS);
+    let ran = |store: &str, args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.env("TRELLIS_STORE", store).env("TRELLIS_KEY_FILE", "");
+        crate::sandbox::finish(command.spawn().unwrap())
+    };
+    let begun = ran("", &["run", ".", "--session", "ana"]);
+    assert!(begun.code == Some(1) && sandbox.path().join(".trellis/sessions.db").exists(), "{begun:?}");
+    assert!(ran("", &["session", "ls"]).out.contains("ana"));
+    assert_eq!(ran("memory", &["session", "ls"]).out, "no sessions\n");
+    let told = ran("", &["run", ".", "--store", ""]);
+    assert!(told.code == Some(2) && told.err.contains("names no store"), "{told:?}");
+}
+
+#[test]
 fn a_store_that_cannot_be_used_says_so() {
     let sandbox = Sandbox::new(ASKS);
     sandbox.write("file", b"no folder");
