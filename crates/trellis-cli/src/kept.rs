@@ -90,6 +90,11 @@ impl Keep {
         self.open().await
     }
 
+    /// Whether what is put there is there in another run.
+    pub(crate) fn lasts(&self) -> bool {
+        self.spec != "memory"
+    }
+
     /// The name of the graph.
     pub(crate) fn graph(&self) -> &str {
         &self.graph

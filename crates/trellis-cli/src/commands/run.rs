@@ -81,7 +81,7 @@ pub(crate) struct Run {
     /// Answer calls from a recording instead of carrying them out
     #[arg(long, value_name = "FILE")]
     replay_tools: Option<PathBuf>,
-    /// The session's name: one that is kept goes on where it is [default: a new one]
+    /// The session's whole name: one that is kept goes on where it is [default: a new one]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
@@ -138,7 +138,7 @@ impl Run {
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?.seen(seeing);
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
         let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
-        Beginning { ready, keep, news, start, terms, taped, tty, input, result }.walk(output)
+        Beginning { ready, keep, news, start, is_named: self.session.is_some(), terms, taped, tty, input, result }.walk(output)
     }
 
     fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {

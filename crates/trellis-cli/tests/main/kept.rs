@@ -92,6 +92,29 @@ fn a_name_that_no_session_can_have_and_a_second_start_are_refused() {
     let ran = sandbox.trellis_with(&["run", ".", "--session", "ana", "--context", "name=Bob"], "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("there is a session `ana` already\n  leave out `--context`"), "{}", ran.err);
+    for way in [&["--locale", "de"][..], &["--locale", "de", "--json"], &["--at", "again"]] {
+        let ran = sandbox.trellis_with(&[&["run", ".", "--session", "ana"], way].concat(), "");
+        assert!(ran.code == Some(2) && ran.err.contains("there is a session `ana` already"), "{way:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_run_takes_whole_names_and_says_which_others_begin_so() {
+    let sandbox = Sandbox::new(ASKS);
+    let run = |name: &str, args: &[&str]| sandbox.trellis_with(&[&["run", ".", name], args].concat(), "Ana\n");
+    assert_eq!(run("--session=order-10", &[]).err, "go on with `--session order-10`\n");
+    let new = run("--session=order-1", &[]);
+    assert!(new.out.contains("Your name?"), "{new:?}");
+    assert_eq!(
+        new.err,
+        "`order-1` is a new session: there is `order-10`, but `--session` takes whole names\ngo on with `--session order-1`\n"
+    );
+    // It is there now, and goes on.
+    assert_eq!(run("--session=order-1", &[]).err, "");
+    assert_eq!(run("--session=order", &["--json"]).err, "");
+    // What is offered can be typed.
+    assert_eq!(run("--session=-x", &[]).err, "go on with `--session=-x`\n");
+    assert_eq!(run("--session=gone", &["--store", "memory"]).err, "");
 }
 
 #[test]
