@@ -159,6 +159,14 @@ fn back_goto_and_set_are_records() {
         "{wrong}"
     );
     assert_eq!(refused(&sandbox, &["set", "bob", "sys.x=1"]), "error: the context cannot hold `sys`: it is a reserved name\n");
+    for (pair, told) in [
+        (["a.b.c=1", "a=2"], "`a.b.c` and `a` set the same key"),
+        (["a=2", "a.b.c=1"], "`a` and `a.b.c` set the same key"),
+        (["a.b=1", "a.b=2"], "`a.b` is set twice"),
+    ] {
+        let error = refused(&sandbox, &[&["set", "bob"][..], &pair].concat());
+        assert_eq!(error, format!("error: {told}: only one of them can hold\n"));
+    }
     assert_eq!(refused(&sandbox, &["set", "bob", "days"]), "error: `days` is no KEY=VALUE\n");
     assert_eq!(fine(&sandbox, &["set", "bob", "days=2", "room.id=9"]), "bob has `days`, `room.id` now (record 6)\n");
     let put = json(&fine(&sandbox, &["goto", "bob", "keep", "--json"]));
