@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    fs::{self, DirEntry, File},
+    fs::{self, OpenOptions},
     io::{self, BufRead, BufReader},
     os::unix::fs::MetadataExt,
     path::Path,
@@ -12,7 +12,7 @@ use std::{
 
 use trellis_core::SessionId;
 
-use super::{Folder, line, name};
+use super::{Folder, line, name, opened};
 use crate::store::{Head, StoreError};
 
 /// A file that changed within this time may change again without looking different.
@@ -40,11 +40,12 @@ impl Heads {
         for entry in fs::read_dir(&folder.path).map_err(|error| unreadable(&error))? {
             let entry = entry.map_err(|error| unreadable(&error))?;
             let file = entry.file_name();
-            if Path::new(&file).extension() != Some(OsStr::new("jsonl")) {
+            let path = entry.path();
+            if path.extension() != Some(OsStr::new("jsonl")) {
                 continue;
             }
-            // It was taken out meanwhile.
-            let Ok(look) = look(&entry) else { continue };
+            // It was taken out meanwhile, or is no file that a session could be in.
+            let Ok(Some(look)) = look(&path) else { continue };
             let head = match self.seen.remove(&file) {
                 Some((before, head)) if before == look => head,
                 _ => head(folder, &file)?,
@@ -59,9 +60,10 @@ impl Heads {
     }
 }
 
-fn look(entry: &DirEntry) -> io::Result<Look> {
-    let about = entry.metadata()?;
-    Ok(Look { file: (about.dev(), about.ino()), length: about.len(), modified: about.modified().ok() })
+fn look(path: &Path) -> io::Result<Option<Look>> {
+    let about = fs::metadata(path)?;
+    let look = Look { file: (about.dev(), about.ino()), length: about.len(), modified: about.modified().ok() };
+    Ok(about.is_file().then_some(look))
 }
 
 fn head(folder: &Folder, file: &OsStr) -> Result<Option<Head>, StoreError> {
@@ -82,7 +84,7 @@ fn head(folder: &Folder, file: &OsStr) -> Result<Option<Head>, StoreError> {
 fn session(folder: &Folder, name: &str, path: &Path) -> Option<SessionId> {
     name::session(name).or_else(|| {
         let mut text = Vec::new();
-        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut text).ok()?;
+        BufReader::new(opened(OpenOptions::new().read(true), path).ok()?).read_until(b'\n', &mut text).ok()?;
         let session = line::read(text.strip_suffix(b"\n")?).ok()?.opening()?.session;
         (folder.journal(&session) == path).then_some(session)
     })
