@@ -1,6 +1,6 @@
 //! Sessions whose process is killed lose nothing and do nothing twice.
 //!
-//! Each store is tried for a while; `KILLS=10000 cargo test -p trellis-tests --test crash -- --nocapture` kills so often instead, all stores together.
+//! Each store is tried for a while; `KILLS=10000 cargo test -p trellis-tests --test main -- --nocapture crash::` kills so often instead, all stores together.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -22,6 +22,7 @@ pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool
     let mut tally = Tally::default();
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
+        keep.warn().await;
         let sessions = Sessions::new(ready.engine, ready.bindings).policy(policy).store(kept.store, &kept.graph);
         let sessions = Arc::new(seeing.over(sessions));
         tokio::select! {

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! SessionStore ──open──▶ History ──at──▶ State, replay, transcript, hops
-//! Operator { store, engine } ──fork, back, goto, set──▶ one more record
+//! Operator { store, engine } ──fork, back, goto, set, approve, deny──▶ one more record
 //! Check { store, engine } ──▶ Checked, Checked …          each stored session against the graph as it is now
 //! ```
 //!
 //! **Invariant:** history is never rewritten: whatever is done to a session is one more record, appended only where nobody else was faster.
 
+mod approval;
 mod check;
 mod hops;
 mod open;
@@ -19,6 +20,7 @@ mod walk;
 use trellis_core::{SessionId, engine::NotEntered};
 
 pub use self::{
+    approval::{Held, Undecided},
     check::{Check, Checked, Verdict},
     hops::hops,
     open::{Flaw, History, state_at},
@@ -70,6 +72,9 @@ pub enum HistoryError {
     /// A key that cannot be set.
     #[error("{0}")]
     Key(String),
+    /// Nothing was decided about a call.
+    #[error("session `{0}`: {1}")]
+    Undecided(SessionId, Undecided),
     /// The store fails.
     #[error(transparent)]
     Store(StoreError),

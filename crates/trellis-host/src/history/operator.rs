@@ -25,9 +25,9 @@ use crate::{
 
 /// Puts stored sessions elsewhere.
 pub struct Operator<'s> {
-    store: &'s dyn SessionStore,
-    engine: &'s Engine,
-    clock: Clock,
+    pub(super) store: &'s dyn SessionStore,
+    pub(super) engine: &'s Engine,
+    pub(super) clock: Clock,
 }
 
 /// Where a session stands now.
@@ -152,7 +152,8 @@ impl<'s> Operator<'s> {
         self.write(target, here, records, due, true, from).await
     }
 
-    async fn write(
+    /// Appends records.
+    pub(super) async fn write(
         &self,
         target: Target,
         here: Snapshot,
@@ -181,10 +182,10 @@ impl<'s> Operator<'s> {
 }
 
 /// Where a record goes.
-struct Target {
-    session: SessionId,
-    graph: Arc<str>,
-    next: u64,
+pub(super) struct Target {
+    pub(super) session: SessionId,
+    pub(super) graph: Arc<str>,
+    pub(super) next: u64,
 }
 
 fn record(seq: u64, here: &Snapshot, entry: Entry, from: Option<NodeId>, events: Vec<Event>) -> Record {
@@ -197,7 +198,7 @@ fn json(value: &impl serde::Serialize) -> String {
 }
 
 /// When a session goes on by itself. Whether something carries its call out is found when it is resumed.
-fn due(engine: &Engine, here: &Snapshot) -> Option<u64> {
+pub(super) fn due(engine: &Engine, here: &Snapshot) -> Option<u64> {
     match here.state.status {
         Status::Terminated => None,
         Status::WaitingForInput => match engine.render(&here.state).ok()?.next {

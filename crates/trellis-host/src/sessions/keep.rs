@@ -121,12 +121,17 @@ impl Sessions {
     /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
     pub(super) async fn keep(&self, slot: &Slot, act: &Act) -> Result<(), SendError> {
         if let Some(keeping) = &self.keeping {
-            let append = slot.place.locked().running_mut().and_then(|running| self.append(running, keeping, act));
-            let due = append.as_ref().and_then(|append| append.head.due);
+            let append = slot.place.locked().running_mut().and_then(|running| {
+                // Whatever was promised until now is among the records.
+                self.append(running, keeping, act).map(|append| (append, std::mem::take(&mut running.promised)))
+            });
+            let due = append.as_ref().and_then(|(append, _)| append.head.due);
             match append {
-                Some(append) => {
-                    if let Err(error) = append_surely(&*keeping.store, append).await {
-                        *slot.place.locked() = Place::Away;
+                Some((append, promised)) => {
+                    let stored = append_surely(&*keeping.store, append).await;
+                    promised.into_iter().for_each(|promised| drop(promised.send(stored.clone())));
+                    if let Err(error) = stored {
+                        slot.forget(&error);
                         return Err(error.into());
                     }
                     if let Some(running) = slot.place.locked().running_mut() {
@@ -190,7 +195,7 @@ impl Sessions {
     fn due_of(&self, running: &Running, act: &Act) -> Option<u64> {
         let session = &running.session;
         match act {
-            Act::Go | Act::Predicate(_) => Some(session.here().at),
+            Act::Go | Act::Leave | Act::Predicate(_) => Some(session.here().at),
             Act::Sleep { due, .. } => Some(*due),
             Act::Stop(stop) => stop.due(),
             Act::Call(call) => {

@@ -95,9 +95,18 @@ impl Sessions {
     }
 
     async fn wake(self: Arc<Self>, session: SessionId, seen: u64) -> Woken {
-        let rest = self.rested(&session, Patience::None).await;
+        let rest = self.rested(&session, seen).await;
         let next = self.look(&session, |session| session.journal().next_seq()).unwrap_or(seen);
         Woken { session, next, rest }
+    }
+
+    /// Goes on until somebody else is needed, or time must pass; from record `seen` at least, which the store was seen to have.
+    async fn rested(&self, id: &SessionId, seen: u64) -> Result<Rest, SendError> {
+        let slot = self.slot(id)?;
+        let _driving = slot.driving.lock().await;
+        slot.outdated(seen);
+        self.awake(&slot).await?;
+        self.rest(&slot, Patience::None).await
     }
 }
 

@@ -57,7 +57,7 @@ impl Check {
         if is_json {
             terminal::print("{\"sessions\":[")?;
         }
-        let looked = self.place.with(async |stand| self.look(stand, &mut tally).await);
+        let looked = self.place.opened(self.apply, async |stand| self.look(stand, &mut tally).await);
         if looked.is_err() && is_json {
             // Whoever reads it sees that it is no whole object.
             terminal::print("\n")?;

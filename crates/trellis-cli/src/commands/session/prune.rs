@@ -59,7 +59,7 @@ impl Prune {
         let is_json = self.form.is_json();
         let would = if self.dry_run { "would be " } else { "" };
         let (mut text, mut wire, mut count) = (String::new(), Vec::new(), [0_usize; 2]);
-        self.place.with(async |stand| {
+        self.place.opened(!self.dry_run, async |stand| {
             let graph = stand.is_named.then(|| stand.graph.clone());
             let retention = Retention { graph, before, keep: self.keep, open_too: self.open, records: self.keep_records };
             let pruned = retention.apply(&*stand.store, self.dry_run, |head, pruned| {

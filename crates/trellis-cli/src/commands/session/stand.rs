@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use trellis_core::{Engine, SessionId, engine::NotEntered};
 use trellis_host::{
     Clock,
-    history::{HistoryError, Operator},
+    history::{HistoryError, Operator, Undecided},
     runner::deferred_predicates,
     store::SessionStore,
 };
@@ -63,17 +63,44 @@ pub(crate) struct Stand {
 }
 
 impl Where {
-    /// Opens graph and store, and does something with them.
+    /// Opens graph and store, and does something with them that changes nothing.
     ///
     /// # Errors
     /// The graph cannot be found or loaded, or the store cannot be opened; or what `act` says.
     pub(crate) fn with<T>(&self, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        self.opened(false, act)
+    }
+
+    /// The same, for one who writes.
+    ///
+    /// # Errors
+    /// As [`Where::with`].
+    pub(crate) fn writing<T>(&self, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        self.opened(true, act)
+    }
+
+    /// The store alone, as [`Where::with`] finds it.
+    ///
+    /// # Errors
+    /// The graph cannot be found or loaded.
+    pub(super) fn keep(&self) -> anyhow::Result<Keep> {
+        Ok(self.graph()?.1)
+    }
+
+    /// Either of the two.
+    ///
+    /// # Errors
+    /// As [`Where::with`].
+    pub(super) fn opened<T>(&self, writes: bool, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let (opened, keep) = self.graph()?;
         let program = opened.as_ref().and_then(|opened| opened.compiled.program.clone());
         let engine = program.map(|program| Engine::new(Arc::clone(&program), deferred_predicates(&program))).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let done = runtime.block_on(async {
             let kept = keep.open_to_look().await?;
+            if writes {
+                keep.warn().await;
+            }
             let stand = Stand { store: kept.store, graph: kept.graph, is_named: self.graph.is_some(), opened, engine };
             act(&stand).await
         });
@@ -142,6 +169,15 @@ pub(crate) fn told(error: HistoryError, id: &SessionId) -> anyhow::Error {
         HistoryError::Refused(NotEntered::Lacks { .. }) => format!("`trellis session set {id} KEY=VALUE` sets keys"),
         HistoryError::Refused(NotEntered::Ended) => format!("name a record before its end: `trellis session show {id}` lists them"),
         HistoryError::Refused(NotEntered::RollingBack) => "let it finish, or name a record before the rollback".to_owned(),
+        HistoryError::Undecided(_, Undecided::Approved(_)) => {
+            format!("`trellis run --all`, or `trellis run --session {id}`, goes on with it")
+        }
+        HistoryError::Undecided(_, Undecided::Expired(_)) => "`trellis run --all` goes on with it: the call is denied".to_owned(),
+        HistoryError::Undecided(_, Undecided::NotHeld(_)) => "`trellis session approve` lists the calls that wait".to_owned(),
+        HistoryError::Undecided(_, Undecided::Other { .. }) => format!("`trellis session approve {id} --dry-run` shows it"),
+        HistoryError::Undecided(_, Undecided::Unknown(_)) => {
+            format!("deny it in `trellis run --session {id}`, which asks for what is missing")
+        }
         HistoryError::Unknown(_) => "`trellis session ls` lists them".to_owned(),
         _ => return anyhow!(error),
     };
