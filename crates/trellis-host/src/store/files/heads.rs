@@ -33,7 +33,7 @@ struct Look {
 }
 
 impl Heads {
-    /// The heads of all sessions. A file that cannot be read is left out: it says why when it is loaded.
+    /// The heads of all sessions. Of a file that cannot be read only the name is known: it says why when it is loaded.
     pub(super) fn all(&mut self, folder: &Folder) -> Result<Vec<Head>, StoreError> {
         let unreadable = |error: &io::Error| folder.is_there().err().unwrap_or_else(|| folder.unreadable(&folder.path, error));
         let (mut seen, mut heads, now) = (BTreeMap::new(), Vec::new(), SystemTime::now());
@@ -48,7 +48,7 @@ impl Heads {
             let Ok(Some(look)) = look(&path) else { continue };
             let head = match self.seen.remove(&file) {
                 Some((before, head)) if before == look => head,
-                _ => head(folder, &file)?,
+                _ => head(folder, &file, look.modified)?,
             };
             heads.extend(head.clone());
             if look.modified.and_then(|modified| now.duration_since(modified).ok()).is_some_and(|since| since > SETTLED) {
@@ -66,7 +66,7 @@ fn look(path: &Path) -> io::Result<Option<Look>> {
     Ok(about.is_file().then_some(look))
 }
 
-fn head(folder: &Folder, file: &OsStr) -> Result<Option<Head>, StoreError> {
+fn head(folder: &Folder, file: &OsStr, modified: Option<SystemTime>) -> Result<Option<Head>, StoreError> {
     let path = folder.path.join(file);
     let Some(session) = path.file_stem().and_then(OsStr::to_str).and_then(|name| session(folder, name, &path)) else { return Ok(None) };
     let head = folder.reading(&session, |journal| match journal.first()? {
@@ -75,7 +75,10 @@ fn head(folder: &Folder, file: &OsStr) -> Result<Option<Head>, StoreError> {
     });
     match head {
         Ok(head) => Ok(head.flatten()),
-        Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) => Ok(None),
+        Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) => {
+            let since = modified.and_then(|modified| modified.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+            Ok(Some(Head::unreadable(session, u64::try_from(since.as_millis()).unwrap_or(u64::MAX))))
+        }
         Err(error) => Err(error),
     }
 }

@@ -118,6 +118,8 @@ impl Name {
     fn error(&self, error: &rusqlite::Error) -> StoreError {
         let message = match error {
             rusqlite::Error::SqliteFailure(code, None) => code.to_string(),
+            // It says which session, and why.
+            rusqlite::Error::FromSqlConversionFailure(_, _, why) => why.to_string(),
             error => error.to_string(),
         };
         match error.sqlite_error_code() {
