@@ -78,15 +78,16 @@ impl StoreArgs {
 }
 
 impl Keep {
-    /// The same for somebody who only looks: where nothing was ever kept, there is an empty store, and nothing is made.
+    /// Opens the store for somebody who looks at sessions that are there, or moves them: nothing is made. Where nobody said which store, and nothing
+    /// was ever kept, there is an empty one.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The store that was named is not there, or it cannot be read.
     pub(crate) async fn open_to_look(&self) -> anyhow::Result<Kept> {
         if self.is_untouched() {
             return Ok(Kept { store: Arc::new(MemoryStore::new()), graph: Arc::clone(&self.graph) });
         }
-        self.open().await
+        self.wrapped(store::open_existing(&self.spec).await?)
     }
 
     /// Whether what is put there is there in another run.
@@ -108,7 +109,11 @@ impl Keep {
             let folder = Path::new(file).parent().unwrap_or(Path::new(""));
             made(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
         }
-        let mut store = store::open(&self.spec).await?;
+        self.wrapped(store::open(&self.spec).await?)
+    }
+
+    /// A store, sealed and without what is not stored.
+    fn wrapped(&self, mut store: Arc<dyn SessionStore>) -> anyhow::Result<Kept> {
         if let Some(keys) = self.keys()? {
             store = Arc::new(Sealed::new(store, keys));
         }
@@ -140,7 +145,7 @@ impl Keep {
         if self.is_untouched() {
             return Ok(None);
         }
-        Ok(Some((store::open(&self.spec).await?, keys)))
+        Ok(Some((store::open_existing(&self.spec).await?, keys)))
     }
 
     /// Whether nobody said which store, and the usual one was never made.

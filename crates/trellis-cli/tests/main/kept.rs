@@ -64,6 +64,65 @@ fn a_variable_that_is_empty_is_not_set() {
 }
 
 #[test]
+fn looking_makes_nothing() {
+    let sandbox = Sandbox::new(ASKS);
+    for (store, why) in [
+        ("files:typo/x", "`files:typo/x` cannot be reached: there is no such folder"),
+        ("sqlite:typo.db", "`sqlite:typo.db` cannot be reached: there is no such file"),
+        ("sqlite:typo/x.db", "there is no such file"),
+    ] {
+        for command in [
+            &["session", "ls"][..],
+            &["session", "check", "--graph", "."],
+            &["session", "prune", "--keep", "1"],
+            &["session", "set", "ana", "a=1"],
+            &["graph", ".", "--session", "ana"],
+        ] {
+            let ran = sandbox.trellis(&[command, &["--store", store]].concat());
+            assert!(ran.code == Some(2) && ran.err.contains(why), "{command:?} {store}: {ran:?}");
+        }
+        assert!(!sandbox.path().join("typo").exists() && !sandbox.path().join("typo.db").exists(), "{store}");
+    }
+}
+
+#[test]
+fn what_may_not_be_written_can_be_looked_at() {
+    use std::os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        process::CommandExt,
+    };
+    let sandbox = Sandbox::new(ASKS);
+    let may = |path: &str, mode| std::fs::set_permissions(sandbox.path().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    assert_eq!(sandbox.trellis_with(&["run", ".", "--session", "ana", "--store", "sqlite:kept/a #?.db"], "Ana\n").code, Some(1));
+    let file = sandbox.path().join("kept/a #?.db");
+    // All of it in one file, as whoever copies it to such a disk does.
+    rusqlite::Connection::open(&file).unwrap().pragma_update_and_check(None, "wal_checkpoint", "truncate", |_| Ok(())).unwrap();
+    for beside in ["kept/a #?.db-wal", "kept/a #?.db-shm"] {
+        let _ = std::fs::remove_file(sandbox.path().join(beside));
+    }
+    for (path, mode) in [(".", 0o755), ("kept/a #?.db", 0o444), ("kept", 0o555)] {
+        may(path, mode);
+    }
+    let looked = |args: &[&str]| {
+        let mut command = sandbox.command(&[args, &["--store", "sqlite:kept/a #?.db"]].concat());
+        // Nothing keeps the superuser from writing.
+        if std::fs::metadata(sandbox.path()).unwrap().uid() == 0 {
+            command.uid(65534).gid(65534);
+        }
+        crate::sandbox::finish(command.spawn().unwrap())
+    };
+    let (listed, shown) = (looked(&["session", "ls"]), looked(&["session", "show", "ana"]));
+    let (moved, run) = (looked(&["session", "set", "ana", "a=1", "--graph", "."]), looked(&["run", ".", "--session", "ana"]));
+    may("kept", 0o755);
+    assert!(listed.code == Some(0) && listed.out.contains("ana"), "{listed:?}");
+    assert!(shown.code == Some(0) && shown.out.contains("answer: Ana"), "{shown:?}");
+    for refused in [moved, run] {
+        assert!(refused.code == Some(2) && refused.err.contains("cannot be written: "), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_dir(sandbox.path().join("kept")).unwrap().count(), 1, "nothing was made");
+}
+
+#[test]
 fn a_store_that_cannot_be_used_says_so() {
     let sandbox = Sandbox::new(ASKS);
     sandbox.write("file", b"no folder");

@@ -45,7 +45,7 @@ pub use self::{
     head::{Head, Standing},
     memory::MemoryStore,
     name::{BadName, check_name},
-    open::{open, weaknesses},
+    open::{open, open_existing, weaknesses},
     redacted::{Redacted, lacking, restore},
     retention::{Pruned, Retention},
     snapshot::{Approved, Snapshot, read},

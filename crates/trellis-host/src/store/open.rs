@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** nothing but what stands before the colon of a spec is ever shown: the rest, and a spec without one, may be a password.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use super::{FilesStore, MemoryStore, SessionStore, StoreError};
 
@@ -32,6 +32,25 @@ pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
         "postgres" | "postgresql" => postgres(spec),
         "rediss" => Err(StoreError::Spec(format!("`rediss://` is a Redis behind TLS, which is not offered: {TUNNEL}"))),
         _ => Err(StoreError::Spec(unknown(kind.len() < spec.len(), kind))),
+    }
+}
+
+/// The same for one who looks: nothing is made, and what may not be written is read as it lies.
+///
+/// # Errors
+/// As [`open`]; [`StoreError::Unavailable`] where there is none.
+pub async fn open_existing(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    match spec.split_once(':') {
+        Some(("files", folder)) if !folder.is_empty() && !Path::new(folder).is_dir() => {
+            let message = "there is no such folder".to_owned();
+            Err(StoreError::Unavailable { store: format!("`{spec}`").into(), message })
+        }
+        #[cfg(feature = "sqlite")]
+        Some(("sqlite", file)) if !file.is_empty() && file != ":memory:" => {
+            let file = file.to_owned();
+            aside(move || Ok(Arc::new(super::SqliteStore::open_existing(file)?))).await
+        }
+        _ => open(spec).await,
     }
 }
 
