@@ -58,6 +58,10 @@ impl Seeing {
         match Otlp::from_env(&self.0.graph) {
             Ok(None) => sessions,
             Ok(Some((spans, export))) => {
+                if !export.ignored().is_empty() && !self.0.warned.swap(true, Ordering::Relaxed) {
+                    let lines = export.ignored().iter().map(|setting| format!("warning: {setting}; it counts as not set\n"));
+                    terminal::print_error(&lines.collect::<String>());
+                }
                 self.exports().push(export);
                 sessions.hooks(spans)
             }

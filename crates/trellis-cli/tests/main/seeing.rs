@@ -196,7 +196,6 @@ fn the_environment_says_whether_and_how() {
     let wrong = [
         (("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), "`OTEL_EXPORTER_OTLP_PROTOCOL` names a protocol that is not here: `http/protobuf` is"),
         (("OTEL_TRACES_EXPORTER", "zipkin"), "`OTEL_TRACES_EXPORTER` names an exporter that is not here: `otlp` and `none` are"),
-        (("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "soon"), "`OTEL_EXPORTER_OTLP_TRACES_TIMEOUT` is no number of milliseconds"),
         (
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318/SECRET"),
             "`OTEL_EXPORTER_OTLP_ENDPOINT` is no address: `http://localhost:4318` is one",
@@ -210,6 +209,24 @@ fn the_environment_says_whether_and_how() {
         assert_eq!(said(&[endpoint, variable]), format!("warning: no spans are sent: {why}\n"), "{variable:?}");
     }
     assert_eq!(collector.requests(), 0);
+    let sampler = "names a sampler that is not here: `always_on`, `always_off` and `traceidratio` are";
+    let share = ("OTEL_TRACES_SAMPLER", "traceidratio");
+    let ignored: [(&[(&str, &str)], &str); 9] = [
+        (&[("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "soon")], "is no number above 0"),
+        (&[("OTEL_TRACES_SAMPLER", "foo")], sampler),
+        (&[("OTEL_TRACES_SAMPLER_ARG", "abc"), share], "is no share from 0 to 1"),
+        (&[("OTEL_TRACES_SAMPLER_ARG", "-1"), share], "is no share from 0 to 1"),
+        (&[("OTEL_EXPORTER_OTLP_HEADERS", "key=%zz-SECRET")], "has an entry that is no `key=value`, percent-encoded"),
+        (&[("OTEL_RESOURCE_ATTRIBUTES", "SECRET")], "has an entry that is no `key=value`, percent-encoded"),
+        (&[("OTEL_BSP_SCHEDULE_DELAY", "-1")], "is no number above 0"),
+        (&[("OTEL_BSP_MAX_QUEUE_SIZE", "0")], "is no number above 0"),
+        (&[("OTEL_SDK_DISABLED", "no")], "is neither `true` nor `false`"),
+    ];
+    for (at, (variables, why)) in ignored.into_iter().enumerate() {
+        let variable = variables[0].0;
+        assert_eq!(said(&[&[endpoint], variables].concat()), format!("warning: `{variable}` {why}; it counts as not set\n"));
+        assert!(collector.requests() > at, "{variable}: spans are sent");
+    }
     assert_eq!(said(&[endpoint, ("OTEL_SERVICE_NAME", "")]), "");
     let resource = collector.exports()[0].resource_spans[0].resource.clone().unwrap();
     assert_eq!(attribute(&resource.attributes, "service.name").as_deref(), Some("trellis"));
