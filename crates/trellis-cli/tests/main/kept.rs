@@ -215,6 +215,22 @@ fn a_key_file_seals_and_what_is_redacted_is_not_there() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.err.contains(why) && !ran.err.contains("q83v"), "{}", ran.err);
     }
+    // Whoever only looks needs the key as well, and hears so.
+    let sealed = "error: session `ana` is sealed: name the file with its key (`--key-file`, `TRELLIS_KEY_FILE`)\n";
+    for command in [
+        &["session", "show", "ana"][..],
+        &["session", "show", "ana", "--json"],
+        &["session", "replay", "ana"],
+        &["session", "fork", "ana", "--at", "1"],
+        &["session", "export", "ana"],
+        &["session", "check"],
+        &["graph", "--session", "ana"],
+    ] {
+        let ran = sandbox.trellis(&[command, &["--store", "files:kept"]].concat());
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(2), "", sealed), "{command:?}");
+        let ran = sandbox.trellis(&[command, &["--store", "files:kept", "--key-file", "other"]].concat());
+        assert!(ran.code == Some(2) && ran.err.contains("is sealed with the key `k-1`, which is not in other"), "{command:?}: {ran:?}");
+    }
     let asked = run(&["--key-file", "key"], "");
     assert!(asked.out.contains("name") && !asked.out.contains("Anastasia"), "{asked:?}");
 }
