@@ -350,7 +350,10 @@ fn a_store_of_several_graphs_needs_no_graph_to_be_listed() {
     assert!(listed.starts_with("session  graph  status"), "{listed}");
     let one = fine(&sandbox, &["ls", "--store", "files:kept", "--graph", "b"]);
     assert!(one.contains("\nb ") && !one.contains("\na "), "{one}");
-    assert_eq!(fine(&sandbox, &["check", "--store", "files:kept", "--graph", "b"]), "2 sessions: 1 go on, 1 are of another graph (`a` 1)\n");
+    assert_eq!(
+        fine(&sandbox, &["check", "--store", "files:kept", "--graph", "b"]),
+        "2 sessions: 1 go on, 1 are of another graph (`a` 1)\n"
+    );
     assert!(fine(&sandbox, &["show", "a", "--store", "files:kept"]).contains("began at `start`"));
     assert_eq!(refused(&sandbox, &["back", "a", "--to", "0", "--store", "files:kept"]), "error: which graph? `--graph PATH` names it\n");
 }
