@@ -224,7 +224,12 @@ pub(super) fn due(engine: &Engine, here: &Snapshot) -> Option<u64> {
 /// The keys that assignments make of a context, whole: dotted places are written into what is there.
 fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> Result<Mapping, HistoryError> {
     let mut context = state.context.clone();
-    for (path, value) in assignments {
+    for (at, (path, value)) in assignments.iter().enumerate() {
+        let within = |one: &KeyPath, other: &KeyPath| one.segments().starts_with(other.segments());
+        if let Some((other, _)) = assignments[..at].iter().find(|(other, _)| within(path, other) || within(other, path)) {
+            let both = if other == path { format!("`{path}` is set twice") } else { format!("`{other}` and `{path}` set the same key") };
+            return Err(HistoryError::Key(format!("{both}: only one of them can hold")));
+        }
         if RESERVED.contains(&&**path.root()) {
             return Err(HistoryError::Key(format!("the context cannot hold `{}`: it is a reserved name", path.root())));
         }

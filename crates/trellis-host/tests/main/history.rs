@@ -357,10 +357,15 @@ fn a_walk_tells_what_was_said_and_a_path_where_it_went() {
         let mut walk = Walk::new(Some(&engine), None);
         let said: Vec<_> = history.records.iter().filter_map(|record| walk.take(record).said).map(|said| said.trim().to_owned()).collect();
         assert_eq!(said, ["How many days?", "Looking.", "Keep room 7 for 3 days?", "See you."]);
-        let hops: Vec<_> = hops(&history)
-            .into_iter()
-            .map(|hop| format!("{}→{} {}", hop.from.unwrap_or_default(), hop.to, hop.on.unwrap_or("-")))
-            .collect();
-        assert_eq!(hops, ["→start -", "start→book answer", "book→keep success", "keep→end answer", "end→end:finished pass"]);
+        let walked = |engine: &Engine| -> Vec<_> {
+            let hops = hops(engine.inspect(), &history).into_iter();
+            hops.map(|hop| format!("{}→{} {}", hop.from.unwrap_or_default(), hop.to, hop.on.unwrap_or("-"))).collect()
+        };
+        let path = ["→start -", "start→book answer", "book→keep success", "keep→end answer", "end→end:finished pass"];
+        assert_eq!(walked(&engine), path);
+        let mut files = STAY.to_vec();
+        files[3] = ("confirm.md", "---\nwas: [keep]\ninput_type: confirm\non_denied: rollback\nto: end\n---\nKeep?\n");
+        files[2].1 = "---\ndo: { name: book }\nsave_to: room\nto: confirm\n---\n";
+        assert_eq!(walked(&self::stage(&files).engine()), path.map(|hop| hop.replace("keep", "confirm")));
     });
 }

@@ -1,13 +1,15 @@
 //! `trellis session check`: every kept session against the graph as it is now.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use anstyle::{AnsiColor, Style};
+use anyhow::bail;
 use serde_json::json;
-use trellis_core::{Engine, engine::Moved};
+use trellis_core::{Engine, SessionId, engine::Moved};
 use trellis_host::{
     Clock,
     history::{Check as Look, Checked, HistoryError, Verdict},
+    store::{SessionStore, Snapshot, Standing, StoreError},
 };
 
 use super::{
@@ -17,6 +19,9 @@ use super::{
 };
 use crate::{Exit, report::printable, terminal};
 
+/// Names of other graphs that are shown.
+const GRAPHS: usize = 5;
+
 /// Says which kept sessions the graph as it is now stops, and why
 ///
 /// Run it before an edited graph goes to where sessions wait. Nothing is changed, unless `--apply` is given: then sessions that go on elsewhere are
@@ -24,11 +29,12 @@ use crate::{Exit, report::printable, terminal};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis session check --graph graphs/orders
-  trellis session check --graph graphs/orders --apply
+  trellis session check --graph graphs/support
+  trellis session check --graph graphs/support --apply
   trellis session check --format json | jq '.sessions[] | select(.verdict == \"lacks_keys\") | .id'
 
-Exit codes: 0 all go on; 1 some cannot, or somebody must decide; 2 wrong usage, the graph has errors, or the store failed.")]
+Exit codes: 0 all go on; 1 some cannot, somebody must decide, or there are sessions and none is of this graph;
+2 wrong usage, the graph has errors, a key is missing, or the store failed.")]
 pub(super) struct Check {
     /// Move what goes on elsewhere
     #[arg(long)]
@@ -45,6 +51,8 @@ pub(super) struct Check {
 /// What was counted, and how the list goes.
 #[derive(Default)]
 struct Tally {
+    /// Sessions of other graphs, by their names.
+    others: BTreeMap<Arc<str>, usize>,
     counts: BTreeMap<&'static str, usize>,
     applied: usize,
     stopped: usize,
@@ -58,14 +66,20 @@ impl Check {
         if is_json {
             terminal::print("{\"sessions\":[")?;
         }
-        let looked = self.place.opened(Use::unless(!self.apply), async |stand| self.look(stand, &mut tally).await);
+        let looked = self
+            .place
+            .opened(Use::unless(!self.apply), async |stand| self.look(stand, &mut tally).await.map(|()| Arc::clone(&stand.graph)));
         if looked.is_err() && is_json {
             // Whoever reads it sees that it is no whole object.
             terminal::print("\n")?;
         }
-        looked?;
+        let graph = looked?;
         terminal::print(&if is_json { tally.wire() } else { tally.line() })?;
-        Ok(if tally.stopped == 0 { Exit::Fine } else { Exit::Failed })
+        if tally.is_of_others() {
+            let why = "a graph keeps its sessions under its `name:`, or else the name of its folder";
+            terminal::print_error(&format!("none of these sessions is of `{}`: {why}\n", printable(&graph)));
+        }
+        Ok(if tally.stopped == 0 && !tally.is_of_others() { Exit::Fine } else { Exit::Failed })
     }
 
     async fn look(&self, stand: &Stand, tally: &mut Tally) -> anyhow::Result<()> {
@@ -78,8 +92,17 @@ impl Check {
                 return Ok(());
             }
             let mut text = String::new();
-            for checked in page {
-                tally.take(&checked.verdict);
+            for mut checked in page {
+                // Whoever has no key can say nothing of a session, and one that nobody can read may be of any graph.
+                let is_unknown = checked.head.standing == Standing::Unreadable;
+                if is_unknown || matches!(checked.verdict, Verdict::Unreadable { .. }) {
+                    match why(&*stand.store, &checked.head.session).await {
+                        Some(key @ StoreError::Key(_)) => bail!(key),
+                        Some(error) => checked.verdict = Verdict::Unreadable { why: error.to_string() },
+                        None => {}
+                    }
+                }
+                tally.take(&checked);
                 let told = if self.form.is_json() { wire(&checked, engine, &edits) } else { self.told(&checked, engine, &edits) };
                 let is_elsewhere = matches!(checked.verdict, Verdict::Elsewhere { .. });
                 let applied = if self.apply && is_elsewhere { Some(look.apply(checked, Clock::system()).await) } else { None };
@@ -139,12 +162,21 @@ impl Check {
             Verdict::Stuck { why, .. } => {
                 (bad, format!("cannot go on: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
             }
+            Verdict::Unreadable { why } if head.standing == Standing::Unreadable => (bad, printable(why).into_owned(), None),
             Verdict::Unreadable { why } => {
                 (bad, format!("cannot be read: {}", printable(why)), Some(format!("trellis session fork {id} --at N")))
             }
         };
         let remedy = remedy.map(|remedy| format!("\n  {remedy}")).unwrap_or_default();
         format!("{BOLD}{id}{BOLD:#}  {style}{what}{style:#}{remedy}")
+    }
+}
+
+/// Why a session cannot be read.
+async fn why(store: &dyn SessionStore, session: &SessionId) -> Option<StoreError> {
+    match store.load(std::slice::from_ref(session)).await {
+        Ok(stored) => Snapshot::of(&stored.into_iter().next()??).err(),
+        Err(error) => Some(error),
     }
 }
 
@@ -203,13 +235,23 @@ fn wire(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
 }
 
 impl Tally {
-    fn take(&mut self, verdict: &Verdict) {
+    fn take(&mut self, checked: &Checked) {
+        let verdict = &checked.verdict;
+        if *verdict == Verdict::OtherGraph {
+            *self.others.entry(Arc::clone(&checked.head.graph)).or_default() += 1;
+        }
         *self.counts.entry(verdict.as_str()).or_default() += 1;
         self.stopped += usize::from(!verdict.is_fine());
     }
 
+    /// Whether there are sessions, and all of them are of other graphs: then nothing was checked, and the graph may have another name than before.
+    fn is_of_others(&self) -> bool {
+        !self.others.is_empty() && self.counts.len() == 1
+    }
+
     fn wire(&self) -> String {
-        format!("\n],\"summary\":{}}}\n", json!({ "counts": self.counts, "applied": self.applied, "stopped": self.stopped }))
+        let summary = json!({ "counts": self.counts, "applied": self.applied, "stopped": self.stopped, "other_graphs": self.others });
+        format!("\n],\"summary\":{summary}}}\n")
     }
 
     fn line(&self) -> String {
@@ -229,6 +271,11 @@ impl Tally {
             if let Some(count) = self.counts.get(verdict) {
                 let _ = write!(parts, "{} {count} {words}", if parts.is_empty() { ":" } else { "," });
             }
+        }
+        if !self.others.is_empty() {
+            let names = self.others.iter().take(GRAPHS).map(|(graph, count)| format!("`{}` {count}", printable(graph)));
+            let more = if self.others.len() > GRAPHS { ", …" } else { "" };
+            let _ = write!(parts, " ({}{more})", names.collect::<Vec<_>>().join(", "));
         }
         format!("{all} sessions{parts}\n")
     }

@@ -98,6 +98,7 @@ fn meaning(standing: Standing) -> &'static str {
         Standing::Failed => "Failed",
         Standing::Denied => "Ended by a denial",
         Standing::RolledBack => "Was rolled back",
+        Standing::Unreadable => "Cannot be read",
     }
 }
 

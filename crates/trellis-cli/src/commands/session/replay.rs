@@ -1,5 +1,6 @@
 //! `trellis session replay ID`: every recorded step taken again on the graph as it is now.
 
+use anyhow::bail;
 use serde_json::json;
 use trellis_host::history::{History, replay};
 
@@ -17,7 +18,8 @@ use crate::{Exit, terminal};
 Examples:
   trellis session replay run-19f
 
-Exit codes: 0 the same; 1 a step went otherwise; 2 there is no such session, or the store failed.")]
+Exit codes: 0 the same; 1 a step went otherwise; 2 there is no such session, nothing of it can be
+taken again, or the store failed.")]
 pub(super) struct Replay {
     /// The session
     id: String,
@@ -39,6 +41,11 @@ impl Replay {
                 divergence.message = veil.text(&divergence.message);
                 (shown, divergence)
             });
+            if let Ok(done) = &replayed
+                && done.records == 0
+            {
+                bail!("nothing of session `{id}` could be taken again: the records are missing that say where it was\n`trellis session show {id}` lists what is there");
+            }
             Ok((id, replayed))
         })?;
         let json = self.form.is_json();
