@@ -80,8 +80,9 @@ impl Parsed {
 }
 
 /// Reads and parses one file, unless `known` is what it would come to.
-pub(crate) fn parse(loader: &dyn GraphLoader, path: &str, dialect: Dialect, known: Option<&Parsed>) -> Result<Parsed, LoadError> {
-    let source = loader.get_node(path)?;
+pub(crate) fn parse(loader: &dyn GraphLoader, path: &FilePath, dialect: Dialect, known: Option<&Parsed>) -> Result<Parsed, LoadError> {
+    // The path that was listed is kept anyway; one is enough.
+    let source = Source { path: FilePath::clone(path), ..loader.get_node(path)? };
     match known {
         Some(known) if known.is_of(&source, dialect) => Ok(known.clone()),
         _ => Ok(Parsed::new(source, dialect)),

@@ -100,10 +100,8 @@ impl Project {
     /// As [`Project::open`]; the project stays as it was.
     pub fn reload(&mut self) -> Result<Vec<FilePath>, LoadError> {
         let (files, problems) = load(&*self.loader, &self.files)?;
-        let same = |path: &FilePath| match (self.files.get(path), files.get(path)) {
-            (Some(old), Some(new)) => Arc::ptr_eq(&old.document, &new.document),
-            _ => false,
-        };
+        let is_known = |path: &FilePath, old: &Parsed| files.get(path).is_some_and(|new| Arc::ptr_eq(&old.document, &new.document));
+        let same = |path: &FilePath| self.files.get(path).is_some_and(|old| is_known(path, old));
         let mut changed: Vec<_> = self.files.keys().chain(files.keys()).filter(|path| !same(path)).cloned().collect();
         changed.sort_unstable();
         changed.dedup();
