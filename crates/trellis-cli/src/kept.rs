@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use trellis_core::{Document, path::KeyPath, syntax::document::Content};
-use trellis_host::store::{self, Keys, MemoryStore, Redacted, Sealed, SessionStore};
+use trellis_host::store::{self, Keys, MemoryStore, Redacted, Sealed, SessionStore, StoreError};
 
 use crate::{open::Place, terminal};
 
@@ -70,11 +70,15 @@ impl Keep {
     /// # Errors
     /// It cannot be read.
     pub(crate) async fn open_to_look(&self) -> anyhow::Result<Kept> {
-        let file = self.spec.strip_prefix("sqlite:").filter(|_| self.is_default);
-        if file.is_some_and(|file| !Path::new(file).exists()) {
+        if self.is_untouched() {
             return Ok(Kept { store: Arc::new(MemoryStore::new()), graph: Arc::clone(&self.graph) });
         }
         self.open().await
+    }
+
+    /// The same, for one who takes recorded steps again: what was redacted reads as the marks that stand for it.
+    pub(crate) fn as_stored(self) -> Self {
+        Self { redact: Vec::new(), ..self }
     }
 
     /// The name of the graph.
@@ -92,13 +96,52 @@ impl Keep {
             made(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
         }
         let mut store = store::open(&self.spec).await?;
-        if let Some(file) = &self.key_file {
-            store = Arc::new(Sealed::new(store, Keys::read(file)?));
+        if let Some(keys) = self.keys()? {
+            store = Arc::new(Sealed::new(store, keys));
         }
         if !self.redact.is_empty() {
             store = Arc::new(Redacted::new(store, self.redact.clone()));
         }
         Ok(Kept { store, graph: Arc::clone(&self.graph) })
+    }
+
+    /// The keys that seal and open it, if there are any.
+    ///
+    /// # Errors
+    /// The key file cannot be read, or is none.
+    fn keys(&self) -> Result<Option<Keys>, StoreError> {
+        self.key_file.as_deref().map(Keys::read).transpose()
+    }
+
+    /// The file with its keys.
+    pub(crate) fn key_file(&self) -> Option<&Path> {
+        self.key_file.as_deref()
+    }
+
+    /// The store itself, whose texts are sealed: for one who exchanges keys. Nothing, where nothing was ever kept.
+    ///
+    /// # Errors
+    /// It cannot be opened, or there is no key file.
+    pub(crate) async fn open_sealed(&self) -> anyhow::Result<Option<(Arc<dyn SessionStore>, Keys)>> {
+        let Some(keys) = self.keys()? else { anyhow::bail!("which key file? `--key-file FILE` or `TRELLIS_KEY_FILE` names it") };
+        if self.is_untouched() {
+            return Ok(None);
+        }
+        Ok(Some((store::open(&self.spec).await?, keys)))
+    }
+
+    /// Whether nobody said which store, and the usual one was never made.
+    fn is_untouched(&self) -> bool {
+        self.is_default && self.spec.strip_prefix("sqlite:").is_some_and(|file| !Path::new(file).exists())
+    }
+
+    /// Says how the server could lose what it acknowledges, if it could. Whoever writes hears it; a server that does not answer is no matter of this.
+    pub(crate) async fn warn(&self) {
+        let weaknesses = store::weaknesses(&self.spec).await.unwrap_or_default();
+        if !weaknesses.is_empty() {
+            let lines = weaknesses.iter().map(|weakness| format!("\n  {weakness}")).collect::<String>();
+            terminal::print_error(&format!("warning: the server may lose sessions that it said to keep{lines}\n"));
+        }
     }
 
     /// The same for a run: where nobody said which store, and it cannot be used, nothing is kept.
@@ -107,7 +150,10 @@ impl Keep {
     /// The store that was named cannot be used.
     pub(crate) async fn open_if_it_can_be(&self) -> anyhow::Result<Option<Kept>> {
         match self.open().await {
-            Ok(kept) => Ok(Some(kept)),
+            Ok(kept) => {
+                self.warn().await;
+                Ok(Some(kept))
+            }
             Err(error) if self.is_default && self.key_file.is_none() => {
                 terminal::print_error(&format!("warning: the session is not kept: {error:#}\n"));
                 Ok(None)

@@ -6,8 +6,11 @@ use std::{
 };
 
 use anyhow::Context as _;
-use trellis_core::{SessionId, state::Ended};
-use trellis_host::{Policy, SendError, Sessions, Stop, Turn, Unbound, sessions::Drive};
+use trellis_core::state::Ended;
+use trellis_host::{
+    Policy, Sessions, Stop, Unbound,
+    sessions::{Drive, Driven},
+};
 
 use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal};
 
@@ -22,10 +25,11 @@ pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool
     let mut tally = Tally::default();
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
+        keep.warn().await;
         let sessions = Sessions::new(ready.engine, ready.bindings).policy(policy).store(kept.store, &kept.graph);
         let sessions = Arc::new(seeing.over(sessions));
         tokio::select! {
-            driven = sessions.drive(how, |id, turn| tally.take(id, turn)) => Ok(driven.map(|()| Exit::Fine)?),
+            driven = sessions.drive(how, |driven| tally.take(driven)) => Ok(driven.map(|()| Exit::Fine)?),
             error = seeing.stay() => Err(error),
             _ = tokio::signal::ctrl_c() => anyhow::Ok(Exit::Interrupted),
         }
@@ -47,14 +51,15 @@ struct Tally {
 }
 
 impl Tally {
-    fn take(&mut self, id: &SessionId, turn: Result<Turn, SendError>) {
-        let line = match turn {
-            Ok(turn) => {
+    fn take(&mut self, driven: Driven<'_>) {
+        let line = match driven {
+            Driven::Away(error) => return terminal::print_error(&format!("{error}; it is asked again until it is back\n")),
+            Driven::Turn(id, Ok(turn)) => {
                 self.turns += 1;
                 self.ended += usize::from(matches!(turn.stop, Stop::Ended(_)));
                 format!("{id}: {}", stands(&turn.stop))
             }
-            Err(error) => {
+            Driven::Turn(id, Err(error)) => {
                 self.stuck += 1;
                 format!("{id}: {error}")
             }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "main/approve.rs"]
+mod approve;
 #[path = "main/check.rs"]
 mod check;
 #[path = "main/collector.rs"]
@@ -30,8 +32,15 @@ mod open;
 mod run;
 #[path = "main/sandbox.rs"]
 mod sandbox;
+#[path = "main/seal.rs"]
+mod seal;
+#[path = "main/secrets.rs"]
+mod secrets;
 #[path = "main/seeing.rs"]
 mod seeing;
+#[allow(unused_imports, reason = "only one of the servers is needed here")]
+#[path = "../../trellis-host/tests/stores/servers/mod.rs"]
+mod servers;
 #[path = "main/session.rs"]
 mod session;
 #[path = "main/terminal.rs"]

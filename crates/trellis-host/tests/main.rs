@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "main/approval.rs"]
+mod approval;
 #[path = "main/exported.rs"]
 mod exported;
 #[path = "main/history.rs"]
@@ -10,6 +12,8 @@ mod history;
 mod hooks;
 #[path = "main/json.rs"]
 mod json;
+#[path = "main/others.rs"]
+mod others;
 #[path = "main/redaction.rs"]
 mod redaction;
 #[path = "main/session.rs"]
@@ -27,3 +31,7 @@ mod stored;
 mod text;
 #[path = "main/tools.rs"]
 mod tools;
+#[path = "main/veil.rs"]
+mod veil;
+#[path = "main/waking.rs"]
+mod waking;

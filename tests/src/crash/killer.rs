@@ -104,7 +104,7 @@ impl Trial {
 
     fn start(&self, folder: &Path) -> io::Result<Child> {
         let mut command = Command::new(&self.program);
-        command.arg("worker").arg(&self.store).arg(folder).arg(SESSIONS.to_string());
+        command.arg(&self.store).arg(folder).arg(SESSIONS.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()
     }
 

@@ -2,31 +2,33 @@
 //!
 //! ```text
 //! SessionStore ──open──▶ History ──at──▶ State, replay, transcript, hops
-//! Operator { store, engine } ──fork, back, goto, set──▶ one more record
+//! Operator { store, engine } ──fork, back, goto, set, approve, deny──▶ one more record
 //! Check { store, engine } ──▶ Checked, Checked …          each stored session against the graph as it is now
 //! ```
 //!
 //! **Invariant:** history is never rewritten: whatever is done to a session is one more record, appended only where nobody else was faster.
 
+mod approval;
 mod check;
 mod hops;
 mod open;
 mod operator;
-mod prune;
 mod replay;
 mod transcript;
+mod veil;
 mod walk;
 
 use trellis_core::{SessionId, engine::NotEntered};
 
 pub use self::{
+    approval::{Held, Undecided},
     check::{Check, Checked, Verdict},
     hops::hops,
     open::{Flaw, History, state_at},
     operator::{Operator, Put},
-    prune::{Prune, Pruned},
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
+    veil::Veil,
     walk::{Moment, Walk},
 };
 use crate::store::{BadName, StoreError};
@@ -40,6 +42,16 @@ pub enum HistoryError {
     /// There is no such session.
     #[error("there is no session `{0}`")]
     Unknown(SessionId),
+    /// It walks another graph.
+    #[error("session `{session}` walks the graph `{graph}`, not `{here}`")]
+    OtherGraph {
+        /// The session.
+        session: SessionId,
+        /// The graph that it walks.
+        graph: std::sync::Arc<str>,
+        /// The graph that was meant.
+        here: std::sync::Arc<str>,
+    },
     /// There is one of that name.
     #[error("there is a session `{0}` already")]
     Exists(SessionId),
@@ -72,6 +84,9 @@ pub enum HistoryError {
     /// A key that cannot be set.
     #[error("{0}")]
     Key(String),
+    /// Nothing was decided about a call.
+    #[error("session `{0}`: {1}")]
+    Undecided(SessionId, Undecided),
     /// The store fails.
     #[error(transparent)]
     Store(StoreError),

@@ -133,20 +133,9 @@ impl History {
             (first, next) = (first - 1, record.seq);
         };
         for record in &self.records[first..upto] {
-            take(&mut state, record);
+            record.apply(&mut state);
         }
         Ok(state)
-    }
-}
-
-/// Takes a step again, as it was recorded.
-pub(super) fn take(state: &mut State, record: &Record) {
-    match &record.entry {
-        crate::journal::Entry::Context { keys } => state.context.extend(keys),
-        entry => match entry.epoch() {
-            Some(epoch) => state.clone_from(epoch),
-            None => state.apply(&record.changes),
-        },
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use trellis_core::{Engine, Event, Input, NodeId, State, program::Role, state::PendingCall, syntax::node::InputType};
 
-use super::open::take;
 use crate::journal::{Entry, Record};
 
 /// Walks along records.
@@ -44,7 +43,7 @@ impl<'e> Walk<'e> {
         let state = match (record.entry.epoch(), self.state.take().filter(|_| self.next == record.seq)) {
             (Some(epoch), _) => Some(epoch.clone()),
             (None, Some(mut state)) => {
-                take(&mut state, record);
+                record.apply(&mut state);
                 Some(state)
             }
             (None, None) => None,

@@ -31,33 +31,13 @@ pub enum FoldError {
 pub fn fold(records: &[Record]) -> Result<State, FoldError> {
     let epoch = records.iter().rposition(|record| record.entry.epoch().is_some()).ok_or(FoldError::NoStart)?;
     let mut state = records[epoch].entry.epoch().cloned().ok_or(FoldError::NoStart)?;
-    resume(&mut state, records[epoch].seq + 1, &records[epoch + 1..])?;
-    Ok(state)
-}
-
-/// Takes the steps of `records`, the first of which has the number `next`.
-///
-/// # Errors
-/// A record is missing; the state is that before the gap.
-pub fn resume(state: &mut State, next: u64, records: &[Record]) -> Result<(), FoldError> {
-    for (record, expected) in records.iter().zip(next..) {
+    for (record, expected) in records[epoch + 1..].iter().zip(records[epoch].seq + 1..) {
         if record.seq != expected {
             return Err(FoldError::Gap { expected, found: record.seq });
         }
-        match &record.entry {
-            Entry::Context { keys } => {
-                state.context.extend(keys);
-                if !keys.is_empty() {
-                    crate::store::restore(state);
-                }
-            }
-            entry => match entry.epoch() {
-                Some(begins) => state.clone_from(begins),
-                None => state.apply(&record.changes),
-            },
-        }
+        record.apply(&mut state);
     }
-    Ok(())
+    Ok(state)
 }
 
 /// Takes every recorded step again, with the recorded answers, and holds it against what was recorded. Where an epoch begins other than by a start,
@@ -81,8 +61,8 @@ pub fn replay(engine: &Engine, records: &[Record]) -> Result<State, Divergence> 
             }
             (Entry::Start { state, .. } | Entry::Reload { state } | Entry::Move { state, .. }, _) => (**state).clone(),
             (_, None) => return Err(diverged(&record.to, "the journal holds no start".into())),
-            (Entry::Context { keys }, Some(mut state)) => {
-                state.context.extend(keys);
+            (Entry::Context { .. }, Some(mut state)) => {
+                record.apply(&mut state);
                 state
             }
             (_, Some(state)) => match record.moment() {

@@ -18,9 +18,11 @@ use trellis_core::{
     state::{Changes, Ended},
 };
 
+use crate::store::restore;
+
 pub use self::{
     clock::Clock,
-    fold::{FoldError, fold, replay, resume},
+    fold::{FoldError, fold, replay},
 };
 
 /// One thing that happened.
@@ -147,6 +149,22 @@ fn is_nothing(changes: &Box<Changes>) -> bool {
 }
 
 impl Record {
+    /// Takes its step again in the state before it, as it was recorded.
+    pub fn apply(&self, state: &mut State) {
+        match &self.entry {
+            Entry::Context { keys } => {
+                state.context.extend(keys);
+                if !keys.is_empty() {
+                    restore(state);
+                }
+            }
+            entry => match entry.epoch() {
+                Some(begins) => state.clone_from(begins),
+                None => state.apply(&self.changes),
+            },
+        }
+    }
+
     /// The record as a moment of a replay; nothing for records that hand nothing to the engine.
     pub fn moment(&self) -> Option<Moment> {
         let input = match &self.entry {

@@ -59,7 +59,7 @@ impl<C: Console> Runner<C> {
                 Err(refusal @ (SendError::BadName(_) | SendError::OtherGraph { .. } | SendError::Unfit { .. })) => {
                     return Err(RunError::Refused(refusal));
                 }
-                Err(SendError::Store(error)) if !is_answer => return Err(RunError::Refused(error.into())),
+                Err(SendError::Store(error)) if !is_answer || !self.console.can_repeat() => return Err(RunError::Refused(error.into())),
                 Err(SendError::Stopped) => return Ok(Farewell::stopped(Reason::Interrupted, None)),
                 Err(refusal) => {
                     self.refuse(&refusal).await?;
@@ -128,7 +128,16 @@ impl<C: Console> Runner<C> {
             if stopping {
                 return Ok(Flow::Break(Farewell::stopped(Reason::Interrupted, None)));
             }
-            if let Err(refusal) = sessions.signal(id, &signal) {
+            // It is stored by the work that it disturbs.
+            let mut raised = std::pin::pin!(sessions.signal(id, &signal));
+            let outcome = loop {
+                tokio::select! {
+                    biased;
+                    outcome = &mut raised => break outcome,
+                    turn = &mut work, if done.is_none() => done = Some(turn),
+                }
+            };
+            if let Err(refusal) = outcome {
                 if signal.as_str() != SignalName::INTERRUPT {
                     console.note(Note::Error { code: super::code(&refusal), message: &refusal.to_string() }).await?;
                 } else if matches!(refusal, SendError::NotBegun(_)) {
@@ -174,7 +183,7 @@ impl<C: Console> Runner<C> {
                     None => continue,
                 },
             };
-            match self.sessions.signal(id, &signal) {
+            match self.sessions.signal(id, &signal).await {
                 Ok(()) => return Ok(Flow::Continue(Onward::Resume)),
                 Err(_) if signal.as_str() == SignalName::INTERRUPT => {
                     return Ok(Flow::Break(Farewell::stopped(Reason::Interrupted, None)));

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Input, SessionId, SignalName, ToolResult,
+    Input, SignalName, ToolResult,
     engine::{Call, RequestType, StartError},
 };
 
@@ -18,6 +18,8 @@ use crate::session::{Halt, Session};
 pub(super) enum Act {
     /// Nothing: go on.
     Go,
+    /// Nothing here: somebody else goes on.
+    Leave,
     Stop(Stop),
     Call(Call),
     /// Sleep at this step, from then until then.
@@ -76,15 +78,7 @@ impl Sessions {
         }
     }
 
-    /// The same, for one who waits no longer than they want to.
-    pub(super) async fn rested(&self, id: &SessionId, patience: Patience) -> Result<Rest, SendError> {
-        let slot = self.slot(id)?;
-        let _driving = slot.driving.lock().await;
-        self.awake(&slot).await?;
-        self.rest(&slot, patience).await
-    }
-
-    async fn rest(&self, slot: &Slot, patience: Patience) -> Result<Rest, SendError> {
+    pub(super) async fn rest(&self, slot: &Slot, patience: Patience) -> Result<Rest, SendError> {
         slot.take_pause();
         loop {
             let act = self.next(slot)?;
@@ -93,7 +87,7 @@ impl Sessions {
                 return Ok(Rest::Asleep(due));
             }
             let stop = match act {
-                Act::Go => None,
+                Act::Go | Act::Leave => None,
                 Act::Stop(stop) => Some(stop),
                 Act::Call(call) => self.call(slot, call).await?,
                 Act::Predicate(question) => self.predicate(slot, question).await?,
@@ -234,18 +228,6 @@ impl Sessions {
                 return Err(SendError::NotAwaited { expected, got: kind(&reply) });
             }
         }
-        Ok(())
-    }
-
-    /// Raises a signal, whoever goes on with the session meanwhile.
-    pub(super) fn raise(&self, slot: &Slot, signal: &SignalName) -> Result<(), SendError> {
-        let mut place = slot.place.locked();
-        match &mut *place {
-            Place::Running(running) => running.session.signal(signal)?,
-            Place::Beginning(_) => return Err(SendError::NotBegun(signal.clone())),
-            Place::Away | Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
-        }
-        slot.disturb();
         Ok(())
     }
 

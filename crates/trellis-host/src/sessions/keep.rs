@@ -112,25 +112,31 @@ impl Sessions {
         let mut found = redacted.map(|path| here.state.context.get(path.root()).and_then(|value| walk(value, path.rest())));
         let is_whole = found.all(|value| value.is_some());
         let version = if is_whole && here.state.program == *program.fingerprint() { current.version } else { 0 };
-        let (sight, taken_up) = Sight::taken_up(&here, stored.head.next);
-        let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
+        let is_ahead = here.at > self.now();
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
-        Ok(Running { is_stored: true, tail: Tail::of(&stored), seen, sight, ..Running::new(session, current.bindings, version) })
+        let (sight, taken_up) = Sight::taken_up(session.here(), stored.head.next);
+        let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
+        Ok(Running { is_stored: true, is_ahead, tail: Tail::of(&stored), seen, sight, ..Running::new(session, current.bindings, version) })
     }
 
     /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
     pub(super) async fn keep(&self, slot: &Slot, act: &Act) -> Result<(), SendError> {
         if let Some(keeping) = &self.keeping {
-            let append = slot.place.locked().running_mut().and_then(|running| self.append(running, keeping, act));
-            let due = append.as_ref().and_then(|append| append.head.due);
+            let append = slot.place.locked().running_mut().and_then(|running| {
+                // Whatever was promised until now is among the records.
+                self.append(running, keeping, act).map(|append| (append, std::mem::take(&mut running.promised)))
+            });
+            let due = append.as_ref().and_then(|(append, _)| append.head.due);
             match append {
-                Some(append) => {
-                    if let Err(error) = append_surely(&*keeping.store, append).await {
-                        *slot.place.locked() = Place::Away;
+                Some((append, promised)) => {
+                    let stored = append_surely(&*keeping.store, append).await;
+                    promised.into_iter().for_each(|promised| drop(promised.send(stored.clone())));
+                    if let Err(error) = stored {
+                        slot.forget(&error);
                         return Err(error.into());
                     }
                     if let Some(running) = slot.place.locked().running_mut() {
-                        running.is_stored = true;
+                        (running.is_stored, running.is_ahead) = (true, false);
                     }
                     if due.is_some_and(|due| due < self.wakes_at.load(Ordering::Relaxed)) {
                         self.sooner.notify_one();
@@ -190,7 +196,7 @@ impl Sessions {
     fn due_of(&self, running: &Running, act: &Act) -> Option<u64> {
         let session = &running.session;
         match act {
-            Act::Go | Act::Predicate(_) => Some(session.here().at),
+            Act::Go | Act::Leave | Act::Predicate(_) => Some(session.here().at),
             Act::Sleep { due, .. } => Some(*due),
             Act::Stop(stop) => stop.due(),
             Act::Call(call) => {

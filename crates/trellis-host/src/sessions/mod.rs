@@ -15,7 +15,9 @@
 mod call;
 mod drive;
 mod keep;
+mod others;
 mod predicate;
+mod signal;
 mod slot;
 mod swap;
 mod turn;
@@ -41,7 +43,7 @@ use self::{
 };
 pub use self::{
     turn::{Happening, Reply, SendError, Stop, Turn},
-    waking::Drive,
+    waking::{Drive, Driven},
 };
 use crate::{
     binding::Bindings,
@@ -225,8 +227,10 @@ impl Sessions {
         match reply.into() {
             Reply::Input(Input::Signal(signal)) => {
                 self.arrived(&slot).await?;
-                self.raise(&slot, &signal)?;
-                self.driven(&slot).await
+                let mut promise = self.raise(&slot, &signal)?;
+                let turn = self.driven(&slot).await?;
+                // Somebody else may have gone on with it, and could not store it.
+                promise.checked().map(|()| turn)
             }
             reply => {
                 let _driving = slot.driving.lock().await;
@@ -234,33 +238,37 @@ impl Sessions {
                     // What it waits for, and until when, shows when it gets there.
                     self.onward(&slot).await?;
                 }
-                self.take(&slot, reply)?;
-                self.onward(&slot).await
+                self.handed(&slot, reply).await
             }
         }
     }
 
-    /// Goes on to the next stop without an answer: after a program was swapped, when time is up, when a client wants to see again where it is.
+    /// Goes on to the next stop without an answer: after a program was swapped, when time is up, when a client wants to see again where it is. What
+    /// another process did to the session counts.
     ///
     /// # Errors
     /// There is no such session, or it cannot go on.
     pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
         for _ in 0..CONFLICTS {
-            match self.driven(&*self.slot(id)?).await {
+            match self.renewed(&*self.slot(id)?).await {
                 // Somebody else went on with it: it goes on from there.
                 Err(SendError::Store(StoreError::Conflict { .. })) => {}
                 turn => return turn,
             }
         }
-        self.driven(&*self.slot(id)?).await
+        self.renewed(&*self.slot(id)?).await
     }
 
-    /// Raises a signal at once, also while a call runs: one that the session takes stops the call. Who waits for the turn gets it.
+    /// Raises a signal at once, also while a call runs: one that the session takes stops the call. Who waits for the turn gets it. It returns when the
+    /// signal is stored; one whose step needs the answer to a predicate first is stored with that.
     ///
     /// # Errors
-    /// Nothing handles it; nothing happened.
-    pub fn signal(&self, id: &SessionId, signal: &SignalName) -> Result<(), SendError> {
-        self.raise(&*self.slot(id)?, signal)
+    /// Nothing handles it, or it cannot be stored; nothing happened.
+    pub async fn signal(&self, id: &SessionId, signal: &SignalName) -> Result<(), SendError> {
+        let slot = self.slot(id)?;
+        self.arrived(&slot).await?;
+        let promise = self.raise(&slot, signal)?;
+        self.kept(&slot, promise).await
     }
 
     /// Stops what a session is doing; it stays waiting where it is. Who waits for the turn gets [`SendError::Stopped`].
@@ -326,7 +334,7 @@ impl Sessions {
         let Some(slot) = slots.get(id).filter(|_| self.keeping.is_some()) else { return };
         let Ok(_driving) = slot.driving.try_lock() else { return };
         let is_stored = match &*slot.place.locked() {
-            Place::Running(running) => running.is_stored && running.session.journal().records().is_empty(),
+            Place::Running(running) => running.is_stored && !running.is_ahead && running.session.journal().records().is_empty(),
             Place::Away | Place::Gone => true,
             Place::Beginning(_) => false,
         };

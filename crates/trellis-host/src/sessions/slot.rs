@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use trellis_core::{
     SessionId, Start,
     engine::{Answers, ChangedCall},
@@ -18,6 +18,7 @@ use crate::{
     binding::Bindings,
     hooks::{Moment, Seen, Sight},
     session::Session,
+    store::StoreError,
 };
 
 /// A session and who waits for it.
@@ -66,6 +67,10 @@ pub(super) struct Running {
     pub(super) sight: Sight,
     /// Whether a store has it.
     pub(super) is_stored: bool,
+    /// Whether the clock went back since it was stored. From when its waits count is known here only.
+    pub(super) is_ahead: bool,
+    /// Who wants to know when what happened is stored.
+    pub(super) promised: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(super) tail: Tail,
 }
 
@@ -104,6 +109,21 @@ impl Slot {
     /// The step that it is at; nothing before it began.
     pub(super) fn step(&self) -> Option<u64> {
         self.place.locked().running().map(|running| running.session.state().step)
+    }
+
+    /// Forgets a session that the store has: it is loaded when it is needed. Who waits for something of it to be stored hears why it is not.
+    pub(super) fn forget(&self, error: &StoreError) {
+        if let Place::Running(running) = std::mem::replace(&mut *self.place.locked(), Place::Away) {
+            running.promised.into_iter().for_each(|promised| drop(promised.send(Err(error.clone()))));
+        }
+    }
+
+    /// Forgets a session whose store has record `seen - 1`, if it is not there yet: what was not stored did not happen.
+    pub(super) fn outdated(&self, seen: u64) {
+        let expected = self.place.locked().running().filter(|running| running.is_stored).map(Running::stored_to);
+        if let Some(expected) = expected.filter(|expected| *expected < seen) {
+            self.forget(&StoreError::Conflict { session: self.id.clone(), expected, found: seen });
+        }
     }
 
     /// Takes the session out, if it has begun.
@@ -148,8 +168,16 @@ impl Running {
             telling: Vec::new(),
             seen: Vec::new(),
             is_stored: false,
+            is_ahead: false,
+            promised: Vec::new(),
             tail: Tail::default(),
         }
+    }
+
+    /// The number of the first record that is not stored.
+    pub(super) fn stored_to(&self) -> u64 {
+        let journal = self.session.journal();
+        journal.next_seq() - journal.records().len() as u64
     }
 
     /// What becomes of the pending call that changed.

@@ -45,12 +45,13 @@ pub use self::{
     head::{Head, Standing},
     memory::MemoryStore,
     name::{BadName, check_name},
-    open::open,
+    open::{open, weaknesses},
     redacted::{Redacted, lacking, restore},
-    retention::{Pruned, Retention, prune},
+    retention::{Pruned, Retention},
     snapshot::{Approved, Snapshot, read},
 };
 
+pub(crate) use self::redacted::{Place, put_at, visit, whole};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
 

@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use super::{FilesStore, MemoryStore, SessionStore, StoreError};
 
+/// What to do where TLS is wanted.
+pub(super) const TUNNEL: &str = "lead it through a tunnel (`stunnel`, `ssh -L`), and name this end of it";
+
 /// Opens the store that `spec` names. Paths are relative to the current folder.
 ///
 /// # Errors
@@ -22,7 +25,23 @@ pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
         "sqlite" => sqlite(place).await,
         "redis" => redis(spec),
         "postgres" | "postgresql" => postgres(spec),
+        "rediss" => Err(StoreError::Spec(format!("`rediss://` is a Redis behind TLS, which is not offered: {TUNNEL}"))),
         _ => Err(StoreError::Spec(unknown(kind))),
+    }
+}
+
+/// How the server that `spec` names could lose what it acknowledged, a line each, as far as it says how it is set up. What is kept on this machine is
+/// forced to its disk.
+///
+/// # Errors
+/// `spec` names no store, or the server cannot be reached.
+pub async fn weaknesses(spec: &str) -> Result<Vec<String>, StoreError> {
+    match spec.split_once(':').map(|(kind, _)| kind) {
+        #[cfg(feature = "redis")]
+        Some("redis") => super::RedisStore::new(spec)?.weaknesses().await,
+        #[cfg(feature = "postgres")]
+        Some("postgres" | "postgresql") => super::PostgresStore::new(spec)?.weaknesses().await,
+        _ => Ok(Vec::new()),
     }
 }
 

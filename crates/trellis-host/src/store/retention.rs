@@ -1,81 +1,83 @@
 //! Which sessions are kept, and how much of their history: the same over every store.
 //!
-//! **Invariant:** a session that moves meanwhile stays; what no snapshot holds stays; stopping halfway leaves nothing half done.
+//! **Invariant:** a session that has not ended stays unless somebody says otherwise; one that goes on meanwhile stays; records that no snapshot holds stay; stopping
+//! halfway leaves nothing half done.
+
+use std::sync::Arc;
 
 use super::{Head, Query, Removal, SessionStore, StoreError, Which};
 
-/// How many sessions are looked at at once.
+/// Heads that are asked for at once.
 const PAGE: usize = 256;
 
-/// What is kept. A session goes only where everything that is set here lets it go; where nothing is set, all stay.
+/// What is kept. A session goes only where everything that is set here lets it go; where neither `before` nor `keep` is set, all stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Only those of this graph.
-    pub graph: Option<std::sync::Arc<str>>,
+    /// Only sessions of this graph go.
+    pub graph: Option<Arc<str>>,
     /// Those that moved at this moment or later stay, in milliseconds since 1970.
-    pub older_than: Option<u64>,
-    /// So many stay, those that moved last.
-    pub keep_newest: Option<usize>,
-    /// Those that did not end stay.
-    pub only_ended: bool,
-    /// Those that stay lose the part of their history that their snapshot holds.
-    pub compact: bool,
-    /// Nothing is taken out: it is only counted.
-    pub only_count: bool,
+    pub before: Option<u64>,
+    /// So many stay of those that may go, the ones that moved last.
+    pub keep: Option<usize>,
+    /// Whether those that have not ended go too.
+    pub open_too: bool,
+    /// Those that stay keep so many records, the newest, and those that no snapshot holds.
+    pub records: Option<u64>,
 }
 
-/// What became of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
-    /// Sessions that were taken out.
-    pub removed: u64,
-    /// Sessions that stay.
-    pub kept: u64,
-    /// Of these, the ones that should have gone, but moved meanwhile.
-    pub moved: u64,
+/// What becomes of one session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruned {
+    /// It is taken out.
+    Session,
+    /// Its records before this number are, as far as a snapshot holds them.
+    Records(u64),
 }
 
 impl Retention {
-    /// Whether a session goes; `place` says how many of those that count moved later.
-    fn lets_go(&self, head: &Head, place: usize) -> bool {
-        let asked = self.older_than.is_some() || self.keep_newest.is_some() || self.only_ended;
-        let is_old = self.older_than.is_none_or(|moment| head.at < moment);
-        let is_beyond = self.keep_newest.is_none_or(|count| place >= count);
-        asked && is_old && is_beyond && (!self.only_ended || head.standing.has_ended())
-    }
-}
-
-/// Takes out what is not kept, a page at a time. It may be stopped at any moment and begun again: what went is gone, the rest is as it was.
-///
-/// # Errors
-/// What the store says; what went until then is gone.
-pub async fn prune(store: &dyn SessionStore, retention: &Retention) -> Result<Pruned, StoreError> {
-    let (mut pruned, mut place, mut after) = (Pruned::default(), 0, None);
-    loop {
-        let page = store.list(Query { graph: retention.graph.clone(), which: Which::Newest, after, limit: PAGE }).await?;
-        let is_last = page.len() < PAGE;
-        after = page.last().map(|head| (head.at, head.session.clone()));
-        for head in page {
-            let goes = retention.lets_go(&head, place);
-            place += 1;
-            match one(store, retention, &head, goes).await {
-                Ok(()) if goes => pruned.removed += 1,
-                Ok(()) => pruned.kept += 1,
-                Err(StoreError::Conflict { .. }) => (pruned.kept, pruned.moved) = (pruned.kept + 1, pruned.moved + 1),
-                Err(error) => return Err(error),
+    /// Takes out what is not kept, a page at a time, and tells each of it; only tells it where `is_dry`. It may be stopped at any moment and begun again.
+    ///
+    /// # Errors
+    /// The store fails; what was told before is done.
+    pub async fn apply(&self, store: &dyn SessionStore, is_dry: bool, mut told: impl FnMut(&Head, Pruned)) -> Result<(), StoreError> {
+        let (mut after, mut seen) = (None, 0);
+        loop {
+            let query = Query { graph: self.graph.clone(), which: Which::Newest, after: after.take(), limit: PAGE };
+            let page = store.list(query).await?;
+            after = page.last().map(|head| (head.at, head.session.clone()));
+            let is_last = page.len() < PAGE;
+            for head in page {
+                seen += usize::from(self.may_take(&head));
+                let (pruned, removal) = match self.records {
+                    _ if self.takes(&head, seen) => (Pruned::Session, Removal::Session { expected: head.next }),
+                    Some(kept) if head.next > kept => (Pruned::Records(head.next - kept), Removal::Before(head.next - kept)),
+                    _ => continue,
+                };
+                if !is_dry {
+                    match store.remove(&head.session, removal).await {
+                        // It went on meanwhile.
+                        Err(StoreError::Conflict { .. }) => continue,
+                        removed => removed?,
+                    }
+                }
+                told(&head, pruned);
+            }
+            if is_last {
+                return Ok(());
             }
         }
-        if is_last {
-            return Ok(pruned);
-        }
     }
-}
 
-async fn one(store: &dyn SessionStore, retention: &Retention, head: &Head, goes: bool) -> Result<(), StoreError> {
-    let removal = match goes {
-        true => Removal::Session { expected: head.next },
-        false if retention.compact => Removal::Before(head.next),
-        false => return Ok(()),
-    };
-    if retention.only_count { Ok(()) } else { store.remove(&head.session, removal).await }
+    /// Whether a session is one of those that go when their time has come.
+    fn may_take(&self, head: &Head) -> bool {
+        self.open_too || head.standing.has_ended()
+    }
+
+    /// Whether a session goes; it is the `seen`th newest of those that may.
+    fn takes(&self, head: &Head, seen: usize) -> bool {
+        let is_asked = self.before.is_some() || self.keep.is_some();
+        let is_old = self.before.is_none_or(|before| head.at < before);
+        let is_beyond = self.keep.is_none_or(|keep| seen > keep);
+        is_asked && self.may_take(head) && is_old && is_beyond
+    }
 }

@@ -165,7 +165,7 @@ fn a_signal_moves_a_session_whose_tool_runs_and_who_waits_gets_the_turn() {
         let id = id();
         let signal = async {
             tokio::task::yield_now().await;
-            sessions.signal(&id, &"interrupt".into()).unwrap();
+            sessions.signal(&id, &"interrupt".into()).await.unwrap();
         };
         let (turn, ()) = tokio::join!(sessions.start(Start::default()), signal);
         assert_eq!(said(&turn.unwrap()), ["Left."]);
@@ -181,7 +181,7 @@ fn a_paused_session_stays_waiting_and_makes_the_same_call_when_it_goes_on() {
         let id = id();
         let pause = async {
             tokio::task::yield_now().await;
-            assert!(matches!(sessions.signal(&id, &"interrupt".into()), Err(SendError::Refused(_))));
+            assert!(matches!(sessions.signal(&id, &"interrupt".into()).await, Err(SendError::Refused(_))));
             sessions.pause(&id).unwrap();
         };
         let (turn, ()) = tokio::join!(sessions.start(Start::default()), pause);

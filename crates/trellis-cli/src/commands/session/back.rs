@@ -34,7 +34,7 @@ pub(super) struct Back {
 
 impl Back {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let put = self.place.with(async |stand| {
+        let put = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
             stand.operator()?.back(&id, self.to).await.map_err(|error| told(error, &id))
         })?;

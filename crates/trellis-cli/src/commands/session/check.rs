@@ -11,7 +11,7 @@ use trellis_host::{
 };
 
 use super::{
-    stand::{Form, Stand, Where},
+    stand::{Form, Stand, Use, Where},
     times::date_time,
 };
 use crate::{Exit, report::printable, terminal};
@@ -57,7 +57,7 @@ impl Check {
         if is_json {
             terminal::print("{\"sessions\":[")?;
         }
-        let looked = self.place.with(async |stand| self.look(stand, &mut tally).await);
+        let looked = self.place.opened(Use::unless(!self.apply), async |stand| self.look(stand, &mut tally).await);
         if looked.is_err() && is_json {
             // Whoever reads it sees that it is no whole object.
             terminal::print("\n")?;

@@ -44,7 +44,7 @@ pub(super) struct Fork {
 
 impl Fork {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let put = self.place.with(async |stand| self.fork(stand).await)?;
+        let put = self.place.writing(async |stand| self.fork(stand).await)?;
         let text = if self.form.is_json() {
             super::back::wire(&put)
         } else {

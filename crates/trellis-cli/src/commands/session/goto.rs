@@ -34,7 +34,7 @@ pub(super) struct Goto {
 
 impl Goto {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let put = self.place.with(async |stand| {
+        let put = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
             let put = stand.operator()?.goto(&id, &NodeId::from(self.node.as_str())).await;
             let nodes = stand.engine()?.inspect().nodes();

@@ -1,7 +1,9 @@
 //! `trellis session …`: what becomes of kept sessions, one command a file.
 
+mod approve;
 mod back;
 mod check;
+mod deny;
 mod export;
 mod fork;
 mod goto;
@@ -10,6 +12,7 @@ mod named;
 mod prune;
 mod replay;
 mod rm;
+mod seal;
 mod set;
 mod show;
 mod stand;
@@ -30,6 +33,7 @@ Examples:
   trellis session ls                          what there is, the newest first
   trellis session show run-19f                what happened, step by step
   trellis session fork run-19f --at 12        a new session from record 12
+  trellis session approve                     which calls wait for somebody's approval
   trellis session check                       which sessions the edited graph stops
   trellis session export run-19f > case.md    a report of a defect that is a test
 
@@ -53,10 +57,13 @@ enum Command {
     Back(back::Back),
     Goto(goto::Goto),
     Set(set::Set),
+    Approve(approve::Approve),
+    Deny(deny::Deny),
     Check(check::Check),
     Export(export::Export),
     Rm(rm::Rm),
     Prune(prune::Prune),
+    Seal(seal::Seal),
 }
 
 impl Session {
@@ -69,10 +76,13 @@ impl Session {
             Command::Back(command) => command.run(),
             Command::Goto(command) => command.run(),
             Command::Set(command) => command.run(),
+            Command::Approve(command) => command.run(),
+            Command::Deny(command) => command.run(),
             Command::Check(command) => command.run(),
             Command::Export(command) => command.run(),
             Command::Rm(command) => command.run(),
             Command::Prune(command) => command.run(),
+            Command::Seal(command) => command.run(),
         }
     }
 }

@@ -6,11 +6,11 @@ use anyhow::bail;
 use serde_json::json;
 use trellis_host::{
     Clock,
-    history::{Prune as Rule, Pruned},
+    store::{Pruned, Retention},
 };
 
 use super::{
-    stand::{Form, Where},
+    stand::{Form, Use, Where},
     times::{date_time, span},
 };
 use crate::{Exit, terminal};
@@ -52,18 +52,17 @@ pub(super) struct Prune {
 
 impl Prune {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let sessions = self.older_than.is_some() || self.keep.is_some();
-        if !sessions && self.keep_records.is_none() {
+        if self.older_than.is_none() && self.keep.is_none() && self.keep_records.is_none() {
             bail!("what is old? `--older-than SPAN`, `--keep N` or `--keep-records N` says it");
         }
         let before = self.older_than.map(|span| Clock::system().now().saturating_sub(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)));
         let is_json = self.form.is_json();
         let would = if self.dry_run { "would be " } else { "" };
         let (mut text, mut wire, mut count) = (String::new(), Vec::new(), [0_usize; 2]);
-        self.place.with(async |stand| {
+        self.place.opened(Use::unless(self.dry_run), async |stand| {
             let graph = stand.is_named.then(|| stand.graph.clone());
-            let rule = Rule { graph, before, keep: self.keep.unwrap_or(0), open_too: self.open, sessions, records: self.keep_records };
-            let pruned = rule.run(&*stand.store, self.dry_run, |head, pruned| {
+            let retention = Retention { graph, before, keep: self.keep, open_too: self.open, records: self.keep_records };
+            let pruned = retention.apply(&*stand.store, self.dry_run, |head, pruned| {
                 let (what, before) = match pruned {
                     Pruned::Session => (format!("{would}taken out, it moved last {}", date_time(head.at)), None),
                     Pruned::Records(before) => (format!("records before {before} {would}taken out"), Some(before)),

@@ -32,7 +32,7 @@ pub(super) struct Rm {
 
 impl Rm {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        self.place.with(async |stand| self.remove(stand).await)?;
+        self.place.writing(async |stand| self.remove(stand).await)?;
         Ok(Exit::Fine)
     }
 

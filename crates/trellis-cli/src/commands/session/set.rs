@@ -36,7 +36,7 @@ pub(super) struct Set {
 impl Set {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let assignments = self.assignments.iter().map(|text| assignment(text)).collect::<anyhow::Result<Vec<_>>>()?;
-        let put = self.place.with(async |stand| {
+        let put = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
             stand.operator()?.set(&id, &assignments).await.map_err(|error| told(error, &id))
         })?;

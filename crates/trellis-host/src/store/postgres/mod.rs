@@ -51,8 +51,8 @@ impl PostgresStore {
             Config::from_str(&address.url).map_err(|_| address.malformed("postgres://user:password@host:5432/database?schema=trellis"))?;
         let name = address.shown;
         if config.get_ssl_mode() == tokio_postgres::config::SslMode::Require {
-            let help = "use a tunnel, or leave `sslmode` out on a network of your own";
-            return Err(StoreError::Spec(format!("{name} demands TLS, which is not offered: {help}")));
+            let help = super::open::TUNNEL;
+            return Err(StoreError::Spec(format!("{name} demands TLS (`sslmode=require`), which is not offered: {help}")));
         }
         let schema = address.own.unwrap_or_else(|| "trellis".to_owned());
         // The server gives up a little before we do, so that nothing is written behind our back much later.
@@ -63,6 +63,24 @@ impl PostgresStore {
         let pool = Pool::builder(manager).max_size(CONNECTIONS).build();
         let pool = pool.map_err(|error| StoreError::Unavailable { store: Arc::clone(&name), message: error.to_string() })?;
         Ok(Self { pool, schema, name, bound, is_ready: OnceCell::new() })
+    }
+
+    /// How the server could lose what it acknowledged, a line each.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub async fn weaknesses(&self) -> Result<Vec<String>, StoreError> {
+        let work = async {
+            let row = self.ask("select current_setting('fsync'), current_setting('synchronous_commit')", &[]).await?;
+            let Some(row) = row.first() else { return Ok(Vec::new()) };
+            let (fsync, commit): (String, String) = (row.get(0), row.get(1));
+            Ok(match (&*fsync, &*commit) {
+                ("off", _) => vec!["`fsync` is `off`: a crash of its machine loses sessions; set it to `on`".to_owned()],
+                (_, "off") => vec!["`synchronous_commit` is `off`: a crash loses the last steps; set it to `on`".to_owned()],
+                _ => Vec::new(),
+            })
+        };
+        self.bounded(work).await
     }
 
     /// Does `work` within the bound.

@@ -93,6 +93,11 @@ pub(super) fn is_outdated(text: &str, keys: &Keys) -> bool {
     serde_json::from_str::<Envelope<'_>>(text).map_or(true, |envelope| envelope.key != &**keys.newest().0)
 }
 
+/// The name of the key that opens a text; nothing where it never was sealed.
+pub(super) fn key_of(text: &str) -> Option<Arc<str>> {
+    text.starts_with(BEGINS).then(|| serde_json::from_str::<Envelope<'_>>(text).map_or_else(|_| "".into(), |envelope| envelope.key.into()))
+}
+
 /// The text in a sealed one; one that never was sealed is what it is.
 pub(super) fn open(text: &Arc<str>, place: Place<'_>, keys: &Keys) -> Result<Arc<str>, Closed> {
     if !text.starts_with(BEGINS) {

@@ -90,6 +90,11 @@ impl Keys {
         Ok(name)
     }
 
+    /// The names of the keys; the first one seals.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|(name, _)| &**name)
+    }
+
     /// The key that seals.
     pub(super) fn newest(&self) -> (&Arc<str>, &XChaCha20Poly1305) {
         let (name, key) = &self.keys[0];

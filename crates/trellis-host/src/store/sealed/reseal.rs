@@ -5,9 +5,14 @@
 //!
 //! **Invariant:** a session that goes on meanwhile loses nothing: what was sealed anew is appended where it was read, or not at all.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use trellis_core::{Mapping, SessionId};
 
-use super::{Sealed, envelope::is_outdated};
+use super::{
+    Sealed,
+    envelope::{is_outdated, key_of},
+};
 use crate::{
     journal::{Entry, Record},
     store::{Append, Head, Query, SessionStore, Snapshot, StoreError, Which},
@@ -15,6 +20,9 @@ use crate::{
 
 /// How often a session that goes on meanwhile is tried again.
 const TRIES: usize = 5;
+
+/// Records that are asked for at once.
+const PAGE: usize = 1000;
 
 /// What became of a page of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +55,25 @@ impl<S: SessionStore> Sealed<S> {
             }
         }
         Ok(page)
+    }
+
+    /// The names of the keys that open what is kept of a session, its whole history included; nothing stands for what never was sealed.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn keys_of(&self, session: &SessionId) -> Result<BTreeSet<Option<Arc<str>>>, StoreError> {
+        let mut keys = BTreeSet::new();
+        let stored = self.store.load(std::slice::from_ref(session)).await?.pop().flatten();
+        keys.extend(stored.and_then(|stored| stored.snapshot).map(|(_, text)| key_of(&text)));
+        let mut next = 0;
+        loop {
+            let rows = self.store.records(session, next, PAGE).await?;
+            keys.extend(rows.iter().filter_map(|row| row.text.as_ref().ok()).map(|text| key_of(text)));
+            match rows.last() {
+                Some(last) if rows.len() == PAGE => next = last.seq + 1,
+                _ => return Ok(keys),
+            }
+        }
     }
 
     /// Whether the session had to be sealed anew.

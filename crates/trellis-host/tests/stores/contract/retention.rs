@@ -1,6 +1,6 @@
 //! Which sessions go by age, by count and by how they stand, and how much of the others' history.
 
-use trellis_host::store::{Pruned, Retention, SessionStore, Standing, Which, prune};
+use trellis_host::store::{Pruned, Retention, SessionStore, Standing, Which};
 
 use crate::{
     make::{append, load, names, query, snapshot, texts, with_head, with_snapshot},
@@ -26,32 +26,46 @@ async fn left(store: &dyn SessionStore) -> String {
     names(&store.list(query(Which::Newest, None, 100)).await.unwrap()).concat().replace('s', "")
 }
 
+/// How many sessions went, and how many were shortened.
+async fn prune(store: &dyn SessionStore, retention: &Retention, is_dry: bool) -> (usize, usize) {
+    let (mut gone, mut shortened) = (0, 0);
+    let told = |_: &_, pruned| match pruned {
+        Pruned::Session => gone += 1,
+        Pruned::Records(_) => shortened += 1,
+    };
+    retention.apply(store, is_dry, told).await.unwrap();
+    (gone, shortened)
+}
+
 pub(crate) async fn sessions_go_by_age_and_count(place: &Place) {
     let store = ten(place).await;
-    let all = Retention::default();
-    assert_eq!(prune(&*store, &all).await, Ok(Pruned { removed: 0, kept: 10, moved: 0 }));
-    let older = Retention { older_than: Some(3), ..all.clone() };
-    assert_eq!(prune(&*store, &Retention { only_count: true, ..older.clone() }).await, Ok(Pruned { removed: 3, kept: 7, moved: 0 }));
+    let all = Retention { open_too: true, ..Retention::default() };
+    assert_eq!(prune(&*store, &all, false).await, (0, 0));
+    let older = Retention { before: Some(3), ..all.clone() };
+    assert_eq!(prune(&*store, &older, true).await, (3, 0));
     assert_eq!(left(&*store).await, "9876543210");
-    assert_eq!(prune(&*store, &older).await, Ok(Pruned { removed: 3, kept: 7, moved: 0 }));
+    assert_eq!(prune(&*store, &older, false).await, (3, 0));
     assert_eq!(left(&*store).await, "9876543");
-    let ended = Retention { older_than: Some(6), only_ended: true, ..all.clone() };
-    assert_eq!(prune(&*store, &ended).await, Ok(Pruned { removed: 1, kept: 6, moved: 0 }));
+    let ended = Retention { before: Some(6), open_too: false, ..all.clone() };
+    assert_eq!(prune(&*store, &ended, false).await, (1, 0));
     assert_eq!(left(&*store).await, "987653");
-    let of_graph = Retention { graph: Some("returns".into()), keep_newest: Some(3), ..all.clone() };
-    assert_eq!(prune(&*store, &of_graph).await, Ok(Pruned { removed: 2, kept: 3, moved: 0 }));
-    assert_eq!(left(&*store).await, "9873");
-    let both = Retention { older_than: Some(9), keep_newest: Some(2), ..all.clone() };
-    assert_eq!(prune(&*store, &both).await, Ok(Pruned { removed: 2, kept: 2, moved: 0 }));
+    let newest_ended = Retention { keep: Some(1), open_too: false, ..all.clone() };
+    assert_eq!(prune(&*store, &newest_ended, false).await, (1, 0));
+    assert_eq!(left(&*store).await, "98753");
+    let of_graph = Retention { graph: Some("returns".into()), keep: Some(2), ..all.clone() };
+    assert_eq!(prune(&*store, &of_graph, false).await, (2, 0));
+    assert_eq!(left(&*store).await, "983");
+    let both = Retention { before: Some(9), keep: Some(2), ..all.clone() };
+    assert_eq!(prune(&*store, &both, false).await, (1, 0));
     assert_eq!(left(&*store).await, "98");
-    assert_eq!(prune(&*store, &Retention { keep_newest: Some(0), ..all }).await, Ok(Pruned { removed: 2, kept: 0, moved: 0 }));
+    assert_eq!(prune(&*store, &Retention { keep: Some(0), ..all }, false).await, (2, 0));
     assert_eq!(left(&*place.open().await).await, "");
 }
 
 pub(crate) async fn histories_are_cut_where_a_snapshot_holds_them(place: &Place) {
     let store = ten(place).await;
-    let compact = Retention { older_than: Some(8), compact: true, ..Retention::default() };
-    assert_eq!(prune(&*store, &compact).await, Ok(Pruned { removed: 8, kept: 2, moved: 0 }));
+    let short = Retention { before: Some(8), open_too: true, records: Some(0), ..Retention::default() };
+    assert_eq!(prune(&*store, &short, false).await, (8, 2));
     for name in ["s8", "s9"] {
         assert_eq!(store.records(&name.into(), 0, 9).await.unwrap()[0].seq, 2);
         assert_eq!(texts(&*store, name, 2).await.len(), 1);
@@ -65,8 +79,8 @@ pub(crate) async fn more_than_a_page_goes(place: &Place) {
     for number in 0..600 {
         store.append(with_head(append(&format!("s{number}"), 0, &["a"]), |head| head.at = number / 7)).await.unwrap();
     }
-    let newest = Retention { keep_newest: Some(299), ..Retention::default() };
-    assert_eq!(prune(&*store, &newest).await, Ok(Pruned { removed: 301, kept: 299, moved: 0 }));
+    let newest = Retention { keep: Some(299), open_too: true, ..Retention::default() };
+    assert_eq!(prune(&*store, &newest, false).await, (301, 0));
     assert_eq!(store.list(query(Which::Newest, None, 1000)).await.unwrap().len(), 299);
-    assert_eq!(prune(&*store, &newest).await, Ok(Pruned { removed: 0, kept: 299, moved: 0 }));
+    assert_eq!(prune(&*store, &newest, false).await, (0, 0));
 }

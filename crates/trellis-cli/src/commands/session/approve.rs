@@ -1,0 +1,161 @@
+//! `trellis session approve [ID]`: approves the call that a session waits with, or lists those that wait.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+use serde_json::{Value as Json, json};
+use trellis_core::Value;
+use trellis_host::{
+    binding::shown,
+    history::{Held, History, Put},
+};
+
+use super::{
+    named::named,
+    stand::{Form, Stand, Use, Where, told},
+    times::date_time,
+};
+use crate::{Exit, report::printable, terminal};
+
+/// Approves the call that a session waits with
+///
+/// That is one more record, for exactly this call with these arguments: it runs once. `trellis run --all`, or a process that has the session, makes
+/// it. Without an ID the calls are listed that wait for an approval.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  trellis session approve                          what waits for an approval
+  trellis session approve run-19f --dry-run        the call, its arguments, until when
+  trellis session approve run-19f
+  trellis session approve run-19f --call \"$CALL\"     only if it is still this one
+  trellis session approve run-19f && trellis run --all
+
+Exit codes: 0 approved; 2 nothing waits for an approval, it expired, another call waits, or the store failed.")]
+pub(super) struct Approve {
+    /// The session
+    id: Option<String>,
+    /// Only the call with this id or key
+    #[arg(long, value_name = "CALL", requires = "id")]
+    call: Option<String>,
+    /// Show the call, and approve nothing
+    #[arg(long, requires = "id")]
+    dry_run: bool,
+    #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
+    place: Where,
+}
+
+impl Approve {
+    pub(super) fn run(self) -> anyhow::Result<Exit> {
+        let is_json = self.form.is_json();
+        let Some(name) = &self.id else { return self.list() };
+        let (held, put) = self.place.opened(Use::unless(self.dry_run), async |stand| {
+            let id = named(&*stand.store, name).await?;
+            let (operator, call) = (stand.operator()?, self.call.as_deref());
+            let decided = match self.dry_run {
+                true => operator.held(&id, call).await.map(|held| (held, None)),
+                false => operator.approve(&id, call).await.map(|(held, put)| (held, Some(put))),
+            };
+            let (held, put) = decided.map_err(|error| told(error, &id))?;
+            Ok((visible(stand, held).await?, put))
+        })?;
+        let text = match put {
+            None if is_json => format!("{}\n", wire(&held)),
+            None => waiting(&held),
+            Some(put) if is_json => decided(&held, &put, "approved", None),
+            Some(put) => format!("approved: {} of {} (record {})\n", call(&held), put.session, put.seq),
+        };
+        terminal::print(&text)?;
+        if !self.dry_run && !is_json {
+            terminal::print_error(&format!("`trellis run --all`, or `trellis run --session {}`, makes the call\n", held.session));
+        }
+        Ok(Exit::Fine)
+    }
+
+    /// Lists the calls that wait.
+    fn list(&self) -> anyhow::Result<Exit> {
+        let all = self.place.with(async |stand| {
+            let (mut found, mut all) = (Vec::new(), Vec::new());
+            let graph = stand.is_named.then(|| stand.graph.clone());
+            stand.operator()?.all_held(graph, |held| found.push(held)).await?;
+            for held in found {
+                all.push(visible(stand, held).await?);
+            }
+            Ok(all)
+        })?;
+        let text = match self.form.is_json() {
+            true => format!("{}\n", json!({ "held": all.iter().map(wire).collect::<Vec<_>>() })),
+            false if all.is_empty() => "no call waits for an approval\n".to_owned(),
+            false => all.iter().map(waiting).collect(),
+        };
+        terminal::print(&text)?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// A call as people may see it.
+pub(super) async fn visible(stand: &Stand, held: Held) -> anyhow::Result<Held> {
+    let mut veil = stand.veil(&held.graph);
+    let (mut call, args) = ((*held.call).clone(), shown(&held.call));
+    if veil.is_needed() {
+        veil.learn(&History::open(&*stand.store, &held.session).await?);
+        call.args = veil.args(args);
+        let ask = call.approve.as_mut().and_then(|approval| approval.ask.as_mut());
+        ask.into_iter().for_each(|ask| *ask = veil.text(ask).into());
+    } else {
+        call.args = args;
+    }
+    // Where secrets stand is written in the arguments now.
+    call.secrets.clear();
+    Ok(Held { call: call.into(), ..held })
+}
+
+/// A call as it is made: `` `charge` {"n":1} ``.
+pub(super) fn call(held: &Held) -> String {
+    format!("`{}` {}", printable(&held.call.name), printable(&Value::Map(held.call.args.clone()).to_json()))
+}
+
+/// A call that waits, for people.
+fn waiting(held: &Held) -> String {
+    const BOLD: Style = Style::new().bold();
+    const QUIET: Style = Style::new().dimmed();
+    let mut out = format!("{BOLD}{}{BOLD:#}  {} at `{}`\n", held.session, call(held), printable(held.call.node.as_str()));
+    if let Some(ask) = held.call.approve.as_ref().and_then(|approval| approval.ask.as_ref()) {
+        let _ = writeln!(out, "    {}", printable(ask));
+    }
+    let until = held.due.map(|due| format!(", until {}", date_time(due))).unwrap_or_default();
+    let _ = writeln!(out, "    {QUIET}asked {}{until}; call {}{QUIET:#}", date_time(held.asked), printable(held.call.id.as_str()));
+    out
+}
+
+/// The same for programs.
+fn wire(held: &Held) -> Json {
+    let call = &held.call;
+    json!({
+        "id": held.session,
+        "call": {
+            "id": call.id,
+            "key": call.idempotency_key,
+            "node": call.node,
+            "tool": call.name,
+            "args": call.args,
+            "ask": call.approve.as_ref().and_then(|approval| approval.ask.as_ref()),
+            "asked": held.asked,
+            "expires": held.due,
+        },
+    })
+}
+
+/// What was decided, for programs.
+pub(super) fn decided(held: &Held, put: &Put, decision: &str, because: Option<&str>) -> String {
+    let mut wire = wire(held);
+    wire["decision"] = decision.into();
+    if let Some(because) = because {
+        wire["because"] = because.into();
+    }
+    wire["record"] = put.seq.into();
+    wire["node"] = put.state.current_node_id.as_str().into();
+    wire["status"] = trellis_host::store::Standing::of(&put.state).as_str().into();
+    format!("{wire}\n")
+}

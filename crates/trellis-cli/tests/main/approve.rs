@@ -1,0 +1,134 @@
+//! `trellis session approve` and `deny`: a call that waits is decided about while nobody runs its session.
+
+use serde_json::Value as Json;
+
+use crate::sandbox::{Ran, Sandbox};
+
+/// A charge that somebody must approve, made by a script that writes it down.
+const CHARGE: &[(&str, &str)] = &[
+    ("trellis.yaml", "name: shop\nbindings:\n  charge: { process: [sh, ./charge.sh] }\n"),
+    ("charge.sh", "printf '%s\\n' \"$TRELLIS_ARGS\" >> made\necho '{\"id\": 7}'\n"),
+    (
+        "start.md",
+        "---\ndo:\n  name: charge\n  args: { total: 12, key: \"{{secret:shop}}\" }\n  approve: { ask: \"Charge 12?\", expires: 15m }\nsave_to: paid\non_denied: no\nto: end\n---\nOne moment.\n",
+    ),
+    ("end.md", "---\noutput: \"{{ paid.id }}\"\n---\nThank you.\n"),
+    ("no.md", "---\noutput: \"{{ sys.error.message | default('no') }}\"\n---\nNot paid.\n"),
+];
+
+/// A sandbox whose sessions wait for an approval.
+fn waiting(names: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new(CHARGE);
+    for name in names {
+        let ran = sandbox.trellis_with(&["run", ".", "--session", name], "");
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+    }
+    sandbox
+}
+
+fn session(sandbox: &Sandbox, args: &[&str]) -> Ran {
+    sandbox.trellis(&[&["session"], args].concat())
+}
+
+fn fine(sandbox: &Sandbox, args: &[&str]) -> String {
+    let ran = session(sandbox, args);
+    assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+    ran.out
+}
+
+fn refused(sandbox: &Sandbox, args: &[&str]) -> String {
+    let ran = session(sandbox, args);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{args:?}: {ran:?}");
+    ran.err
+}
+
+fn json(text: &str) -> Json {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Begins to wake sessions; what waits for an approval is waited for until that expires.
+fn waking(sandbox: &Sandbox) -> std::process::Child {
+    sandbox.command(&["run", ".", "--all"]).env("TRELLIS_SECRET_SHOP", "hunter2").spawn().unwrap()
+}
+
+#[test]
+fn an_approved_call_is_made_once_when_sessions_are_woken() {
+    let sandbox = waiting(&["ana"]);
+    let waking = waking(&sandbox);
+    let listed = fine(&sandbox, &["approve"]);
+    assert!(
+        listed.starts_with("ana  `charge` {\"key\":\"{{secret:shop}}\",\"total\":12} at `start`\n    Charge 12?\n    asked 2"),
+        "{listed}"
+    );
+    assert_eq!(fine(&sandbox, &["approve", "ana", "--dry-run"]), listed);
+    assert!(!sandbox.path().join("made").exists());
+    let ran = session(&sandbox, &["approve", "a"]);
+    assert_eq!(
+        (ran.code, ran.out.as_str()),
+        (Some(0), "approved: `charge` {\"key\":\"{{secret:shop}}\",\"total\":12} of ana (record 1)\n")
+    );
+    assert_eq!(ran.err, "`trellis run --all`, or `trellis run --session ana`, makes the call\n");
+    let woken = crate::sandbox::finish(waking);
+    assert_eq!(woken.code, Some(0), "{woken:?}");
+    assert!(
+        woken.out.ends_with("ana: finished at `end`\n2 went on, 1 of them ended\n")
+            || woken.out.ends_with("\n1 went on, 1 of them ended\n"),
+        "{}",
+        woken.out
+    );
+    let made = std::fs::read_to_string(sandbox.path().join("made")).unwrap();
+    assert_eq!(made, "{\"key\":\"hunter2\",\"total\":12}\n");
+    let shown = fine(&sandbox, &["show", "ana"]);
+    assert!(shown.contains("`charge` was approved") && !shown.contains("hunter2"), "{shown}");
+    assert_eq!(
+        refused(&sandbox, &["deny", "ana"]),
+        "error: session `ana`: no call waits for an approval: it has ended\n  `trellis session approve` lists the calls that wait\n"
+    );
+}
+
+#[test]
+fn a_denial_leads_on_at_once_and_says_why() {
+    let sandbox = waiting(&["ana", "bob"]);
+    let out = fine(&sandbox, &["deny", "ana", "--because", "too dear"]);
+    assert_eq!(out, "denied: `charge` {\"key\":\"{{secret:shop}}\",\"total\":12} of ana; it ended, finished (record 1)\n");
+    let shown = fine(&sandbox, &["show", "ana"]);
+    assert!(shown.contains("`charge` was denied: too dear → `no`") && shown.contains("finished, output \"too dear\""), "{shown}");
+    assert!(fine(&sandbox, &["replay", "ana"]).ends_with("the same\n"));
+    let wire = json(&fine(&sandbox, &["deny", "bob", "--json"]));
+    assert_eq!((&wire["decision"], &wire["record"], &wire["node"]), (&"denied".into(), &1.into(), &"no".into()));
+    assert_eq!(
+        (&wire["call"]["tool"], &wire["call"]["args"]["total"], &wire["status"]),
+        (&"charge".into(), &12.into(), &"finished".into())
+    );
+    assert!(!sandbox.path().join("made").exists());
+}
+
+#[test]
+fn a_decision_can_name_the_call_that_was_seen() {
+    let sandbox = waiting(&["ana"]);
+    let seen = json(&fine(&sandbox, &["approve", "ana", "--dry-run", "--json"]));
+    let (call, key) = (seen["call"]["id"].as_str().unwrap(), seen["call"]["key"].as_str().unwrap());
+    assert_eq!(json(&fine(&sandbox, &["approve", "--json"]))["held"], Json::Array(vec![seen.clone()]));
+    fine(&sandbox, &["goto", "ana", "start"]);
+    let now = json(&fine(&sandbox, &["approve", "ana", "--dry-run", "--json"]))["call"]["id"].clone();
+    for meant in [call, key] {
+        let error = refused(&sandbox, &["approve", "ana", "--call", meant]);
+        let now = now.as_str().unwrap();
+        let expected = format!(
+            "error: session `ana`: call `{meant}` does not wait any more; `{now}` does\n  `trellis session approve ana --dry-run` shows it\n"
+        );
+        assert_eq!(error, expected);
+    }
+    assert_eq!(fine(&sandbox, &["approve"]).lines().count(), 3);
+    let wire = json(&fine(&sandbox, &["approve", "ana", "--call", now.as_str().unwrap(), "--json"]));
+    assert_eq!(
+        (&wire["decision"], &wire["call"]["ask"], &wire["status"]),
+        (&"approved".into(), &"Charge 12?".into(), &"waiting_for_tool".into())
+    );
+    assert!(wire["call"]["expires"].as_u64() > wire["call"]["asked"].as_u64());
+    assert_eq!(
+        refused(&sandbox, &["approve", "ana"]),
+        "error: session `ana`: the call of `charge` was approved already\n  `trellis run --all`, or `trellis run --session ana`, goes on with it\n"
+    );
+    assert_eq!(fine(&sandbox, &["approve"]), "no call waits for an approval\n");
+}

@@ -1,0 +1,195 @@
+//! Deciding about a call that waits for an approval, while no process goes on with its session: a yes is a record, a no is the result of the call.
+//!
+//! **Invariant:** what is decided about is exactly the call that is pending now: a decision that was meant for another one is refused.
+
+use std::sync::Arc;
+
+use trellis_core::{
+    Input, NavigateError, SessionId, ToolOutcome, ToolResult,
+    engine::{Call, ChangedCall},
+    path::walk,
+    state::{EndReason, State, Status},
+};
+
+use super::{
+    HistoryError, Operator,
+    operator::{Put, Target, due},
+};
+use crate::{
+    session::{Adoption, Session},
+    store::{Head, Query, Snapshot, Standing, StoreError, Stored, Which},
+};
+
+/// Sessions that are asked for at once.
+const PAGE: usize = 500;
+
+/// A call that waits for an approval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// Its session.
+    pub session: SessionId,
+    /// The graph that it walks.
+    pub graph: Arc<str>,
+    /// Exactly this call, with these arguments.
+    pub call: Call,
+    /// Since when somebody is asked, in milliseconds since 1970.
+    pub asked: u64,
+    /// When the question expires: it is denied then.
+    pub due: Option<u64>,
+}
+
+impl Held {
+    /// The call of a session that waits for an approval, if one does.
+    fn of(session: &Session, graph: &Arc<str>) -> Option<Self> {
+        let call = session.state().pending_tool_call.clone()?;
+        let approval = call.approve.as_ref().filter(|_| !session.is_approved(&call))?;
+        let (asked, expires) = (session.asked_at(&call), approval.expires);
+        let due = expires.map(|expires| asked.saturating_add(expires));
+        Some(Self { session: session.state().session_id.clone(), graph: Arc::clone(graph), asked, due, call })
+    }
+}
+
+/// What stands in the way of a decision about a call.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Undecided {
+    /// It waits for something else.
+    #[error("no call waits for an approval: {0}")]
+    NotHeld(String),
+    /// It was approved already.
+    #[error("the call of `{0}` was approved already")]
+    Approved(String),
+    /// Nobody decided in time.
+    #[error("the time to approve the call of `{0}` is over")]
+    Expired(String),
+    /// Another call waits now.
+    #[error("call `{meant}` does not wait any more; `{now}` does")]
+    Other {
+        /// The call that was meant.
+        meant: String,
+        /// The one that waits.
+        now: String,
+    },
+    /// Where a denial leads cannot be known here.
+    #[error("where a denial leads is not known: {0}")]
+    Unknown(String),
+}
+
+impl Operator<'_> {
+    /// The call of a session that waits for an approval. `meant` is the id or the key of the call that somebody has seen: it must be that one.
+    ///
+    /// # Errors
+    /// There is no such session, none of its calls waits, or another one.
+    pub async fn held(&self, id: &SessionId, meant: Option<&str>) -> Result<Held, HistoryError> {
+        Ok(self.case(id, meant).await?.2)
+    }
+
+    /// Shows every call that waits for an approval and whose time is not over, of one graph or of all, those of sessions that moved last first. What
+    /// cannot be read is left out.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn all_held(&self, graph: Option<Arc<str>>, mut show: impl FnMut(Held)) -> Result<(), StoreError> {
+        let (mut after, now) = (None, self.clock.now());
+        loop {
+            let page = self.store.list(Query { graph: graph.clone(), which: Which::Newest, after, limit: PAGE }).await?;
+            let is_last = page.len() < PAGE;
+            after = page.last().map(|head| (head.at, head.session.clone()));
+            let calls = page.iter().filter(|head| matches!(head.standing, Standing::WaitingForTool | Standing::RollingBack));
+            let ids: Vec<_> = calls.map(|head| head.session.clone()).collect();
+            for stored in self.store.load(&ids).await?.into_iter().flatten() {
+                let held = self.session(&stored).ok().and_then(|session| Held::of(&session, &stored.head.graph));
+                held.filter(|held| held.due.is_none_or(|due| due > now)).into_iter().for_each(&mut show);
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Approves the call that waits: it runs, once, when the session is gone on with.
+    ///
+    /// # Errors
+    /// As [`Operator::held`].
+    pub async fn approve(&self, id: &SessionId, meant: Option<&str>) -> Result<(Held, Put), HistoryError> {
+        let (head, mut session, held) = self.case(id, meant).await?;
+        session.approve(held.call.idempotency_key.clone());
+        Ok((held, self.decided(head, session).await?))
+    }
+
+    /// Denies the call that waits: the session is where a denial leads.
+    ///
+    /// # Errors
+    /// As [`Operator::held`]; or the graph was edited and does not make this call any more, or somebody must be asked first.
+    pub async fn deny(&self, id: &SessionId, meant: Option<&str>, because: Option<String>) -> Result<(Held, Put), HistoryError> {
+        let (head, mut session, held) = self.case(id, meant).await?;
+        let unknown = |why: String| HistoryError::Undecided(id.clone(), Undecided::Unknown(why));
+        let (engine, before) = (self.engine, session.state().clone());
+        if before.program != *engine.inspect().fingerprint() {
+            let adoption = session.adopt(engine.clone(), ChangedCall::Blocks);
+            if !matches!(adoption, Adoption::Same | Adoption::Kept) {
+                return Err(unknown(format!("the graph was edited since `{}` made the call", held.call.node)));
+            }
+        }
+        let result = ToolResult { id: held.call.id.clone(), outcome: ToolOutcome::Denied(because) };
+        session.send(Input::Result(result)).map_err(|refusal: NavigateError| unknown(refusal.to_string()))?;
+        if session.is_held() {
+            return Err(unknown("somebody must say first whether a predicate holds".to_owned()));
+        }
+        let has_failed = session.state().ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Failed);
+        let missing = if has_failed { redacted(self, &before) } else { Vec::new() };
+        if !missing.is_empty() {
+            return Err(unknown(format!("{} is not stored", crate::sessions::quoted(&missing))));
+        }
+        Ok((held, self.decided(head, session).await?))
+    }
+
+    fn session(&self, stored: &Stored) -> Result<Session, StoreError> {
+        Ok(Session::resume(self.engine.clone(), Snapshot::of(stored)?, stored.head.next, self.clock.clone()))
+    }
+
+    /// A session whose call waits.
+    async fn case(&self, id: &SessionId, meant: Option<&str>) -> Result<(Head, Session, Held), HistoryError> {
+        let stored = self.stored(id).await?;
+        let session = self.session(&stored)?;
+        let undecided = |why| HistoryError::Undecided(id.clone(), why);
+        let Some(held) = Held::of(&session, &stored.head.graph) else { return Err(undecided(waits_for(&session))) };
+        let is_meant = |meant: &&str| **meant == *held.call.id.as_str() || **meant == *held.call.idempotency_key.as_str();
+        if let Some(meant) = meant.filter(|meant| !is_meant(meant)) {
+            return Err(undecided(Undecided::Other { meant: meant.to_owned(), now: held.call.id.to_string() }));
+        }
+        if held.due.is_some_and(|due| due <= self.clock.now()) {
+            return Err(undecided(Undecided::Expired(held.call.name.to_string())));
+        }
+        Ok((stored.head, session, held))
+    }
+
+    /// Appends what was decided.
+    async fn decided(&self, head: Head, mut session: Session) -> Result<Put, HistoryError> {
+        let records = session.take_records();
+        let from = records.first().and_then(|record| record.from.clone());
+        let is_epoch = records.iter().any(|record| record.entry.epoch().is_some());
+        let here = session.here().clone();
+        let due = due(self.engine, &here);
+        let target = Target { session: head.session, graph: head.graph, next: head.next };
+        self.write(target, here, records, due, is_epoch, from).await
+    }
+}
+
+/// What a session waits for, none of whose calls waits for an approval.
+fn waits_for(session: &Session) -> Undecided {
+    let state = session.state();
+    match (&state.pending_tool_call, state.status) {
+        (Some(call), _) if call.approve.is_some() => Undecided::Approved(call.name.to_string()),
+        (Some(call), _) => Undecided::NotHeld(format!("`{}` needs none", call.name)),
+        (None, Status::Terminated) => Undecided::NotHeld("it has ended".to_owned()),
+        (None, Status::WaitingForInput) => Undecided::NotHeld(format!("it waits for an input at `{}`", state.current_node_id)),
+        (None, _) => Undecided::NotHeld(format!("it stands at `{}`", state.current_node_id)),
+    }
+}
+
+/// Keys that are not stored, and that the session therefore lacks here.
+fn redacted(operator: &Operator<'_>, state: &State) -> Vec<String> {
+    let paths = operator.engine.inspect().graphs().iter().flat_map(|graph| &graph.redact);
+    let lacks = paths.filter(|path| state.context.get(path.root()).and_then(|value| walk(value, path.rest())).is_none());
+    lacks.map(ToString::to_string).collect()
+}

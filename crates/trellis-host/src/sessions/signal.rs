@@ -1,0 +1,64 @@
+//! Signals: taken at once, whoever goes on with the session meanwhile, and told to be taken when they are stored.
+
+use tokio::sync::oneshot;
+use trellis_core::SignalName;
+
+use super::{
+    SendError, Sessions,
+    drive::Act,
+    slot::{Lock, Place, Slot},
+};
+use crate::store::StoreError;
+
+/// Whether a signal that the session took is stored.
+pub(super) struct Promise(Option<oneshot::Receiver<Result<(), StoreError>>>);
+
+impl Promise {
+    /// What became of it, as far as that is known.
+    pub(super) fn checked(&mut self) -> Result<(), SendError> {
+        match self.0.as_mut().map(oneshot::Receiver::try_recv) {
+            Some(Ok(Err(error))) => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Sessions {
+    /// Hands the session a signal.
+    pub(super) fn raise(&self, slot: &Slot, signal: &SignalName) -> Result<Promise, SendError> {
+        let mut place = slot.place.locked();
+        let promise = match &mut *place {
+            Place::Running(running) => {
+                running.session.signal(signal)?;
+                let is_promised = self.keeping.is_some() && !running.session.is_held();
+                is_promised.then(|| {
+                    let (sender, receiver) = oneshot::channel();
+                    running.promised.push(sender);
+                    receiver
+                })
+            }
+            Place::Beginning(_) => return Err(SendError::NotBegun(signal.clone())),
+            Place::Away | Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
+        };
+        slot.disturb();
+        Ok(Promise(promise))
+    }
+
+    /// Waits until a promise is kept: by whoever goes on with the session, or here.
+    pub(super) async fn kept(&self, slot: &Slot, promise: Promise) -> Result<(), SendError> {
+        let Promise(Some(mut promise)) = promise else { return Ok(()) };
+        let kept = tokio::select! {
+            biased;
+            kept = &mut promise => kept,
+            _driving = slot.driving.lock() => {
+                self.keep(slot, &Act::Leave).await?;
+                promise.await
+            }
+        };
+        match kept {
+            Ok(stored) => Ok(stored?),
+            // The session was taken out meanwhile; whoever has it now has the signal.
+            Err(_) => Err(SendError::Unknown(slot.id.clone())),
+        }
+    }
+}
