@@ -31,11 +31,14 @@ use crate::{
     },
 };
 
+/// What was found, by node.
+type Found = Vec<(u32, Diagnostic)>;
+
 /// What is found about nodes, by node: of those that were not edited it is kept.
 #[derive(Debug, Default)]
 pub(super) struct Own {
-    never: Vec<(u32, Diagnostic)>,
-    gaps: Vec<(u32, Diagnostic)>,
+    never: Found,
+    gaps: Found,
     /// What the flow of data is known to be; that of the others stands in it too.
     data: Option<data::Kept>,
 }
@@ -49,7 +52,7 @@ impl Own {
 }
 
 /// Asks the nodes in `fresh` anew, or all; what was found about the others stays. In the order of nodes.
-fn renew(kept: &mut Vec<(u32, Diagnostic)>, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
+fn renew(kept: &mut Found, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
     let mut found = Vec::new();
     let mut one = |node: &Node| ask(node, &mut |diagnostic| found.push((node.index.0, diagnostic)));
     match fresh {
@@ -102,12 +105,7 @@ pub(super) fn program(
 }
 
 /// Every check but those of data.
-fn shape(
-    flow: &Flow<'_>,
-    unresolved: bool,
-    (never, gaps, fresh): (&mut Vec<(u32, Diagnostic)>, &mut Vec<(u32, Diagnostic)>, Option<&[u32]>),
-    found: &mut Vec<Diagnostic>,
-) {
+fn shape(flow: &Flow<'_>, unresolved: bool, (never, gaps, fresh): (&mut Found, &mut Found, Option<&[u32]>), found: &mut Vec<Diagnostic>) {
     let program = flow.program;
     let reached = reach::from_entries(flow);
     if !unresolved {
