@@ -77,7 +77,7 @@ impl Keep {
     }
 
     /// The same, for one who takes recorded steps again: what was redacted reads as the marks that stand for it.
-    pub(crate) fn as_stored(self) -> Self {
+    pub(crate) fn with_marks(self) -> Self {
         Self { redact: Vec::new(), ..self }
     }
 

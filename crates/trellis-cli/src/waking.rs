@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use trellis_core::state::Ended;
 use trellis_host::{
     Policy, Sessions, Stop, Unbound,
+    history::Veil,
     sessions::{Drive, Driven},
 };
 
@@ -22,7 +23,9 @@ pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool
     // What nothing here carries out is left to those who do.
     let policy = Policy { approve_all, unbound: Unbound::Elsewhere };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
-    let mut tally = Tally::default();
+    // Why something failed may quote what nobody is to read here.
+    let has_secrets = Veil::new(Some(ready.engine.inspect().documents())).is_needed();
+    let mut tally = Tally { has_secrets, ..Tally::default() };
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
         keep.warn().await;
@@ -48,6 +51,7 @@ struct Tally {
     turns: usize,
     ended: usize,
     stuck: usize,
+    has_secrets: bool,
 }
 
 impl Tally {
@@ -57,7 +61,7 @@ impl Tally {
             Driven::Turn(id, Ok(turn)) => {
                 self.turns += 1;
                 self.ended += usize::from(matches!(turn.stop, Stop::Ended(_)));
-                format!("{id}: {}", stands(&turn.stop))
+                format!("{id}: {}", stands(&turn.stop, self.has_secrets))
             }
             Driven::Turn(id, Err(error)) => {
                 self.stuck += 1;
@@ -79,7 +83,7 @@ impl Tally {
 }
 
 /// Where a session stands, in one line.
-fn stands(stop: &Stop) -> String {
+fn stands(stop: &Stop, has_secrets: bool) -> String {
     match stop {
         Stop::Ask { .. } => "waits for an input".to_owned(),
         Stop::Call { call, .. } => format!("waits for the result of `{}`", call.name),
@@ -89,7 +93,7 @@ fn stands(stop: &Stop) -> String {
         Stop::Changed { call, now } => format!("waits to hear whether `{}` stays, which is `{now}` now", call.name),
         Stop::Ended(ended) => {
             let Ended { reason, node, message, .. } = &**ended;
-            let why = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+            let why = message.as_ref().filter(|_| !has_secrets).map(|message| format!(": {message}")).unwrap_or_default();
             format!("{} at `{node}`{why}", reason.as_str())
         }
     }

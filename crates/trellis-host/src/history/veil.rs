@@ -136,7 +136,7 @@ impl Veil {
             return;
         }
         let mut gone = Vec::new();
-        history.records.retain_mut(|record| match self.hidden(record, visit) {
+        history.records.retain_mut(|record| match self.hidden(record) {
             Some(hidden) => {
                 *record = hidden;
                 true
@@ -182,11 +182,11 @@ impl Veil {
         struct Whole {
             state: State,
         }
-        Some(self.hidden(&Whole { state: state.clone() }, visit)?.state)
+        Some(self.hidden(&Whole { state: state.clone() })?.state)
     }
 
     /// The same, with nothing secret in it; nothing where it cannot be told.
-    fn hidden<T: Serialize + DeserializeOwned>(&self, whole: &T, visit: fn(&mut Value, &mut dyn FnMut(Place<'_>))) -> Option<T> {
+    fn hidden<T: Serialize + DeserializeOwned>(&self, whole: &T) -> Option<T> {
         let mut value = Value::from_json(&serde_json::to_string(whole).ok()?).ok()?;
         visit(&mut value, &mut |place| match (place, &self.graph) {
             (Place::Context(context), Some(graph)) => graph.paths.iter().for_each(|path| put_at(context, path, HIDDEN.into())),
@@ -206,7 +206,8 @@ impl Veil {
                 let hidden = taken.iter().map(|(key, value)| {
                     let mut value = value.clone();
                     self.take_out(&mut value);
-                    (self.is_blind().then(|| Arc::clone(key)).unwrap_or_else(|| self.within(key).into()), value)
+                    let key = if self.is_blind() { Arc::clone(key) } else { self.within(key).into() };
+                    (key, value)
                 });
                 *entries = hidden.collect();
             }

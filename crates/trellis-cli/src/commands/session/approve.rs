@@ -19,8 +19,8 @@ use crate::{Exit, report::printable, terminal};
 
 /// Approves the call that a session waits with
 ///
-/// That is one more record, for exactly this call with these arguments: it runs once. `trellis run --all`, or a process that has the session, makes
-/// it. Without an ID the calls are listed that wait for an approval.
+/// The approval is one more record, for exactly this call with these arguments, once. Who goes on with the session makes the call:
+/// `trellis run --all`, or a process that has it. Without an ID the calls are listed that wait for an approval.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

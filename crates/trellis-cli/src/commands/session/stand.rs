@@ -109,7 +109,7 @@ impl Where {
     /// As [`Where::with`].
     pub(super) fn opened<T>(&self, what: Use, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let (opened, keep) = self.graph()?;
-        let keep = if what == Use::Replay { keep.as_stored() } else { keep };
+        let keep = if what == Use::Replay { keep.with_marks() } else { keep };
         let program = opened.as_ref().and_then(|opened| opened.compiled.program.clone());
         let engine = program.map(|program| Engine::new(Arc::clone(&program), deferred_predicates(&program))).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
