@@ -21,7 +21,7 @@ const FILE: &str = "sessions.db";
 /// Which store is meant.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Where sessions are kept: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…` or `postgres://…`; a password belongs into
+    /// Where sessions are kept: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://HOST` or `postgres://HOST`; a password belongs into
     /// `TRELLIS_STORE`
     /// [default: `.trellis/sessions.db` in the folder of the graph]
     #[arg(long, value_name = "STORE")]
@@ -93,6 +93,11 @@ impl Keep {
     /// Whether what is put there is there in another run.
     pub(crate) fn lasts(&self) -> bool {
         self.spec != "memory"
+    }
+
+    /// The same, for one who takes recorded steps again: what was redacted reads as the marks that stand for it.
+    pub(crate) fn with_marks(self) -> Self {
+        Self { redact: Vec::new(), ..self }
     }
 
     /// The name of the graph.

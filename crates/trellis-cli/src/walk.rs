@@ -110,7 +110,7 @@ impl Beginning {
         let program = ready.engine.clone();
         let signals = || interrupts(ends);
         let over = match news {
-            Some(news) => Player::new(console, terms, taped, ready, kept, start, news).play(signals).await,
+            Some(news) => Player { console, terms, taped, ready, kept, start, news, broken: false, played: 0 }.play(signals).await,
             None => Runner::new(console, taped.over(ready.sessions(terms, kept.as_ref()))).signals(signals()).run(start).await,
         };
         match over {

@@ -30,23 +30,23 @@ fn kept() -> Sandbox {
     sandbox
 }
 
-fn session(sandbox: &Sandbox, args: &[&str]) -> Ran {
+pub(crate) fn session(sandbox: &Sandbox, args: &[&str]) -> Ran {
     sandbox.trellis(&[&["session"], args].concat())
 }
 
-fn fine(sandbox: &Sandbox, args: &[&str]) -> String {
+pub(crate) fn fine(sandbox: &Sandbox, args: &[&str]) -> String {
     let ran = session(sandbox, args);
     assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
     ran.out
 }
 
-fn refused(sandbox: &Sandbox, args: &[&str]) -> String {
+pub(crate) fn refused(sandbox: &Sandbox, args: &[&str]) -> String {
     let ran = session(sandbox, args);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{args:?}: {ran:?}");
     ran.err
 }
 
-fn json(text: &str) -> Json {
+pub(crate) fn json(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -220,6 +220,8 @@ fn an_edited_graph_says_what_it_means_for_each_session() {
     let ran = session(&sandbox, &["check"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.starts_with("ana  lacks `who` at `confirm`, since an edit after 2"), "{}", ran.out);
+    let line = ran.out.lines().next().unwrap();
+    assert!(["`start.md` 2", "`confirm.md` 2", "`end.md` 2"].iter().all(|file| line.contains(file)), "{line}");
     assert!(ran.out.contains("\n  trellis session set ana who=…\n"), "{}", ran.out);
     fine(&sandbox, &["set", "ana", "who=Ana"]);
     assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 go on, 1 have ended\n");

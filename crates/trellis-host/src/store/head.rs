@@ -91,6 +91,19 @@ pub enum Standing {
 }
 
 impl Standing {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Active,
+        Self::WaitingForInput,
+        Self::WaitingForTool,
+        Self::RollingBack,
+        Self::Finished,
+        Self::Failed,
+        Self::Denied,
+        Self::RolledBack,
+        Self::Unreadable,
+    ];
+
     /// That of a state.
     pub fn of(state: &State) -> Self {
         match (state.status, state.ended.as_ref().map(|ended| ended.reason)) {

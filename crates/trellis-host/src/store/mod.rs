@@ -51,6 +51,7 @@ pub use self::{
     snapshot::{Approved, Snapshot, read},
 };
 
+pub(crate) use self::redacted::{Place, put_at, visit, whole};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
 

@@ -13,7 +13,8 @@ use trellis_host::{
 };
 
 use super::{
-    stand::{Form, Stand, Where},
+    edits::Edits,
+    stand::{Form, Stand, Use, Where},
     times::date_time,
 };
 use crate::{Exit, report::printable, terminal};
@@ -65,7 +66,9 @@ impl Check {
         if is_json {
             terminal::print("{\"sessions\":[")?;
         }
-        let looked = self.place.opened(self.apply, async |stand| self.look(stand, &mut tally).await.map(|()| Arc::clone(&stand.graph)));
+        let looked = self
+            .place
+            .opened(Use::unless(!self.apply), async |stand| self.look(stand, &mut tally).await.map(|()| Arc::clone(&stand.graph)));
         if looked.is_err() && is_json {
             // Whoever reads it sees that it is no whole object.
             terminal::print("\n")?;
@@ -81,6 +84,7 @@ impl Check {
 
     async fn look(&self, stand: &Stand, tally: &mut Tally) -> anyhow::Result<()> {
         let engine = stand.engine()?;
+        let edits = stand.opened().map(Edits::of).unwrap_or_default();
         let mut look = Look::new(&*stand.store, engine, &stand.graph);
         loop {
             let page = look.page().await?;
@@ -99,7 +103,7 @@ impl Check {
                     }
                 }
                 tally.take(&checked);
-                let told = if self.form.is_json() { wire(&checked, engine) } else { self.told(&checked, engine) };
+                let told = if self.form.is_json() { wire(&checked, engine, &edits) } else { self.told(&checked, engine, &edits) };
                 let is_elsewhere = matches!(checked.verdict, Verdict::Elsewhere { .. });
                 let applied = if self.apply && is_elsewhere { Some(look.apply(checked, Clock::system()).await) } else { None };
                 let applied = match applied {
@@ -130,13 +134,13 @@ impl Check {
     }
 
     /// One session for people; nothing for those that go on as they are.
-    fn told(&self, checked: &Checked, engine: &Engine) -> String {
+    fn told(&self, checked: &Checked, engine: &Engine, edits: &Edits) -> String {
         const BOLD: Style = Style::new().bold();
         let bad = AnsiColor::Red.on_default();
         let asks = AnsiColor::Yellow.on_default();
         let (head, node) = (&checked.head, printable(checked.head.node.as_str()));
         let id = &head.session;
-        let since = since(checked, engine);
+        let since = since(checked, engine, edits);
         let (style, what, remedy) = match &checked.verdict {
             Verdict::Ended | Verdict::OtherGraph => return String::new(),
             Verdict::GoesOn if !self.all => return String::new(),
@@ -177,9 +181,12 @@ async fn why(store: &dyn SessionStore, session: &SessionId) -> Option<StoreError
 }
 
 /// Since when it does not fit, as far as that can be known.
-fn since(checked: &Checked, engine: &Engine) -> String {
-    let at = date_time(checked.head.at);
-    if checked.is_edited(engine) { format!(", since an edit after {at}") } else { ", on the graph that it moved on last".to_owned() }
+fn since(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
+    let moved = checked.head.at;
+    match checked.is_edited(engine) {
+        true => format!(", since an edit after {}{}", date_time(moved), edits.told(moved)),
+        false => ", on the graph that it moved on last".to_owned(),
+    }
 }
 
 fn elsewhere(from: &str, to: &str, why: Moved) -> String {
@@ -191,7 +198,7 @@ fn elsewhere(from: &str, to: &str, why: Moved) -> String {
 }
 
 /// One session for programs.
-fn wire(checked: &Checked, engine: &Engine) -> String {
+fn wire(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
     let head = &checked.head;
     let mut wire = json!({
         "id": head.session,
@@ -220,6 +227,9 @@ fn wire(checked: &Checked, engine: &Engine) -> String {
     };
     if let (Some(wire), serde_json::Value::Object(more)) = (wire.as_object_mut(), more) {
         wire.extend(more);
+        if !checked.verdict.is_fine() && checked.is_edited(engine) {
+            wire.insert("saved_since".into(), edits.since(head.at).iter().map(|(_, path)| &**path).collect());
+        }
     }
     wire.to_string()
 }

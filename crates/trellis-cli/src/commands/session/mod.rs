@@ -4,6 +4,7 @@ mod approve;
 mod back;
 mod check;
 mod deny;
+mod edits;
 mod export;
 mod fork;
 mod goto;

@@ -6,7 +6,7 @@ use trellis_host::history::{History, replay};
 
 use super::{
     named::named,
-    stand::{Form, Where, told},
+    stand::{Form, Use, Where, told},
 };
 use crate::{Exit, terminal};
 
@@ -31,11 +31,16 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let (id, replayed) = self.place.with(async |stand| {
+        let (id, replayed) = self.place.opened(Use::Replay, async |stand| {
             let id = named(&*stand.store, &self.id).await?;
             let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
             let shown = stand.opened().map(|opened| opened.shown("")).unwrap_or_default();
-            let replayed = replay(stand.engine()?, &history).map_err(|divergence| (shown, divergence));
+            let replayed = replay(stand.engine_of(&history.head)?, &history).map_err(|mut divergence| {
+                let mut veil = stand.veil(&history.head.graph);
+                veil.learn(&history);
+                divergence.message = veil.text(&divergence.message);
+                (shown, divergence)
+            });
             if let Ok(done) = &replayed
                 && done.records == 0
             {
