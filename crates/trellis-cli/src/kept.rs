@@ -21,7 +21,7 @@ const FILE: &str = "sessions.db";
 /// Which store is meant.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Where sessions are kept: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…` or `postgres://…`; a password belongs into
+    /// Where sessions are kept: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://HOST` or `postgres://HOST`; a password belongs into
     /// `TRELLIS_STORE`
     /// [default: `.trellis/sessions.db` in the folder of the graph]
     #[arg(long, value_name = "STORE")]

@@ -41,7 +41,7 @@ const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 Examples:
   trellis run graphs/tour             walk a graph
   trellis run                         the graph here; of several, the one that you choose
-  trellis run graphs/support --context language=pt --context '{\"order\": {\"total\": \"9 €\"}}'
+  trellis run graphs/support --context language=pt --context '{\"order\": {\"total\": \"9 EUR\"}}'
   trellis run graphs/support --at orders/find --context order_id=7     also a file: --context saved.json
   trellis run graphs/support --record tools.jsonl
   trellis run graphs/support --replay-tools tools.jsonl     the same again, without effects

@@ -77,7 +77,7 @@ fn examples_name_graphs_and_nodes_that_exist() {
                     named += 1;
                 }
                 let node = match *word {
-                    "--at" if words[1] == "run" => words.get(at + 1),
+                    "--at" if words[2].starts_with("graphs/") => words.get(at + 1),
                     "goto" => words.get(at + 2),
                     _ => None,
                 };
