@@ -15,7 +15,7 @@ use trellis_core::{
 use super::{HistoryError, Operator, Put};
 use crate::{
     journal::Clock,
-    store::{Head, Query, SessionStore, Snapshot, StoreError, Stored, Which, lacking},
+    store::{Head, Query, SessionStore, Snapshot, Standing, StoreError, Stored, Which, lacking},
 };
 
 /// Sessions that are asked for at once.
@@ -59,7 +59,7 @@ pub enum Verdict {
     /// What is stored of it cannot be read.
     Unreadable {
         /// What, and why.
-        why: String,
+        error: StoreError,
     },
     /// It walks another graph.
     OtherGraph,
@@ -131,20 +131,39 @@ impl<'s> Check<'s> {
         let heads = self.store.list(query).await?;
         self.is_done = heads.len() < PAGE;
         self.after = heads.last().map(|head| (head.at, head.session.clone()));
-        let live = heads.iter().filter(|head| head.graph == self.graph && !head.standing.has_ended());
-        let ids: Vec<_> = live.map(|head| head.session.clone()).collect();
-        let mut stored = self.store.load(&ids).await?.into_iter();
+        let is_live = |head: &Head| head.graph == self.graph && !head.standing.has_ended() || head.standing == Standing::Unreadable;
+        let ids: Vec<_> = heads.iter().filter(|head| is_live(head)).map(|head| head.session.clone()).collect();
+        let mut loaded = self.loaded(&ids).await?.into_iter();
         let mut found = Vec::with_capacity(heads.len());
         for head in heads {
-            if head.graph != self.graph {
-                found.push((head, Err(Verdict::OtherGraph)));
-            } else if head.standing.has_ended() {
-                found.push((head, Err(Verdict::Ended)));
-            } else if let Some(stored) = stored.next().flatten() {
-                found.push((head, Ok(stored)));
-            }
+            let known = match is_live(&head) {
+                true => match loaded.next() {
+                    Some(Ok(Some(stored))) if stored.head.graph == self.graph => Ok(stored),
+                    Some(Ok(Some(_))) => Err(Verdict::OtherGraph),
+                    Some(Err(error)) => Err(Verdict::Unreadable { error }),
+                    // It was taken out since it was listed.
+                    Some(Ok(None)) | None => continue,
+                },
+                false if head.graph != self.graph => Err(Verdict::OtherGraph),
+                false => Err(Verdict::Ended),
+            };
+            found.push((head, known));
         }
         Ok(self.judged(found))
+    }
+
+    /// Sessions as they are stored, each by itself where one of them cannot be loaded.
+    async fn loaded(&self, ids: &[SessionId]) -> Result<Vec<Result<Option<Stored>, StoreError>>, StoreError> {
+        match self.store.load(ids).await {
+            Ok(stored) => return Ok(stored.into_iter().map(Ok).collect()),
+            Err(error @ StoreError::Unavailable { .. }) => return Err(error),
+            Err(_) => {}
+        }
+        let mut loaded = Vec::with_capacity(ids.len());
+        for id in ids {
+            loaded.push(self.store.load(std::slice::from_ref(id)).await.map(|mut stored| stored.pop().flatten()));
+        }
+        Ok(loaded)
     }
 
     /// Judges sessions on as many threads as are worth it.
@@ -184,7 +203,7 @@ fn judged(engine: &Engine, head: Head, stored: Result<Stored, Verdict>) -> Check
     };
     let now = match Snapshot::of(&stored) {
         Ok(now) => now,
-        Err(error) => return Checked { head, verdict: Verdict::Unreadable { why: error.to_string() }, moved: None },
+        Err(error) => return Checked { head, verdict: Verdict::Unreadable { error }, moved: None },
     };
     // It may have gone on since it was listed.
     let head = stored.head.clone();

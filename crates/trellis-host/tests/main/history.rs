@@ -12,7 +12,10 @@ use trellis_host::{
     store::{Append, MemoryStore, Removal, SessionStore, Stored},
 };
 
-use crate::stage::{Stage, run};
+use crate::{
+    stage::{Stage, run},
+    stored::Troubled,
+};
 
 /// A stay: asked for, booked with an undo, kept or cancelled.
 pub(crate) const STAY: [(&str, &str); 5] = [
@@ -322,6 +325,20 @@ fn each_session_is_held_against_the_graph_as_it_is_now() {
         assert!(matches!(&stuck, Verdict::Stuck { node: Some(node), .. } if node.as_str() == "book"), "{stuck:?}");
         let torn = copied(&store, |_, _| "{".into()).await;
         assert!(matches!(verdict(&torn, &stage).await, Verdict::Unreadable { .. }));
+    });
+}
+
+#[test]
+fn a_session_that_cannot_be_loaded_keeps_no_other_from_being_checked() {
+    let (stage, store) = (stage(&STAY), Arc::new(Troubled::default()));
+    run(async {
+        for name in ["s", "t"] {
+            stage.stored(&store).start(Start { session: Some(id(name)), ..Start::default() }).await.unwrap();
+        }
+        *store.damaged.lock().unwrap() = Some(id("s"));
+        let checked = Check::new(&*store, &stage.engine(), "graph").page().await.unwrap();
+        let of = |name: &str| checked.iter().find(|checked| checked.head.session == id(name)).map(|checked| &checked.verdict);
+        assert!(matches!(of("s"), Some(Verdict::Unreadable { .. })) && of("t") == Some(&Verdict::GoesOn), "{checked:?}");
     });
 }
 

@@ -50,6 +50,8 @@ async fn heads(store: &dyn SessionStore) -> Vec<Head> {
 pub(crate) struct Troubled {
     /// Whether nothing is reached.
     pub(crate) is_away: AtomicBool,
+    /// What cannot be loaded, nor anything together with it.
+    pub(crate) damaged: Mutex<Option<SessionId>>,
     store: MemoryStore,
     troubles: Mutex<Vec<Trouble>>,
     appends: AtomicUsize,
@@ -102,6 +104,9 @@ impl SessionStore for Troubled {
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
         Box::pin(async {
             self.reached()?;
+            if let Some(damaged) = self.damaged.lock().unwrap().as_ref().filter(|damaged| sessions.contains(damaged)) {
+                return Err(StoreError::Corrupt { place: format!("session `{damaged}`"), message: "its head is none".into() });
+            }
             self.store.load(sessions).await
         })
     }

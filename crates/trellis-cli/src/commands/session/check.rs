@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use serde_json::json;
-use trellis_core::{Engine, SessionId, engine::Moved};
+use trellis_core::{Engine, engine::Moved};
 use trellis_host::{
     Clock,
     history::{Check as Look, Checked, HistoryError, Verdict},
-    store::{SessionStore, Snapshot, Standing, StoreError},
+    store::{Standing, StoreError},
 };
 
 use super::{
@@ -92,15 +92,10 @@ impl Check {
                 return Ok(());
             }
             let mut text = String::new();
-            for mut checked in page {
-                // Whoever has no key can say nothing of a session, and one that nobody can read may be of any graph.
-                let is_unknown = checked.head.standing == Standing::Unreadable;
-                if is_unknown || matches!(checked.verdict, Verdict::Unreadable { .. }) {
-                    match why(&*stand.store, &checked.head.session).await {
-                        Some(key @ StoreError::Key(_)) => bail!(key),
-                        Some(error) => checked.verdict = Verdict::Unreadable { why: error.to_string() },
-                        None => {}
-                    }
+            for checked in page {
+                // Whoever has no key can say nothing of a session.
+                if let Verdict::Unreadable { error: key @ StoreError::Key(_) } = &checked.verdict {
+                    bail!(key.clone());
                 }
                 tally.take(&checked);
                 let told = if self.form.is_json() { wire(&checked, engine, &edits) } else { self.told(&checked, engine, &edits) };
@@ -162,21 +157,15 @@ impl Check {
             Verdict::Stuck { why, .. } => {
                 (bad, format!("cannot go on: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
             }
-            Verdict::Unreadable { why } if head.standing == Standing::Unreadable => (bad, printable(why).into_owned(), None),
-            Verdict::Unreadable { why } => {
-                (bad, format!("cannot be read: {}", printable(why)), Some(format!("trellis session fork {id} --at N")))
+            Verdict::Unreadable { error } if head.standing == Standing::Unreadable => {
+                (bad, printable(&error.to_string()).into_owned(), None)
+            }
+            Verdict::Unreadable { error } => {
+                (bad, format!("cannot be read: {}", printable(&error.to_string())), Some(format!("trellis session fork {id} --at N")))
             }
         };
         let remedy = remedy.map(|remedy| format!("\n  {remedy}")).unwrap_or_default();
         format!("{BOLD}{id}{BOLD:#}  {style}{what}{style:#}{remedy}")
-    }
-}
-
-/// Why a session cannot be read.
-async fn why(store: &dyn SessionStore, session: &SessionId) -> Option<StoreError> {
-    match store.load(std::slice::from_ref(session)).await {
-        Ok(stored) => Snapshot::of(&stored.into_iter().next()??).err(),
-        Err(error) => Some(error),
     }
 }
 
@@ -223,7 +212,7 @@ fn wire(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
         Verdict::Lacks { keys } => json!({ "keys": keys }),
         Verdict::CallChanged { pending, now } => json!({ "pending": pending, "now": now }),
         Verdict::Stuck { node, why } => json!({ "at_node": node, "why": why }),
-        Verdict::Unreadable { why } => json!({ "why": why }),
+        Verdict::Unreadable { error } => json!({ "why": error.to_string() }),
     };
     if let (Some(wire), serde_json::Value::Object(more)) = (wire.as_object_mut(), more) {
         wire.extend(more);
