@@ -47,14 +47,6 @@ pub(super) fn any(mapping: bool) -> Vec<Value> {
     ]
 }
 
-/// A property of an object's schema, and whether it is required; nothing where the schema says nothing plain.
-pub(super) fn property<'s>(schema: &'s Value, name: &str) -> Option<(Option<&'s Value>, bool)> {
-    let schema = schema.as_map()?;
-    let required = matches!(schema.get("required"), Some(Value::List(names)) if names.iter().any(|known| known.as_str() == Some(name)));
-    let property = schema.get("properties").and_then(Value::as_map).and_then(|properties| properties.get(name));
-    (required || property.is_some()).then_some((property, required))
-}
-
 /// Levels that are followed.
 const DEPTH: usize = 6;
 

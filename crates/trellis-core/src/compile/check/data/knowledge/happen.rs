@@ -33,7 +33,7 @@ impl Knowledge<'_, '_> {
                     if self.types.breaches(known, contract, true) {
                         now.suspect(Accident::Unfit(at), false, known);
                     }
-                    if self.is_unknown(known) {
+                    if self.is_unknown(known) || self.types.is_unsure_of(known, contract) {
                         now.notes.push(Note::UnknownOp(at));
                     }
                     let declared = self.types.agreed(contract);
