@@ -100,7 +100,7 @@ impl Scene {
     /// Forgets what is known of a path: something may be there.
     pub(super) fn forget(&mut self, path: &KeyPath) {
         Rc::make_mut(&mut self.pretended).insert(path.clone());
-        let anything = self.vars.made();
+        let anything = self.vars.lost();
         match (&**path.root(), path.rest().first()) {
             ("input", _) => self.input = Some(anything),
             ("tool_result", _) => self.result = Some(anything),

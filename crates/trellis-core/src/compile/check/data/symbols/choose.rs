@@ -39,7 +39,7 @@ impl Vars {
                 let wished = schemas.iter().chain(&var.fits).flat_map(|schema| instance::of_schema(schema.source()));
                 wished.chain(breaks()).collect()
             }
-            Kind::Any | Kind::Made | Kind::Words => {
+            Kind::Any | Kind::Made | Kind::Lost | Kind::Words => {
                 let is_mapping = var.parts.values().any(|part| self.get(*part).there == Some(true));
                 let wished = var.fits.iter().flat_map(|schema| instance::of_schema(schema.source()));
                 wished.chain(instance::any(is_mapping)).chain(breaks()).collect()
@@ -110,7 +110,7 @@ fn may_be(var: &Var, value: &Value) -> bool {
     match &var.kind {
         Kind::Input(kind) => instance::of_input(*kind, value),
         Kind::Schemas(schemas) => schemas.iter().all(|schema| schema.fits(value)),
-        Kind::Any | Kind::Made => true,
+        Kind::Any | Kind::Made | Kind::Lost => true,
         Kind::Words => value.as_str().is_some(),
     }
 }

@@ -188,7 +188,7 @@ impl Vars {
             Kind::Input(InputType::Float) => lore.types.of_schema(&Value::map([("type", Value::text("number"))])),
             Kind::Input(InputType::Text | InputType::Secret | InputType::Confirm) => TypeId::TEXT,
             Kind::Words => lore.types.text(),
-            Kind::Any | Kind::Made | Kind::Input(InputType::Json | InputType::Choice) => TypeId::ANY,
+            Kind::Any | Kind::Made | Kind::Lost | Kind::Input(InputType::Json | InputType::Choice) => TypeId::ANY,
             Kind::Schemas(schemas) => {
                 let alternatives = schemas.iter().map(|schema| lore.alternatives(schema)).collect::<Vec<_>>();
                 let mut left: Vec<TypeId> = vec![TypeId::ANY];

@@ -62,6 +62,8 @@ enum Kind {
     Any,
     /// What a template made: nobody chooses it.
     Made,
+    /// What is not looked at more closely: it may be anything, and stands for something else.
+    Lost,
     /// A text that a template made.
     Words,
 }
@@ -198,6 +200,11 @@ impl Vars {
     /// What a template makes.
     pub(super) fn made(&mut self) -> Sym {
         Sym::Var(self.add(Kind::Made, Some(true)))
+    }
+
+    /// What is not looked at more closely.
+    pub(super) fn lost(&mut self) -> Sym {
+        Sym::Var(self.add(Kind::Lost, Some(true)))
     }
 
     /// What a template makes, or nothing.

@@ -93,7 +93,7 @@ impl Vars {
             self.drop_more(at, schema);
             return is_possible;
         }
-        if matches!(var.kind, Kind::Made | Kind::Words) {
+        if matches!(var.kind, Kind::Made | Kind::Lost | Kind::Words) {
             return true;
         }
         let parts: Vec<(Key, u32)> = var.parts.iter().map(|(key, part)| (key.clone(), *part)).collect();
@@ -150,6 +150,7 @@ impl Vars {
             }
             Sym::Var(at) if self.get(*at).there == Some(false) => Broke::No,
             Sym::Var(at) => match &self.get(*at).kind {
+                Kind::Lost => Broke::Unknown,
                 Kind::Made if anything => Broke::Unknown,
                 Kind::Made => Broke::No,
                 Kind::Any if !anything && self.is_unknown(self.get(*at)) => Broke::No,

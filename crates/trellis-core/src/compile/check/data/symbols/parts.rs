@@ -90,6 +90,7 @@ impl Vars {
         let (kind, there) = match &self.get(at).kind {
             Kind::Any => (Kind::Any, None),
             Kind::Made => (Kind::Made, None),
+            Kind::Lost => (Kind::Lost, None),
             Kind::Words => return None,
             Kind::Schemas(_) | Kind::Input(_) => {
                 let of = self.below_var(at, key);

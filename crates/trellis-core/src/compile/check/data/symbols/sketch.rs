@@ -65,7 +65,9 @@ impl<'v> Sketcher<'v> {
     pub(in super::super) fn path(&mut self, of: Option<&Sym>, path: &[Segment]) {
         let mut at = of.cloned();
         for segment in path {
+            // How far it is there decides what can be written.
             let Some(known) = &at else { break };
+            self.text.push('.');
             at = match (known, segment) {
                 (Sym::Known(Value::Map(entries)), Segment::Key(key)) => entries.get(key).cloned().map(Sym::Known),
                 (Sym::Map(entries), Segment::Key(key)) => entries.get(key).cloned(),
