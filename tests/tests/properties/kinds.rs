@@ -32,7 +32,10 @@ fn what_is_proved_never_fails_on_data() {
         for found in &loaded.compiled.diagnostics {
             *codes.entry(found.code.as_str().to_owned()).or_default() += 1;
         }
-        let is_proved = loaded.compiled.diagnostics.is_empty() && loaded.compiled.unchecked.is_empty();
+        // What is not needed, or never chosen, fails nobody.
+        let is_needless = |code: &str| ["unreachable-node", "never-true", "unused-variable"].contains(&code);
+        let is_proved =
+            loaded.compiled.unchecked.is_empty() && loaded.compiled.diagnostics.iter().all(|found| is_needless(found.code.as_str()));
         let Some(program) = loaded.compiled.program.as_ref().filter(|_| is_proved) else { continue };
         proved += 1;
         for _ in 0..WALKS {
@@ -48,8 +51,10 @@ fn what_is_proved_never_fails_on_data() {
             }
         }
     }
+    let open = codes.get("not-decided").copied().unwrap_or(0);
+    assert!(u64::from(open) < GRAPHS / 20, "{open} times nothing was decided");
     println!("{proved} of {GRAPHS} graphs are proved, {smooth} sessions of them ended well, {failed} failed; {codes:?}");
-    assert!(failed == 0 && proved > GRAPHS / 20, "only {proved} graphs are proved");
+    assert!(failed == 0 && proved > GRAPHS / 10, "only {proved} graphs are proved");
     assert!(smooth > 500, "only {smooth} sessions ended well");
     for code in ["type-mismatch", "maybe-undefined", "failed-assert", "non-exhaustive"] {
         assert!(codes.get(code).is_some_and(|count| *count > 20), "`{code}` is hardly ever met: {codes:?}");
