@@ -173,6 +173,10 @@ impl<'a, 'p> Reporter<'a, 'p> {
                     _ if matches!(site.kind, Kind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
                     Some(Sorts::NUMBER) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
                     Some(LOOPED) => ("is looped over, and is", "let every way save a list"),
+                    Some(Sorts::MAPPING) => ("must be a mapping here, and is", "let every way save what this needs"),
+                    Some(demand) if !demand.meet(Sorts::LIST.or(Sorts::MAPPING)) && demand.meet(Sorts::NUMBER) => {
+                        ("must be a number here, and is", "let every way save a number, such as `input_type: int`")
+                    }
                     Some(demand) if !demand.meet(Sorts::TEXT) => {
                         ("must be a list or mapping here, and is", "let every way save what this needs")
                     }
