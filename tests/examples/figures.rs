@@ -75,8 +75,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{name}: check {}", millis(checked.median()));
     }
     for (nodes, reach) in [(1_000, 1), (10_000, 10)] {
-        for (what, edit) in [("words", Edit::Words), ("data", Edit::Data)] {
-            let (edited, all) = edits(nodes, rounds * 3, edit)?;
+        let (graph, one_loop) = (generator::generate(nodes), generator::looped(nodes));
+        for (what, files, edit) in
+            [("words", &graph, Edit::Words), ("data", &graph, Edit::Data), ("data, all one loop", &one_loop, Edit::Data)]
+        {
+            let (edited, all) = edits(files, rounds * 3, edit)?;
             println!(
                 "one edited file of {nodes}, {what}: text → diagnostics {} (≤ {reach} ms); all linked anew {}",
                 millis(edited),
@@ -144,8 +147,8 @@ impl Edit {
 }
 
 /// From the new text of one file to the diagnostics, and compiling the same documents from nothing; in process, medians.
-fn edits(nodes: usize, rounds: usize, edit: Edit) -> Result<(Duration, Duration), Box<dyn Error>> {
-    let memory: Memory = generator::generate(nodes).iter().map(|(path, text)| (path.as_str(), text)).collect();
+fn edits(files: &[generator::File], rounds: usize, edit: Edit) -> Result<(Duration, Duration), Box<dyn Error>> {
+    let memory: Memory = files.iter().map(|(path, text)| (path.as_str(), text)).collect();
     let mut documents = Project::with_loader(memory)?.documents().to_vec();
     let mut compiler = Compiler::default();
     // A session holds the program before this one.

@@ -31,6 +31,17 @@ pub fn generate_with(nodes: usize, seed: u64) -> Vec<File> {
     files
 }
 
+/// The same as one loop: the last node before the end leads back to `start`, so that every node can reach every other.
+pub fn looped(nodes: usize) -> Vec<File> {
+    let mut files = generate(nodes);
+    let steps = nodes.saturating_sub(2);
+    if let Some(last) = steps.checked_sub(1) {
+        let (text, back) = (&mut files[last + 2].1, target(last - last % MODULE, steps, last));
+        *text = text.replacen(&format!("to: {back} }}\n  - to: "), "to: /start }\n  - to: ", 1);
+    }
+    files
+}
+
 /// A chain of `nodes` nodes that pass through, in one file of `nodes:`.
 pub fn chain(nodes: usize) -> File {
     let mut text = String::with_capacity(nodes * 26 + 64);

@@ -8,10 +8,17 @@
 #[path = "../../crates/trellis-host/tests/stores/servers/mod.rs"]
 mod servers;
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::runtime::{Builder, Runtime};
-use trellis_host::store::{MemoryStore, SessionStore};
+use trellis_core::SessionId;
+use trellis_host::store::{Append, MemoryStore, SessionStore};
 use trellis_tests::crash::{
     judge::judge,
     killer::{Limit, SESSIONS, crash},
@@ -36,12 +43,12 @@ fn limit() -> Limit {
     }
 }
 
-/// Kills workers on a store for a while; when they were killed is printed.
-#[expect(clippy::print_stdout, reason = "a histogram for whoever asks with --nocapture")]
+/// Kills workers on a store for a while; when they were killed is shown, whatever becomes of the output of tests.
 fn survives(name: &str, store_in: impl Fn(&Path) -> String) {
     let (killed, verdict) = crash(Path::new(env!("CARGO_BIN_EXE_worker")), limit(), &runtime(), store_in).unwrap();
     let report = killed.report(name, &verdict);
-    println!("{report}");
+    // Unlike `println!`, this is not captured.
+    let _ = io::stderr().write_all(format!("{report}\n").as_bytes());
     assert!(verdict.flaws.is_empty(), "{:#?}", verdict.flaws);
     assert_eq!(verdict.ended, killed.rounds * SESSIONS, "{report}");
     assert!(killed.after.len() >= 10, "{report}");
@@ -66,10 +73,41 @@ fn the_judge_finds_nothing_where_nobody_is_killed() {
     };
     append("acknowledged", &format!("{} 999 500", name(folder.path(), 0)));
     let called = fs::read_to_string(folder.path().join("called")).unwrap();
-    let (tool, _, args) = three(called.lines().next().unwrap());
+    let (tool, key, args) = three(called.lines().next().unwrap());
     append("called", &format!("{tool} another-key {args}"));
     let flaws = runtime().block_on(judge(&*store, folder.path(), SESSIONS)).unwrap().flaws;
     assert_eq!(flaws.len(), 3, "{flaws:#?}");
+
+    // Also what was journaled and settled, but under two keys.
+    let under =
+        |flaws: Vec<String>, key: &str| flaws.into_iter().filter(|flaw| flaw.contains("ran under 2 keys") && flaw.contains(key)).count();
+    assert_eq!(under(flaws, "another-key"), 1);
+    let flaws = runtime().block_on(async {
+        for n in 0..SESSIONS {
+            settled_again(&*store, &name(folder.path(), n), key).await;
+        }
+        judge(&*store, folder.path(), SESSIONS).await.unwrap().flaws
+    });
+    assert!(!flaws.iter().any(|flaw| flaw.contains("which no journal knows")), "{flaws:#?}");
+    assert_eq!(under(flaws, "another-key"), 1);
+}
+
+/// Appends everything that a journal says of a call once more, under another key.
+async fn settled_again(store: &dyn SessionStore, session: &SessionId, key: &str) {
+    let rows = store.records(session, 0, usize::MAX >> 1).await.unwrap();
+    let texts = rows.iter().map(|row| row.text.clone().unwrap()).filter(|text| text.contains(key));
+    let mut head = store.load(std::slice::from_ref(session)).await.unwrap().pop().flatten().unwrap().head;
+    let expected = head.next;
+    let again = |(seq, text): (u64, Arc<str>)| {
+        let mut record: serde_json::Value = serde_json::from_str(&text.replace(key, "another-key")).unwrap();
+        record["seq"] = seq.into();
+        record.to_string().into()
+    };
+    let records: Vec<Arc<str>> = (expected..).zip(texts).map(again).collect();
+    if !records.is_empty() {
+        head.next += records.len() as u64;
+        store.append(Append { session: session.clone(), expected, records, head, snapshot: None }).await.unwrap();
+    }
 }
 
 fn three(line: &str) -> (&str, &str, &str) {

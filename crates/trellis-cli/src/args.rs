@@ -24,7 +24,7 @@ Examples:
   trellis graph --format dot | dot -Tsvg > graph.svg
 
 Exit codes: 0 fine; 1 the graph or the flow failed;
-2 wrong usage, or the host failed; 130 interrupted.";
+2 wrong usage, or the host failed; 130 interrupted; 141 nobody reads the output any more.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

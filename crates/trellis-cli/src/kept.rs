@@ -1,6 +1,8 @@
 //! Where the sessions of a graph are kept: `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db` in the folder of the graph.
 
 use std::{
+    env,
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -19,12 +21,13 @@ const FILE: &str = "sessions.db";
 /// Which store is meant.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Where sessions are kept: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis:URL` or `postgres:URL`; a password belongs into `TRELLIS_STORE`
+    /// Where sessions are kept: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://HOST` or `postgres://HOST`; a password belongs into
+    /// `TRELLIS_STORE`
     /// [default: `.trellis/sessions.db` in the folder of the graph]
-    #[arg(long, value_name = "STORE", env = "TRELLIS_STORE", hide_env = true, hide_env_values = true)]
+    #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// Seal sessions with the first key of this file; all of them open
-    #[arg(long, value_name = "FILE", env = "TRELLIS_KEY_FILE", hide_env = true)]
+    /// Seal sessions with the first key of this file; all of them open. Also `TRELLIS_KEY_FILE`
+    #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
 
@@ -51,29 +54,50 @@ impl StoreArgs {
     /// The store of the graph at `place`.
     pub(crate) fn of(&self, place: &Place, documents: &[Arc<Document>]) -> Keep {
         let graph = graph_name(place, documents);
-        let spec = self.store.clone();
+        let spec = self.named();
         let is_default = spec.is_none();
         let spec = spec.unwrap_or_else(|| format!("sqlite:{}", place.folder().join(FOLDER).join(FILE).display()));
-        Keep { spec, graph, is_default, key_file: self.key_file.clone(), redact: redacted(documents) }
+        Keep { spec, graph, is_default, key_file: self.key_file(), redact: redacted(documents) }
     }
 
     /// The store that was named, whatever graphs there are.
     pub(crate) fn alone(&self) -> Option<Keep> {
-        let spec = self.store.clone()?;
-        Some(Keep { spec, graph: "".into(), is_default: false, key_file: self.key_file.clone(), redact: Vec::new() })
+        let spec = self.named()?;
+        Some(Keep { spec, graph: "".into(), is_default: false, key_file: self.key_file(), redact: Vec::new() })
+    }
+
+    /// The store that somebody named.
+    fn named(&self) -> Option<String> {
+        // A name that is no text names nothing, and no store is called so.
+        self.store.clone().or_else(|| set("TRELLIS_STORE").map(|name| name.into_string().unwrap_or_default()))
+    }
+
+    fn key_file(&self) -> Option<PathBuf> {
+        self.key_file.clone().or_else(|| set("TRELLIS_KEY_FILE").map(PathBuf::from))
     }
 }
 
 impl Keep {
-    /// The same for somebody who only looks: where nothing was ever kept, there is an empty store, and nothing is made.
+    /// Opens the store for somebody who looks at sessions that are there, or moves them: nothing is made. Where nobody said which store, and nothing
+    /// was ever kept, there is an empty one.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The store that was named is not there, or it cannot be read.
     pub(crate) async fn open_to_look(&self) -> anyhow::Result<Kept> {
         if self.is_untouched() {
             return Ok(Kept { store: Arc::new(MemoryStore::new()), graph: Arc::clone(&self.graph) });
         }
-        self.open().await
+        self.wrapped(store::open_existing(&self.spec).await?)
+    }
+
+    /// Whether what is put there is there in another run.
+    pub(crate) fn lasts(&self) -> bool {
+        self.spec != "memory"
+    }
+
+    /// The same, for one who takes recorded steps again: what was redacted reads as the marks that stand for it.
+    pub(crate) fn with_marks(self) -> Self {
+        Self { redact: Vec::new(), ..self }
     }
 
     /// The name of the graph.
@@ -90,7 +114,11 @@ impl Keep {
             let folder = Path::new(file).parent().unwrap_or(Path::new(""));
             made(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
         }
-        let mut store = store::open(&self.spec).await?;
+        self.wrapped(store::open(&self.spec).await?)
+    }
+
+    /// A store, sealed and without what is not stored.
+    fn wrapped(&self, mut store: Arc<dyn SessionStore>) -> anyhow::Result<Kept> {
         if let Some(keys) = self.keys()? {
             store = Arc::new(Sealed::new(store, keys));
         }
@@ -122,7 +150,7 @@ impl Keep {
         if self.is_untouched() {
             return Ok(None);
         }
-        Ok(Some((store::open(&self.spec).await?, keys)))
+        Ok(Some((store::open_existing(&self.spec).await?, keys)))
     }
 
     /// Whether nobody said which store, and the usual one was never made.
@@ -156,6 +184,11 @@ impl Keep {
             Err(error) => Err(error),
         }
     }
+}
+
+/// What the environment says; a variable that is empty says nothing.
+fn set(variable: &str) -> Option<OsString> {
+    env::var_os(variable).filter(|value| !value.is_empty())
 }
 
 /// The paths of `redact:`, of the graph and those in it.

@@ -51,6 +51,8 @@ pub(crate) enum Exit {
     Usage,
     /// Ctrl-C, and nothing handled it.
     Interrupted,
+    /// Nobody reads standard output any more: the status that a shell gives a program which SIGPIPE ended.
+    Unread,
 }
 
 impl From<Exit> for ExitCode {
@@ -60,6 +62,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Interrupted => 130,
+            Exit::Unread => 141,
         })
     }
 }
@@ -71,7 +74,7 @@ fn main() -> ExitCode {
     };
     match commands::run(args) {
         Ok(exit) => exit.into(),
-        Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
+        Err(error) if error.is::<Closed>() => Exit::Unread.into(),
         Err(error) => {
             terminal::print_error(&report::failure(&error));
             Exit::Usage.into()
@@ -86,6 +89,7 @@ fn tell(said: &clap::Error) -> ExitCode {
             terminal::print_error(&report::failure(&terminal::unwritten(error)));
             Exit::Usage.into()
         }
+        Err(_) if !said.use_stderr() => Exit::Unread.into(),
         _ => u8::try_from(said.exit_code()).unwrap_or(2).into(),
     }
 }

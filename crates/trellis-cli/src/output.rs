@@ -1,9 +1,10 @@
-//! `--output FILE`: the value that a session ends with, as JSON.
+//! Files that are written for somebody else: `--output`, `--metrics`.
 //!
-//! **Invariant:** the file has the whole value or is as it was; what cannot be written is said before the session begins, where that can be known.
+//! **Invariant:** a file has the whole text or is as it was; a device, a pipe or a link is written to and never replaced; what cannot be written is
+//! said before the session begins, where that can be known.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -12,11 +13,14 @@ use anyhow::Context as _;
 use tempfile::NamedTempFile;
 use trellis_core::Value;
 
-/// A file that a value will be written to.
+/// Links that are followed behind one another.
+const LINKS: usize = 40;
+
+/// A file that a text will be written to.
 pub(crate) struct OutputFile {
     path: PathBuf,
-    /// What takes its place; nothing for a device or a pipe, which is written to.
-    unfinished: Option<NamedTempFile>,
+    /// What takes the place of which file; nothing for a device or a pipe, which is written to.
+    unfinished: Option<(NamedTempFile, PathBuf)>,
 }
 
 impl OutputFile {
@@ -25,12 +29,19 @@ impl OutputFile {
     /// # Errors
     /// Nothing can be written there.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
-        let is_file = std::fs::metadata(path).map_or(true, |about| about.is_file());
-        let unfinished = if is_file { Some(beside(path).map_err(|error| unprepared(path, &error))?) } else { None };
         if path.is_dir() {
             anyhow::bail!("{}: it is a folder", cannot(path));
         }
+        let unfinished = match replaced(path) {
+            Some(target) => Some((beside(&target).map_err(|error| unprepared(path, &error))?, target)),
+            None => None,
+        };
         Ok(Self { path: path.to_owned(), unfinished })
+    }
+
+    /// Whether something stands there that only passes on what it gets.
+    pub(crate) fn is_passage(path: &Path) -> bool {
+        replaced(path).is_none()
     }
 
     /// Writes the value; null where there is none.
@@ -47,11 +58,31 @@ impl OutputFile {
     /// As [`OutputFile::write`].
     pub(crate) fn write_text(self, text: &str) -> anyhow::Result<()> {
         let written = match self.unfinished {
-            Some(mut file) => file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(&self.path).map(drop)?)),
-            None => OpenOptions::new().write(true).open(&self.path).and_then(|mut file| file.write_all(text.as_bytes())),
+            Some((mut file, target)) => file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(target).map(drop)?)),
+            // What was written there before stays: `/dev/stdout` may be a file.
+            None => OpenOptions::new().append(true).open(&self.path).and_then(|mut file| file.write_all(text.as_bytes())),
         };
         written.with_context(|| cannot(&self.path))
     }
+}
+
+/// The file that is replaced: a link is followed. Nothing for what only passes on what it gets.
+fn replaced(path: &Path) -> Option<PathBuf> {
+    let followed = followed(path);
+    // A descriptor of a process leads to a file that others write to.
+    let is_descriptor = path.starts_with("/dev") || path.starts_with("/proc");
+    let is_file = fs::metadata(&followed).map_or(true, |about| about.is_file());
+    (is_file && !is_descriptor).then_some(followed)
+}
+
+/// Where a link leads, also one to a file that is not there yet.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let Ok(to) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(to);
+    }
+    path
 }
 
 fn cannot(path: &Path) -> String {
@@ -66,12 +97,16 @@ fn unprepared(path: &Path, error: &io::Error) -> anyhow::Error {
     }
 }
 
-/// A file in the same folder, with the permissions of any new file.
+/// A file in the same folder, with the permissions of the one that it replaces, or of any new file.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".trellis-");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+    let unfinished = builder.tempfile_in(folder)?;
+    if let Ok(about) = fs::metadata(path) {
+        unfinished.as_file().set_permissions(about.permissions())?;
+    }
+    Ok(unfinished)
 }

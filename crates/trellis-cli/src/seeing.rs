@@ -3,7 +3,6 @@
 //! **Invariant:** a collector that is slow, refuses or is not there costs a run a warning, and [`PATIENCE`] at its end.
 
 use std::{
-    io::{self, Write},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -12,14 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Context as _;
 use trellis_host::{
     Sessions,
     metrics::Metrics,
     telemetry::{Export, Otlp, Unsent},
 };
 
-use crate::{kept::Kept, terminal};
+use crate::{kept::Kept, output::OutputFile, terminal};
 
 /// How long a run that is over waits for its last spans to be sent.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -47,7 +45,7 @@ impl Seeing {
         let metrics = metrics.map(|file| (Metrics::new(), file.to_owned()));
         let seeing = Self(Arc::new(Seen { graph: graph.to_owned(), metrics, ..Seen::default() }));
         // Better now than after the work.
-        seeing.write()?;
+        seeing.write_file()?;
         Ok(seeing)
     }
 
@@ -60,6 +58,10 @@ impl Seeing {
         match Otlp::from_env(&self.0.graph) {
             Ok(None) => sessions,
             Ok(Some((spans, export))) => {
+                if !export.ignored().is_empty() && !self.0.warned.swap(true, Ordering::Relaxed) {
+                    let lines = export.ignored().iter().map(|setting| format!("warning: {setting}; it counts as not set\n"));
+                    terminal::print_error(&lines.collect::<String>());
+                }
                 self.exports().push(export);
                 sessions.hooks(spans)
             }
@@ -84,7 +86,7 @@ impl Seeing {
     pub(crate) async fn stay(&self) -> anyhow::Error {
         loop {
             tokio::time::sleep(EVERY).await;
-            if let Err(error) = self.write() {
+            if let Err(error) = self.write_file() {
                 return error;
             }
         }
@@ -110,24 +112,18 @@ impl Seeing {
 
     fn write(&self) -> anyhow::Result<()> {
         let Some((metrics, file)) = &self.0.metrics else { return Ok(()) };
-        write(file, &metrics.render()).with_context(|| format!("`{}` cannot be written", file.display()))
+        OutputFile::create(file)?.write_text(&metrics.render())
+    }
+
+    /// The same while the run goes on: a device or a pipe gets the last numbers only, since whoever reads it reads once.
+    fn write_file(&self) -> anyhow::Result<()> {
+        match &self.0.metrics {
+            Some((_, file)) if OutputFile::is_passage(file) => Ok(()),
+            _ => self.write(),
+        }
     }
 
     fn exports(&self) -> std::sync::MutexGuard<'_, Vec<Export>> {
         self.0.exports.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Gives a file this text, all at once: somebody may be reading it.
-fn write(file: &Path, text: &str) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".trellis-");
-    #[cfg(unix)]
-    // Who reads it is somebody else.
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    let mut unfinished = builder.tempfile_in(folder)?;
-    unfinished.write_all(text.as_bytes())?;
-    unfinished.persist(file)?;
-    Ok(())
 }

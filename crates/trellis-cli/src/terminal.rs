@@ -2,7 +2,7 @@
 //!
 //! `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are respected by anstream.
 //!
-//! **Invariant:** a reader that stops reading standard output ends the program without a word ([`Closed`]).
+//! **Invariant:** a reader that stops reading standard output ends the program without a word, and not as if all were well ([`Closed`]).
 
 use std::{
     env,

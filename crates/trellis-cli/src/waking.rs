@@ -6,8 +6,12 @@ use std::{
 };
 
 use anyhow::Context as _;
-use trellis_core::{SessionId, state::Ended};
-use trellis_host::{Policy, SendError, Sessions, Stop, Turn, Unbound, sessions::Drive};
+use trellis_core::state::Ended;
+use trellis_host::{
+    Policy, Sessions, Stop, Unbound,
+    history::Veil,
+    sessions::{Drive, Driven},
+};
 
 use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal};
 
@@ -19,14 +23,16 @@ pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool
     // What nothing here carries out is left to those who do.
     let policy = Policy { approve_all, unbound: Unbound::Elsewhere };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
-    let mut tally = Tally::default();
+    // Why something failed may quote what nobody is to read here.
+    let has_secrets = Veil::new(Some(ready.engine.inspect().documents())).is_needed();
+    let mut tally = Tally { has_secrets, ..Tally::default() };
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
         keep.warn().await;
         let sessions = Sessions::new(ready.engine, ready.bindings).policy(policy).store(kept.store, &kept.graph);
         let sessions = Arc::new(seeing.over(sessions));
         tokio::select! {
-            driven = sessions.drive(how, |id, turn| tally.take(id, turn)) => Ok(driven.map(|()| Exit::Fine)?),
+            driven = sessions.drive(how, |driven| tally.take(driven)) => Ok(driven.map(|()| Exit::Fine)?),
             error = seeing.stay() => Err(error),
             _ = tokio::signal::ctrl_c() => anyhow::Ok(Exit::Interrupted),
         }
@@ -45,17 +51,19 @@ struct Tally {
     turns: usize,
     ended: usize,
     stuck: usize,
+    has_secrets: bool,
 }
 
 impl Tally {
-    fn take(&mut self, id: &SessionId, turn: Result<Turn, SendError>) {
-        let line = match turn {
-            Ok(turn) => {
+    fn take(&mut self, driven: Driven<'_>) {
+        let line = match driven {
+            Driven::Away(error) => return terminal::print_error(&format!("{error}; it is asked again until it is back\n")),
+            Driven::Turn(id, Ok(turn)) => {
                 self.turns += 1;
                 self.ended += usize::from(matches!(turn.stop, Stop::Ended(_)));
-                format!("{id}: {}", stands(&turn.stop))
+                format!("{id}: {}", stands(&turn.stop, self.has_secrets))
             }
-            Err(error) => {
+            Driven::Turn(id, Err(error)) => {
                 self.stuck += 1;
                 format!("{id}: {error}")
             }
@@ -75,7 +83,7 @@ impl Tally {
 }
 
 /// Where a session stands, in one line.
-fn stands(stop: &Stop) -> String {
+fn stands(stop: &Stop, has_secrets: bool) -> String {
     match stop {
         Stop::Ask { .. } => "waits for an input".to_owned(),
         Stop::Call { call, .. } => format!("waits for the result of `{}`", call.name),
@@ -85,7 +93,7 @@ fn stands(stop: &Stop) -> String {
         Stop::Changed { call, now } => format!("waits to hear whether `{}` stays, which is `{now}` now", call.name),
         Stop::Ended(ended) => {
             let Ended { reason, node, message, .. } = &**ended;
-            let why = message.as_ref().map(|message| format!(": {message}")).unwrap_or_default();
+            let why = message.as_ref().filter(|_| !has_secrets).map(|message| format!(": {message}")).unwrap_or_default();
             format!("{} at `{node}`{why}", reason.as_str())
         }
     }

@@ -3,6 +3,7 @@
 use std::{
     io::{self, IsTerminal},
     path::Path,
+    sync::Arc,
 };
 
 use anyhow::{Context as _, bail};
@@ -11,17 +12,18 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::mpsc,
 };
-use trellis_core::{Engine, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
+use trellis_core::{Engine, SessionId, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
 use trellis_host::{
     JsonLines, Outcome, Reason, RunError, Runner, Sessions, TextConsole,
     recording::{Recorder, Recording},
     runner::Console,
+    store::{Query, Which, check_name},
 };
 
 use crate::{
     Exit,
     console::{Interactive, Tty},
-    kept::Keep,
+    kept::{Keep, Kept},
     markdown,
     output::OutputFile,
     ready::{Ready, Terms},
@@ -29,6 +31,9 @@ use crate::{
     terminal::{self, Look, clock_time},
     watch::{News, Player},
 };
+
+/// Of so many sessions that moved last the names are compared with a new one.
+const NEAR: usize = 1000;
 
 /// A session that is about to begin.
 pub(crate) struct Beginning {
@@ -38,6 +43,8 @@ pub(crate) struct Beginning {
     /// Edits of its graph, if it is watched.
     pub(crate) news: Option<mpsc::Receiver<News>>,
     pub(crate) start: Start,
+    /// Whether somebody named the session.
+    pub(crate) is_named: bool,
     pub(crate) terms: Terms,
     pub(crate) taped: Taped,
     /// The terminal that a person sits at, if one does.
@@ -93,30 +100,62 @@ impl Beginning {
     }
 
     async fn with(self, console: impl Console, ends: &[SignalKind]) -> anyhow::Result<Outcome> {
-        let Self { ready, keep, news, start, terms, taped, .. } = self;
-        let kept = keep.open_if_it_can_be().await?.map(|kept| taped.seeing.kept(kept));
-        let waiting = start.session.clone().filter(|_| kept.is_some() && !terms.json && news.is_none());
+        let Self { ready, keep, news, start, is_named, terms, taped, .. } = self;
+        let kept = keep.open_if_it_can_be().await?;
+        if let (Some(kept), true) = (&kept, is_named) {
+            taken_up(kept, &start, terms).await?;
+        }
+        let kept = kept.map(|kept| taped.seeing.kept(kept));
+        let waiting = start.session.clone().filter(|_| kept.is_some() && keep.lasts() && !terms.json && news.is_none());
         let program = ready.engine.clone();
         let signals = || interrupts(ends);
         let over = match news {
-            Some(news) => Player::new(console, terms, taped, ready, kept, start, news).play(signals).await,
+            Some(news) => Player { console, terms, taped, ready, kept, start, news, broken: false, played: 0 }.play(signals).await,
             None => Runner::new(console, taped.over(ready.sessions(terms, kept.as_ref()))).signals(signals()).run(start).await,
         };
         match over {
             Ok(outcome) => {
                 if let (Some(id), Reason::EndOfInput | Reason::Interrupted) = (waiting, outcome.reason) {
-                    terminal::print_error(&format!("go on with `--session {id}`\n"));
+                    let gap = if id.as_str().starts_with('-') { '=' } else { ' ' };
+                    terminal::print_error(&format!("go on with `--session{gap}{id}`\n"));
                 }
                 Ok(outcome)
             }
             Err(RunError::Console(error)) => Err(terminal::unwritten(error)),
             Err(RunError::Start(refused)) => Err(refusal(&refused, &program)),
-            Err(RunError::Exists(id)) => Err(anyhow::anyhow!(
-                "there is a session `{id}` already\nleave out `--context` and `--at` to go on with it, or see `trellis session set` and `trellis session goto`"
-            )),
+            Err(RunError::Exists(id)) => Err(exists(&id)),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Looks whether a session that somebody named is there: it cannot begin otherwise then. Of one that is not, says whose name it may have been meant to
+/// be: to go on with one that only begins so could be wrong.
+async fn taken_up(kept: &Kept, start: &Start, terms: Terms) -> anyhow::Result<()> {
+    let Some(id) = start.session.as_ref().filter(|id| check_name(id.as_str()).is_ok()) else { return Ok(()) };
+    // A store that fails says so when the session begins.
+    let Ok(found) = kept.store.load(std::slice::from_ref(id)).await else { return Ok(()) };
+    if found.iter().any(Option::is_some) {
+        return if start.locale.is_some() { Err(exists(id)) } else { Ok(()) };
+    }
+    if terms.json {
+        return Ok(());
+    }
+    let query = Query { graph: Some(Arc::clone(&kept.graph)), which: Which::Newest, after: None, limit: NEAR };
+    let heads = kept.store.list(query).await.unwrap_or_default();
+    let names: Vec<_> = heads.iter().filter(|head| head.session.as_str().starts_with(id.as_str())).collect();
+    if !names.is_empty() {
+        let shown = names.iter().take(3).map(|head| format!("`{}`", head.session)).collect::<Vec<_>>().join(", ");
+        let more = if names.len() > 3 { ", …" } else { "" };
+        terminal::print_error(&format!("`{id}` is a new session: there is {shown}{more}, but `--session` takes whole names\n"));
+    }
+    Ok(())
+}
+
+fn exists(id: &SessionId) -> anyhow::Error {
+    anyhow::anyhow!(
+        "there is a session `{id}` already\nleave out `--context`, `--at` and `--locale` to go on with it, or see `trellis session set` and `trellis session goto`"
+    )
 }
 
 /// Why a session cannot begin, and what to do about it.

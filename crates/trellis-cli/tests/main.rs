@@ -34,6 +34,8 @@ mod run;
 mod sandbox;
 #[path = "main/seal.rs"]
 mod seal;
+#[path = "main/secrets.rs"]
+mod secrets;
 #[path = "main/seeing.rs"]
 mod seeing;
 #[allow(unused_imports, reason = "only one of the servers is needed here")]

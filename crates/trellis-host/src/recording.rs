@@ -73,7 +73,12 @@ impl Recorder {
     /// The file cannot be opened.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, RecordingError> {
         let path = path.into();
-        match File::create(&path) {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(true);
+        // What tools say is for nobody else.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
             Ok(file) => Ok(Self(Arc::new(Tape { path, file: Mutex::new(Ok(file)) }))),
             Err(error) => Err(RecordingError::File { path, what: "opened", error }),
         }

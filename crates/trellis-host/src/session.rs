@@ -8,16 +8,15 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Context, Engine, Event, Input, Mapping, NavigateError, Next, NodeId, SignalName, Start, State,
+    Engine, Event, Input, Mapping, NavigateError, Next, NodeId, SignalName, Start, State,
     engine::{Adopted, Answers, Blocker, Call, ChangedCall, EndView, Moved, RenderError, Request, StartError, Step, View},
     id::IdempotencyKey,
-    path::KeyPath,
     state::{Changes, PendingCall},
 };
 
 use crate::{
     journal::{Clock, Entry, MemoryJournal, Record},
-    store::{Approved, Snapshot, restore},
+    store::{Approved, Snapshot, restore, whole},
 };
 
 /// What a session halts for.
@@ -45,6 +44,8 @@ pub enum Halt {
 /// How a session came to stand on another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Adoption {
+    /// It goes on where it is, and nothing is another than it was.
+    Same,
     /// It goes on where it is.
     Kept,
     /// It goes on elsewhere, or anew.
@@ -121,8 +122,9 @@ impl Session {
     }
 
     /// A session that was stored, where it is: `next` is the number of the record that comes next. Its state must fit the engine's program, or be
-    /// adopted before anything else.
-    pub fn resume(engine: Engine, here: Snapshot, next: u64, clock: Clock) -> Self {
+    /// adopted before anything else. If the clock went back since, its waits count from now.
+    pub fn resume(engine: Engine, mut here: Snapshot, next: u64, clock: Clock) -> Self {
+        here.counted_from(clock.now());
         Self::at(engine, clock, here, MemoryJournal::since(next))
     }
 
@@ -309,7 +311,7 @@ impl Session {
         self.here.approved.as_ref().is_some_and(|approved| approved.key == call.idempotency_key)
     }
 
-    /// The time, which never goes back in a journal, whatever the clock does.
+    /// The time, which never goes back while the session is in memory, whatever the clock does.
     fn now(&self) -> u64 {
         self.clock.now().max(self.here.at)
     }
@@ -334,17 +336,21 @@ impl Session {
         self.held.is_some()
     }
 
-    /// Goes on with another engine, as [`Engine::adopt`] fits the state to it. What the new program says at the node is said, unless it is what was said.
+    /// Goes on with another engine, as [`Engine::adopt`] fits the state to it; where that changes nothing, nothing is recorded. What the new program says at the node is said, unless it is what was said.
     pub fn adopt(&mut self, engine: Engine, changed: ChangedCall) -> Adoption {
         let (state, adoption) = match engine.adopt_deciding(self.here.state.clone(), changed) {
+            Adopted::Kept(state) if state == self.here.state => (state, Adoption::Same),
             Adopted::Kept(state) => (state, Adoption::Kept),
             Adopted::Moved { state, from, why } => (state, Adoption::Moved { from, why }),
             Adopted::Blocked { blockers, .. } => return Adoption::Blocked(blockers),
         };
+        (self.engine, self.view, self.said, self.held, self.passes) = (engine, None, false, None, 0);
+        if adoption == Adoption::Same {
+            return adoption;
+        }
         let at = self.now();
         let before = (self.here.state.current_node_id.clone(), self.here.state.ended.is_some());
         self.here.step(at, state);
-        (self.engine, self.view, self.said, self.held, self.passes) = (engine, None, false, None, 0);
         if matches!(adoption, Adoption::Moved { why: Moved::Vanished | Moved::Again, .. }) {
             self.words = None;
         }
@@ -372,25 +378,6 @@ impl Session {
     pub fn signal(&mut self, signal: &SignalName) -> Result<(), NavigateError> {
         self.send(Input::Signal(signal.clone()))
     }
-}
-
-/// Keys with the mappings that they lead into.
-fn whole(context: &Context, keys: Mapping) -> Mapping {
-    if !keys.keys().any(|key| key.contains('.')) {
-        return keys;
-    }
-    let mut after = context.clone();
-    let mut roots = Vec::with_capacity(keys.len());
-    for (key, value) in keys.iter() {
-        match KeyPath::parse(key) {
-            Some(path) if after.write(&path, value.clone()).is_ok() => roots.push(path.root().clone()),
-            _ => {
-                after.insert(key.clone(), value.clone());
-                roots.push(key.clone());
-            }
-        }
-    }
-    roots.into_iter().filter_map(|root| Some((root.clone(), after.get(&root)?.clone()))).collect()
 }
 
 impl std::fmt::Debug for Session {

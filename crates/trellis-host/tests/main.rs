@@ -31,3 +31,7 @@ mod stored;
 mod text;
 #[path = "main/tools.rs"]
 mod tools;
+#[path = "main/veil.rs"]
+mod veil;
+#[path = "main/waking.rs"]
+mod waking;

@@ -40,9 +40,9 @@ pub(crate) fn is_hidden(name: &str) -> bool {
 
 /// Whether `path` stays below the root and names nothing hidden, whatever lies on the disk.
 pub(crate) fn is_below_root(path: &str) -> bool {
-    !path.is_empty()
-        && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
-        && path.split('/').all(|name| !name.is_empty() && !is_hidden(name))
+    let is_name = |name: &str| !name.is_empty() && !is_hidden(name);
+    // `..` and `/` at the beginning are no names. Elsewhere there are drives, and other strokes.
+    path.split('/').all(is_name) && (cfg!(unix) || Path::new(path).components().all(|part| matches!(part, Component::Normal(_))))
 }
 
 /// The folder that holds a path, without a trailing slash; empty at the root.

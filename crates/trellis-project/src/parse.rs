@@ -1,4 +1,4 @@
-//! Reading and parsing many files on threads, each file read and parsed by the same one.
+//! Threads: many files are read and parsed on them, each by the same one, and compiling does on them what it can do at the same time.
 //!
 //! **Invariant:** the result does not depend on the number of threads; a file whose bytes and dialect did not change keeps its document.
 
@@ -80,8 +80,9 @@ impl Parsed {
 }
 
 /// Reads and parses one file, unless `known` is what it would come to.
-pub(crate) fn parse(loader: &dyn GraphLoader, path: &str, dialect: Dialect, known: Option<&Parsed>) -> Result<Parsed, LoadError> {
-    let source = loader.get_node(path)?;
+pub(crate) fn parse(loader: &dyn GraphLoader, path: &FilePath, dialect: Dialect, known: Option<&Parsed>) -> Result<Parsed, LoadError> {
+    // The path that was listed is kept anyway; one is enough.
+    let source = Source { path: FilePath::clone(path), ..loader.get_node(path)? };
     match known {
         Some(known) if known.is_of(&source, dialect) => Ok(known.clone()),
         _ => Ok(Parsed::new(source, dialect)),
@@ -117,6 +118,22 @@ pub(crate) fn on_threads<T: Send>(paths: &[FilePath], work: impl Fn(&FilePath) -
     });
     chunks.sort_unstable_by_key(|(start, _)| *start);
     chunks.into_iter().flat_map(|(_, results)| results).collect()
+}
+
+/// Does two things at the same time, if there are processors for that and a thread can be had.
+pub(crate) fn both(one: &mut (dyn FnMut() + Send), other: &mut (dyn FnMut() + Send)) {
+    if thread::available_parallelism().map_or(1, NonZero::get) == 1 {
+        one();
+        return other();
+    }
+    let is_shared = thread::scope(|scope| {
+        let shared = thread::Builder::new().spawn_scoped(scope, &mut *other);
+        one();
+        shared.map(|shared| shared.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).is_ok()
+    });
+    if !is_shared {
+        other();
+    }
 }
 
 #[cfg(test)]

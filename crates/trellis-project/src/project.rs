@@ -10,14 +10,14 @@ use std::{
 
 use trellis_core::{
     Code, Compiled, Dialect, Document,
-    compile::{Compiler, compile},
+    compile::{Compiler, compile_with},
     diagnostic::FilePath,
 };
 
 use crate::{
     Directory, GraphLoader, LoadError,
     loader::{file_name, folder, is_graph_file},
-    parse::{Parsed, on_threads, parse},
+    parse::{Parsed, both, on_threads, parse},
 };
 
 /// The name of a project file (language §1).
@@ -71,12 +71,12 @@ impl Project {
 
     /// Compiles the graph.
     pub fn compile(&self) -> Compiled {
-        self.readable(compile(&self.documents))
+        self.readable(compile_with(&self.documents, both))
     }
 
     /// Compiles the graph as it is now, with what `compiler` knows of how it was. The result is the one of [`Project::compile`].
     pub fn recompile(&self, compiler: &mut Compiler) -> Compiled {
-        self.readable(compiler.compile(&self.documents))
+        self.readable(compiler.compile_with(&self.documents, both))
     }
 
     /// What could not be read may be anything: there is no program then.
@@ -100,10 +100,8 @@ impl Project {
     /// As [`Project::open`]; the project stays as it was.
     pub fn reload(&mut self) -> Result<Vec<FilePath>, LoadError> {
         let (files, problems) = load(&*self.loader, &self.files)?;
-        let same = |path: &FilePath| match (self.files.get(path), files.get(path)) {
-            (Some(old), Some(new)) => Arc::ptr_eq(&old.document, &new.document),
-            _ => false,
-        };
+        let is_known = |path: &FilePath, old: &Parsed| files.get(path).is_some_and(|new| Arc::ptr_eq(&old.document, &new.document));
+        let same = |path: &FilePath| self.files.get(path).is_some_and(|old| is_known(path, old));
         let mut changed: Vec<_> = self.files.keys().chain(files.keys()).filter(|path| !same(path)).cloned().collect();
         changed.sort_unstable();
         changed.dedup();
@@ -248,6 +246,20 @@ mod tests {
         let text = "templates: go\nnodes:\n  start: { input_type: text, save_to: name, to: greet, content: Name? }\n  greet: { content: \"Hello {{ .name }}\" }\n";
         let project = Project::with_loader([("flow.yaml", text)].into_iter().collect::<Memory>()).unwrap();
         assert_eq!(codes(&project), []);
+    }
+
+    #[test]
+    fn what_is_done_at_the_same_time_comes_to_the_same() {
+        // With `sav_to` nobody knows what the node sets: then of `town` nothing is said.
+        for save_to in ["save_to: town", "save_to: city", "sav_to: town"] {
+            let mut text = format!("nodes:\n  start: {{ input_type: text, {save_to}, to: n0 }}\n");
+            (0..1_100).for_each(|at| text.push_str(&format!("  n{at}: {{ to: n{} }}\n", at + 1)));
+            text.push_str("  n1100: { content: \"{{ town }}\" }\n");
+            let project = Project::with_loader([("flow.yaml", text)].into_iter().collect::<Memory>()).unwrap();
+            let (one, other) = (project.compile(), trellis_core::compile(project.documents()));
+            assert_eq!(one.diagnostics, other.diagnostics);
+            assert_eq!((one.diagnostics.len(), one.program.is_some()), if save_to == "save_to: town" { (0, true) } else { (1, false) });
+        }
     }
 
     #[cfg(unix)]

@@ -134,7 +134,7 @@ impl Walk<'_> {
         if !wanted || ignored.is_some_and(|ignored| ignored.matches(&self.as_seen(folder, raw), is_folder)) {
             return;
         }
-        let path = if folder.path.is_empty() { name.to_string() } else { format!("{}/{name}", folder.path) };
+        let path = [&*folder.path, if folder.path.is_empty() { "" } else { "/" }, &*name].concat();
         match kind {
             Kind::Folder(target) if raw.to_str().is_some() => {
                 if folder.depth < self.depth {

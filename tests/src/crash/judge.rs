@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use trellis_core::{Engine, SessionId};
+use trellis_core::{Engine, SessionId, ToolOutcome};
 use trellis_host::{
     Entry, Record,
     journal::{fold, replay},
@@ -134,10 +134,9 @@ fn twice(called: &str, journals: &BTreeMap<String, Vec<Record>>, verdict: &mut V
         *by_call.entry((tool, args)).or_default().entry(key).or_default() += 1;
     }
     for ((tool, args), keys) in by_call {
-        // `take` of one number is made once in the life of a session, and so is `pay`, unless it was denied or given up: then it is another call.
+        // The same call is made once in the life of a session, and anew only where it was given up before it ever succeeded.
         verdict.repeated += keys.values().map(|times| times - 1).sum::<usize>();
-        let settled = settled(journals, keys.keys().copied());
-        if keys.len() > settled.max(1) {
+        if keys.len() > 1 + given_up(journals, &keys) {
             verdict.flaws.push(format!("`{tool}` {args} ran under {} keys: {:?}", keys.len(), keys.keys().collect::<Vec<_>>()));
         }
     }
@@ -150,14 +149,14 @@ fn keys(record: &Record) -> impl Iterator<Item = &str> {
     changed.chain(whole)
 }
 
-/// How many of these calls the journals settled: each of them was a call of its own.
-fn settled<'k>(journals: &BTreeMap<String, Vec<Record>>, keys: impl Iterator<Item = &'k str>) -> usize {
-    let is_settled = |key: &str| {
-        let results = journals.values().flatten().filter_map(|record| match &record.entry {
-            Entry::Result { result } => Some(result.id.as_str()),
-            _ => None,
-        });
-        results.into_iter().any(|id| id.starts_with(key))
+/// How many of these calls were settled without success, for good, before one of them succeeded.
+fn given_up(journals: &BTreeMap<String, Vec<Record>>, made: &BTreeMap<&str, usize>) -> usize {
+    let settled = |record: &Record| {
+        let Entry::Result { result } = &record.entry else { return None };
+        let is_of = |key: &str| result.id.as_str().strip_prefix(key).is_some_and(|attempt| attempt.starts_with('-'));
+        let key = made.keys().find(|key| is_of(key))?;
+        let is_tried_again = keys(record).any(|pending| pending == *key);
+        (!is_tried_again).then_some(matches!(result.outcome, ToolOutcome::Success(_)))
     };
-    keys.filter(|key| is_settled(key)).count()
+    journals.values().flatten().filter_map(settled).take_while(|succeeded| !succeeded).count()
 }

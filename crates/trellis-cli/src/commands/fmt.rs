@@ -38,7 +38,7 @@ use crate::{
 #[command(after_help = "\
 Examples:
   trellis fmt                         the graphs in `graphs`, or in the current folder
-  trellis fmt orders/find.md          one file
+  trellis fmt graphs/support/start.md one file
   trellis fmt --check                 write nothing; show what would change
   trellis fmt --stdin a.md < a.md     for editors: the file's text in, formatted out
 

@@ -77,12 +77,23 @@ impl Graph {
             terminal::print(&draw::draw(program, format))?;
             return Ok(Exit::Fine);
         };
-        let hops = hops(&walked(&self.store.of(&place, opened.project.documents()), session)?);
+        let history = walked(&self.store.of(&place, opened.project.documents()), session)?;
+        let hops = hops(program, &history);
         let (text, gone) = draw::draw_walked(program, &hops, format);
         terminal::print(&text)?;
         if !gone.is_empty() {
             let gone = gone.iter().map(|gone| format!("`{}`", report::printable(gone))).collect::<Vec<_>>().join(", ");
             terminal::print_error(&format!("the graph does not have any more what the session passed: {gone}\n"));
+        }
+        for flaw in &history.flaws {
+            let (first, last) = (flaw.seq, flaw.until - 1);
+            let told = match flaw.is_pruned {
+                true => format!("records before {} were taken out: the path is drawn and numbered from there\n", flaw.until),
+                false => {
+                    format!("records {first} to {last} are missing, and so is that part of the path: {}\n", report::printable(&flaw.why))
+                }
+            };
+            terminal::print_error(&told);
         }
         Ok(Exit::Fine)
     }

@@ -82,7 +82,20 @@ fn page(command: &Command) -> anyhow::Result<String> {
         man.render_subcommands_section(&mut out)?;
     }
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    Ok(String::from_utf8(out)? + &below(&help))
+    Ok(named_characters(&(String::from_utf8(out)? + &below(&help))))
+}
+
+/// Characters beyond ASCII by their numbers: a reader takes bytes for another encoding.
+fn named_characters(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    for char in page.chars() {
+        if char.is_ascii() {
+            out.push(char);
+        } else {
+            let _ = write!(out, "\\[u{:04X}]", u32::from(char));
+        }
+    }
+    out
 }
 
 /// What stands below a command's help, as sections; lines of examples stay lines.

@@ -41,18 +41,18 @@ const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 Examples:
   trellis run graphs/tour             walk a graph
   trellis run                         the graph here; of several, the one that you choose
-  trellis run orders --context customer=Ana --context '{\"order\": {\"id\": 7}}'
-  trellis run orders --at pay --context saved.json
-  trellis run orders --record tools.jsonl
-  trellis run orders --replay-tools tools.jsonl     the same again, without effects
-  trellis run orders --session ana    begin a session, or go on with it
-  trellis run orders --all            go on with every session whose time has come
-  trellis run orders --watch          edit the graph while it runs
-  trellis run orders --json           JSON Lines, for programs
-  trellis run orders --yes --no-input --output result.json
+  trellis run graphs/support --context language=pt --context '{\"order\": {\"total\": \"9 EUR\"}}'
+  trellis run graphs/support --at orders/find --context order_id=7     also a file: --context saved.json
+  trellis run graphs/support --record tools.jsonl
+  trellis run graphs/support --replay-tools tools.jsonl     the same again, without effects
+  trellis run graphs/support --session ana    begin a session, or go on with it
+  trellis run graphs/support --all    go on with every session whose time has come
+  trellis run graphs/tour --watch     edit the graph while it runs
+  trellis run graphs/tour --json      JSON Lines, for programs
+  trellis run graphs/incident --yes --no-input --output result.json
 
 Exit codes: 0 finished; 1 failed, denied, rolled back, not a sound graph, or the input ended;
-2 wrong usage, or the start was refused; 130 interrupted.
+2 wrong usage, or the start was refused; 130 interrupted; 141 nobody reads the output any more.
 TRELLIS_MAX_INPUT_SIZE bounds one input, in bytes. OTEL_EXPORTER_OTLP_ENDPOINT names a collector that spans are sent to.")]
 pub(crate) struct Run {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
@@ -81,7 +81,7 @@ pub(crate) struct Run {
     /// Answer calls from a recording instead of carrying them out
     #[arg(long, value_name = "FILE")]
     replay_tools: Option<PathBuf>,
-    /// The session's name: one that is kept goes on where it is [default: a new one]
+    /// The session's whole name: one that is kept goes on where it is [default: a new one]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
@@ -138,7 +138,7 @@ impl Run {
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?.seen(seeing);
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
         let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
-        Beginning { ready, keep, news, start, terms, taped, tty, input, result }.walk(output)
+        Beginning { ready, keep, news, start, is_named: self.session.is_some(), terms, taped, tty, input, result }.walk(output)
     }
 
     fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {

@@ -85,10 +85,14 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 
 /// An error that is no finding, as people read it: what it is, then what it comes from or what to do, line by line.
 pub(crate) fn failure(error: &anyhow::Error) -> String {
-    let style = AnsiColor::Red.on_default().bold();
     let mut lines = error.chain().map(ToString::to_string).collect::<Vec<_>>();
     lines.dedup();
-    let text = lines.join("\n");
+    trouble(&lines.join("\n"))
+}
+
+/// What went wrong, in as many lines as it is told in.
+pub(crate) fn trouble(text: &str) -> String {
+    let style = AnsiColor::Red.on_default().bold();
     let text = text.lines().map(|line| printable(line).into_owned()).collect::<Vec<_>>().join("\n  ");
     format!("{style}error{style:#}: {text}\n")
 }

@@ -32,17 +32,18 @@ const LEAVE: &str = "leave";
 
 /// Sessions of a graph that is edited.
 pub(crate) struct Player<C> {
-    console: C,
-    terms: Terms,
-    taped: Taped,
-    ready: Ready,
-    kept: Option<Kept>,
-    start: Start,
-    news: mpsc::Receiver<News>,
+    pub(crate) console: C,
+    pub(crate) terms: Terms,
+    pub(crate) taped: Taped,
+    pub(crate) ready: Ready,
+    pub(crate) kept: Option<Kept>,
+    /// What the first session begins with.
+    pub(crate) start: Start,
+    pub(crate) news: mpsc::Receiver<News>,
     /// Whether the graph was broken when it was saved last.
-    broken: bool,
+    pub(crate) broken: bool,
     /// How many sessions there were.
-    played: u32,
+    pub(crate) played: u32,
 }
 
 /// How it goes on after an end.
@@ -60,19 +61,6 @@ struct Ended {
 }
 
 impl<C: Console> Player<C> {
-    /// A player that begins with `start` on a program that is ready.
-    pub(crate) fn new(
-        console: C,
-        terms: Terms,
-        taped: Taped,
-        ready: Ready,
-        kept: Option<Kept>,
-        start: Start,
-        news: mpsc::Receiver<News>,
-    ) -> Self {
-        Self { console, terms, taped, ready, kept, start, news, broken: false, played: 0 }
-    }
-
     /// Plays until somebody leaves, or the input ends; what the last session came to.
     ///
     /// # Errors

@@ -61,8 +61,7 @@ impl Shown {
 }
 
 fn findings(report: &Report<'_>) -> String {
-    let style = AnsiColor::Red.on_default().bold();
-    let problem = |problem: &String| format!("{style}error{style:#}: {}\n\n", printable(problem));
+    let problem = |problem: &String| format!("{}\n", report::trouble(problem));
     report.problems.iter().map(problem).collect::<String>() + &report::human(report.graphs, Width::of(&stdout()))
 }
 

@@ -1,8 +1,9 @@
 //! `trellis session approve` and `deny`: a call that waits is decided about while nobody runs its session.
 
-use serde_json::Value as Json;
-
-use crate::sandbox::{Ran, Sandbox};
+use crate::{
+    sandbox::Sandbox,
+    session::{fine, json, refused, session},
+};
 
 /// A charge that somebody must approve, made by a script that writes it down.
 const CHARGE: &[(&str, &str)] = &[
@@ -24,26 +25,6 @@ fn waiting(names: &[&str]) -> Sandbox {
         assert_eq!(ran.code, Some(1), "{ran:?}");
     }
     sandbox
-}
-
-fn session(sandbox: &Sandbox, args: &[&str]) -> Ran {
-    sandbox.trellis(&[&["session"], args].concat())
-}
-
-fn fine(sandbox: &Sandbox, args: &[&str]) -> String {
-    let ran = session(sandbox, args);
-    assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
-    ran.out
-}
-
-fn refused(sandbox: &Sandbox, args: &[&str]) -> String {
-    let ran = session(sandbox, args);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{args:?}: {ran:?}");
-    ran.err
-}
-
-fn json(text: &str) -> Json {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// Begins to wake sessions; what waits for an approval is waited for until that expires.
@@ -108,7 +89,7 @@ fn a_decision_can_name_the_call_that_was_seen() {
     let sandbox = waiting(&["ana"]);
     let seen = json(&fine(&sandbox, &["approve", "ana", "--dry-run", "--json"]));
     let (call, key) = (seen["call"]["id"].as_str().unwrap(), seen["call"]["key"].as_str().unwrap());
-    assert_eq!(json(&fine(&sandbox, &["approve", "--json"]))["held"], Json::Array(vec![seen.clone()]));
+    assert_eq!(json(&fine(&sandbox, &["approve", "--json"]))["held"], serde_json::json!([seen]));
     fine(&sandbox, &["goto", "ana", "start"]);
     let now = json(&fine(&sandbox, &["approve", "ana", "--dry-run", "--json"]))["call"]["id"].clone();
     for meant in [call, key] {

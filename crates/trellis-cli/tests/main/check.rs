@@ -105,7 +105,8 @@ fn a_reader_that_stops_reading_ends_the_program_quietly() {
     let ran = finish(child);
     assert_eq!(&first, b"error");
     assert_eq!(ran.err, "");
-    assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
+    // What was left may have fitted into the pipe.
+    assert!(matches!(ran.code, Some(1 | 141)), "{ran:?}");
 }
 
 #[test]

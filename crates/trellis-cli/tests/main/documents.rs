@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Every command, as words.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 25] = [
     "run",
     "check",
     "explain",
@@ -25,10 +25,13 @@ const COMMANDS: [&str; 22] = [
     "session back",
     "session goto",
     "session set",
+    "session approve",
+    "session deny",
     "session check",
     "session export",
     "session rm",
     "session prune",
+    "session seal",
     "new",
     "new node",
     "fmt",

@@ -25,6 +25,19 @@ fn a_session_goes_on_in_another_run() {
 }
 
 #[test]
+fn a_reader_that_goes_away_ends_the_run_as_it_ends_other_programs() {
+    let sandbox = Sandbox::new(ASKS);
+    let mut child = sandbox.command(&["run", ".", "--session", "bp"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"Ana\n");
+    let ran = crate::sandbox::finish(child);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(141), ""));
+    // The session waits where it is.
+    let over = sandbox.trellis_with(&["run", ".", "--session", "bp"], "Ana\nRecife\n");
+    assert_eq!(over.code, Some(0), "{over:?}");
+}
+
+#[test]
 fn a_run_without_a_store_keeps_nothing() {
     let sandbox = Sandbox::new(ASKS);
     let ran = sandbox.trellis_with(&["run", ".", "--store", "memory"], "Ana\n");
@@ -32,6 +45,81 @@ fn a_run_without_a_store_keeps_nothing() {
     assert!(!sandbox.path().join(".trellis").exists());
     sandbox.trellis_with(&["run", "."], "Ana\n");
     assert_eq!(std::fs::read_to_string(sandbox.path().join(".trellis/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn a_variable_that_is_empty_is_not_set() {
+    let sandbox = Sandbox::new(ASKS);
+    let ran = |store: &str, args: &[&str]| {
+        let mut command = sandbox.command(args);
+        command.env("TRELLIS_STORE", store).env("TRELLIS_KEY_FILE", "");
+        crate::sandbox::finish(command.spawn().unwrap())
+    };
+    let begun = ran("", &["run", ".", "--session", "ana"]);
+    assert!(begun.code == Some(1) && sandbox.path().join(".trellis/sessions.db").exists(), "{begun:?}");
+    assert!(ran("", &["session", "ls"]).out.contains("ana"));
+    assert_eq!(ran("memory", &["session", "ls"]).out, "no sessions\n");
+    let told = ran("", &["run", ".", "--store", ""]);
+    assert!(told.code == Some(2) && told.err.contains("names no store"), "{told:?}");
+}
+
+#[test]
+fn looking_makes_nothing() {
+    let sandbox = Sandbox::new(ASKS);
+    for (store, why) in [
+        ("files:typo/x", "`files:typo/x` cannot be reached: there is no such folder"),
+        ("sqlite:typo.db", "`sqlite:typo.db` cannot be reached: there is no such file"),
+        ("sqlite:typo/x.db", "there is no such file"),
+    ] {
+        for command in [
+            &["session", "ls"][..],
+            &["session", "check", "--graph", "."],
+            &["session", "prune", "--keep", "1"],
+            &["session", "set", "ana", "a=1"],
+            &["graph", ".", "--session", "ana"],
+        ] {
+            let ran = sandbox.trellis(&[command, &["--store", store]].concat());
+            assert!(ran.code == Some(2) && ran.err.contains(why), "{command:?} {store}: {ran:?}");
+        }
+        assert!(!sandbox.path().join("typo").exists() && !sandbox.path().join("typo.db").exists(), "{store}");
+    }
+}
+
+#[test]
+fn what_may_not_be_written_can_be_looked_at() {
+    use std::os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        process::CommandExt,
+    };
+    let sandbox = Sandbox::new(ASKS);
+    let may = |path: &str, mode| std::fs::set_permissions(sandbox.path().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    assert_eq!(sandbox.trellis_with(&["run", ".", "--session", "ana", "--store", "sqlite:kept/a #?.db"], "Ana\n").code, Some(1));
+    let file = sandbox.path().join("kept/a #?.db");
+    // All of it in one file, as whoever copies it to such a disk does.
+    rusqlite::Connection::open(&file).unwrap().pragma_update_and_check(None, "wal_checkpoint", "truncate", |_| Ok(())).unwrap();
+    for beside in ["kept/a #?.db-wal", "kept/a #?.db-shm"] {
+        let _ = std::fs::remove_file(sandbox.path().join(beside));
+    }
+    for (path, mode) in [(".", 0o755), ("kept/a #?.db", 0o444), ("kept", 0o555)] {
+        may(path, mode);
+    }
+    let looked = |args: &[&str]| {
+        let mut command = sandbox.command(&[args, &["--store", "sqlite:kept/a #?.db"]].concat());
+        // Nothing keeps the superuser from writing.
+        if std::fs::metadata(sandbox.path()).unwrap().uid() == 0 {
+            command.uid(65534).gid(65534);
+        }
+        crate::sandbox::finish(command.spawn().unwrap())
+    };
+    let (listed, shown) = (looked(&["session", "ls"]), looked(&["session", "show", "ana"]));
+    let (moved, run) = (looked(&["session", "set", "ana", "a=1", "--graph", "."]), looked(&["run", ".", "--session", "ana"]));
+    may("kept", 0o755);
+    assert!(listed.code == Some(0) && listed.out.contains("ana"), "{listed:?}");
+    assert!(shown.code == Some(0) && shown.out.contains("answer: Ana"), "{shown:?}");
+    for refused in [moved, run] {
+        assert!(refused.code == Some(2) && refused.err.contains("cannot be written: "), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_dir(sandbox.path().join("kept")).unwrap().count(), 1, "nothing was made");
 }
 
 #[test]
@@ -63,6 +151,29 @@ fn a_name_that_no_session_can_have_and_a_second_start_are_refused() {
     let ran = sandbox.trellis_with(&["run", ".", "--session", "ana", "--context", "name=Bob"], "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("there is a session `ana` already\n  leave out `--context`"), "{}", ran.err);
+    for way in [&["--locale", "de"][..], &["--locale", "de", "--json"], &["--at", "again"]] {
+        let ran = sandbox.trellis_with(&[&["run", ".", "--session", "ana"], way].concat(), "");
+        assert!(ran.code == Some(2) && ran.err.contains("there is a session `ana` already"), "{way:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_run_takes_whole_names_and_says_which_others_begin_so() {
+    let sandbox = Sandbox::new(ASKS);
+    let run = |name: &str, args: &[&str]| sandbox.trellis_with(&[&["run", ".", name], args].concat(), "Ana\n");
+    assert_eq!(run("--session=order-10", &[]).err, "go on with `--session order-10`\n");
+    let new = run("--session=order-1", &[]);
+    assert!(new.out.contains("Your name?"), "{new:?}");
+    assert_eq!(
+        new.err,
+        "`order-1` is a new session: there is `order-10`, but `--session` takes whole names\ngo on with `--session order-1`\n"
+    );
+    // It is there now, and goes on.
+    assert_eq!(run("--session=order-1", &[]).err, "");
+    assert_eq!(run("--session=order", &["--json"]).err, "");
+    // What is offered can be typed.
+    assert_eq!(run("--session=-x", &[]).err, "go on with `--session=-x`\n");
+    assert_eq!(run("--session=gone", &["--store", "memory"]).err, "");
 }
 
 #[test]
@@ -103,6 +214,22 @@ fn a_key_file_seals_and_what_is_redacted_is_not_there() {
         let ran = run(keys, "Recife\n");
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.err.contains(why) && !ran.err.contains("q83v"), "{}", ran.err);
+    }
+    // Whoever only looks needs the key as well, and hears so.
+    let sealed = "error: session `ana` is sealed: name the file with its key (`--key-file`, `TRELLIS_KEY_FILE`)\n";
+    for command in [
+        &["session", "show", "ana"][..],
+        &["session", "show", "ana", "--json"],
+        &["session", "replay", "ana"],
+        &["session", "fork", "ana", "--at", "1"],
+        &["session", "export", "ana"],
+        &["session", "check"],
+        &["graph", "--session", "ana"],
+    ] {
+        let ran = sandbox.trellis(&[command, &["--store", "files:kept"]].concat());
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(2), "", sealed), "{command:?}");
+        let ran = sandbox.trellis(&[command, &["--store", "files:kept", "--key-file", "other"]].concat());
+        assert!(ran.code == Some(2) && ran.err.contains("is sealed with the key `k-1`, which is not in other"), "{command:?}: {ran:?}");
     }
     let asked = run(&["--key-file", "key"], "");
     assert!(asked.out.contains("name") && !asked.out.contains("Anastasia"), "{asked:?}");

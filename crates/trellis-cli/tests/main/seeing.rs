@@ -196,7 +196,6 @@ fn the_environment_says_whether_and_how() {
     let wrong = [
         (("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), "`OTEL_EXPORTER_OTLP_PROTOCOL` names a protocol that is not here: `http/protobuf` is"),
         (("OTEL_TRACES_EXPORTER", "zipkin"), "`OTEL_TRACES_EXPORTER` names an exporter that is not here: `otlp` and `none` are"),
-        (("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "soon"), "`OTEL_EXPORTER_OTLP_TRACES_TIMEOUT` is no number of milliseconds"),
         (
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318/SECRET"),
             "`OTEL_EXPORTER_OTLP_ENDPOINT` is no address: `http://localhost:4318` is one",
@@ -210,6 +209,24 @@ fn the_environment_says_whether_and_how() {
         assert_eq!(said(&[endpoint, variable]), format!("warning: no spans are sent: {why}\n"), "{variable:?}");
     }
     assert_eq!(collector.requests(), 0);
+    let sampler = "names a sampler that is not here: `always_on`, `always_off` and `traceidratio` are";
+    let share = ("OTEL_TRACES_SAMPLER", "traceidratio");
+    let ignored: [(&[(&str, &str)], &str); 9] = [
+        (&[("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "soon")], "is no number above 0"),
+        (&[("OTEL_TRACES_SAMPLER", "foo")], sampler),
+        (&[("OTEL_TRACES_SAMPLER_ARG", "abc"), share], "is no share from 0 to 1"),
+        (&[("OTEL_TRACES_SAMPLER_ARG", "-1"), share], "is no share from 0 to 1"),
+        (&[("OTEL_EXPORTER_OTLP_HEADERS", "key=%zz-SECRET")], "has an entry that is no `key=value`, percent-encoded"),
+        (&[("OTEL_RESOURCE_ATTRIBUTES", "SECRET")], "has an entry that is no `key=value`, percent-encoded"),
+        (&[("OTEL_BSP_SCHEDULE_DELAY", "-1")], "is no number above 0"),
+        (&[("OTEL_BSP_MAX_QUEUE_SIZE", "0")], "is no number above 0"),
+        (&[("OTEL_SDK_DISABLED", "no")], "is neither `true` nor `false`"),
+    ];
+    for (at, (variables, why)) in ignored.into_iter().enumerate() {
+        let variable = variables[0].0;
+        assert_eq!(said(&[&[endpoint], variables].concat()), format!("warning: `{variable}` {why}; it counts as not set\n"));
+        assert!(collector.requests() > at, "{variable}: spans are sent");
+    }
     assert_eq!(said(&[endpoint, ("OTEL_SERVICE_NAME", "")]), "");
     let resource = collector.exports()[0].resource_spans[0].resource.clone().unwrap();
     assert_eq!(attribute(&resource.attributes, "service.name").as_deref(), Some("trellis"));
@@ -269,6 +286,35 @@ fn metrics_count_what_the_run_did() {
     let ran = run(&sandbox, &["--metrics", "nowhere/trellis.prom"], &[], "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("`nowhere/trellis.prom` cannot be written"), "{}", ran.err);
+}
+
+#[test]
+fn what_is_no_file_is_written_to_and_never_replaced() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let sandbox = Sandbox::new(SHOP);
+    let path = |name: &str| sandbox.path().join(name);
+    sandbox.write("out/.keep", b"");
+    sandbox.write("there.txt", b"before");
+    symlink("out/new.txt", path("to-new")).unwrap();
+    symlink(path("there.txt"), path("to-there")).unwrap();
+    for (argument, begins) in [("--metrics", "# HELP"), ("--output", "\"Ana\"")] {
+        let fifo = format!("fifo{argument}");
+        assert!(std::process::Command::new("mkfifo").arg(path(&fifo)).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let fifo = path(&fifo);
+            move || std::fs::read_to_string(fifo).unwrap()
+        });
+        let ran = run(&sandbox, &["--session", &format!("a{argument}"), argument, &fifo], &[], "Ana\nRecife\n");
+        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+        assert!(std::fs::symlink_metadata(path(&fifo)).unwrap().file_type().is_fifo(), "{argument}");
+        assert!(reader.join().unwrap().starts_with(begins));
+        for (link, file) in [("to-new", "out/new.txt"), ("to-there", "there.txt")] {
+            let ran = run(&sandbox, &["--session", &format!("{link}{argument}"), argument, link], &[], "Ana\nRecife\n");
+            assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+            assert!(path(link).is_symlink(), "{argument} {link}");
+            assert!(std::fs::read_to_string(path(file)).unwrap().starts_with(begins), "{argument} {file}");
+        }
+    }
 }
 
 #[test]

@@ -30,23 +30,23 @@ fn kept() -> Sandbox {
     sandbox
 }
 
-fn session(sandbox: &Sandbox, args: &[&str]) -> Ran {
+pub(crate) fn session(sandbox: &Sandbox, args: &[&str]) -> Ran {
     sandbox.trellis(&[&["session"], args].concat())
 }
 
-fn fine(sandbox: &Sandbox, args: &[&str]) -> String {
+pub(crate) fn fine(sandbox: &Sandbox, args: &[&str]) -> String {
     let ran = session(sandbox, args);
     assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
     ran.out
 }
 
-fn refused(sandbox: &Sandbox, args: &[&str]) -> String {
+pub(crate) fn refused(sandbox: &Sandbox, args: &[&str]) -> String {
     let ran = session(sandbox, args);
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{args:?}: {ran:?}");
     ran.err
 }
 
-fn json(text: &str) -> Json {
+pub(crate) fn json(text: &str) -> Json {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -159,6 +159,14 @@ fn back_goto_and_set_are_records() {
         "{wrong}"
     );
     assert_eq!(refused(&sandbox, &["set", "bob", "sys.x=1"]), "error: the context cannot hold `sys`: it is a reserved name\n");
+    for (pair, told) in [
+        (["a.b.c=1", "a=2"], "`a.b.c` and `a` set the same key"),
+        (["a=2", "a.b.c=1"], "`a` and `a.b.c` set the same key"),
+        (["a.b=1", "a.b=2"], "`a.b` is set twice"),
+    ] {
+        let error = refused(&sandbox, &[&["set", "bob"][..], &pair].concat());
+        assert_eq!(error, format!("error: {told}: only one of them can hold\n"));
+    }
     assert_eq!(refused(&sandbox, &["set", "bob", "days"]), "error: `days` is no KEY=VALUE\n");
     assert_eq!(fine(&sandbox, &["set", "bob", "days=2", "room.id=9"]), "bob has `days`, `room.id` now (record 6)\n");
     let put = json(&fine(&sandbox, &["goto", "bob", "keep", "--json"]));
@@ -212,9 +220,62 @@ fn an_edited_graph_says_what_it_means_for_each_session() {
     let ran = session(&sandbox, &["check"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.starts_with("ana  lacks `who` at `confirm`, since an edit after 2"), "{}", ran.out);
+    let line = ran.out.lines().next().unwrap();
+    assert!(["`start.md` 2", "`confirm.md` 2", "`end.md` 2"].iter().all(|file| line.contains(file)), "{line}");
     assert!(ran.out.contains("\n  trellis session set ana who=…\n"), "{}", ran.out);
     fine(&sandbox, &["set", "ana", "who=Ana"]);
     assert_eq!(fine(&sandbox, &["check"]), "2 sessions: 1 go on, 1 have ended\n");
+}
+
+#[test]
+fn a_check_that_checked_nothing_does_not_pass() {
+    let sandbox = Sandbox::new(STAY);
+    let store = ["--store", "files:kept"];
+    let run = |name: &str| sandbox.trellis_with(&[&["run", ".", "--session", name][..], &store].concat(), "3\n");
+    assert_eq!((run("ana").code, run("bob").code), (Some(1), Some(1)));
+    let check = |args: &[&str]| session(&sandbox, &[&["check"], args, &store[..]].concat());
+    assert_eq!(check(&[]).out, "2 sessions: 2 go on\n");
+
+    // A graph under another name does not find its sessions.
+    sandbox.write("trellis.yaml", STAY[0].1.replace("name: stay", "name: hotel").as_bytes());
+    let ran = check(&[]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), "2 sessions: 2 are of another graph (`stay` 2)\n"));
+    assert!(ran.err.starts_with("none of these sessions is of `hotel`: "), "{}", ran.err);
+    let ran = check(&["--json"]);
+    assert_eq!((ran.code, &json(&ran.out)["summary"]["other_graphs"]), (Some(1), &serde_json::json!({ "stay": 2 })));
+    assert_eq!(run("carl").code, Some(1));
+    assert_eq!(check(&[]).code, Some(0), "a store may have sessions of several graphs");
+    sandbox.write("trellis.yaml", STAY[0].1.as_bytes());
+
+    // What nobody can read is counted too.
+    let newer = "{\"trellis\":7,\"something\":\"else\"}\n";
+    sandbox.write("kept/bob.jsonl", newer.as_bytes());
+    let ran = check(&[]);
+    assert_eq!(ran.code, Some(1));
+    let line = "bob  `kept/bob.jsonl` was written by a newer version of trellis (format 7; this one reads up to 1)\n";
+    assert_eq!(ran.out, format!("{line}3 sessions: 1 go on, 1 cannot be read, 1 are of another graph (`hotel` 1)\n"));
+    let wire = json(&check(&["--json"]).out);
+    let bob = wire["sessions"].as_array().unwrap().iter().find(|session| session["id"] == "bob").unwrap();
+    assert_eq!((&bob["verdict"], &bob["status"], &bob["fine"]), (&"unreadable".into(), &"unreadable".into(), &false.into()));
+    assert!(fine(&sandbox, &[&["ls"], &store[..]].concat()).contains("bob      "), "it is listed");
+}
+
+#[test]
+fn a_path_is_drawn_under_the_names_of_now() {
+    let sandbox = kept();
+    std::fs::remove_file(sandbox.path().join("keep.md")).unwrap();
+    sandbox.write("confirm.md", b"---\nwas: [keep]\ninput_type: confirm\non_denied: rollback\nto: end\n---\nKeep it?\n");
+    sandbox.write("book.md", STAY[2].1.replace("to: keep", "to: confirm").as_bytes());
+    let drawn = |session: &str| sandbox.trellis(&["graph", ".", "--session", session, "--format", "json"]);
+    let ran = drawn("bob");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    let wire = json(&ran.out);
+    let confirm = wire["nodes"].as_array().unwrap().iter().find(|node| node["id"] == "confirm").unwrap();
+    assert!(!confirm["walked"].is_null() && wire["hops"].as_array().is_none_or(Vec::is_empty), "{wire:#}");
+    fine(&sandbox, &["back", "ana", "--to", "0"]);
+    fine(&sandbox, &["prune", "--keep-records", "1"]);
+    let ran = drawn("ana");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), "records before 3 were taken out: the path is drawn and numbered from there\n"));
 }
 
 #[test]
@@ -291,7 +352,10 @@ fn a_store_of_several_graphs_needs_no_graph_to_be_listed() {
     assert!(listed.starts_with("session  graph  status"), "{listed}");
     let one = fine(&sandbox, &["ls", "--store", "files:kept", "--graph", "b"]);
     assert!(one.contains("\nb ") && !one.contains("\na "), "{one}");
-    assert_eq!(fine(&sandbox, &["check", "--store", "files:kept", "--graph", "b"]), "2 sessions: 1 go on, 1 are of another graph\n");
+    assert_eq!(
+        fine(&sandbox, &["check", "--store", "files:kept", "--graph", "b"]),
+        "2 sessions: 1 go on, 1 are of another graph (`a` 1)\n"
+    );
     assert!(fine(&sandbox, &["show", "a", "--store", "files:kept"]).contains("began at `start`"));
     assert_eq!(refused(&sandbox, &["back", "a", "--to", "0", "--store", "files:kept"]), "error: which graph? `--graph PATH` names it\n");
 }

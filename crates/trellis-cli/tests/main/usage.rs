@@ -60,6 +60,38 @@ fn a_misspelt_path_names_the_nearest() {
 }
 
 #[test]
+fn examples_name_graphs_and_nodes_that_exist() {
+    let sandbox = Sandbox::new(&[]);
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let session = ["ls", "show", "replay", "fork", "back", "goto", "set", "check", "export", "rm", "prune", "seal"];
+    let commands = ["run", "check", "explain", "graph", "session", "new", "fmt", "schema"].map(|command| vec![command]);
+    let mut named = 0;
+    for command in commands.into_iter().chain(session.map(|command| vec!["session", command])).chain([vec![]]) {
+        let help = sandbox.trellis(&[&command[..], &["--help"]].concat());
+        assert_eq!(help.code, Some(0), "{command:?}");
+        for line in help.out.lines().map(str::trim).filter(|line| line.starts_with("trellis ")) {
+            let words: Vec<_> = line.split_whitespace().collect();
+            for (at, word) in words.iter().enumerate() {
+                if word.starts_with("graphs/") {
+                    assert!(repository.join(word).exists(), "{line}");
+                    named += 1;
+                }
+                let node = match *word {
+                    "--at" if words[2].starts_with("graphs/") => words.get(at + 1),
+                    "goto" => words.get(at + 2),
+                    _ => None,
+                };
+                if let Some(node) = node {
+                    assert!(repository.join("graphs/support").join(format!("{node}.md")).exists(), "{line}");
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named > 15, "{named}");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn help_that_cannot_be_written_is_a_failure() {
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

@@ -112,5 +112,5 @@ fn a_checker_that_nobody_reads_ends() {
     out.read_line(&mut line).unwrap();
     drop(out);
     let ran = finish(child);
-    assert_eq!((line.as_str(), ran.code, ran.err.as_str()), ("2 nodes, no problems\n", Some(0), ""));
+    assert_eq!((line.as_str(), ran.code, ran.err.as_str()), ("2 nodes, no problems\n", Some(141), ""));
 }

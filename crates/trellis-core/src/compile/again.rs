@@ -6,7 +6,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    Compiled,
+    Both, Compiled,
     check::Own,
     frame::{Frame, Naming, Seats},
     glance::Glance,
@@ -38,7 +38,16 @@ pub struct Compiler {
 impl Compiler {
     /// As [`super::compile`]; what did not change since the last time is taken from there.
     pub fn compile(&mut self, documents: &[Arc<Document>]) -> Compiled {
-        let (compiled, linked) = super::link(documents, self.last.take());
+        self.link(documents, None)
+    }
+
+    /// As [`super::compile_with`], likewise.
+    pub fn compile_with(&mut self, documents: &[Arc<Document>], both: Both) -> Compiled {
+        self.link(documents, Some(both))
+    }
+
+    fn link(&mut self, documents: &[Arc<Document>], both: Option<Both>) -> Compiled {
+        let (compiled, linked) = super::link(documents, self.last.take(), both);
         self.last = linked;
         compiled
     }

@@ -63,9 +63,17 @@ pub struct UncheckedRead {
     pub path: KeyPath,
 }
 
+/// Carries out two jobs that know nothing of each other: one after the other, or at the same time. What comes out is the same.
+pub type Both = fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
+
 /// Compiles the documents of a graph; they come in any order.
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
-    link(documents, None).0
+    link(documents, None, None).0
+}
+
+/// As [`compile`], for callers who have threads: what can be done at the same time is handed to `both`.
+pub fn compile_with(documents: &[Arc<Document>], both: Both) -> Compiled {
+    link(documents, None, Some(both)).0
 }
 
 /// Documents in the order of their paths.
@@ -86,7 +94,7 @@ struct Files<'d> {
 }
 
 /// Compiles, and takes from the last time what stayed the same.
-fn link(given: &[Arc<Document>], last: Option<Linked>) -> (Compiled, Option<Linked>) {
+fn link(given: &[Arc<Document>], last: Option<Linked>, both: Option<Both>) -> (Compiled, Option<Linked>) {
     let edited = last.as_ref().and_then(|last| last.edited(given));
     let documents = if edited.is_some() { given.into() } else { in_order(given) };
     let last = last.zip(edited).filter(|(last, edited)| last.is_same_around(&documents, edited));
@@ -101,7 +109,7 @@ fn link(given: &[Arc<Document>], last: Option<Linked>) -> (Compiled, Option<Link
     let files = Files { documents: &documents, frame: &frame, glance: &glance };
     let graphs = frame.split.graphs(&documents);
     let settled = Settled::new(&documents, &frame.split, &graphs, &glance);
-    let Some((compiled, linked)) = link_files(&files, graphs, &settled, last) else { return link(given, None) };
+    let Some((compiled, linked)) = link_files(&files, graphs, &settled, last, both) else { return link(given, None, both) };
     (compiled, linked.map(|linked| Linked { glance, ..linked }))
 }
 
@@ -111,6 +119,7 @@ fn link_files<'d>(
     mut graphs: Vec<GraphSyntax<'d>>,
     settled: &Settled<'_>,
     last: Option<(Linked, Vec<u32>)>,
+    both: Option<Both>,
 ) -> Option<(Compiled, Option<Linked>)> {
     let mut parsed: Vec<Diagnostic> = settled.parsed().cloned().collect();
     let mut found = files.frame.found.clone();
@@ -119,7 +128,7 @@ fn link_files<'d>(
 
     // The names outlive what is lowered with them.
     let names = &names;
-    let Lowered { program, linked, mut found, nodes, unchecked, pages } = lower_all(files, names, graphs, settled, found, last)?;
+    let Lowered { program, linked, mut found, nodes, unchecked, pages } = lower_all(files, names, graphs, settled, found, last, both)?;
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
     explained(&parsed, &mut found);
     found.extend(parsed);
@@ -254,6 +263,7 @@ fn lower_all<'d>(
     settled: &Settled<'_>,
     found: Vec<Diagnostic>,
     mut last: Option<(Linked, Vec<u32>)>,
+    both: Option<Both>,
 ) -> Option<Lowered<'d>> {
     // What could not be read, or has no name, may lead anywhere.
     let unread = !files.frame.found.is_empty() || settled.parsed().any(Diagnostic::is_error);
@@ -291,7 +301,7 @@ fn lower_all<'d>(
     if fresh.is_none() {
         schemas.are_all();
     }
-    let unchecked = check::program(&program, unresolved, settled, (&mut own, fresh), &files.glance.linking, &mut found);
+    let unchecked = check::program(&program, unresolved, settled, (&mut own, fresh), &files.glance.linking, both, &mut found);
     let linked = Linked {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),

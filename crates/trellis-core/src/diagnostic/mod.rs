@@ -118,28 +118,28 @@ impl Diagnostic {
     /// Adds the remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(shortened(help.into()));
         self
     }
 
     /// Adds the remedy, if there is one.
     #[must_use]
     pub fn help_maybe(mut self, help: Option<String>) -> Self {
-        self.help = help.or(self.help);
+        self.help = help.map(shortened).or(self.help);
         self
     }
 
     /// Adds a note at another place.
     #[must_use]
     pub fn label(mut self, path: &FilePath, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label { place: Place::new(path, span), message: message.into(), is_step: false });
+        self.labels.push(Label { place: Place::new(path, span), message: shortened(message.into()), is_step: false });
         self
     }
 
     /// Adds a step of the way on which it comes about.
     #[must_use]
     pub fn step(mut self, path: &FilePath, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label { place: Place::new(path, span), message: message.into(), is_step: true });
+        self.labels.push(Label { place: Place::new(path, span), message: shortened(message.into()), is_step: true });
         self
     }
 
@@ -148,7 +148,7 @@ impl Diagnostic {
     pub fn fix(mut self, title: impl Into<String>, span: Span, text: impl Into<String>) -> Self {
         if let Some(place) = &self.place {
             let edit = TextEdit { place: Place::new(&place.path, span), text: text.into() };
-            self.fix = Some(Fix { title: title.into(), edits: vec![edit] });
+            self.fix = Some(Fix { title: shortened(title.into()), edits: vec![edit] });
         }
         self
     }
@@ -202,8 +202,27 @@ fn is_plain(name: &str) -> bool {
 /// Characters of a message; what an author wrote may be much longer.
 const LONGEST: usize = 240;
 
+/// Characters of a word in a text that is longer than that.
+const WORD: usize = 60;
+
+/// A text in which no word is so long that it hides the others.
+fn shortened(text: String) -> String {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let cut = |word: &str| match word.char_indices().nth(WORD) {
+        Some((at, _)) => {
+            let (begin, rest) = word.split_at(at);
+            format!("{begin}…{}", rest.rfind('`').map_or("", |tick| &rest[tick..]))
+        }
+        None => word.to_owned(),
+    };
+    text.split(' ').map(cut).collect::<Vec<_>>().join(" ")
+}
+
 /// A message in one line that can be shown anywhere, whatever the author's bytes in it are.
 fn one_line(message: String) -> String {
+    let message = shortened(message);
     if message.len() <= LONGEST && !message.chars().any(char::is_control) {
         return message;
     }
@@ -304,6 +323,18 @@ mod tests {
         assert_eq!(found(&["search", "search"]), Some(Near { name: "search", is_only: true }));
         assert_eq!(found(&["Serach", "search"]), Some(Near { name: "Serach", is_only: true }));
         assert_eq!(found(&["order"]), None);
+    }
+
+    #[test]
+    fn a_name_that_is_very_long_does_not_hide_what_is_said_about_it() {
+        let (path, name) = (FilePath::from("a.md"), "é".repeat(10_000));
+        let found = Diagnostic::new(Code::UndefinedVariable, &path, Span::at(0), format!("`{name}` is not set on any way to `end`"));
+        let found = found.meant(Span::at(0), Some(Near { name: &name, is_only: true }), String::new);
+        let shown = format!("`{}…`", "é".repeat(WORD - 1));
+        assert_eq!(found.message, format!("{shown} is not set on any way to `end`"));
+        assert_eq!(found.help, Some(format!("did you mean {shown}?")));
+        let fix = found.fix.unwrap();
+        assert_eq!((&*fix.title, &*fix.edits[0].text), (&*format!("rename to {shown}"), &*name), "what is written is all of it");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use memchr::memchr;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 
 use crate::span::{Span, Spanned};
@@ -10,7 +11,7 @@ use crate::span::{Span, Spanned};
 pub(super) fn links(text: &str, body: Range<usize>) -> Vec<Spanned<Arc<str>>> {
     let markdown = &text[body.clone()];
     // Most bodies hold no link, and only links need the whole parser.
-    if !markdown.contains(']') || !markdown.contains("](") && !markdown.contains("]:") {
+    if memchr(b']', markdown.as_bytes()).is_none() || !markdown.contains("](") && !markdown.contains("]:") {
         return Vec::new();
     }
     let parser = Parser::new_ext(markdown, Options::empty());

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
+use memchr::memchr;
 
 use crate::{
     diagnostic::{Code, Report},
@@ -90,7 +91,7 @@ pub(super) fn late(text: &str, body: usize, report: &mut Report) {
 
 /// The line that begins at `at`, its line break included.
 fn line_at(text: &str, at: usize) -> Range<usize> {
-    let end = text.as_bytes()[at..].iter().position(|&byte| byte == b'\n');
+    let end = memchr(b'\n', &text.as_bytes()[at..]);
     at..end.map_or(text.len(), |end| at + end + 1)
 }
 

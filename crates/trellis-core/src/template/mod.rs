@@ -33,6 +33,7 @@ mod trial;
 use std::{fmt, ops::Deref, sync::Arc};
 
 use engine::Engine;
+use memchr::memchr;
 use mistake::Mistake;
 use reads::Use;
 pub use reads::{Step, Test};
@@ -203,7 +204,7 @@ impl Template {
 
     /// Parses the body of a Markdown file, as [`Template::parse`] does.
     pub(crate) fn body(file: &Arc<str>, span: Span, dialect: Dialect, report: &mut Report) -> Self {
-        if !file[span.range()].contains('{') {
+        if !has_brace(&file[span.range()]) {
             // It is shown as it is, so it is kept ready to be shown.
             return Self::literal(&file[span.range()]);
         }
@@ -296,7 +297,7 @@ impl Template {
     /// Parses a text, and says whether it is exactly one `{{ expression }}`.
     fn parse_with(whole: Text, map: &SourceMap, dialect: Dialect, used: Purpose, report: &mut Report) -> (Self, bool) {
         let text = &*whole;
-        if !text.contains('{') {
+        if !has_brace(text) {
             return (Self::with(whole, map, Body::Literal), false);
         }
         let found = secret::find(text, dialect);
@@ -345,6 +346,11 @@ impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Template").field(&self.text()).finish()
     }
+}
+
+/// Whether there may be a hole.
+fn has_brace(text: &str) -> bool {
+    memchr(b'{', text.as_bytes()).is_some()
 }
 
 /// A path as messages show it: without the dot of the Go dialect and without line breaks.

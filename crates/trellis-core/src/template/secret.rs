@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
 use minijinja::machinery::{Token, tokenize};
 
 use super::{Dialect, jinja::syntax};
@@ -19,16 +20,28 @@ pub(super) struct Found {
 
 /// Every use in `text`, in order; what a jinja template says in comments and `raw` blocks is none.
 pub(super) fn find(text: &str, dialect: Dialect) -> Vec<Found> {
-    if !text.contains("secret:") {
-        return Vec::new();
-    }
-    let starts = text.match_indices("{{").map(|(start, _)| start);
-    let mut found: Vec<_> = starts.filter_map(|start| at(text, start)).collect();
+    let mut found: Vec<_> = openings(text).filter_map(|start| at(text, start)).collect();
     if dialect == Dialect::Jinja && !found.is_empty() {
         let tags = tags(text);
         found.retain(|found| tags.iter().any(|tag| tag.contains(&found.place.start)));
     }
     found
+}
+
+/// Where each `{{` begins, from left to right.
+fn openings(text: &str) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let at = from + memchr(b'{', &bytes[from..])?;
+            let is_double = bytes.get(at + 1) == Some(&b'{');
+            from = at + 1 + usize::from(is_double);
+            if is_double {
+                return Some(at);
+            }
+        }
+    })
 }
 
 /// The bytes of every tag; what cannot be read is taken for one, so that no secret slips through.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr_iter};
+
 use super::{Mistake, secret::Found};
 use crate::{path::KeyPath, scope::Scope, value::Value};
 
@@ -32,11 +34,11 @@ pub(super) fn split(text: &str, dots: bool, secrets: &[Found]) -> Option<Vec<Pie
     let mut pieces = Vec::new();
     let mut from = 0;
     let mut at = 0;
-    while let Some(found) = text[at..].find('{') {
+    while let Some(found) = memchr(b'{', &text.as_bytes()[at..]) {
         let open = at + found;
         match text.as_bytes().get(open + 1) {
             Some(b'{') => {
-                let close = open + 2 + text[open + 2..].find("}}")?;
+                let close = open + 2 + closing(&text[open + 2..])?;
                 let piece = secret_at(secrets, open).or_else(|| plain_path(text, open + 2..close, dots))?;
                 if open > from {
                     pieces.push(Piece::Text(from..open));
@@ -52,6 +54,12 @@ pub(super) fn split(text: &str, dots: bool, secrets: &[Found]) -> Option<Vec<Pie
         pieces.push(Piece::Text(from..text.len()));
     }
     Some(pieces)
+}
+
+/// Where the first `}}` begins.
+fn closing(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    memchr_iter(b'}', bytes).find(|at| bytes.get(at + 1) == Some(&b'}'))
 }
 
 fn secret_at(secrets: &[Found], open: usize) -> Option<Piece> {

@@ -99,7 +99,7 @@ impl Process {
         command.args(&self.args).current_dir(&self.cwd).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(|name| name.starts_with(secret::PREFIX)) {
+            if name.to_str().is_some_and(|name| name.starts_with(secret::PREFIX) || name == secret::STORE) {
                 command.env_remove(name);
             }
         }

@@ -66,6 +66,9 @@ impl fmt::Debug for Secrets {
 /// What the variables that hold secrets begin with; no tool inherits them.
 pub(super) const PREFIX: &str = "TRELLIS_SECRET_";
 
+/// The store, whose address may hold a password: no tool inherits it either.
+pub(super) const STORE: &str = "TRELLIS_STORE";
+
 fn env_name(name: &str) -> String {
     let upper = name.chars().map(|char| if char.is_alphanumeric() { char.to_ascii_uppercase() } else { '_' });
     PREFIX.chars().chain(upper).collect()

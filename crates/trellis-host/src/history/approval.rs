@@ -13,7 +13,6 @@ use trellis_core::{
 
 use super::{
     HistoryError, Operator,
-    open::stored,
     operator::{Put, Target, due},
 };
 use crate::{
@@ -29,6 +28,8 @@ const PAGE: usize = 500;
 pub struct Held {
     /// Its session.
     pub session: SessionId,
+    /// The graph that it walks.
+    pub graph: Arc<str>,
     /// Exactly this call, with these arguments.
     pub call: Call,
     /// Since when somebody is asked, in milliseconds since 1970.
@@ -39,12 +40,12 @@ pub struct Held {
 
 impl Held {
     /// The call of a session that waits for an approval, if one does.
-    fn of(session: &Session) -> Option<Self> {
+    fn of(session: &Session, graph: &Arc<str>) -> Option<Self> {
         let call = session.state().pending_tool_call.clone()?;
         let approval = call.approve.as_ref().filter(|_| !session.is_approved(&call))?;
         let (asked, expires) = (session.asked_at(&call), approval.expires);
         let due = expires.map(|expires| asked.saturating_add(expires));
-        Some(Self { session: session.state().session_id.clone(), asked, due, call })
+        Some(Self { session: session.state().session_id.clone(), graph: Arc::clone(graph), asked, due, call })
     }
 }
 
@@ -96,7 +97,7 @@ impl Operator<'_> {
             let calls = page.iter().filter(|head| matches!(head.standing, Standing::WaitingForTool | Standing::RollingBack));
             let ids: Vec<_> = calls.map(|head| head.session.clone()).collect();
             for stored in self.store.load(&ids).await?.into_iter().flatten() {
-                let held = self.session(&stored).ok().and_then(|session| Held::of(&session));
+                let held = self.session(&stored).ok().and_then(|session| Held::of(&session, &stored.head.graph));
                 held.filter(|held| held.due.is_none_or(|due| due > now)).into_iter().for_each(&mut show);
             }
             if is_last {
@@ -125,7 +126,7 @@ impl Operator<'_> {
         let (engine, before) = (self.engine, session.state().clone());
         if before.program != *engine.inspect().fingerprint() {
             let adoption = session.adopt(engine.clone(), ChangedCall::Blocks);
-            if !matches!(adoption, Adoption::Kept) {
+            if !matches!(adoption, Adoption::Same | Adoption::Kept) {
                 return Err(unknown(format!("the graph was edited since `{}` made the call", held.call.node)));
             }
         }
@@ -148,10 +149,10 @@ impl Operator<'_> {
 
     /// A session whose call waits.
     async fn case(&self, id: &SessionId, meant: Option<&str>) -> Result<(Head, Session, Held), HistoryError> {
-        let stored = stored(self.store, id).await?;
+        let stored = self.stored(id).await?;
         let session = self.session(&stored)?;
         let undecided = |why| HistoryError::Undecided(id.clone(), why);
-        let Some(held) = Held::of(&session) else { return Err(undecided(waits_for(&session))) };
+        let Some(held) = Held::of(&session, &stored.head.graph) else { return Err(undecided(waits_for(&session))) };
         let is_meant = |meant: &&str| **meant == *held.call.id.as_str() || **meant == *held.call.idempotency_key.as_str();
         if let Some(meant) = meant.filter(|meant| !is_meant(meant)) {
             return Err(undecided(Undecided::Other { meant: meant.to_owned(), now: held.call.id.to_string() }));

@@ -15,7 +15,7 @@ use trellis_core::{
 use super::{HistoryError, Operator, Put};
 use crate::{
     journal::Clock,
-    store::{Head, Query, SessionStore, Snapshot, StoreError, Stored, Which},
+    store::{Head, Query, SessionStore, Snapshot, StoreError, Stored, Which, lacking},
 };
 
 /// Sessions that are asked for at once.
@@ -173,7 +173,7 @@ impl<'s> Check<'s> {
     pub async fn apply(&self, checked: Checked, clock: Clock) -> Result<Option<Put>, HistoryError> {
         let Some(moved) = checked.moved else { return Ok(None) };
         let (stored, now, state) = *moved;
-        Operator::new(self.store, self.engine, clock).reload(&stored, now, state).await.map(Some)
+        Operator::new(self.store, self.engine, &self.graph, clock).reload(&stored, now, state).await.map(Some)
     }
 }
 
@@ -188,6 +188,11 @@ fn judged(engine: &Engine, head: Head, stored: Result<Stored, Verdict>) -> Check
     };
     // It may have gone on since it was listed.
     let head = stored.head.clone();
+    // It asks for what was redacted before anything else.
+    let keys = lacking(&now.state);
+    if !keys.is_empty() {
+        return Checked { head, verdict: Verdict::Lacks { keys }, moved: None };
+    }
     match engine.adopt(now.state.clone()) {
         Adopted::Kept(_) => Checked { head, verdict: Verdict::GoesOn, moved: None },
         Adopted::Moved { state, why, .. } => {

@@ -1,6 +1,6 @@
 //! The path that a session walked, for whoever draws it.
 
-use trellis_core::{Event, Input, draw::Hop};
+use trellis_core::{Event, Input, NodeId, Program, draw::Hop};
 
 use super::History;
 use crate::journal::{Entry, Record};
@@ -8,18 +8,30 @@ use crate::journal::{Entry, Record};
 /// What a drawing calls the place where undos are called.
 const ROLLBACK: &str = "rollback";
 
-/// The hops of a history, in order.
-pub fn hops(history: &History) -> Vec<Hop> {
+/// The hops of a history, in order. A node that has another name in `program` has it here too.
+pub fn hops(program: &Program, history: &History) -> Vec<Hop> {
+    let spot = |node: &NodeId| match program.find(node) {
+        None => program.find_renamed(node).map_or_else(|| node.to_string(), |now| program.node(now).id.to_string()),
+        Some(_) => node.to_string(),
+    };
+    let reached = |event: &Event| match event {
+        Event::Entered(node) => Some(spot(node)),
+        Event::RollingBack(_) => Some(ROLLBACK.to_owned()),
+        Event::Ended(reason) => Some(format!("end:{}", reason.as_str())),
+        _ => None,
+    };
     let mut hops = Vec::new();
     let mut is_rolling_back = false;
     for record in &history.records {
         let on = on(record);
         let is_put = on.is_none();
-        let mut here = if is_rolling_back { Some(ROLLBACK.to_owned()) } else { record.from.as_ref().map(ToString::to_string) };
-        let reached = record.events.iter().filter_map(reached).collect::<Vec<_>>();
+        let mut here = if is_rolling_back { Some(ROLLBACK.to_owned()) } else { record.from.as_ref().map(spot) };
+        let reached = record.events.iter().filter_map(&reached).collect::<Vec<_>>();
         let reached = match &record.entry {
-            Entry::Start { .. } => vec![record.to.to_string()],
-            Entry::Move { .. } | Entry::Reload { .. } if record.from.as_ref() != Some(&record.to) => vec![record.to.to_string()],
+            Entry::Start { .. } => vec![spot(&record.to)],
+            Entry::Move { .. } | Entry::Reload { .. } if record.from.as_ref().map(spot) != Some(spot(&record.to)) => {
+                vec![spot(&record.to)]
+            }
             _ => reached,
         };
         for (at, to) in reached.into_iter().enumerate() {
@@ -30,16 +42,6 @@ pub fn hops(history: &History) -> Vec<Hop> {
         }
     }
     hops
-}
-
-/// The spot that an event leads to.
-fn reached(event: &Event) -> Option<String> {
-    match event {
-        Event::Entered(node) => Some(node.to_string()),
-        Event::RollingBack(_) => Some(ROLLBACK.to_owned()),
-        Event::Ended(reason) => Some(format!("end:{}", reason.as_str())),
-        _ => None,
-    }
 }
 
 /// What a way is taken on, as a drawing calls it.

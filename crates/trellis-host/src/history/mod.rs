@@ -15,6 +15,7 @@ mod open;
 mod operator;
 mod replay;
 mod transcript;
+mod veil;
 mod walk;
 
 use trellis_core::{SessionId, engine::NotEntered};
@@ -27,6 +28,7 @@ pub use self::{
     operator::{Operator, Put},
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
+    veil::Veil,
     walk::{Moment, Walk},
 };
 use crate::store::{BadName, StoreError};
@@ -40,6 +42,16 @@ pub enum HistoryError {
     /// There is no such session.
     #[error("there is no session `{0}`")]
     Unknown(SessionId),
+    /// It walks another graph.
+    #[error("session `{session}` walks the graph `{graph}`, not `{here}`")]
+    OtherGraph {
+        /// The session.
+        session: SessionId,
+        /// The graph that it walks.
+        graph: std::sync::Arc<str>,
+        /// The graph that was meant.
+        here: std::sync::Arc<str>,
+    },
     /// There is one of that name.
     #[error("there is a session `{0}` already")]
     Exists(SessionId),

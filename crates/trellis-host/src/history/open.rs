@@ -9,7 +9,7 @@ use trellis_core::{SessionId, State};
 use super::HistoryError;
 use crate::{
     journal::Record,
-    store::{Head, SessionStore, Snapshot, Stored, check_name, read},
+    store::{Head, SessionStore, Snapshot, StoreError, Stored, check_name, read},
 };
 
 /// Records that are asked for at once.
@@ -47,7 +47,7 @@ impl History {
     /// Reads everything that is kept of a session.
     ///
     /// # Errors
-    /// There is no such session, or the store fails.
+    /// There is no such session, it is sealed and the key is not there, or the store fails.
     pub async fn open(store: &dyn SessionStore, id: &SessionId) -> Result<Self, HistoryError> {
         Self::since(store, id, 0).await
     }
@@ -82,6 +82,8 @@ impl History {
                 self.miss(next, row.seq, "it is not there");
                 match read(self.head.session.as_str(), &row) {
                     Ok(record) => self.records.push(record),
+                    // Nothing is wrong with it: whoever reads lacks the key.
+                    Err(error @ StoreError::Key(_)) => return Err(error.into()),
                     Err(error) => self.miss(row.seq, row.seq + 1, &error.to_string()),
                 }
                 next = next.max(row.seq + 1);

@@ -27,6 +27,7 @@ use crate::{
 pub struct Operator<'s> {
     pub(super) store: &'s dyn SessionStore,
     pub(super) engine: &'s Engine,
+    graph: &'s str,
     pub(super) clock: Clock,
 }
 
@@ -44,9 +45,18 @@ pub struct Put {
 }
 
 impl<'s> Operator<'s> {
-    /// An operator of the sessions of a store, on the graph as `engine` has it.
-    pub fn new(store: &'s dyn SessionStore, engine: &'s Engine, clock: Clock) -> Self {
-        Self { store, engine, clock }
+    /// An operator of the sessions that a store has of `graph`, which is as `engine` has it.
+    pub fn new(store: &'s dyn SessionStore, engine: &'s Engine, graph: &'s str, clock: Clock) -> Self {
+        Self { store, engine, graph, clock }
+    }
+
+    /// A session of this graph.
+    pub(super) async fn stored(&self, id: &SessionId) -> Result<Stored, HistoryError> {
+        let stored = stored(self.store, id).await?;
+        if *stored.head.graph != *self.graph {
+            return Err(HistoryError::OtherGraph { session: id.clone(), graph: stored.head.graph, here: self.graph.into() });
+        }
+        Ok(stored)
     }
 
     /// A new session from where another one was after a record, its last one if none is named. The other stays as it is. The new one has no effects
@@ -56,7 +66,7 @@ impl<'s> Operator<'s> {
     /// There is no such session or record, there is one of the new name, or nothing can stand there.
     pub async fn fork(&self, id: &SessionId, at: Option<u64>, new: &SessionId) -> Result<Put, HistoryError> {
         check_name(new.as_str())?;
-        let stored = stored(self.store, id).await?;
+        let stored = self.stored(id).await?;
         let seq = at.unwrap_or_else(|| stored.head.next.saturating_sub(1));
         let then = state_at(self.store, &stored, seq).await?;
         let Step { state, events, .. } = self.engine.fork(then, new.clone())?;
@@ -82,7 +92,7 @@ impl<'s> Operator<'s> {
     /// # Errors
     /// There is no such session or record, or nothing can stand there.
     pub async fn back(&self, id: &SessionId, to: u64) -> Result<Put, HistoryError> {
-        let stored = stored(self.store, id).await?;
+        let stored = self.stored(id).await?;
         let now = Snapshot::of(&stored)?;
         let then = state_at(self.store, &stored, to).await?;
         let step = self.engine.back(&now.state, then)?;
@@ -94,7 +104,7 @@ impl<'s> Operator<'s> {
     /// # Errors
     /// There is no such session or node, keys are missing that are certainly needed from there on, or it cannot be entered.
     pub async fn goto(&self, id: &SessionId, node: &NodeId) -> Result<Put, HistoryError> {
-        let stored = stored(self.store, id).await?;
+        let stored = self.stored(id).await?;
         let now = Snapshot::of(&stored)?;
         let step = self.engine.enter(now.state.clone(), node)?;
         let node = step.state.current_node_id.clone();
@@ -106,7 +116,7 @@ impl<'s> Operator<'s> {
     /// # Errors
     /// There is no such session, or a key is reserved, is no place in the context, or cannot have that value.
     pub async fn set(&self, id: &SessionId, assignments: &[(KeyPath, Value)]) -> Result<Put, HistoryError> {
-        let stored = stored(self.store, id).await?;
+        let stored = self.stored(id).await?;
         let mut now = Snapshot::of(&stored)?;
         let keys = keys(self.engine.inspect(), &now.state, assignments)?;
         now.state.context.extend(&keys);
@@ -214,7 +224,12 @@ pub(super) fn due(engine: &Engine, here: &Snapshot) -> Option<u64> {
 /// The keys that assignments make of a context, whole: dotted places are written into what is there.
 fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> Result<Mapping, HistoryError> {
     let mut context = state.context.clone();
-    for (path, value) in assignments {
+    for (at, (path, value)) in assignments.iter().enumerate() {
+        let within = |one: &KeyPath, other: &KeyPath| one.segments().starts_with(other.segments());
+        if let Some((other, _)) = assignments[..at].iter().find(|(other, _)| within(path, other) || within(other, path)) {
+            let both = if other == path { format!("`{path}` is set twice") } else { format!("`{other}` and `{path}` set the same key") };
+            return Err(HistoryError::Key(format!("{both}: only one of them can hold")));
+        }
         if RESERVED.contains(&&**path.root()) {
             return Err(HistoryError::Key(format!("the context cannot hold `{}`: it is a reserved name", path.root())));
         }
@@ -230,7 +245,9 @@ fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> R
                     _ => format!("`{pointer}` {message}"),
                 });
                 let breaches: Vec<_> = breaches.collect();
-                return Err(HistoryError::Key(format!("`{key}` cannot be {}: it {} ({whose})", value.to_json(), breaches.join("; "))));
+                let is_redacted = program.graphs().iter().flat_map(|graph| &graph.redact).any(|path| *path.root() == *key);
+                let value = if is_redacted { "that".to_owned() } else { value.to_json() };
+                return Err(HistoryError::Key(format!("`{key}` cannot be {value}: it {} ({whose})", breaches.join("; "))));
             }
         }
     }

@@ -194,6 +194,11 @@ pub trait Console {
 
     /// Takes what comes. May be dropped before it is done: nothing is lost then.
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command>;
+
+    /// Whether an answer that could not be stored can be given again. Not where the answers were all written before: the next one would be taken for it.
+    fn can_repeat(&self) -> bool {
+        true
+    }
 }
 
 /// A console that is lent: it outlives the run, and another may follow on it.
@@ -208,5 +213,9 @@ impl<C: Console> Console for &mut C {
 
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {
         (**self).read(awaited).await
+    }
+
+    fn can_repeat(&self) -> bool {
+        (**self).can_repeat()
     }
 }

@@ -124,6 +124,11 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
 }
 
 impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, W> {
+    /// Input that no terminal shows is a pipe or a file.
+    fn can_repeat(&self) -> bool {
+        !self.echo
+    }
+
     async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
         match note {
             Note::Content(text) => {

@@ -59,7 +59,7 @@ impl<C: Console> Runner<C> {
                 Err(refusal @ (SendError::BadName(_) | SendError::OtherGraph { .. } | SendError::Unfit { .. })) => {
                     return Err(RunError::Refused(refusal));
                 }
-                Err(SendError::Store(error)) if !is_answer => return Err(RunError::Refused(error.into())),
+                Err(SendError::Store(error)) if !is_answer || !self.console.can_repeat() => return Err(RunError::Refused(error.into())),
                 Err(SendError::Stopped) => return Ok(Farewell::stopped(Reason::Interrupted, None)),
                 Err(refusal) => {
                     self.refuse(&refusal).await?;

@@ -112,10 +112,11 @@ impl Sessions {
         let mut found = redacted.map(|path| here.state.context.get(path.root()).and_then(|value| walk(value, path.rest())));
         let is_whole = found.all(|value| value.is_some());
         let version = if is_whole && here.state.program == *program.fingerprint() { current.version } else { 0 };
-        let (sight, taken_up) = Sight::taken_up(&here, stored.head.next);
-        let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
+        let is_ahead = here.at > self.now();
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
-        Ok(Running { is_stored: true, tail: Tail::of(&stored), seen, sight, ..Running::new(session, current.bindings, version) })
+        let (sight, taken_up) = Sight::taken_up(session.here(), stored.head.next);
+        let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
+        Ok(Running { is_stored: true, is_ahead, tail: Tail::of(&stored), seen, sight, ..Running::new(session, current.bindings, version) })
     }
 
     /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
@@ -135,7 +136,7 @@ impl Sessions {
                         return Err(error.into());
                     }
                     if let Some(running) = slot.place.locked().running_mut() {
-                        running.is_stored = true;
+                        (running.is_stored, running.is_ahead) = (true, false);
                     }
                     if due.is_some_and(|due| due < self.wakes_at.load(Ordering::Relaxed)) {
                         self.sooner.notify_one();

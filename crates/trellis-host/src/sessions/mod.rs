@@ -43,7 +43,7 @@ use self::{
 };
 pub use self::{
     turn::{Happening, Reply, SendError, Stop, Turn},
-    waking::Drive,
+    waking::{Drive, Driven},
 };
 use crate::{
     binding::Bindings,
@@ -334,7 +334,7 @@ impl Sessions {
         let Some(slot) = slots.get(id).filter(|_| self.keeping.is_some()) else { return };
         let Ok(_driving) = slot.driving.try_lock() else { return };
         let is_stored = match &*slot.place.locked() {
-            Place::Running(running) => running.is_stored && running.session.journal().records().is_empty(),
+            Place::Running(running) => running.is_stored && !running.is_ahead && running.session.journal().records().is_empty(),
             Place::Away | Place::Gone => true,
             Place::Beginning(_) => false,
         };

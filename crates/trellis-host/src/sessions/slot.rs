@@ -67,6 +67,8 @@ pub(super) struct Running {
     pub(super) sight: Sight,
     /// Whether a store has it.
     pub(super) is_stored: bool,
+    /// Whether the clock went back since it was stored. From when its waits count is known here only.
+    pub(super) is_ahead: bool,
     /// Who wants to know when what happened is stored.
     pub(super) promised: Vec<oneshot::Sender<Result<(), StoreError>>>,
     pub(super) tail: Tail,
@@ -166,6 +168,7 @@ impl Running {
             telling: Vec::new(),
             seen: Vec::new(),
             is_stored: false,
+            is_ahead: false,
             promised: Vec::new(),
             tail: Tail::default(),
         }

@@ -28,7 +28,12 @@ impl Sessions {
             return Ok(Some(Stop::Keys { node: before, missing }));
         }
         let moved = match running.session.adopt(current.engine, running.changed) {
-            Adoption::Kept => None,
+            // It was loaded, and its program is the one that it was stored with.
+            Adoption::Same if running.version == 0 => {
+                (running.version, running.changed) = (current.version, ChangedCall::Blocks);
+                return Ok(None);
+            }
+            Adoption::Same | Adoption::Kept => None,
             Adoption::Moved { from, why } => {
                 let to = &running.session.state().current_node_id;
                 Some(match why {

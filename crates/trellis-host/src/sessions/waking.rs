@@ -1,6 +1,9 @@
 //! Waking what is due: sleeps, timeouts and delays of all sessions in the store, by one question for hundreds of them.
 //!
-//! **Invariant:** a session that was tried and needs somebody else is left alone until it moves or its time is up.
+//! Several processes may do so over one store. Which of them goes on with a session is seen when both append; the second leaves the session to the
+//! first for a while. A call that was pending when both began may be made by both, under the same key.
+//!
+//! **Invariant:** a session that was tried and needs somebody else is left alone until it moves or its time is up; each turn is told once.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,6 +18,7 @@ use super::{
     SendError, Sessions, Turn,
     drive::{Patience, Rest},
     keep::Keeping,
+    slot::{Lock, Running},
 };
 use crate::store::{Query, StoreError, Which};
 
@@ -26,6 +30,8 @@ const PAGE: usize = 512;
 const LOOK: Duration = Duration::from_secs(5);
 /// How long a session is left alone whose store cannot be reached.
 const AWAY: u64 = 1000;
+/// How long a session is left to another process that went on with it first.
+const OTHERS: u64 = 30_000;
 
 /// How long [`Sessions::drive`] goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +40,15 @@ pub enum Drive {
     Forever,
     /// Until nothing goes on by itself any more, now or later.
     UntilIdle,
+}
+
+/// What [`Sessions::drive`] tells.
+#[derive(Debug)]
+pub enum Driven<'a> {
+    /// A session went on to where somebody else is needed, or could not.
+    Turn(&'a SessionId, Result<Turn, SendError>),
+    /// The store cannot be reached. It is asked again and again; what is due waits.
+    Away(&'a StoreError),
 }
 
 /// A session that went on, and the number of its next record then.
@@ -49,6 +64,14 @@ struct Schedule {
     due: BTreeSet<(u64, SessionId, u64)>,
     /// Sessions that were tried: at which record, and when they go on by themselves.
     tried: BTreeMap<SessionId, (u64, Option<u64>)>,
+    /// Sessions that go on now.
+    awake: BTreeSet<SessionId>,
+    /// Sessions that another process went on with first.
+    others: BTreeSet<SessionId>,
+    /// Whether this process put something into the store that is due sooner.
+    is_outdated: bool,
+    /// Whether the store could not be reached the last time.
+    is_away: bool,
     /// What is due later than this was not asked for.
     horizon: u64,
     asked: Option<Instant>,
@@ -56,18 +79,22 @@ struct Schedule {
 
 impl Sessions {
     /// Goes on with every stored session that can go on by itself, when it can: what was interrupted at once, sleeps and timeouts when they are over.
-    /// `told` gets each turn, or why there was none. Sessions that it woke are not kept in memory.
+    /// `told` gets each turn, or why there was none, and hears when the store goes away. Sessions that it woke are not kept in memory.
     ///
     /// # Errors
-    /// The store fails. One that cannot be reached is asked again, unless it is to end by itself.
-    pub async fn drive(self: &Arc<Self>, how: Drive, mut told: impl FnMut(&SessionId, Result<Turn, SendError>)) -> Result<(), StoreError> {
+    /// The store fails, or cannot be reached at first. One that goes away later is asked again, unless it is to end by itself.
+    pub async fn drive(self: &Arc<Self>, how: Drive, mut told: impl FnMut(Driven<'_>)) -> Result<(), StoreError> {
         let Some(keeping) = self.keeping.clone() else { return Ok(()) };
         let (mut schedule, mut running) = (Schedule::default(), JoinSet::new());
         loop {
             if schedule.is_stale(self.clock.now()) {
-                match schedule.ask(&keeping).await {
-                    Err(StoreError::Unavailable { .. }) if how == Drive::Forever => {}
-                    asked => asked?,
+                let is_first = schedule.asked.is_none();
+                match schedule.ask(&keeping, self.clock.now()).await {
+                    Err(error @ StoreError::Unavailable { .. }) if how == Drive::Forever && !is_first => schedule.away(&error, &mut told),
+                    asked => {
+                        asked?;
+                        schedule.is_away = false;
+                    }
                 }
             }
             while running.len() < ABREAST
@@ -83,12 +110,14 @@ impl Sessions {
             let left = next.map_or(LOOK, |next| self.until(next).min(LOOK));
             tokio::select! {
                 Some(Ok(woken)) = running.join_next() => {
-                    if let Some(turn) = schedule.woken(&woken.session, woken.next, woken.rest, self.clock.now()) {
-                        told(&woken.session, turn);
+                    match schedule.woken(&woken.session, woken.next, woken.rest, self.clock.now()) {
+                        Some(Err(SendError::Store(error @ StoreError::Unavailable { .. }))) => schedule.away(&error, &mut told),
+                        Some(turn) => told(Driven::Turn(&woken.session, turn)),
+                        None => {}
                     }
                     self.release(&woken.session);
                 }
-                () = self.sooner.notified() => schedule.asked = None,
+                () = self.sooner.notified() => schedule.is_outdated = true,
                 () = tokio::time::sleep(left) => {}
             }
         }
@@ -105,7 +134,12 @@ impl Sessions {
         let slot = self.slot(id)?;
         let _driving = slot.driving.lock().await;
         slot.outdated(seen);
-        self.awake(&slot).await?;
+        let is_loaded = self.awake(&slot).await?;
+        let found = slot.place.locked().running().map_or(seen, Running::stored_to);
+        if is_loaded && found > seen {
+            // Somebody else went on with it since it was listed, and may be at it.
+            return Err(StoreError::Conflict { session: id.clone(), expected: seen, found }.into());
+        }
         self.rest(&slot, Patience::None).await
     }
 }
@@ -113,21 +147,24 @@ impl Sessions {
 impl Schedule {
     /// Whether the store must be asked: for the first time, after a while, or because everything that it said was done.
     fn is_stale(&self, now: u64) -> bool {
-        self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) || self.horizon <= now && self.due.is_empty()
+        self.is_outdated || self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) || self.horizon <= now && self.due.is_empty()
     }
 
     /// Asks for the heads that are due soonest, until enough of them are news.
-    async fn ask(&mut self, keeping: &Keeping) -> Result<(), StoreError> {
-        self.asked = Some(Instant::now());
+    async fn ask(&mut self, keeping: &Keeping, now: u64) -> Result<(), StoreError> {
+        (self.asked, self.is_outdated) = (Some(Instant::now()), false);
         let (mut after, mut news) = (None, BTreeSet::new());
         loop {
             let query = Query { graph: Some(Arc::clone(&keeping.graph)), which: Which::Due(u64::MAX), after, limit: PAGE };
             let page = keeping.store.list(query).await?;
             let last = page.last().and_then(|head| Some((head.due?, head.session.clone())));
             let is_last = page.len() < PAGE;
-            for head in page {
+            for head in page.into_iter().filter(|head| !self.awake.contains(&head.session)) {
                 let due = match self.tried.get(&head.session) {
                     Some((next, due)) if *next == head.next => *due,
+                    // The clock went back: when it goes on is found when it is loaded.
+                    _ if head.at > now => Some(now),
+                    _ if self.others.contains(&head.session) => head.due.map(|due| due.max(head.at.saturating_add(OTHERS))),
                     _ => head.due,
                 };
                 news.extend(due.map(|due| (due, head.session, head.next)));
@@ -147,21 +184,34 @@ impl Schedule {
         if *due > now {
             return None;
         }
-        self.due.pop_first().map(|(_, session, next)| (session, next))
+        let (_, session, next) = self.due.pop_first()?;
+        self.awake.insert(session.clone());
+        Some((session, next))
+    }
+
+    /// Tells that the store went away, once until it is back.
+    fn away(&mut self, error: &StoreError, told: &mut impl FnMut(Driven<'_>)) {
+        if !std::mem::replace(&mut self.is_away, true) {
+            told(Driven::Away(error));
+        }
     }
 
     /// Remembers where a session rests; its turn, if it had one.
     fn woken(&mut self, session: &SessionId, next: u64, rest: Result<Rest, SendError>, now: u64) -> Option<Result<Turn, SendError>> {
-        let (due, turn) = match rest {
-            Ok(Rest::Asleep(due)) => (Some(due), None),
-            Ok(Rest::Stopped(turn)) => (turn.stop.due(), Some(Ok(turn))),
+        self.awake.remove(session);
+        let (next, due, turn) = match rest {
+            Ok(Rest::Asleep(due)) => (next, Some(due), None),
+            Ok(Rest::Stopped(turn)) => (next, turn.stop.due(), Some(Ok(turn))),
             // A store that is away comes back; what else is wrong stays wrong until somebody moves the session.
-            Err(error @ SendError::Store(StoreError::Unavailable { .. })) => (Some(now + AWAY), Some(Err(error))),
-            Err(error) => (None, Some(Err(error))),
+            Err(error @ SendError::Store(StoreError::Unavailable { .. })) => (next, Some(now + AWAY), Some(Err(error))),
+            Err(SendError::Store(StoreError::Conflict { found, .. })) => {
+                self.others.insert(session.clone());
+                (found, Some(now + OTHERS), None)
+            }
+            Err(error) => (next, None, Some(Err(error))),
         };
-        match due {
-            Some(due) if due <= self.horizon => drop(self.due.insert((due, session.clone(), next))),
-            _ => {}
+        if let Some(due) = due.filter(|due| *due <= self.horizon) {
+            self.due.insert((due, session.clone(), next));
         }
         self.tried.insert(session.clone(), (next, due));
         turn

@@ -39,9 +39,12 @@ impl Address {
     }
 }
 
-/// Everything before the last `@` may be a part of the password.
+/// Everything before the last `@` may be a part of the password; of what is no address, everything but its kind.
 fn shown(front: &str) -> Arc<str> {
-    let (scheme, rest) = front.split_once("://").unwrap_or(("", front));
+    let Some((scheme, rest)) = front.split_once("://") else {
+        let kind = front.split_once(':').map_or(front, |(kind, _)| kind);
+        return format!("`{kind}:…`").into();
+    };
     let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
     format!("{scheme}://{place}").into()
 }
@@ -57,6 +60,8 @@ mod tests {
             ("postgres://me:p@ss/w@host/db?sslmode=disable&schema=s", "postgres://host/db"),
             ("redis://host", "redis://host"),
             ("postgres://host/db?password=hidden", "postgres://host/db"),
+            ("redis:me:p@ss", "`redis:…`"),
+            ("redis", "`redis:…`"),
         ] {
             assert_eq!(&*Address::new(url, "x").unwrap().shown, shown, "{url}");
         }

@@ -33,6 +33,14 @@ pub struct Head {
     pub due: Option<u64>,
 }
 
+impl Head {
+    /// That of a session of which only the name can be read, and when something of it was written last.
+    pub(super) fn unreadable(session: SessionId, at: u64) -> Self {
+        let (graph, program, node) = ("".into(), "".into(), "".into());
+        Self { session, graph, program, next: 0, began: at, at, node, standing: Standing::Unreadable, due: None }
+    }
+}
+
 impl Query {
     /// The page of this query, where all heads are at hand.
     pub fn of(&self, mut heads: Vec<Head>) -> Vec<Head> {
@@ -77,9 +85,25 @@ pub enum Standing {
     Denied,
     /// Everything was unwound.
     RolledBack,
+    /// Nobody can tell: what the store has of it cannot be read. Loading it says why. No session is stored so.
+    #[serde(skip)]
+    Unreadable,
 }
 
 impl Standing {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Active,
+        Self::WaitingForInput,
+        Self::WaitingForTool,
+        Self::RollingBack,
+        Self::Finished,
+        Self::Failed,
+        Self::Denied,
+        Self::RolledBack,
+        Self::Unreadable,
+    ];
+
     /// That of a state.
     pub fn of(state: &State) -> Self {
         match (state.status, state.ended.as_ref().map(|ended| ended.reason)) {
@@ -105,6 +129,7 @@ impl Standing {
             Self::Failed => "failed",
             Self::Denied => "denied",
             Self::RolledBack => "rolled_back",
+            Self::Unreadable => "unreadable",
         }
     }
 

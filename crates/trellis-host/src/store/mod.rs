@@ -45,12 +45,13 @@ pub use self::{
     head::{Head, Standing},
     memory::MemoryStore,
     name::{BadName, check_name},
-    open::{open, weaknesses},
+    open::{open, open_existing, weaknesses},
     redacted::{Redacted, lacking, restore},
     retention::{Pruned, Retention},
     snapshot::{Approved, Snapshot, read},
 };
 
+pub(crate) use self::redacted::{Place, put_at, visit, whole};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
 
@@ -72,7 +73,8 @@ pub trait SessionStore: Send + Sync {
     /// The history: records from number `from` on that are still kept, at most `limit`.
     fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>>;
 
-    /// Heads of many sessions, a page at a time.
+    /// Heads of many sessions, a page at a time. One that cannot be read takes no other with it: it is listed as [`Standing::Unreadable`], of no
+    /// graph, where the store can tell whose it is.
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>>;
 
     /// Takes a session out, or the oldest part of its history. Taking out what is not there is fine.

@@ -1,8 +1,8 @@
 //! From what people write to a store: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…`, `postgres://…`.
 //!
-//! **Invariant:** nothing but the kind of a spec is ever shown: it may hold a password.
+//! **Invariant:** nothing but what stands before the colon of a spec is ever shown: the rest, and a spec without one, may be a password.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use super::{FilesStore, MemoryStore, SessionStore, StoreError};
 
@@ -17,16 +17,40 @@ pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
     let (kind, place) = spec.split_once(':').unwrap_or((spec, ""));
     match kind {
         "memory" if place.is_empty() => Ok(Arc::new(MemoryStore::new())),
+        "memory" => Err(StoreError::Spec("`memory` takes nothing behind it".to_owned())),
         "files" | "sqlite" if place.is_empty() => Err(StoreError::Spec(format!("`{kind}:` does not say where: a path belongs behind it"))),
         "files" => {
             let folder = place.to_owned();
             aside(move || Ok(Arc::new(FilesStore::open(folder)?))).await
         }
+        // SQLite would take it for a store in memory, and we for the name of a file.
+        "sqlite" if place == ":memory:" => {
+            Err(StoreError::Spec("a store that keeps nothing is `memory`, not `sqlite::memory:`".to_owned()))
+        }
         "sqlite" => sqlite(place).await,
         "redis" => redis(spec),
         "postgres" | "postgresql" => postgres(spec),
         "rediss" => Err(StoreError::Spec(format!("`rediss://` is a Redis behind TLS, which is not offered: {TUNNEL}"))),
-        _ => Err(StoreError::Spec(unknown(kind))),
+        _ => Err(StoreError::Spec(unknown(kind.len() < spec.len(), kind))),
+    }
+}
+
+/// The same for one who looks: nothing is made, and what may not be written is read as it lies.
+///
+/// # Errors
+/// As [`open`]; [`StoreError::Unavailable`] where there is none.
+pub async fn open_existing(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
+    match spec.split_once(':') {
+        Some(("files", folder)) if !folder.is_empty() && !Path::new(folder).is_dir() => {
+            let message = "there is no such folder".to_owned();
+            Err(StoreError::Unavailable { store: format!("`{spec}`").into(), message })
+        }
+        #[cfg(feature = "sqlite")]
+        Some(("sqlite", file)) if !file.is_empty() && file != ":memory:" => {
+            let file = file.to_owned();
+            aside(move || Ok(Arc::new(super::SqliteStore::open_existing(file)?))).await
+        }
+        _ => open(spec).await,
     }
 }
 
@@ -92,10 +116,11 @@ fn missing(feature: &str) -> StoreError {
     StoreError::Spec(format!("this program was built without `{feature}` stores: build it with the feature `{feature}`"))
 }
 
-fn unknown(kind: &str) -> String {
+fn unknown(has_colon: bool, kind: &str) -> String {
     let stores = "`memory`, `files:FOLDER`, `sqlite:FILE`, `redis://…` and `postgres://…` do";
     // What stands before the colon of a URL is no secret; anything else may be one.
-    match kind.chars().all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char)) && kind.len() <= 20 && !kind.is_empty() {
+    match has_colon && kind.chars().all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char)) && kind.len() <= 20 && !kind.is_empty()
+    {
         true => format!("`{kind}` names no store: {stores}"),
         false => format!("that names no store: {stores}"),
     }

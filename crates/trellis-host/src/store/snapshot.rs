@@ -49,6 +49,16 @@ impl Snapshot {
         self.time(record.at, before);
     }
 
+    /// Where its last record was made later than `now`, the clock went back: its waits go on as if that record had been made now, so that nobody
+    /// waits longer for it.
+    pub(crate) fn counted_from(&mut self, now: u64) {
+        let (last, ahead) = (self.at, self.at.saturating_sub(now));
+        let approved = self.approved.as_mut().map(|approved| &mut approved.at);
+        for time in [&mut self.at, &mut self.entered_at, &mut self.stepped_at].into_iter().chain(approved) {
+            *time = (*time).min(last).saturating_sub(ahead);
+        }
+    }
+
     /// Takes a step that leads to `state`.
     pub fn step(&mut self, at: u64, state: State) {
         let before = (self.state.entered, self.state.step);
@@ -66,10 +76,11 @@ impl Snapshot {
         }
     }
 
-    /// What a store has of a session: its snapshot, and every step since.
+    /// What a store has of a session: its snapshot, and every step since. A record that opens an epoch holds the whole state, so that nothing before
+    /// it is missed.
     ///
     /// # Errors
-    /// A record is missing or cannot be read, or was written by a newer version.
+    /// A record since the last whole state is missing or cannot be read, or was written by a newer version.
     pub fn of(stored: &Stored) -> Result<Self, StoreError> {
         let session = &stored.head.session;
         let corrupt = |message: String| StoreError::Corrupt { place: format!("session `{session}`"), message };
@@ -80,22 +91,31 @@ impl Snapshot {
             }
             None => None,
         };
-        let first = stored.snapshot.as_ref().map_or(0, |(next, _)| *next);
-        for (next, row) in (first..).zip(&stored.records) {
+        let mut next = stored.snapshot.as_ref().map_or(0, |(next, _)| *next);
+        // What a record that is missing or cannot be read costs: everything up to the next whole state.
+        let mut lost = None;
+        for row in &stored.records {
             if row.seq != next {
-                return Err(corrupt(format!(
+                lost = Some(corrupt(format!(
                     "record {next} is missing; `trellis session fork {session} --at {}` goes on from before it",
                     next.saturating_sub(1)
                 )));
             }
-            let record = read(session.as_str(), row)?;
-            match &mut snapshot {
-                Some(snapshot) => snapshot.take(&record),
-                None => {
-                    let state = record.entry.epoch().ok_or_else(|| corrupt("it holds no start".into()))?;
-                    snapshot = Some(Self::beginning(state.clone(), record.at));
-                }
+            next = row.seq + 1;
+            match read(session.as_str(), row) {
+                Err(error) => lost = Some(error),
+                Ok(record) => match (record.entry.epoch(), &mut snapshot) {
+                    (Some(state), before) if before.is_none() || lost.is_some() => {
+                        let began = if lost.is_some() { stored.head.began } else { record.at };
+                        (snapshot, lost) = (Some(Self { began, ..Self::beginning(state.clone(), record.at) }), None);
+                    }
+                    (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
+                    _ => {}
+                },
             }
+        }
+        if let Some(lost) = lost {
+            return Err(lost);
         }
         let snapshot = snapshot.ok_or_else(|| corrupt("it holds no start".into()))?;
         if snapshot.state.version > VERSION {
@@ -215,5 +235,18 @@ mod tests {
         let newer = sound.records[0].text.clone().unwrap().replace("\"version\":1", "\"version\":9");
         assert!(says(vec![Row { seq: 0, text: Ok(newer.into()) }]).contains("newer version"));
         assert!(says(Vec::new()).contains("holds no start"));
+
+        // A whole state behind a damaged record stands for everything before it.
+        let mut state = session.state().clone();
+        state.context.insert("n".into(), Value::Int(7));
+        let entry = Entry::Move { to: crate::journal::Destination::Back(0), state: Box::new(state) };
+        let moved = Record { seq: 2, entry, ..session.journal().records()[1].clone() };
+        let whole = Row { seq: 2, text: Ok(serde_json::to_string(&moved).unwrap().into()) };
+        let damaged = Row { seq: 1, text: Err("line 2 is damaged".into()) };
+        let records = vec![sound.records[0].clone(), damaged, whole];
+        let snapshot = Snapshot::of(&Stored { records: records.clone(), ..sound.clone() }).unwrap();
+        assert_eq!(snapshot.state.context.get("n"), Some(&Value::Int(7)));
+        assert!(Snapshot::of(&Stored { records: records[1..].to_vec(), ..sound.clone() }).is_ok());
+        assert!(says(records[..2].to_vec()).contains("line 2 is damaged"));
     }
 }

@@ -23,7 +23,7 @@ use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as 
 use opentelemetry_sdk::{
     Resource,
     error::OTelSdkResult,
-    trace::{BatchConfigBuilder, BatchSpanProcessor, Config, SamplingDecision, ShouldSample, SpanData, SpanProcessor as _},
+    trace::{BatchSpanProcessor, Sampler, SamplingDecision, ShouldSample as _, SpanData, SpanProcessor as _},
 };
 
 use super::{
@@ -40,7 +40,7 @@ const NOTES: usize = 128;
 pub struct Otlp {
     graph: Arc<str>,
     scope: InstrumentationScope,
-    sampler: Box<dyn ShouldSample>,
+    sampler: Sampler,
     batches: BatchSpanProcessor,
     tally: Arc<Tally>,
     /// Its end tells [`Export::finish`] that everything was sent, or given up.
@@ -60,6 +60,7 @@ struct Tally {
 pub struct Export {
     tally: Arc<Tally>,
     done: Receiver<()>,
+    ignored: Vec<BadSetting>,
 }
 
 /// Spans that no collector took.
@@ -90,7 +91,8 @@ impl Otlp {
     /// # Errors
     /// The environment says what is not possible; sessions can go on unseen.
     pub fn from_env(graph: &str) -> Result<Option<(Spans<Self>, Export)>, BadSetting> {
-        let Some(Settings { timeout, resource }) = Settings::from_env()? else { return Ok(None) };
+        let Some(settings) = Settings::from_env()? else { return Ok(None) };
+        let Settings { timeout, resource, sampler, batches, ignored } = settings;
         let tally = Arc::new(Tally::default());
         let client = Client::new(timeout, tally.trouble.clone());
         let exporter = SpanExporter::builder().with_http().with_timeout(timeout).with_http_client(client).build();
@@ -98,18 +100,18 @@ impl Otlp {
         let exporter = exporter
             .map_err(|_| BadSetting { variable: "OTEL_EXPORTER_OTLP_…", why: "is set in a way that is not possible here".into() })?;
         let counted = Counted { exporter, tally: Arc::clone(&tally) };
-        let mut batches = BatchSpanProcessor::builder(counted).with_batch_config(BatchConfigBuilder::default().build()).build();
+        let mut batches = BatchSpanProcessor::builder(counted).with_batch_config(batches).build();
         batches.set_resource(&resource);
         let (waits, done) = channel();
         let sink = Self {
             graph: graph.into(),
             scope: InstrumentationScope::builder("trellis").with_version(env!("CARGO_PKG_VERSION")).build(),
-            sampler: Config::default().sampler,
+            sampler,
             batches,
             tally: Arc::clone(&tally),
             _done: waits,
         };
-        Ok(Some((Spans::new(sink), Export { tally, done })))
+        Ok(Some((Spans::new(sink), Export { tally, done, ignored })))
     }
 
     fn is_sampled(&self, opening: &Opening<'_>) -> bool {
@@ -200,6 +202,11 @@ impl Drop for Otlp {
 }
 
 impl Export {
+    /// Variables of the environment that could not be followed and count as not set.
+    pub fn ignored(&self) -> &[BadSetting] {
+        &self.ignored
+    }
+
     /// Waits until everything was sent, at most this long; what was not, if there is something. The sessions must be gone, or it is waited in vain.
     pub fn finish(self, patience: Duration) -> Option<Unsent> {
         let until = Instant::now() + patience;

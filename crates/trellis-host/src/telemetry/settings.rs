@@ -3,10 +3,17 @@
 use std::{env, time::Duration};
 
 use opentelemetry_http::Request;
-use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::{
+    Resource,
+    trace::{BatchConfig, BatchConfigBuilder, Sampler},
+};
 
-/// How long a request may take where nothing else is said.
-const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a request may take where nothing else is said, in milliseconds.
+const TIMEOUT: u64 = 10_000;
+/// How many spans may wait, how many are sent at once, and how long those wait, in milliseconds.
+const QUEUE: u64 = 2048;
+const BATCH: u64 = 512;
+const DELAY: u64 = 5000;
 
 /// A variable that cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,11 +25,14 @@ pub struct BadSetting {
     pub why: String,
 }
 
-/// What the exporter does not read by itself.
+/// What the environment says, and what of it counts as not set.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) timeout: Duration,
     pub(super) resource: Resource,
+    pub(super) sampler: Sampler,
+    pub(super) batches: BatchConfig,
+    pub(super) ignored: Vec<BadSetting>,
 }
 
 impl Settings {
@@ -52,7 +62,80 @@ impl Settings {
             Some(("https", _)) => return bad(variable, "begins with `https`, which was left out when this program was built"),
             _ => return bad(variable, "is no address: `http://localhost:4318` is one"),
         }
-        Ok(Some(Self { timeout: timeout()?, resource: resource() }))
+        let mut ignored = Ignored::default();
+        if let Some((variable, _)) = said("OTEL_SDK_DISABLED").filter(|(_, value)| !value.eq_ignore_ascii_case("false")) {
+            ignored.note(variable, "is neither `true` nor `false`");
+        }
+        ignored.pairs("OTEL_EXPORTER_OTLP_HEADERS");
+        ignored.pairs("OTEL_EXPORTER_OTLP_TRACES_HEADERS");
+        ignored.pairs("OTEL_RESOURCE_ATTRIBUTES");
+        let timeout = said("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| said("OTEL_EXPORTER_OTLP_TIMEOUT"));
+        let timeout = ignored.number(timeout, TIMEOUT);
+        let (sampler, batches) = (ignored.sampler(), ignored.batches());
+        let timeout = Duration::from_millis(timeout);
+        Ok(Some(Self { timeout, resource: resource(), sampler, batches, ignored: ignored.0 }))
+    }
+}
+
+/// Variables that say how, not where: one that cannot be followed counts as not set, as OpenTelemetry wants it.
+#[derive(Default)]
+struct Ignored(Vec<BadSetting>);
+
+impl Ignored {
+    fn note(&mut self, variable: &'static str, why: &str) {
+        self.0.push(BadSetting { variable, why: why.to_owned() });
+    }
+
+    /// A number above 0.
+    fn number(&mut self, said: Option<(&'static str, String)>, otherwise: u64) -> u64 {
+        let Some((variable, value)) = said else { return otherwise };
+        value.parse().ok().filter(|&number| number > 0).unwrap_or_else(|| {
+            self.note(variable, "is no number above 0");
+            otherwise
+        })
+    }
+
+    /// A list of pairs. The exporter reads it itself, and leaves out what is none.
+    fn pairs(&mut self, variable: &'static str) {
+        let is_pair = |entry: &str| {
+            let (key, value) = entry.split_once('=').unwrap_or_default();
+            let is_encoded = |after: &str| after.get(..2).is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            !key.trim().is_empty() && !value.trim().is_empty() && value.split('%').skip(1).all(is_encoded)
+        };
+        let list = said(variable).map(|(_, list)| list).unwrap_or_default();
+        if !list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).all(is_pair) {
+            self.note(variable, "has an entry that is no `key=value`, percent-encoded");
+        }
+    }
+
+    /// Nothing here has a parent elsewhere, so those that ask it are as the others.
+    fn sampler(&mut self) -> Sampler {
+        let Some((variable, name)) = said("OTEL_TRACES_SAMPLER") else { return Sampler::AlwaysOn };
+        match name.strip_prefix("parentbased_").unwrap_or(&name) {
+            "always_on" => Sampler::AlwaysOn,
+            "always_off" => Sampler::AlwaysOff,
+            "traceidratio" => Sampler::TraceIdRatioBased(self.share()),
+            _ => {
+                self.note(variable, "names a sampler that is not here: `always_on`, `always_off` and `traceidratio` are");
+                Sampler::AlwaysOn
+            }
+        }
+    }
+
+    fn share(&mut self) -> f64 {
+        let Some((variable, share)) = said("OTEL_TRACES_SAMPLER_ARG") else { return 1.0 };
+        share.parse().ok().filter(|share| (0.0..=1.0).contains(share)).unwrap_or_else(|| {
+            self.note(variable, "is no share from 0 to 1");
+            1.0
+        })
+    }
+
+    fn batches(&mut self) -> BatchConfig {
+        let size = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let queue = size(self.number(said("OTEL_BSP_MAX_QUEUE_SIZE"), QUEUE));
+        let batch = size(self.number(said("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"), BATCH)).min(queue);
+        let delay = Duration::from_millis(self.number(said("OTEL_BSP_SCHEDULE_DELAY"), DELAY));
+        BatchConfigBuilder::default().with_max_queue_size(queue).with_max_export_batch_size(batch).with_scheduled_delay(delay).build()
     }
 }
 
@@ -64,16 +147,6 @@ fn bad<T>(variable: &'static str, why: &str) -> Result<T, BadSetting> {
 fn said(variable: &'static str) -> Option<(&'static str, String)> {
     let value = env::var_os(variable).filter(|value| !value.is_empty())?;
     Some((variable, value.to_string_lossy().into_owned()))
-}
-
-fn timeout() -> Result<Duration, BadSetting> {
-    match said("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT").or_else(|| said("OTEL_EXPORTER_OTLP_TIMEOUT")) {
-        None => Ok(TIMEOUT),
-        Some((variable, value)) => match value.parse() {
-            Ok(millis) if millis > 0 => Ok(Duration::from_millis(millis)),
-            _ => bad(variable, "is no number of milliseconds"),
-        },
-    }
 }
 
 /// Who says it: `OTEL_SERVICE_NAME`, then `service.name` of `OTEL_RESOURCE_ATTRIBUTES`, then `trellis`.

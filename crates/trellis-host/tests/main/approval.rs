@@ -13,7 +13,10 @@ use trellis_host::{
     store::{MemoryStore, StoreError},
 };
 
-use crate::stage::{Stage, run, run_timeless};
+use crate::{
+    stage::{Stage, run, run_timeless},
+    stored::turn_of,
+};
 
 const NO: (&str, &str) = ("no.md", "---\noutput: \"{{ sys.error.message | default('nothing') }}\"\n---\nNot paid.\n");
 const PAID: (&str, &str) = ("paid.md", "---\noutput: \"{{ id }}\"\n---\nPaid.\n");
@@ -68,11 +71,11 @@ fn an_approval_from_elsewhere_lets_the_one_who_wakes_sessions_make_the_call() {
         assert!(matches!(turn.stop, Stop::Held { .. }));
         let turns: Arc<Mutex<Vec<Turn>>> = Arc::default();
         let (told, driven) = (Arc::clone(&turns), Arc::clone(&sessions));
-        let driving = tokio::spawn(async move { driven.drive(Drive::Forever, |_, turn| told.lock().unwrap().push(turn.unwrap())).await });
+        let driving = tokio::spawn(async move { driven.drive(Drive::Forever, |driven| told.lock().unwrap().push(turn_of(driven))).await });
         tokio::time::sleep(std::time::Duration::from_secs(30)).await;
         assert_eq!(made.load(Ordering::Relaxed), 0);
         let engine = stage.engine();
-        let operator = Operator::new(&*store, &engine, at(32_000));
+        let operator = Operator::new(&*store, &engine, "graph", at(32_000));
         let held = operator.held(&id(), None).await.unwrap();
         assert_eq!((held.asked, held.due), (1000, Some(1000 + 15 * 60 * 1000)));
         let (approved, put) = operator.approve(&id(), Some(held.call.id.as_str())).await.unwrap();
@@ -96,9 +99,9 @@ fn another_process_takes_an_approved_session_up() {
         let (one, other) = (stage.stored(&store), stage.stored(&store));
         one.start(Start::default()).await.unwrap();
         let engine = stage.engine();
-        Operator::new(&*store, &engine, at(2000)).approve(&id(), None).await.unwrap();
+        Operator::new(&*store, &engine, "graph", at(2000)).approve(&id(), None).await.unwrap();
         let mut turns = Vec::new();
-        other.drive(Drive::UntilIdle, |_, turn| turns.push(turn.unwrap())).await.unwrap();
+        other.drive(Drive::UntilIdle, |driven| turns.push(turn_of(driven))).await.unwrap();
         assert_eq!((turns.len(), output(&turns[0])), (1, Some(Value::Int(7))));
         assert_eq!(output(&one.resume(&id()).await.unwrap()), Some(Value::Int(7)));
         assert_eq!(made.load(Ordering::Relaxed), 1);
@@ -112,7 +115,7 @@ fn a_no_that_comes_after_somebody_elses_yes_is_a_conflict() {
         let sessions = stage.stored(&store);
         sessions.start(Start::default()).await.unwrap();
         let engine = stage.engine();
-        Operator::new(&*store, &engine, at(2000)).approve(&id(), None).await.unwrap();
+        Operator::new(&*store, &engine, "graph", at(2000)).approve(&id(), None).await.unwrap();
         let refused = sessions.send(&id(), Reply::Approve { call: None, yes: false }).await.unwrap_err();
         assert!(matches!(refused, SendError::Store(StoreError::Conflict { expected: 1, found: 2, .. })), "{refused}");
         assert_eq!(made.load(Ordering::Relaxed), 0);
@@ -126,7 +129,7 @@ fn a_denial_leads_where_the_graph_says_with_its_reason() {
     run(async {
         stage.stored(&store).start(Start::default()).await.unwrap();
         let engine = stage.engine();
-        let operator = Operator::new(&*store, &engine, at(2000));
+        let operator = Operator::new(&*store, &engine, "graph", at(2000));
         let (held, put) = operator.deny(&id(), None, Some("too much".to_owned())).await.unwrap();
         assert_eq!((&*held.call.name, put.seq, put.state.current_node_id.as_str()), ("charge", 1, "no"));
         // Nobody waits for it: it ended with its last words, which are said when somebody comes.
@@ -144,7 +147,7 @@ fn a_decision_is_bound_to_the_call_that_was_seen() {
     run(async {
         stage.stored(&store).start(Start::default()).await.unwrap();
         let engine = stage.engine();
-        let operator = Operator::new(&*store, &engine, at(2000));
+        let operator = Operator::new(&*store, &engine, "graph", at(2000));
         let seen = operator.held(&id(), None).await.unwrap().call;
         // The session is put back: the same arguments, and another call.
         operator.goto(&id(), &"start".into()).await.unwrap();
@@ -169,12 +172,12 @@ fn what_expired_or_does_not_wait_is_refused_and_nothing_is_written() {
     run(async {
         stage.stored(&store).start(Start::default()).await.unwrap();
         let engine = stage.engine();
-        let late = Operator::new(&*store, &engine, at(1000 + 15 * 60 * 1000));
+        let late = Operator::new(&*store, &engine, "graph", at(1000 + 15 * 60 * 1000));
         assert_eq!(undecided(late.approve(&id(), None).await.unwrap_err()), Undecided::Expired("charge".to_owned()));
         let mut listed = 0;
         late.all_held(None, |_| listed += 1).await.unwrap();
         assert_eq!(listed, 0);
-        let operator = Operator::new(&*store, &engine, at(2000));
+        let operator = Operator::new(&*store, &engine, "graph", at(2000));
         let mut listed = Vec::new();
         operator.all_held(Some("graph".into()), |held| listed.push(held)).await.unwrap();
         assert_eq!((listed.len(), &listed[0].session), (1, &id()));
@@ -201,7 +204,7 @@ fn a_call_without_an_approval_and_a_graph_that_was_edited_are_refused() {
         let stage = Stage::new(&[plain, NO]).policy(elsewhere);
         stage.stored(&store).start(Start { session: Some("plain".into()), ..Start::default() }).await.unwrap();
         let engine = stage.engine();
-        let error = Operator::new(&*store, &engine, at(2000)).approve(&"plain".into(), None).await.unwrap_err();
+        let error = Operator::new(&*store, &engine, "graph", at(2000)).approve(&"plain".into(), None).await.unwrap_err();
         assert_eq!(error.to_string(), "session `plain`: no call waits for an approval: `charge` needs none");
 
         // An edit of something else does not matter; one of the call does.
@@ -209,14 +212,14 @@ fn a_call_without_an_approval_and_a_graph_that_was_edited_are_refused() {
         let dearer = CHARGE.1.replace("total: 7", "total: 8");
         let edited = Stage::new(&[("start.md", &dearer), PAID, NO]);
         let engine = edited.engine();
-        let error = Operator::new(&*store, &engine, at(2000)).deny(&id(), None, None).await.unwrap_err();
+        let error = Operator::new(&*store, &engine, "graph", at(2000)).deny(&id(), None, None).await.unwrap_err();
         assert_eq!(
             error.to_string(),
             "session `local`: where a denial leads is not known: the graph was edited since `start` made the call"
         );
         let edited = Stage::new(&[CHARGE, PAID, ("no.md", "---\ninput_type: text\nto: paid\nset: {id: 0}\n---\nWhy not?\n")]);
         let engine = edited.engine();
-        let (_, put) = Operator::new(&*store, &engine, at(2000)).deny(&id(), None, None).await.unwrap();
+        let (_, put) = Operator::new(&*store, &engine, "graph", at(2000)).deny(&id(), None, None).await.unwrap();
         assert_eq!(put.state.current_node_id.as_str(), "no");
         let turn = edited.stored(&store).send(&id(), Input::Text("dear".into())).await.unwrap();
         assert_eq!(output(&turn), Some(Value::Int(0)));

@@ -42,7 +42,7 @@ fn an_exported_session_is_a_green_case_of_the_suite() {
         assert_green(&exported.sheet("Session s", documents, &[]));
 
         // A move cannot be handed in: the transcript begins with the state that it led to.
-        Operator::new(&*store, &engine, clock()).back(&id("s"), 3).await.unwrap();
+        Operator::new(&*store, &engine, "graph", clock()).back(&id("s"), 3).await.unwrap();
         stage.stored(&store).send(&id("s"), say("no")).await.unwrap();
         let moved = transcript(&engine, &history(&store, "s").await, None).unwrap();
         assert_eq!(moved.since, 6);

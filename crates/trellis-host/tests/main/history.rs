@@ -136,7 +136,7 @@ fn an_unreadable_record_costs_itself_and_what_cannot_be_known_without_it() {
         );
         // The session can go on from before it.
         let engine = stage.engine();
-        let put = Operator::new(&torn, &engine, clock()).fork(&id("s"), Some(1), &id("f")).await.unwrap();
+        let put = Operator::new(&torn, &engine, "graph", clock()).fork(&id("s"), Some(1), &id("f")).await.unwrap();
         assert_eq!(put.state.current_node_id.as_str(), "book");
         let replayed = replay(&engine, &history).unwrap();
         assert_eq!((replayed.records, replayed.left_out), (2, 3));
@@ -149,7 +149,7 @@ fn what_was_taken_out_is_no_defect_and_the_snapshot_stands_for_it() {
     run(async {
         booked(&stage, &store).await;
         let engine = stage.engine();
-        Operator::new(&*store, &engine, clock()).goto(&id("s"), &NodeId::from("start")).await.unwrap();
+        Operator::new(&*store, &engine, "graph", clock()).goto(&id("s"), &NodeId::from("start")).await.unwrap();
         stage.stored(&store).send(&id("s"), say(5_i64)).await.unwrap();
         store.remove(&id("s"), Removal::Before(5)).await.unwrap();
         let history = history(&store, "s").await;
@@ -170,7 +170,7 @@ fn going_back_is_a_record_and_the_session_goes_on_from_there() {
     run(async {
         ended(&stage, &store).await;
         let engine = stage.engine();
-        let operator = Operator::new(&*store, &engine, clock());
+        let operator = Operator::new(&*store, &engine, "graph", clock());
         let put = operator.back(&id("s"), 0).await.unwrap();
         assert_eq!((put.seq, put.from.unwrap().as_str(), put.state.current_node_id.as_str()), (6, "end", "start"));
         let history = history(&store, "s").await;
@@ -196,7 +196,12 @@ fn a_session_is_put_into_a_node_or_told_what_it_lacks() {
         let sessions = stage.stored(&store);
         sessions.start(Start { session: Some(id("s")), ..Start::default() }).await.unwrap();
         let engine = stage.engine();
-        let operator = Operator::new(&*store, &engine, clock());
+        let operator = Operator::new(&*store, &engine, "graph", clock());
+        let other = Operator::new(&*store, &engine, "other", clock());
+        let refused = other.goto(&id("s"), &NodeId::from("keep")).await.unwrap_err();
+        assert_eq!(refused.to_string(), "session `s` walks the graph `graph`, not `other`");
+        let refused = other.fork(&id("s"), None, &id("f")).await.unwrap_err();
+        assert!(matches!(refused, HistoryError::OtherGraph { .. }), "{refused}");
         let refused = operator.goto(&id("s"), &NodeId::from("keep")).await.unwrap_err();
         assert_eq!(refused.to_string(), "`keep` needs `room.id`, `days`, not set");
         let set = |key: &str, value: Value| (KeyPath::parse(key).unwrap(), value);
@@ -223,7 +228,7 @@ fn a_fork_has_its_own_keys_and_no_effects_of_the_original() {
         ended(&stage, &store).await;
         let before = stored(&store, "s").await;
         let engine = stage.engine();
-        let operator = Operator::new(&*store, &engine, clock());
+        let operator = Operator::new(&*store, &engine, "graph", clock());
         assert_eq!(operator.fork(&id("s"), None, &id("f")).await.unwrap_err().to_string(), "the session had ended there");
         operator.fork(&id("s"), Some(3), &id("f")).await.unwrap();
         assert_eq!(operator.fork(&id("s"), Some(3), &id("f")).await.unwrap_err(), HistoryError::Exists(id("f")));
@@ -303,7 +308,7 @@ fn each_session_is_held_against_the_graph_as_it_is_now() {
         let other = Check::new(&*store, &stage.engine(), "another").page().await.unwrap();
         assert_eq!(other[0].verdict, Verdict::OtherGraph);
         // At the call.
-        Operator::new(&*store, &stage.engine(), clock()).back(&id("s"), 1).await.unwrap();
+        Operator::new(&*store, &stage.engine(), "graph", clock()).back(&id("s"), 1).await.unwrap();
         let dearer = edited(
             "book.md",
             "---\ndo: { name: book, args: { nights: \"{{ days }}\" } }\nundo: { name: cancel, args: { id: \"{{ room.id }}\" } }\nsave_to: room\nto: keep\n---\n",
@@ -352,10 +357,15 @@ fn a_walk_tells_what_was_said_and_a_path_where_it_went() {
         let mut walk = Walk::new(Some(&engine), None);
         let said: Vec<_> = history.records.iter().filter_map(|record| walk.take(record).said).map(|said| said.trim().to_owned()).collect();
         assert_eq!(said, ["How many days?", "Looking.", "Keep room 7 for 3 days?", "See you."]);
-        let hops: Vec<_> = hops(&history)
-            .into_iter()
-            .map(|hop| format!("{}→{} {}", hop.from.unwrap_or_default(), hop.to, hop.on.unwrap_or("-")))
-            .collect();
-        assert_eq!(hops, ["→start -", "start→book answer", "book→keep success", "keep→end answer", "end→end:finished pass"]);
+        let walked = |engine: &Engine| -> Vec<_> {
+            let hops = hops(engine.inspect(), &history).into_iter();
+            hops.map(|hop| format!("{}→{} {}", hop.from.unwrap_or_default(), hop.to, hop.on.unwrap_or("-"))).collect()
+        };
+        let path = ["→start -", "start→book answer", "book→keep success", "keep→end answer", "end→end:finished pass"];
+        assert_eq!(walked(&engine), path);
+        let mut files = STAY.to_vec();
+        files[3] = ("confirm.md", "---\nwas: [keep]\ninput_type: confirm\non_denied: rollback\nto: end\n---\nKeep?\n");
+        files[2].1 = "---\ndo: { name: book }\nsave_to: room\nto: confirm\n---\n";
+        assert_eq!(walked(&self::stage(&files).engine()), path.map(|hop| hop.replace("keep", "confirm")));
     });
 }

@@ -39,7 +39,7 @@ async fn next(store: &dyn SessionStore) -> u64 {
 async fn set(stage: &Stage, store: &MemoryStore, key: &str, value: &str) {
     let engine = stage.engine();
     let assignments = [(KeyPath::parse(key).unwrap(), Value::text(value))];
-    Operator::new(store, &engine, Clock::fixed(2000)).set(&id(), &assignments).await.unwrap();
+    Operator::new(store, &engine, "graph", Clock::fixed(2000)).set(&id(), &assignments).await.unwrap();
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, path::KeyPath};
 use trellis_host::{
     Record, Reply, Sessions, Stop,
+    history::{Check, Verdict},
     store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStore, SqliteStore, Standing},
 };
 
@@ -75,6 +76,11 @@ fn a_secret_is_nowhere_and_a_waiting_call_waits_for_it() {
         assert_eq!(called.args.get("auth"), Some(&Value::from(format!("Bearer {SECRET}"))));
         let kept = everything(&inner).await;
         assert!(!kept.contains("hunter2") && kept.contains("Bearer ‹redacted:token›"), "{kept}");
+
+        // A check before a deployment says the same as whoever resumes it.
+        let (engine, hiding) = (stage.engine(), Redacted::of(&stage.program, Arc::clone(&inner)));
+        let checked = Check::new(&hiding, &engine, "graph").page().await.unwrap();
+        assert_eq!(checked[0].verdict, Verdict::Lacks { keys: vec!["token".into()] });
 
         let sessions = opened(&stage, &inner);
         let turn = sessions.resume(&id()).await.unwrap();
@@ -230,6 +236,31 @@ fn whatever_a_secret_is_called_records_stay_records() {
             for row in store.records(&id(), 0, usize::MAX).await.unwrap() {
                 let text = row.text.unwrap();
                 serde_json::from_str::<Record>(&text).unwrap_or_else(|error| panic!("{secret}: {error}: {text}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn looking_at_a_session_writes_nothing_whatever_it_lacks() {
+    let stage = Stage::new(&[
+        PROJECT,
+        ("start.md", "---\ninput_type: int\nsave_to: n\nto: ask\n---\nHow many?\n"),
+        ("ask.md", "---\ninput_type: text\nsave_to: token\nto: more\n---\nYour token?\n"),
+        ("more.md", "---\ninput_type: text\nto: end\n---\nMore?\n"),
+        ("end.md", "---\noutput: \"{{ n }}\"\n---\nThank you.\n"),
+    ]);
+    let inner = Arc::new(MemoryStore::new());
+    run(async {
+        opened(&stage, &inner).start(Start::default()).await.unwrap();
+        // None of the keys is set yet; then one is, which nobody needs any more; then the session has ended.
+        for (answer, next) in [(Some("3"), 1), (Some("hunter2"), 2), (Some("no"), 3), (None, 5)] {
+            for _ in 0..3 {
+                opened(&stage, &inner).resume(&id()).await.unwrap();
+            }
+            assert_eq!(inner.load(&[id()]).await.unwrap().remove(0).unwrap().head.next, next);
+            if let Some(answer) = answer {
+                opened(&stage, &inner).send(&id(), text(answer)).await.unwrap();
             }
         }
     });

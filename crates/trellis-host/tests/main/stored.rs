@@ -2,13 +2,13 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolError, Value};
 use trellis_host::{
     Happening, Reply, SendError, Sessions, Stop, Turn,
-    sessions::Drive,
+    sessions::{Drive, Driven},
     store::{Append, Head, MemoryStore, Pending, Query, Removal, Row, SessionStore, Standing, StoreError, Stored, Which},
 };
 
@@ -33,13 +33,23 @@ fn ended(turn: &Turn) -> bool {
     matches!(turn.stop, Stop::Ended(_))
 }
 
+/// The turn that was told.
+pub(crate) fn turn_of(driven: Driven<'_>) -> Turn {
+    match driven {
+        Driven::Turn(_, turn) => turn.unwrap(),
+        Driven::Away(error) => panic!("{error}"),
+    }
+}
+
 async fn heads(store: &dyn SessionStore) -> Vec<Head> {
     store.list(Query { graph: None, which: Which::Newest, after: None, limit: 10_000 }).await.unwrap()
 }
 
 /// A store with trouble: what becomes of the next appends, and how often it was asked.
 #[derive(Default)]
-struct Troubled {
+pub(crate) struct Troubled {
+    /// Whether nothing is reached.
+    pub(crate) is_away: AtomicBool,
     store: MemoryStore,
     troubles: Mutex<Vec<Trouble>>,
     appends: AtomicUsize,
@@ -60,6 +70,14 @@ impl Troubled {
     fn with(troubles: &[Trouble]) -> Arc<Self> {
         Arc::new(Self { troubles: Mutex::new(troubles.iter().rev().copied().collect()), ..Self::default() })
     }
+
+    /// An error while it is away.
+    fn reached(&self) -> Result<(), StoreError> {
+        match self.is_away.load(Ordering::Relaxed) {
+            true => Err(StoreError::Unavailable { store: "the store".into(), message: "gone".into() }),
+            false => Ok(()),
+        }
+    }
 }
 
 impl SessionStore for Troubled {
@@ -68,6 +86,7 @@ impl SessionStore for Troubled {
         let trouble = self.troubles.lock().unwrap().pop();
         let away = || StoreError::Unavailable { store: "the store".into(), message: "gone".into() };
         Box::pin(async move {
+            self.reached()?;
             match trouble {
                 None => self.store.append(append).await,
                 Some(Trouble::Lost) => Err(away()),
@@ -81,7 +100,10 @@ impl SessionStore for Troubled {
     }
 
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
-        self.store.load(sessions)
+        Box::pin(async {
+            self.reached()?;
+            self.store.load(sessions).await
+        })
     }
 
     fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
@@ -90,7 +112,10 @@ impl SessionStore for Troubled {
 
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
         self.lists.fetch_add(1, Ordering::Relaxed);
-        self.store.list(query)
+        Box::pin(async {
+            self.reached()?;
+            self.store.list(query).await
+        })
     }
 
     fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
@@ -291,7 +316,7 @@ fn thousands_of_sleepers_wake_without_being_asked_one_by_one() {
         }
         let sessions = stage.stored(&store);
         let mut woken = 0;
-        let waking = sessions.drive(Drive::UntilIdle, |_, turn| woken += usize::from(ended(&turn.unwrap())));
+        let waking = sessions.drive(Drive::UntilIdle, |driven| woken += usize::from(ended(&turn_of(driven))));
         waking.await.unwrap();
         assert_eq!(woken, SESSIONS);
         assert!(heads(&*store).await.iter().all(|head| head.standing == Standing::Finished));
@@ -312,7 +337,7 @@ fn waking_leaves_alone_what_needs_somebody_else() {
         sessions.start(Start::default()).await.unwrap();
         let began = tokio::time::Instant::now();
         let mut turns = Vec::new();
-        sessions.drive(Drive::UntilIdle, |_, turn| turns.push(turn.unwrap())).await.unwrap();
+        sessions.drive(Drive::UntilIdle, |driven| turns.push(turn_of(driven))).await.unwrap();
         assert_eq!((began.elapsed().as_secs(), turns.len()), (3600, 1));
         assert!(ended(&turns[0]));
         assert!(store.lists.load(Ordering::Relaxed) < 1000);

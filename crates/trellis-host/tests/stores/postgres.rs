@@ -92,3 +92,14 @@ async fn what_may_not_be_written_is_said_and_names_are_what_they_are() {
     let error = PostgresStore::new("postgres://host/db?sslmode=require").unwrap_err();
     assert!(matches!(&error, StoreError::Spec(_)), "{error}");
 }
+
+#[tokio::test]
+async fn a_server_that_may_lose_what_it_acknowledged_says_so() {
+    // The one that all tests share does not wait for the disk.
+    let url = servers::postgres().url(&servers::fresh());
+    let weaknesses = trellis_host::store::weaknesses(&url).await.unwrap();
+    assert_eq!(weaknesses, ["`fsync` is `off`: a crash of its machine loses sessions; set it to `on`"]);
+    let redis = trellis_host::store::weaknesses(&servers::redis().url(&servers::fresh())).await.unwrap();
+    assert!(redis.is_empty(), "{redis:?}");
+    assert!(trellis_host::store::weaknesses("files:x").await.unwrap().is_empty());
+}

@@ -27,7 +27,7 @@ Examples:
   trellis new hello                        a folder `hello` with a graph that runs
   trellis new booking --template tool      one that calls scripts, asks before, and undoes
   trellis new --list                       the templates
-  trellis new node orders/find --type tool --to paid
+  trellis new node orders/refund --type tool --to again --graph graphs/support
 
 Exit codes: 0 made; 2 something is in the way, or cannot be written."
 )]

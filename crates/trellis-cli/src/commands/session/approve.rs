@@ -7,20 +7,20 @@ use serde_json::{Value as Json, json};
 use trellis_core::Value;
 use trellis_host::{
     binding::shown,
-    history::{Held, Put},
+    history::{Held, History, Put},
 };
 
 use super::{
     named::named,
-    stand::{Form, Where, told},
+    stand::{Form, Stand, Use, Where, told},
     times::date_time,
 };
 use crate::{Exit, report::printable, terminal};
 
 /// Approves the call that a session waits with
 ///
-/// That is one more record, for exactly this call with these arguments: it runs once. `trellis run --all`, or a process that has the session, makes
-/// it. Without an ID the calls are listed that wait for an approval.
+/// The approval is one more record, for exactly this call with these arguments, once. Who goes on with the session makes the call:
+/// `trellis run --all`, or a process that has it. Without an ID the calls are listed that wait for an approval.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,14 +50,15 @@ impl Approve {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let is_json = self.form.is_json();
         let Some(name) = &self.id else { return self.list() };
-        let (held, put) = self.place.opened(!self.dry_run, async |stand| {
+        let (held, put) = self.place.opened(Use::unless(self.dry_run), async |stand| {
             let id = named(&*stand.store, name).await?;
             let (operator, call) = (stand.operator()?, self.call.as_deref());
             let decided = match self.dry_run {
                 true => operator.held(&id, call).await.map(|held| (held, None)),
                 false => operator.approve(&id, call).await.map(|(held, put)| (held, Some(put))),
             };
-            decided.map_err(|error| told(error, &id))
+            let (held, put) = decided.map_err(|error| told(error, &id))?;
+            Ok((visible(stand, held).await?, put))
         })?;
         let text = match put {
             None if is_json => format!("{}\n", wire(&held)),
@@ -74,10 +75,14 @@ impl Approve {
 
     /// Lists the calls that wait.
     fn list(&self) -> anyhow::Result<Exit> {
-        let mut all = Vec::new();
-        self.place.with(async |stand| {
+        let all = self.place.with(async |stand| {
+            let (mut found, mut all) = (Vec::new(), Vec::new());
             let graph = stand.is_named.then(|| stand.graph.clone());
-            Ok(stand.operator()?.all_held(graph, |held| all.push(held)).await?)
+            stand.operator()?.all_held(graph, |held| found.push(held)).await?;
+            for held in found {
+                all.push(visible(stand, held).await?);
+            }
+            Ok(all)
         })?;
         let text = match self.form.is_json() {
             true => format!("{}\n", json!({ "held": all.iter().map(wire).collect::<Vec<_>>() })),
@@ -89,9 +94,26 @@ impl Approve {
     }
 }
 
+/// A call as people may see it.
+pub(super) async fn visible(stand: &Stand, held: Held) -> anyhow::Result<Held> {
+    let mut veil = stand.veil(&held.graph);
+    let (mut call, args) = ((*held.call).clone(), shown(&held.call));
+    if veil.is_needed() {
+        veil.learn(&History::open(&*stand.store, &held.session).await?);
+        call.args = veil.args(args);
+        let ask = call.approve.as_mut().and_then(|approval| approval.ask.as_mut());
+        ask.into_iter().for_each(|ask| *ask = veil.text(ask).into());
+    } else {
+        call.args = args;
+    }
+    // Where secrets stand is written in the arguments now.
+    call.secrets.clear();
+    Ok(Held { call: call.into(), ..held })
+}
+
 /// A call as it is made: `` `charge` {"n":1} ``.
 pub(super) fn call(held: &Held) -> String {
-    format!("`{}` {}", printable(&held.call.name), printable(&Value::Map(shown(&held.call)).to_json()))
+    format!("`{}` {}", printable(&held.call.name), printable(&Value::Map(held.call.args.clone()).to_json()))
 }
 
 /// A call that waits, for people.
@@ -117,7 +139,7 @@ fn wire(held: &Held) -> Json {
             "key": call.idempotency_key,
             "node": call.node,
             "tool": call.name,
-            "args": shown(call),
+            "args": call.args,
             "ask": call.approve.as_ref().and_then(|approval| approval.ask.as_ref()),
             "asked": held.asked,
             "expires": held.due,

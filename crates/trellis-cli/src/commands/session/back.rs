@@ -17,7 +17,7 @@ use crate::{Exit, terminal};
 #[command(after_help = "\
 Examples:
   trellis session back run-19f --to 12
-  trellis session back run-19f --to 12 && trellis run --session run-19f
+  trellis session back ana --to 12 && trellis run --session ana     a whole name
 
 Exit codes: 0 it is there; 2 there is no such session or record, nothing can stand there, or the store failed.")]
 pub(super) struct Back {

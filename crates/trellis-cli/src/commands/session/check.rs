@@ -1,20 +1,26 @@
 //! `trellis session check`: every kept session against the graph as it is now.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use anstyle::{AnsiColor, Style};
+use anyhow::bail;
 use serde_json::json;
-use trellis_core::{Engine, engine::Moved};
+use trellis_core::{Engine, SessionId, engine::Moved};
 use trellis_host::{
     Clock,
     history::{Check as Look, Checked, HistoryError, Verdict},
+    store::{SessionStore, Snapshot, Standing, StoreError},
 };
 
 use super::{
-    stand::{Form, Stand, Where},
+    edits::Edits,
+    stand::{Form, Stand, Use, Where},
     times::date_time,
 };
 use crate::{Exit, report::printable, terminal};
+
+/// Names of other graphs that are shown.
+const GRAPHS: usize = 5;
 
 /// Says which kept sessions the graph as it is now stops, and why
 ///
@@ -23,11 +29,12 @@ use crate::{Exit, report::printable, terminal};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis session check --graph graphs/orders
-  trellis session check --graph graphs/orders --apply
+  trellis session check --graph graphs/support
+  trellis session check --graph graphs/support --apply
   trellis session check --format json | jq '.sessions[] | select(.verdict == \"lacks_keys\") | .id'
 
-Exit codes: 0 all go on; 1 some cannot, or somebody must decide; 2 wrong usage, the graph has errors, or the store failed.")]
+Exit codes: 0 all go on; 1 some cannot, somebody must decide, or there are sessions and none is of this graph;
+2 wrong usage, the graph has errors, a key is missing, or the store failed.")]
 pub(super) struct Check {
     /// Move what goes on elsewhere
     #[arg(long)]
@@ -44,6 +51,8 @@ pub(super) struct Check {
 /// What was counted, and how the list goes.
 #[derive(Default)]
 struct Tally {
+    /// Sessions of other graphs, by their names.
+    others: BTreeMap<Arc<str>, usize>,
     counts: BTreeMap<&'static str, usize>,
     applied: usize,
     stopped: usize,
@@ -57,18 +66,25 @@ impl Check {
         if is_json {
             terminal::print("{\"sessions\":[")?;
         }
-        let looked = self.place.opened(self.apply, async |stand| self.look(stand, &mut tally).await);
+        let looked = self
+            .place
+            .opened(Use::unless(!self.apply), async |stand| self.look(stand, &mut tally).await.map(|()| Arc::clone(&stand.graph)));
         if looked.is_err() && is_json {
             // Whoever reads it sees that it is no whole object.
             terminal::print("\n")?;
         }
-        looked?;
+        let graph = looked?;
         terminal::print(&if is_json { tally.wire() } else { tally.line() })?;
-        Ok(if tally.stopped == 0 { Exit::Fine } else { Exit::Failed })
+        if tally.is_of_others() {
+            let why = "a graph keeps its sessions under its `name:`, or else the name of its folder";
+            terminal::print_error(&format!("none of these sessions is of `{}`: {why}\n", printable(&graph)));
+        }
+        Ok(if tally.stopped == 0 && !tally.is_of_others() { Exit::Fine } else { Exit::Failed })
     }
 
     async fn look(&self, stand: &Stand, tally: &mut Tally) -> anyhow::Result<()> {
         let engine = stand.engine()?;
+        let edits = stand.opened().map(Edits::of).unwrap_or_default();
         let mut look = Look::new(&*stand.store, engine, &stand.graph);
         loop {
             let page = look.page().await?;
@@ -76,9 +92,18 @@ impl Check {
                 return Ok(());
             }
             let mut text = String::new();
-            for checked in page {
-                tally.take(&checked.verdict);
-                let told = if self.form.is_json() { wire(&checked, engine) } else { self.told(&checked, engine) };
+            for mut checked in page {
+                // Whoever has no key can say nothing of a session, and one that nobody can read may be of any graph.
+                let is_unknown = checked.head.standing == Standing::Unreadable;
+                if is_unknown || matches!(checked.verdict, Verdict::Unreadable { .. }) {
+                    match why(&*stand.store, &checked.head.session).await {
+                        Some(key @ StoreError::Key(_)) => bail!(key),
+                        Some(error) => checked.verdict = Verdict::Unreadable { why: error.to_string() },
+                        None => {}
+                    }
+                }
+                tally.take(&checked);
+                let told = if self.form.is_json() { wire(&checked, engine, &edits) } else { self.told(&checked, engine, &edits) };
                 let is_elsewhere = matches!(checked.verdict, Verdict::Elsewhere { .. });
                 let applied = if self.apply && is_elsewhere { Some(look.apply(checked, Clock::system()).await) } else { None };
                 let applied = match applied {
@@ -109,13 +134,13 @@ impl Check {
     }
 
     /// One session for people; nothing for those that go on as they are.
-    fn told(&self, checked: &Checked, engine: &Engine) -> String {
+    fn told(&self, checked: &Checked, engine: &Engine, edits: &Edits) -> String {
         const BOLD: Style = Style::new().bold();
         let bad = AnsiColor::Red.on_default();
         let asks = AnsiColor::Yellow.on_default();
         let (head, node) = (&checked.head, printable(checked.head.node.as_str()));
         let id = &head.session;
-        let since = since(checked, engine);
+        let since = since(checked, engine, edits);
         let (style, what, remedy) = match &checked.verdict {
             Verdict::Ended | Verdict::OtherGraph => return String::new(),
             Verdict::GoesOn if !self.all => return String::new(),
@@ -137,6 +162,7 @@ impl Check {
             Verdict::Stuck { why, .. } => {
                 (bad, format!("cannot go on: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
             }
+            Verdict::Unreadable { why } if head.standing == Standing::Unreadable => (bad, printable(why).into_owned(), None),
             Verdict::Unreadable { why } => {
                 (bad, format!("cannot be read: {}", printable(why)), Some(format!("trellis session fork {id} --at N")))
             }
@@ -146,10 +172,21 @@ impl Check {
     }
 }
 
+/// Why a session cannot be read.
+async fn why(store: &dyn SessionStore, session: &SessionId) -> Option<StoreError> {
+    match store.load(std::slice::from_ref(session)).await {
+        Ok(stored) => Snapshot::of(&stored.into_iter().next()??).err(),
+        Err(error) => Some(error),
+    }
+}
+
 /// Since when it does not fit, as far as that can be known.
-fn since(checked: &Checked, engine: &Engine) -> String {
-    let at = date_time(checked.head.at);
-    if checked.is_edited(engine) { format!(", since an edit after {at}") } else { ", on the graph that it moved on last".to_owned() }
+fn since(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
+    let moved = checked.head.at;
+    match checked.is_edited(engine) {
+        true => format!(", since an edit after {}{}", date_time(moved), edits.told(moved)),
+        false => ", on the graph that it moved on last".to_owned(),
+    }
 }
 
 fn elsewhere(from: &str, to: &str, why: Moved) -> String {
@@ -161,7 +198,7 @@ fn elsewhere(from: &str, to: &str, why: Moved) -> String {
 }
 
 /// One session for programs.
-fn wire(checked: &Checked, engine: &Engine) -> String {
+fn wire(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
     let head = &checked.head;
     let mut wire = json!({
         "id": head.session,
@@ -190,18 +227,31 @@ fn wire(checked: &Checked, engine: &Engine) -> String {
     };
     if let (Some(wire), serde_json::Value::Object(more)) = (wire.as_object_mut(), more) {
         wire.extend(more);
+        if !checked.verdict.is_fine() && checked.is_edited(engine) {
+            wire.insert("saved_since".into(), edits.since(head.at).iter().map(|(_, path)| &**path).collect());
+        }
     }
     wire.to_string()
 }
 
 impl Tally {
-    fn take(&mut self, verdict: &Verdict) {
+    fn take(&mut self, checked: &Checked) {
+        let verdict = &checked.verdict;
+        if *verdict == Verdict::OtherGraph {
+            *self.others.entry(Arc::clone(&checked.head.graph)).or_default() += 1;
+        }
         *self.counts.entry(verdict.as_str()).or_default() += 1;
         self.stopped += usize::from(!verdict.is_fine());
     }
 
+    /// Whether there are sessions, and all of them are of other graphs: then nothing was checked, and the graph may have another name than before.
+    fn is_of_others(&self) -> bool {
+        !self.others.is_empty() && self.counts.len() == 1
+    }
+
     fn wire(&self) -> String {
-        format!("\n],\"summary\":{}}}\n", json!({ "counts": self.counts, "applied": self.applied, "stopped": self.stopped }))
+        let summary = json!({ "counts": self.counts, "applied": self.applied, "stopped": self.stopped, "other_graphs": self.others });
+        format!("\n],\"summary\":{summary}}}\n")
     }
 
     fn line(&self) -> String {
@@ -221,6 +271,11 @@ impl Tally {
             if let Some(count) = self.counts.get(verdict) {
                 let _ = write!(parts, "{} {count} {words}", if parts.is_empty() { ":" } else { "," });
             }
+        }
+        if !self.others.is_empty() {
+            let names = self.others.iter().take(GRAPHS).map(|(graph, count)| format!("`{}` {count}", printable(graph)));
+            let more = if self.others.len() > GRAPHS { ", …" } else { "" };
+            let _ = write!(parts, " ({}{more})", names.collect::<Vec<_>>().join(", "));
         }
         format!("{all} sessions{parts}\n")
     }

@@ -1,7 +1,7 @@
 //! `trellis session deny ID`: denies the call that a session waits with.
 
 use super::{
-    approve::{call, decided},
+    approve::{call, decided, visible},
     named::named,
     stand::{Form, Where, told},
 };
@@ -40,7 +40,8 @@ impl Deny {
         let (held, put) = self.place.writing(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
             let denied = stand.operator()?.deny(&id, self.call.as_deref(), self.because.clone()).await;
-            denied.map_err(|error| told(error, &id))
+            let (held, put) = denied.map_err(|error| told(error, &id))?;
+            Ok((visible(stand, held).await?, put))
         })?;
         if self.form.is_json() {
             terminal::print(&decided(&held, &put, "denied", self.because.as_deref()))?;

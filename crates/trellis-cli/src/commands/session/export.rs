@@ -22,7 +22,7 @@ Examples:
   trellis session export run-19f --until 12 --output tests/suite/case.md
   trellis session export run-19f --transcript     without the files of the graph
 
-The file has what the session has: look at it before you send it to somebody.
+The file has what the session has but its secrets: look at it before you send it to somebody.
 
 Exit codes: 0 written; 2 there is no such session, nothing tells where it was, or the store failed.")]
 pub(super) struct Export {
@@ -46,7 +46,10 @@ impl Export {
         let (text, notes) = self.place.with(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
             let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
-            let exported = transcript(stand.engine()?, &history, self.until).map_err(|error| told(error, &id))?;
+            let mut exported = transcript(stand.engine_of(&history.head)?, &history, self.until).map_err(|error| told(error, &id))?;
+            let mut veil = stand.veil(&history.head.graph);
+            veil.learn(&history);
+            exported.text = veil.text(&exported.text);
             let Some(opened) = stand.opened() else { bail!("which graph? `--graph PATH` names it") };
             let mut notes = String::new();
             if exported.since > 0 {

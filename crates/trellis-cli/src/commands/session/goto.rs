@@ -17,8 +17,8 @@ use crate::Exit;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis session goto run-19f payment/retry
-  trellis session set run-19f order.id=7 && trellis session goto run-19f receipt
+  trellis session goto run-19f human
+  trellis session set run-19f order_id=7 && trellis session goto run-19f orders/find
 
 Exit codes: 0 it is there; 2 there is no such session or node, keys are missing, or the store failed.")]
 pub(super) struct Goto {

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, io};
 
 use anstyle::Style;
 use anyhow::{anyhow, bail};
-use clap::ValueEnum;
+use clap::{ValueEnum, builder::PossibleValue};
 use serde_json::json;
 use trellis_core::SessionId;
 use trellis_host::store::{Head, Query, Standing, Which};
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Heads that are asked for at once.
-const PAGE: usize = 500;
+const PAGE: usize = 2000;
 
 /// Lists kept sessions, those that moved last first
 #[derive(Debug, clap::Args)]
@@ -55,44 +55,59 @@ pub(super) struct Ls {
 }
 
 /// What sessions wait for, or how they ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// Passes on
-    Active,
-    /// Waits for an input, or sleeps
-    WaitingForInput,
-    /// Waits for the result of a call
-    WaitingForTool,
-    /// Undoes what it did
-    RollingBack,
-    /// Ended in success
-    Finished,
-    /// Failed
-    Failed,
-    /// Ended by a denial
-    Denied,
-    /// Was rolled back
-    RolledBack,
-    /// All that have not ended
+    Is(Standing),
     Open,
-    /// All that have ended
     Ended,
+}
+
+impl ValueEnum for Status {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [Status; Standing::ALL.len() + 2] = {
+            let mut all = [Status::Open; Standing::ALL.len() + 2];
+            let mut at = 0;
+            while at < Standing::ALL.len() {
+                all[at] = Status::Is(Standing::ALL[at]);
+                at += 1;
+            }
+            all[at + 1] = Status::Ended;
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Is(standing) => (standing.as_str(), meaning(*standing)),
+            Self::Open => ("open", "All that have not ended"),
+            Self::Ended => ("ended", "All that have ended"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+/// A standing in a few words.
+fn meaning(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Active => "Passes on",
+        Standing::WaitingForInput => "Waits for an input, or sleeps",
+        Standing::WaitingForTool => "Waits for the result of a call, or for its approval",
+        Standing::RollingBack => "Undoes what it did",
+        Standing::Finished => "Ended in success",
+        Standing::Failed => "Failed",
+        Standing::Denied => "Ended by a denial",
+        Standing::RolledBack => "Was rolled back",
+        Standing::Unreadable => "Cannot be read",
+    }
 }
 
 impl Status {
     fn holds(self, standing: Standing) -> bool {
         match self {
+            Self::Is(meant) => meant == standing,
             Self::Open => !standing.has_ended(),
             Self::Ended => standing.has_ended(),
-            Self::Active => standing == Standing::Active,
-            Self::WaitingForInput => standing == Standing::WaitingForInput,
-            Self::WaitingForTool => standing == Standing::WaitingForTool,
-            Self::RollingBack => standing == Standing::RollingBack,
-            Self::Finished => standing == Standing::Finished,
-            Self::Failed => standing == Standing::Failed,
-            Self::Denied => standing == Standing::Denied,
-            Self::RolledBack => standing == Standing::RolledBack,
         }
     }
 }
@@ -117,10 +132,12 @@ impl Ls {
         };
         let graph = stand.is_named.then(|| stand.graph.clone());
         let mut heads = Vec::new();
+        // Of those that are to stand so, a page may hold none.
+        let at_once = if self.status.is_empty() { limit.saturating_add(1).min(PAGE) } else { PAGE };
         loop {
-            let query = Query { graph: graph.clone(), which: Which::Newest, after: after.take(), limit: PAGE };
+            let query = Query { graph: graph.clone(), which: Which::Newest, after: after.take(), limit: at_once };
             let page = stand.store.list(query).await?;
-            let is_last = page.len() < PAGE;
+            let is_last = page.len() < at_once;
             after = page.last().map(|head| (head.at, head.session.clone()));
             let is_meant = |head: &Head| self.status.is_empty() || self.status.iter().any(|status| status.holds(head.standing));
             heads.extend(page.into_iter().filter(is_meant));

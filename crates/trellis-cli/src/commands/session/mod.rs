@@ -4,6 +4,7 @@ mod approve;
 mod back;
 mod check;
 mod deny;
+mod edits;
 mod export;
 mod fork;
 mod goto;
@@ -37,8 +38,10 @@ Examples:
   trellis session check                       which sessions the edited graph stops
   trellis session export run-19f > case.md    a report of a defect that is a test
 
-A session may be named by the beginning of its name. Sessions are kept where
-`trellis run` keeps them: `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db`.
+A session may be named by the beginning of its name, here and for
+`trellis graph --session`. `trellis run --session` takes whole names: it begins
+a session where there is none. Sessions are kept where `trellis run` keeps them:
+`--store`, `TRELLIS_STORE`, or `.trellis/sessions.db`.
 
 Exit codes: 0 done; 1 sessions cannot go on, or a replay went otherwise;
 2 wrong usage, or the store failed."

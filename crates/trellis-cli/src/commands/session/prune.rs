@@ -10,7 +10,7 @@ use trellis_host::{
 };
 
 use super::{
-    stand::{Form, Where},
+    stand::{Form, Use, Where},
     times::{date_time, span},
 };
 use crate::{Exit, terminal};
@@ -59,7 +59,7 @@ impl Prune {
         let is_json = self.form.is_json();
         let would = if self.dry_run { "would be " } else { "" };
         let (mut text, mut wire, mut count) = (String::new(), Vec::new(), [0_usize; 2]);
-        self.place.opened(!self.dry_run, async |stand| {
+        self.place.opened(Use::unless(self.dry_run), async |stand| {
             let graph = stand.is_named.then(|| stand.graph.clone());
             let retention = Retention { graph, before, keep: self.keep, open_too: self.open, records: self.keep_records };
             let pruned = retention.apply(&*stand.store, self.dry_run, |head, pruned| {

@@ -1,11 +1,12 @@
 //! `trellis session replay ID`: every recorded step taken again on the graph as it is now.
 
+use anyhow::bail;
 use serde_json::json;
 use trellis_host::history::{History, replay};
 
 use super::{
     named::named,
-    stand::{Form, Where, told},
+    stand::{Form, Use, Where, told},
 };
 use crate::{Exit, terminal};
 
@@ -17,7 +18,8 @@ use crate::{Exit, terminal};
 Examples:
   trellis session replay run-19f
 
-Exit codes: 0 the same; 1 a step went otherwise; 2 there is no such session, or the store failed.")]
+Exit codes: 0 the same; 1 a step went otherwise; 2 there is no such session, nothing of it can be
+taken again, or the store failed.")]
 pub(super) struct Replay {
     /// The session
     id: String,
@@ -29,11 +31,21 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let (id, replayed) = self.place.with(async |stand| {
+        let (id, replayed) = self.place.opened(Use::Replay, async |stand| {
             let id = named(&*stand.store, &self.id).await?;
             let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
             let shown = stand.opened().map(|opened| opened.shown("")).unwrap_or_default();
-            let replayed = replay(stand.engine()?, &history).map_err(|divergence| (shown, divergence));
+            let replayed = replay(stand.engine_of(&history.head)?, &history).map_err(|mut divergence| {
+                let mut veil = stand.veil(&history.head.graph);
+                veil.learn(&history);
+                divergence.message = veil.text(&divergence.message);
+                (shown, divergence)
+            });
+            if let Ok(done) = &replayed
+                && done.records == 0
+            {
+                bail!("nothing of session `{id}` could be taken again: the records are missing that say where it was\n`trellis session show {id}` lists what is there");
+            }
             Ok((id, replayed))
         })?;
         let json = self.form.is_json();

@@ -15,8 +15,8 @@ use crate::{Exit, context, terminal};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis session set run-19f customer=Ana
-  trellis session set run-19f order.id=7 'order.tags=[\"new\"]'
+  trellis session set run-19f order_id=7
+  trellis session set run-19f language=pt customer.email=ana@example.org customer.verified=true
 
 A call that is pending keeps its arguments. Keys are never taken out of a context.
 

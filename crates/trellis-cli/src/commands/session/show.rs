@@ -7,14 +7,14 @@ use anyhow::bail;
 use serde_json::json;
 use trellis_core::{SessionId, State, Value};
 use trellis_host::{
-    history::{Flaw, History, Walk},
+    history::{Flaw, History, Veil, Walk},
     store::Head,
 };
 
 use super::{
     named::named,
     stand::{Form, Stand, Where, told},
-    timeline::{HIDDEN, Timeline},
+    timeline::Timeline,
     times::date_time,
 };
 use crate::{
@@ -60,29 +60,38 @@ impl Show {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         self.place.with(async |stand| {
             let id = named(&*stand.store, &self.id).await?;
-            let history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
+            let mut history = History::open(&*stand.store, &id).await.map_err(|error| told(error, &id))?;
+            let mut veil = stand.veil(&history.head.graph);
+            if veil.is_blind() {
+                let graph = printable(&history.head.graph);
+                terminal::print_error(&format!(
+                    "values are not shown: only the graph `{graph}` knows what is secret; `--graph PATH` names it\n"
+                ));
+            }
+            veil.hide(&mut history);
             if let Some(seq) = self.at {
                 let state = history.at(seq).map_err(|error| told(error, &id))?;
-                terminal::print(&if self.form.is_json() { format!("{}\n", json!(state)) } else { standing(&state, &stand.hidden()) })?;
+                terminal::print(&if self.form.is_json() { format!("{}\n", json!(state)) } else { standing(&state) })?;
                 return Ok(Exit::Fine);
             }
             tokio::select! {
-                shown = self.tell(stand, &id, history) => shown.map(|()| Exit::Fine),
+                shown = self.tell(stand, &id, history, veil) => shown.map(|()| Exit::Fine),
                 _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
             }
         })
     }
 
     /// Shows the history, and what is added to it.
-    async fn tell(&self, stand: &Stand, id: &SessionId, history: History) -> anyhow::Result<()> {
+    async fn tell(&self, stand: &Stand, id: &SessionId, history: History, mut veil: Veil) -> anyhow::Result<()> {
         let is_json = self.form.is_json();
         if !is_json {
             terminal::print(&title(&history.head))?;
         }
         let first = self.last.map_or(0, |last| history.head.next.saturating_sub(last));
         let before = history.snapshot.clone();
-        let mut timeline =
-            Timeline::new(Walk::new(stand.usable_engine(), before), Look::of_stdout(), Width::of(&io::stdout()), stand.hidden());
+        // What another graph would say to it is none of what it said.
+        let engine = stand.usable_engine().filter(|_| !veil.is_blind());
+        let mut timeline = Timeline::new(Walk::new(engine, before), Look::of_stdout(), Width::of(&io::stdout()));
         let (mut next, mut ended) = (history.head.next, history.head.standing.has_ended());
         self.print(&history, &mut timeline, first)?;
         while self.follow && !ended {
@@ -90,7 +99,8 @@ impl Show {
                 bail!(terminal::Closed);
             }
             tokio::time::sleep(LOOK).await;
-            let more = History::since(&*stand.store, id, next).await.map_err(|error| told(error, id))?;
+            let mut more = History::since(&*stand.store, id, next).await.map_err(|error| told(error, id))?;
+            veil.hide(&mut more);
             self.print(&more, &mut timeline, next)?;
             (next, ended) = (more.head.next, more.head.standing.has_ended());
         }
@@ -143,7 +153,7 @@ fn title(head: &Head) -> String {
 }
 
 /// Where a session was, for people.
-fn standing(state: &State, hidden: &[String]) -> String {
+fn standing(state: &State) -> String {
     let status = trellis_host::store::Standing::of(state).as_str().replace('_', " ");
     let mut out = format!("{status} at `{}`, step {}\n", printable(state.current_node_id.as_str()), state.step);
     if let Some(call) = &state.pending_tool_call {
@@ -154,8 +164,7 @@ fn standing(state: &State, hidden: &[String]) -> String {
         let _ = writeln!(out, "can undo `{}` of `{}`{}", effect.tool, effect.node, printable(&undo.unwrap_or_default()));
     }
     for (key, value) in state.context.iter() {
-        let value = if hidden.iter().any(|hidden| **hidden == **key) { HIDDEN.to_owned() } else { value.to_json() };
-        let _ = writeln!(out, "{key}: {}", printable(&value));
+        let _ = writeln!(out, "{key}: {}", printable(&value.to_json()));
     }
     out
 }

@@ -7,14 +7,15 @@ use clap::ValueEnum;
 use trellis_core::{Engine, SessionId, engine::NotEntered};
 use trellis_host::{
     Clock,
-    history::{HistoryError, Operator, Undecided},
+    history::{HistoryError, Operator, Undecided, Veil},
     runner::deferred_predicates,
-    store::SessionStore,
+    store::{Head, SessionStore},
 };
 
 use crate::{
     kept::{Keep, StoreArgs},
     open::{self, DEFAULT_PATH, Opened},
+    report::printable,
 };
 
 /// Which sessions are meant.
@@ -24,6 +25,21 @@ pub(crate) struct Where {
     graph: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
+}
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Look,
+    Write,
+    Replay,
+}
+
+impl Use {
+    /// Whoever only says what would be done writes nothing.
+    pub(super) fn unless(dry_run: bool) -> Self {
+        if dry_run { Self::Look } else { Self::Write }
+    }
 }
 
 /// How something is printed.
@@ -68,7 +84,7 @@ impl Where {
     /// # Errors
     /// The graph cannot be found or loaded, or the store cannot be opened; or what `act` says.
     pub(crate) fn with<T>(&self, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        self.opened(false, act)
+        self.opened(Use::Look, act)
     }
 
     /// The same, for one who writes.
@@ -76,7 +92,7 @@ impl Where {
     /// # Errors
     /// As [`Where::with`].
     pub(crate) fn writing<T>(&self, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        self.opened(true, act)
+        self.opened(Use::Write, act)
     }
 
     /// The store alone, as [`Where::with`] finds it.
@@ -87,18 +103,19 @@ impl Where {
         Ok(self.graph()?.1)
     }
 
-    /// Either of the two.
+    /// The same, for either of these, or for one who takes recorded steps again.
     ///
     /// # Errors
     /// As [`Where::with`].
-    pub(super) fn opened<T>(&self, writes: bool, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    pub(super) fn opened<T>(&self, what: Use, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let (opened, keep) = self.graph()?;
+        let keep = if what == Use::Replay { keep.with_marks() } else { keep };
         let program = opened.as_ref().and_then(|opened| opened.compiled.program.clone());
         let engine = program.map(|program| Engine::new(Arc::clone(&program), deferred_predicates(&program))).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let done = runtime.block_on(async {
             let kept = keep.open_to_look().await?;
-            if writes {
+            if what == Use::Write {
                 keep.warn().await;
             }
             let stand = Stand { store: kept.store, graph: kept.graph, is_named: self.graph.is_some(), opened, engine };
@@ -142,22 +159,35 @@ impl Stand {
         self.engine.as_ref()
     }
 
-    /// Keys of the context that the graph wants hidden (`redact`).
-    pub(super) fn hidden(&self) -> Vec<String> {
-        let graphs = self.engine.iter().flat_map(|engine| engine.inspect().graphs());
-        graphs.flat_map(|graph| &graph.redact).map(|path| path.root().to_string()).collect()
+    /// What is not shown of a session of this graph: without the graph, no value.
+    pub(super) fn veil(&self, graph: &str) -> Veil {
+        let opened = self.opened.as_ref().filter(|_| *graph == *self.graph);
+        Veil::new(opened.map(|opened| opened.project.documents()))
+    }
+
+    /// The graph, if it is the one that a session walks.
+    ///
+    /// # Errors
+    /// It is another one; or as [`Stand::engine`].
+    pub(super) fn engine_of(&self, head: &Head) -> anyhow::Result<&Engine> {
+        let engine = self.engine()?;
+        if head.graph != self.graph {
+            let (id, graph, here) = (&head.session, printable(&head.graph), printable(&self.graph));
+            bail!("session `{id}` walks the graph `{graph}`, not `{here}`\n`--graph PATH` names it");
+        }
+        Ok(engine)
     }
 
     pub(super) fn opened(&self) -> Option<&Opened> {
         self.opened.as_ref()
     }
 
-    /// Puts sessions elsewhere.
+    /// Does something to sessions of this graph.
     ///
     /// # Errors
     /// As [`Stand::engine`].
     pub(super) fn operator(&self) -> anyhow::Result<Operator<'_>> {
-        Ok(Operator::new(&*self.store, self.engine()?, Clock::system()))
+        Ok(Operator::new(&*self.store, self.engine()?, &self.graph, Clock::system()))
     }
 }
 
@@ -165,6 +195,7 @@ impl Stand {
 pub(crate) fn told(error: HistoryError, id: &SessionId) -> anyhow::Error {
     let help = match &error {
         HistoryError::Conflict(_) => "somebody else works with it: try again".to_owned(),
+        HistoryError::OtherGraph { .. } => "`--graph PATH` names its graph".to_owned(),
         HistoryError::Exists(_) => "`--as NAME` names the new session otherwise".to_owned(),
         HistoryError::Refused(NotEntered::Lacks { .. }) => format!("`trellis session set {id} KEY=VALUE` sets keys"),
         HistoryError::Refused(NotEntered::Ended) => format!("name a record before its end: `trellis session show {id}` lists them"),

@@ -1,4 +1,5 @@
-//! Records as people read them: a line for what came in and where it led, lines for what changed and what was said.
+//! Records as people read them: a line for what came in and where it led, lines for what changed and what was said. What is secret was taken out of
+//! them before.
 
 use std::fmt::Write as _;
 
@@ -18,8 +19,6 @@ use crate::{
 };
 
 const QUIET: Style = Style::new().dimmed();
-/// What stands for a value that is not shown.
-pub(super) const HIDDEN: &str = "***";
 
 /// Tells records one after the other.
 pub(super) struct Timeline<'e> {
@@ -27,13 +26,11 @@ pub(super) struct Timeline<'e> {
     look: Look,
     width: Width,
     is_same_graph: bool,
-    /// Keys that the graph wants hidden.
-    hidden: Vec<String>,
 }
 
 impl<'e> Timeline<'e> {
-    pub(super) fn new(walk: Walk<'e>, look: Look, width: Width, hidden: Vec<String>) -> Self {
-        Self { walk, look, width, is_same_graph: true, hidden }
+    pub(super) fn new(walk: Walk<'e>, look: Look, width: Width) -> Self {
+        Self { walk, look, width, is_same_graph: true }
     }
 
     /// Whether everything that was shown was said by the graph as it is now.
@@ -54,7 +51,7 @@ impl<'e> Timeline<'e> {
         let time = date_time(record.at);
         let head = format!("#{}  {time}  ", record.seq);
         let _ = writeln!(out, "{QUIET}{head}{QUIET:#}{}", self.fit(&format!("{}{to}", what(record, &moment)), columns::width(&head)));
-        for line in self.details(record, &moment) {
+        for line in Self::details(record) {
             let _ = writeln!(out, "    {}", self.fit(&line, 4));
         }
         if let Some(said) = &moment.said {
@@ -73,7 +70,7 @@ impl<'e> Timeline<'e> {
     }
 
     /// What changed, and what was done.
-    fn details(&self, record: &Record, moment: &Moment) -> Vec<String> {
+    fn details(record: &Record) -> Vec<String> {
         let mut lines = Vec::new();
         for event in &record.events {
             lines.extend(match event {
@@ -92,10 +89,7 @@ impl<'e> Timeline<'e> {
             Entry::Start { start, .. } => &start.context,
             _ => &record.changes.context,
         };
-        // What came from a secret is not shown either.
-        let is_hidden = |key: &str| moment.is_secret || self.hidden.iter().any(|hidden| hidden == key);
-        lines
-            .extend(keys.iter().map(|(key, value)| format!("{key}: {}", if is_hidden(key) { HIDDEN.to_owned() } else { value.to_json() })));
+        lines.extend(keys.iter().map(|(key, value)| format!("{key}: {}", value.to_json())));
         let call = match &record.entry {
             Entry::Start { state, .. } | Entry::Move { state, .. } => state.pending_tool_call.as_ref(),
             _ => record.changes.call.as_ref().and_then(Option::as_ref),

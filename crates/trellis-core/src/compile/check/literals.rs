@@ -4,9 +4,18 @@ use rustc_hash::FxHashMap;
 
 use crate::value::Value;
 
+/// Values that are compared one by one: most lists are short, and cost no table.
+const FEW: usize = 8;
+
 /// Which of a list of values are equal to one.
 #[derive(Default)]
 pub(super) struct Literals<'v> {
+    few: Vec<(u32, &'v Value)>,
+    more: Table<'v>,
+}
+
+#[derive(Default)]
+struct Table<'v> {
     texts: FxHashMap<&'v str, Vec<u32>>,
     /// By the nearest double: what is equal is among them.
     numbers: FxHashMap<u64, Vec<(u32, &'v Value)>>,
@@ -24,6 +33,22 @@ impl<'v> Literals<'v> {
 
     /// Adds a value under a number.
     pub(super) fn add(&mut self, at: u32, value: &'v Value) {
+        if self.few.len() < FEW { self.few.push((at, value)) } else { self.more.add(at, value) }
+    }
+
+    /// The numbers of the values that are equal to this one.
+    pub(super) fn of(&self, value: &Value) -> impl Iterator<Item = u32> {
+        let few = self.few.iter().filter(move |(_, other)| *other == value).map(|(at, _)| *at);
+        few.chain(self.more.of(value))
+    }
+
+    pub(super) fn has(&self, value: &Value) -> bool {
+        self.of(value).next().is_some()
+    }
+}
+
+impl<'v> Table<'v> {
+    fn add(&mut self, at: u32, value: &'v Value) {
         match (value, number(value)) {
             (Value::Text(text), _) => self.texts.entry(text).or_default().push(at),
             (_, Some(number)) => self.numbers.entry(number).or_default().push((at, value)),
@@ -31,8 +56,7 @@ impl<'v> Literals<'v> {
         }
     }
 
-    /// The numbers of the values that are equal to this one.
-    pub(super) fn of(&self, value: &Value) -> impl Iterator<Item = u32> {
+    fn of(&self, value: &Value) -> impl Iterator<Item = u32> {
         let texts = if let Value::Text(text) = value { self.texts.get(&**text) } else { None };
         let others = match number(value) {
             Some(number) => self.numbers.get(&number).map_or(&[][..], Vec::as_slice),
@@ -41,10 +65,6 @@ impl<'v> Literals<'v> {
         };
         let others = others.iter().filter(move |(_, other)| *other == value).map(|(at, _)| *at);
         texts.into_iter().flatten().copied().chain(others)
-    }
-
-    pub(super) fn has(&self, value: &Value) -> bool {
-        self.of(value).next().is_some()
     }
 }
 

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 pub(crate) use self::data::Known;
-use self::wild::Wild;
-use super::{UncheckedRead, settle::Settled};
+use self::{data::Knowledge, flow::Flow, wild::Wild};
+use super::{Both, UncheckedRead, settle::Settled};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     program::{Node, Program, Role},
@@ -31,11 +31,14 @@ use crate::{
     },
 };
 
+/// What was found, by node.
+type Found = Vec<(u32, Diagnostic)>;
+
 /// What is found about nodes, by node: of those that were not edited it is kept.
 #[derive(Debug, Default)]
 pub(super) struct Own {
-    never: Vec<(u32, Diagnostic)>,
-    gaps: Vec<(u32, Diagnostic)>,
+    never: Found,
+    gaps: Found,
     /// What the flow of data is known to be; that of the others stands in it too.
     data: Option<data::Kept>,
 }
@@ -49,7 +52,7 @@ impl Own {
 }
 
 /// Asks the nodes in `fresh` anew, or all; what was found about the others stays. In the order of nodes.
-fn renew(kept: &mut Vec<(u32, Diagnostic)>, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
+fn renew(kept: &mut Found, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
     let mut found = Vec::new();
     let mut one = |node: &Node| ask(node, &mut |diagnostic| found.push((node.index.0, diagnostic)));
     match fresh {
@@ -62,6 +65,9 @@ fn renew(kept: &mut Vec<(u32, Diagnostic)>, program: &Program, fresh: Option<&[u
     kept.sort_by_key(|(node, _)| *node);
 }
 
+/// Points of a graph for which it pays to do two things at once.
+const MANY: usize = 1_000;
+
 /// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: nothing is unreachable, or without a way out.
 /// `own` is what is known of nodes alone, and which of them are new; `linking` says which documents have links.
 pub(super) fn program(
@@ -70,33 +76,53 @@ pub(super) fn program(
     settled: &Settled<'_>,
     (own, fresh): (&mut Own, Option<&[u32]>),
     linking: &[u32],
+    both: Option<Both>,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
-    let flow = flow::Flow::new(program);
-    let reached = reach::from_entries(&flow);
-    if !unresolved {
-        reach::check(&flow, &reached, found);
+    let flow = Flow::new(program);
+    let tame = vec![false; program.points.len()];
+    let mut known = None;
+    let Own { never, gaps, data } = own;
+    let mut shape = || {
+        shape(&flow, unresolved, (never, gaps, fresh), found);
+        links::check(program.documents(), linking, found);
+    };
+    match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
+        // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.
+        Some(both) => both(&mut || known = Some(Knowledge::new(program, &flow, &tame)), &mut shape),
+        None => shape(),
     }
-    loops::check(&flow, &reached, unresolved, found);
-    renew(&mut own.never, program, fresh, |node, found| never::check(program, node, found));
-    found.extend(own.never.iter().map(|(_, found)| found.clone()));
+    match Wild::new(program, settled, found) {
+        Some(wild) => {
+            let known = known.filter(|_| wild.points == tame);
+            data::check(program, &flow, &wild, known, (data, fresh), found)
+        }
+        None => {
+            *data = None;
+            Vec::new()
+        }
+    }
+}
+
+/// Every check but those of data.
+fn shape(flow: &Flow<'_>, unresolved: bool, (never, gaps, fresh): (&mut Found, &mut Found, Option<&[u32]>), found: &mut Vec<Diagnostic>) {
+    let program = flow.program;
+    let reached = reach::from_entries(flow);
+    if !unresolved {
+        reach::check(flow, &reached, found);
+    }
+    loops::check(flow, &reached, unresolved, found);
+    renew(never, program, fresh, |node, found| never::check(program, node, found));
+    found.extend(never.iter().map(|(_, found)| found.clone()));
     let before = found.len();
-    renew(&mut own.gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
+    renew(gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
     // A condition that can never be true is the gap.
-    let never = |node: &u32| own.never.binary_search_by_key(node, |(node, _)| *node).is_ok();
-    found.extend(own.gaps.iter().filter(|(node, _)| !never(node)).map(|(_, found)| found.clone()));
+    let is_never = |node: &u32| never.binary_search_by_key(node, |(node, _)| *node).is_ok();
+    found.extend(gaps.iter().filter(|(node, _)| !is_never(node)).map(|(_, found)| found.clone()));
     if flow.rolls_back {
         gap::check(program, found);
     }
     follows(program, before, found);
-    links::check(program.documents(), linking, found);
-    match Wild::new(program, settled, found) {
-        Some(wild) => data::check(program, &flow, &wild, (&mut own.data, fresh), found),
-        None => {
-            own.data = None;
-            Vec::new()
-        }
-    }
 }
 
 /// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned, or left behind.

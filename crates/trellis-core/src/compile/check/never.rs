@@ -90,8 +90,10 @@ fn never<'v>(
         Guard::Truth(..) => !fits(&Value::Bool(true)),
         _ => false,
     };
-    let name = format!("{kind:?}").to_lowercase();
-    never.then(|| (format!("`{}` is of type `{name}`", operand.path), &[][..], format!("compare it with a literal of type `{name}`")))
+    never.then(|| {
+        let name = format!("{kind:?}").to_lowercase();
+        (format!("`{}` is of type `{name}`", operand.path), &[][..], format!("compare it with a literal of type `{name}`"))
+    })
 }
 
 /// The finding about a condition whose operand is `described` wherever it is asked.

@@ -95,6 +95,8 @@ fn of_node(code: Code, node: &NodeSyntax, span: Span) -> Harm {
         | Code::UndefinedVariable
         | Code::MaybeUndefined
         | Code::FailedAssert => Harm::None,
+        // It listens all the same, to anything; only a `no` may be lost.
+        Code::WrongType if key_at(node, span) == Some("input_type") => Harm::Way,
         // What a child begins with is not known then.
         Code::BadToolArgs if calls_tools(node) => Harm::None,
         Code::TemplateSyntax | Code::UnknownFilter | Code::SecretExposed | Code::WrongType | Code::MissingValue if is_said(node, span) => {
@@ -117,9 +119,13 @@ fn is_said(node: &NodeSyntax, span: Span) -> bool {
     if span.start >= node.span.end {
         return true;
     }
-    let keys = node.keys.iter().filter(|(_, key)| key.start <= span.start);
-    let key = keys.max_by_key(|(_, key)| key.start).map(|(key, _)| *key);
-    matches!(key, Some("content" | "text" | "message" | "messages" | "metadata"))
+    matches!(key_at(node, span), Some("content" | "text" | "message" | "messages" | "metadata"))
+}
+
+/// The key of a node that a place belongs to.
+fn key_at(node: &NodeSyntax, span: Span) -> Option<&'static str> {
+    let before = node.keys.iter().filter(|(_, key)| key.start <= span.start);
+    before.max_by_key(|(_, key)| key.start).map(|(key, _)| *key)
 }
 
 /// Whether a place of a project file stands below a key that changes nothing that happens in the context. A key itself may have been meant for another.

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    fs::{self, DirEntry, File},
+    fs::{self, OpenOptions},
     io::{self, BufRead, BufReader},
     os::unix::fs::MetadataExt,
     path::Path,
@@ -12,7 +12,7 @@ use std::{
 
 use trellis_core::SessionId;
 
-use super::{Folder, line, name};
+use super::{Folder, line, name, opened};
 use crate::store::{Head, StoreError};
 
 /// A file that changed within this time may change again without looking different.
@@ -33,21 +33,22 @@ struct Look {
 }
 
 impl Heads {
-    /// The heads of all sessions. A file that cannot be read is left out: it says why when it is loaded.
+    /// The heads of all sessions. Of a file that cannot be read only the name is known: it says why when it is loaded.
     pub(super) fn all(&mut self, folder: &Folder) -> Result<Vec<Head>, StoreError> {
         let unreadable = |error: &io::Error| folder.is_there().err().unwrap_or_else(|| folder.unreadable(&folder.path, error));
         let (mut seen, mut heads, now) = (BTreeMap::new(), Vec::new(), SystemTime::now());
         for entry in fs::read_dir(&folder.path).map_err(|error| unreadable(&error))? {
             let entry = entry.map_err(|error| unreadable(&error))?;
             let file = entry.file_name();
-            if Path::new(&file).extension() != Some(OsStr::new("jsonl")) {
+            let path = entry.path();
+            if path.extension() != Some(OsStr::new("jsonl")) {
                 continue;
             }
-            // It was taken out meanwhile.
-            let Ok(look) = look(&entry) else { continue };
+            // It was taken out meanwhile, or is no file that a session could be in.
+            let Ok(Some(look)) = look(&path) else { continue };
             let head = match self.seen.remove(&file) {
                 Some((before, head)) if before == look => head,
-                _ => head(folder, &file)?,
+                _ => head(folder, &file, look.modified)?,
             };
             heads.extend(head.clone());
             if look.modified.and_then(|modified| now.duration_since(modified).ok()).is_some_and(|since| since > SETTLED) {
@@ -59,12 +60,13 @@ impl Heads {
     }
 }
 
-fn look(entry: &DirEntry) -> io::Result<Look> {
-    let about = entry.metadata()?;
-    Ok(Look { file: (about.dev(), about.ino()), length: about.len(), modified: about.modified().ok() })
+fn look(path: &Path) -> io::Result<Option<Look>> {
+    let about = fs::metadata(path)?;
+    let look = Look { file: (about.dev(), about.ino()), length: about.len(), modified: about.modified().ok() };
+    Ok(about.is_file().then_some(look))
 }
 
-fn head(folder: &Folder, file: &OsStr) -> Result<Option<Head>, StoreError> {
+fn head(folder: &Folder, file: &OsStr, modified: Option<SystemTime>) -> Result<Option<Head>, StoreError> {
     let path = folder.path.join(file);
     let Some(session) = path.file_stem().and_then(OsStr::to_str).and_then(|name| session(folder, name, &path)) else { return Ok(None) };
     let head = folder.reading(&session, |journal| match journal.first()? {
@@ -73,7 +75,10 @@ fn head(folder: &Folder, file: &OsStr) -> Result<Option<Head>, StoreError> {
     });
     match head {
         Ok(head) => Ok(head.flatten()),
-        Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) => Ok(None),
+        Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) => {
+            let since = modified.and_then(|modified| modified.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
+            Ok(Some(Head::unreadable(session, u64::try_from(since.as_millis()).unwrap_or(u64::MAX))))
+        }
         Err(error) => Err(error),
     }
 }
@@ -82,7 +87,7 @@ fn head(folder: &Folder, file: &OsStr) -> Result<Option<Head>, StoreError> {
 fn session(folder: &Folder, name: &str, path: &Path) -> Option<SessionId> {
     name::session(name).or_else(|| {
         let mut text = Vec::new();
-        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut text).ok()?;
+        BufReader::new(opened(OpenOptions::new().read(true), path).ok()?).read_until(b'\n', &mut text).ok()?;
         let session = line::read(text.strip_suffix(b"\n")?).ok()?.opening()?.session;
         (folder.journal(&session) == path).then_some(session)
     })

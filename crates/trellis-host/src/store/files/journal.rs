@@ -3,7 +3,7 @@
 //! **Invariant:** nothing is read or written without the lock of the file, so no other process is halfway through an append.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take},
     os::unix::fs::MetadataExt,
     path::PathBuf,
@@ -17,6 +17,7 @@ use trellis_core::SessionId;
 use super::{
     Folder,
     line::{self, FORMAT, Opening},
+    opened,
     scan::{Scan, Scanned, is_torn},
 };
 use crate::store::{Head, Row, StoreError};
@@ -208,7 +209,8 @@ impl<'a> Journal<'a> {
 
     /// The newest snapshot beside the journal, if it is whole and belongs to it.
     pub(super) fn snapshot(&self, first: &First) -> Option<Snapshot> {
-        let text = fs::read(self.folder.snapshot(self.session)).ok()?;
+        let mut text = Vec::new();
+        opened(OpenOptions::new().read(true), &self.folder.snapshot(self.session)).ok()?.read_to_end(&mut text).ok()?;
         let line = line::read(text.strip_suffix(b"\n")?).ok()?;
         let beside = line.beside()?;
         let next = match beside.offset {

@@ -14,14 +14,14 @@ mod write;
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rustix::io::Errno;
+use rustix::{fs::OFlags, io::Errno};
 use trellis_core::SessionId;
 
 use self::{
@@ -142,7 +142,7 @@ impl Folder {
     fn reading<T>(&self, session: &SessionId, read: impl FnOnce(&Journal<'_>) -> Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         let path = self.journal(session);
         loop {
-            let file = match File::open(&path) {
+            let file = match opened(OpenOptions::new().read(true), &path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return self.is_there().map(|()| None),
                 Err(error) => return Err(self.unreadable(&path, &error)),
@@ -222,6 +222,15 @@ impl SessionStore for FilesStore {
     fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
         let session = session.clone();
         self.aside(move |kept| kept.writing(&session, |folder, held| write::remove(folder, held, &session, removal)))
+    }
+}
+
+/// Opens a file. What is none is refused: a pipe would be waited for until somebody writes to it.
+fn opened(how: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = how.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is no regular file; take it out of the folder")),
     }
 }
 

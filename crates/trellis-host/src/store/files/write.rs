@@ -13,6 +13,7 @@ use super::{
     Folder,
     journal::{End, First, Journal, Lock},
     line::{self, Beside, Mark, Opening},
+    opened,
     scan::Scan,
 };
 use crate::store::{Append, Removal, StoreError};
@@ -67,7 +68,7 @@ pub(super) fn append(folder: &Folder, held: &mut Held, append: &Append) -> Resul
 fn reopen<'a>(folder: &Folder, held: &'a mut Held, session: &SessionId, begins: bool) -> Result<Option<&'a mut Open>, StoreError> {
     if held.open.is_none() {
         let path = folder.journal(session);
-        match OpenOptions::new().read(true).write(true).create(begins).mode(0o600).open(&path) {
+        match opened(OpenOptions::new().read(true).write(true).create(begins).mode(0o600), &path) {
             Ok(file) => held.open = Some(Open { file, length: 0, next: 0, sum: None }),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !begins => return folder.is_there().map(|()| None),
             Err(error) => return Err(folder.unwritable(&path, &error)),
@@ -136,7 +137,7 @@ fn beside_it(journal: &Journal<'_>, next: u64, mark: &Mark, beside: &Beside, tex
 /// Writes a file beside itself, and then puts it in place.
 fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let aside = path.with_added_extension("new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+    let mut file = opened(OpenOptions::new().write(true).create(true).truncate(true).mode(0o600), &aside)?;
     let written = write(&mut file).and_then(|()| fs::rename(&aside, path));
     if written.is_err() {
         let _ = fs::remove_file(&aside);

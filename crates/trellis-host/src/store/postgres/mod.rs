@@ -181,7 +181,14 @@ impl PostgresStore {
                 self.ask(sql::DUE[of_graph], &parameters[..4 + of_graph]).await?
             }
         };
-        rows.iter().map(|row| self.head(row)).collect()
+        let listed = |row| match self.head(row) {
+            Err(StoreError::Corrupt { .. }) => {
+                let due = row.get::<_, Option<i64>>(8).map(number);
+                Ok(Head { due, ..Head::unreadable(row.get::<_, &str>(0).into(), number(row.get(5))) })
+            }
+            head => head,
+        };
+        rows.iter().map(listed).collect()
     }
 
     async fn take_out(&self, session: &SessionId, removal: Removal) -> Result<(), StoreError> {

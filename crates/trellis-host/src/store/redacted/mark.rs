@@ -4,7 +4,7 @@
 //! an undo, in another key. [`lacking`] says what must be supplied before it can go on, and [`restore`] puts what was supplied where the marks are.
 
 use trellis_core::{
-    Mapping, State, Value,
+    Context, Mapping, State, Value,
     path::{KeyPath, walk},
 };
 
@@ -81,6 +81,25 @@ pub fn restore(state: &mut State) {
     if let Ok(restored) = serde_json::from_str(&value.to_json()) {
         *state = restored;
     }
+}
+
+/// Keys with the mappings that they lead into.
+pub(crate) fn whole(context: &Context, keys: Mapping) -> Mapping {
+    if !keys.keys().any(|key| key.contains('.')) {
+        return keys;
+    }
+    let mut after = context.clone();
+    let mut roots = Vec::with_capacity(keys.len());
+    for (key, value) in keys.iter() {
+        match KeyPath::parse(key) {
+            Some(path) if after.write(&path, value.clone()).is_ok() => roots.push(path.root().clone()),
+            _ => {
+                after.insert(key.clone(), value.clone());
+                roots.push(key.clone());
+            }
+        }
+    }
+    roots.into_iter().filter_map(|root| Some((root.clone(), after.get(&root)?.clone()))).collect()
 }
 
 /// The state as a value, if there is a mark in it.

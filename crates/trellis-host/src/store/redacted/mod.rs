@@ -25,6 +25,11 @@ use trellis_core::{Program, SessionId, Value, path::KeyPath};
 
 pub use self::mark::{lacking, restore};
 use self::secret::{Secrets, strip};
+pub(crate) use self::{
+    mark::whole,
+    places::{Place, visit},
+    secret::put_at,
+};
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
 /// Keeps some keys from another store.

@@ -5,7 +5,7 @@
 use trellis_core::{Mapping, Value};
 
 /// What is found.
-pub(super) enum Place<'a> {
+pub(crate) enum Place<'a> {
     /// A mapping with keys of the context: a whole context, or what changed of it.
     Context(&'a mut Mapping),
     /// The value of a key of the context.
@@ -17,7 +17,7 @@ pub(super) enum Place<'a> {
 type Visit<'v> = dyn FnMut(Place<'_>) + 'v;
 
 /// Visits all places of a record or a snapshot, contexts first.
-pub(super) fn visit(text: &mut Value, visit: &mut Visit<'_>) {
+pub(crate) fn visit(text: &mut Value, visit: &mut Visit<'_>) {
     record(text, &mut |place| {
         if let Place::Context(_) = place {
             visit(place);

@@ -151,6 +151,11 @@ pub(super) fn strip(text: &mut Value, paths: &[KeyPath]) {
     });
 }
 
+/// Puts `value` where a path leads, if there is something.
+pub(crate) fn put_at(context: &mut Mapping, path: &KeyPath, value: Value) {
+    put(context, path, Some(value));
+}
+
 /// Puts `value` where a path leads, if there is something; nothing takes it out, of a list it leaves null.
 fn put(context: &mut Mapping, path: &KeyPath, value: Option<Value>) -> Option<()> {
     let (last, way) = path.segments().split_last()?;

@@ -18,7 +18,7 @@ use std::{
     thread,
 };
 
-use rusqlite::ErrorCode;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 use trellis_core::SessionId;
 
@@ -59,6 +59,23 @@ impl SqliteStore {
         Self::opened(path.into(), Some(pages))
     }
 
+    /// Opens a file that is there, and makes nothing. Where it, or its folder, may not be written, what it holds can be read.
+    ///
+    /// # Errors
+    /// There is none, or as [`SqliteStore::open`].
+    pub fn open_existing(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let name = Name { path: path.into() };
+        if !name.path.exists() {
+            return Err(StoreError::Unavailable { store: name.shared(), message: "there is no such file".to_owned() });
+        }
+        if schema::may_be_written(&name.path) {
+            return Self::opened(name.path, None);
+        }
+        let connect = || schema::connect_to_read(&name.path, &name);
+        let (writer, reader) = (connect()?, connect()?);
+        Self::working(name, writer, reader)
+    }
+
     fn opened(path: PathBuf, pages: Option<u32>) -> Result<Self, StoreError> {
         let name = Name { path };
         let writer = schema::open(&name.path, &name)?;
@@ -66,6 +83,10 @@ impl SqliteStore {
             writer.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(|error| name.error(&error))?;
         }
         let reader = schema::connect(&name.path).map_err(|error| name.error(&error))?;
+        Self::working(name, writer, reader)
+    }
+
+    fn working(name: Name, writer: Connection, reader: Connection) -> Result<Self, StoreError> {
         // What cannot be prepared here could not be by the threads either, and they could tell nobody.
         write::check(&writer).and_then(|()| read::check(&reader)).map_err(|error| name.error(&error))?;
         let (writes, to_write) = mpsc::channel();
@@ -118,6 +139,8 @@ impl Name {
     fn error(&self, error: &rusqlite::Error) -> StoreError {
         let message = match error {
             rusqlite::Error::SqliteFailure(code, None) => code.to_string(),
+            // It says which session, and why.
+            rusqlite::Error::FromSqlConversionFailure(_, _, why) => why.to_string(),
             error => error.to_string(),
         };
         match error.sqlite_error_code() {

@@ -107,8 +107,8 @@ impl<'a> Reader<'a> {
         };
         let (graph, limit, later) = (query.graph.as_deref(), limited(query.limit), usize::from(moment.is_some()));
         match query.which {
-            Which::Newest => self.newest[later].query_map(params![moment, session, graph, limit], head)?.collect(),
-            Which::Due(by) => self.due[later].query_map(params![moment, session, graph, limit, stored(by)], head)?.collect(),
+            Which::Newest => self.newest[later].query_map(params![moment, session, graph, limit], listed)?.collect(),
+            Which::Due(by) => self.due[later].query_map(params![moment, session, graph, limit, stored(by)], listed)?.collect(),
         }
     }
 }
@@ -125,10 +125,34 @@ fn unfit(column: usize, error: impl std::error::Error + Send + Sync + 'static) -
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }
 
+/// Why the head of a session cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("session `{session}`: {why}")]
+struct Misread {
+    session: Arc<str>,
+    why: rusqlite::Error,
+}
+
+/// A head for a list, which one that cannot be read does not spoil.
+fn listed(row: &Found<'_>) -> rusqlite::Result<Head> {
+    match head(row) {
+        Err(rusqlite::Error::FromSqlConversionFailure(..)) => {
+            let due = row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs);
+            Ok(Head { due, ..Head::unreadable(SessionId::new(text(row, 0)?), number(row, 5)?) })
+        }
+        head => head,
+    }
+}
+
 fn head(row: &Found<'_>) -> rusqlite::Result<Head> {
+    let session = text(row, 0)?;
+    told(row, Arc::clone(&session)).map_err(|why| unfit(0, Misread { session, why }))
+}
+
+fn told(row: &Found<'_>, session: Arc<str>) -> rusqlite::Result<Head> {
     let standing = text(row, 7)?;
     Ok(Head {
-        session: SessionId::new(text(row, 0)?),
+        session: SessionId::new(session),
         graph: text(row, 1)?,
         program: text(row, 2)?,
         next: number(row, 3)?,

@@ -1,6 +1,8 @@
 //! The tables, and how files of earlier versions come to have them.
 
 use std::{
+    ffi::{OsStr, OsString},
+    fmt::Write as _,
     fs::{self, DirBuilder, File, OpenOptions},
     io,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -10,6 +12,7 @@ use std::{
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::{Access, access};
 
 use super::{Name, stored};
 use crate::store::StoreError;
@@ -84,13 +87,62 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Whether SQLite can work on a file as it is used to: it puts others beside it.
+pub(super) fn may_be_written(path: &Path) -> bool {
+    let may = |path: &Path| access(path, Access::READ_OK | Access::WRITE_OK).is_ok();
+    may(path) && may(folder_of(path))
+}
+
+/// A connection to a file that may not be written. Where SQLite would put files beside it to read it, it is taken for one that nobody changes: nobody
+/// works on it while there is no `-wal`.
+pub(super) fn connect_to_read(path: &Path, name: &Name) -> Result<Connection, StoreError> {
+    let open = |place: OsString, more: OpenFlags| {
+        let connection = Connection::open_with_flags(place, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | more)?;
+        connection.busy_timeout(PATIENCE)?;
+        Ok((versions(&connection)?, connection))
+    };
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let wal = path.with_file_name([path.file_name().unwrap_or_default(), OsStr::new("-wal")].into_iter().collect::<OsString>());
+    let opened = match open(path.clone().into_os_string(), OpenFlags::empty()) {
+        Err(_) if fs::metadata(&wal).map_or(true, |wal| wal.len() == 0) => open(unchanging(&path), OpenFlags::SQLITE_OPEN_URI),
+        Err(_) => {
+            let message = "what was written last lies in its `-wal`, and that cannot be taken in where nothing may be written; copy both, and the `-shm`, to where it may";
+            return Err(StoreError::Unwritable { store: name.shared(), message: message.to_owned() });
+        }
+        opened => opened,
+    };
+    let (Versions { ours, version, .. }, connection) = opened.map_err(|error: rusqlite::Error| name.error(&error))?;
+    if !ours {
+        return Err(name.corrupt("it is a database of another program".to_owned()));
+    }
+    known(version, name)?;
+    Ok(connection)
+}
+
+/// The address of a file that nobody changes.
+fn unchanging(path: &Path) -> OsString {
+    let mut address = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => address.push(char::from(*byte)),
+            // Writing to a text cannot fail.
+            _ => drop(write!(address, "%{byte:02x}")),
+        }
+    }
+    (address + "?immutable=1").into()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Makes the file and the folders around it where they are not there, for nobody else to read, and says how long the file is.
 fn make(path: &Path) -> io::Result<u64> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         found => return found.map(|found| found.len()),
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     if !folder.is_dir() {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }

@@ -31,6 +31,37 @@ async fn no_id_leads_out_of_the_folder() {
 }
 
 #[tokio::test]
+async fn what_is_no_file_is_refused_and_never_waited_for() {
+    let around = TempDir::new().unwrap();
+    let store = FilesStore::open(around.path()).unwrap();
+    store.append(with_snapshot(append("one", 0, &["start"]), "s")).await.unwrap();
+    let pipe = |name: &str| {
+        assert!(std::process::Command::new("mkfifo").arg(around.path().join(name)).status().unwrap().success());
+    };
+    pipe("two.jsonl");
+    fs::create_dir(around.path().join("three.jsonl")).unwrap();
+    fs::remove_file(around.path().join("one.snapshot.json")).unwrap();
+    pipe("one.snapshot.json");
+    pipe("one.snapshot.json.new");
+    assert_eq!(names(&store.list(query(Which::Newest, None, 9)).await.unwrap()), ["one"]);
+    for name in ["two", "three"] {
+        for error in [
+            store.load(&[name.into()]).await.unwrap_err(),
+            store.records(&name.into(), 0, 9).await.unwrap_err(),
+            store.append(append(name, 0, &["no"])).await.unwrap_err(),
+        ] {
+            let told = error.to_string();
+            assert!(told.contains(&format!("{name}.jsonl")), "{told}");
+        }
+    }
+    let told = store.load(&["two".into()]).await.unwrap_err().to_string();
+    assert!(told.ends_with("two.jsonl cannot be read: it is no regular file; take it out of the folder"), "{told}");
+    // A snapshot can always be lost.
+    store.append(with_snapshot(append("one", 1, &["on"]), "t")).await.unwrap();
+    assert_eq!(texts(&store, "one", 0).await, [record(0, "start"), record(1, "on")]);
+}
+
+#[tokio::test]
 async fn nobody_else_reads_it() {
     let around = TempDir::new().unwrap();
     let folder = around.path().join("sessions");

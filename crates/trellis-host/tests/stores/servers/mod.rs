@@ -53,6 +53,100 @@ pub(crate) fn fresh() -> String {
     format!("test-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// A server of its own, in a folder of its own, on a port that was free.
+#[derive(Debug)]
+pub(crate) struct Server<K> {
+    kind: K,
+    folder: PathBuf,
+    port: u16,
+    running: Option<Running>,
+}
+
+/// What is peculiar to a kind of server.
+pub(crate) trait Kind {
+    /// What it is called.
+    const NAME: &'static str;
+    /// What ends it at once.
+    const SIGNAL: &'static str;
+    /// What it says where its port is taken.
+    const TAKEN: &'static str;
+
+    /// Prepares the folder.
+    fn prepare(&self, folder: &Path);
+    /// What starts it.
+    fn command(&self, folder: &Path, port: u16) -> Vec<String>;
+    /// Whether the one at this port is ready.
+    fn answers(port: u16) -> bool;
+    /// The address of a store of its own in the one behind this port.
+    fn url_at(port: u16, name: &str) -> String;
+}
+
+impl<K: Kind> Server<K> {
+    /// Starts one and waits until it answers.
+    fn launch(kind: K) -> Self {
+        let folder = folder(K::NAME);
+        kind.prepare(&folder);
+        let mut server = Self { kind, folder, port: free_port(), running: None };
+        // Somebody else may take the port between looking and starting.
+        for _ in 0..5 {
+            if server.begin() {
+                return server;
+            }
+            server.kill();
+            server.port = free_port();
+        }
+        panic!("{} does not start:\n{}", K::NAME, Running::log(&server.folder))
+    }
+
+    fn begin(&mut self) -> bool {
+        let command = self.kind.command(&self.folder, self.port);
+        self.running = Some(Running::start(&self.folder, K::SIGNAL, &command));
+        let mut is_taken = false;
+        let answers = wait_until(|| {
+            is_taken = Running::log(&self.folder).contains(K::TAKEN);
+            is_taken || K::answers(self.port)
+        });
+        answers && !is_taken
+    }
+
+    /// Ends it at once, as a loss of power would end it.
+    pub(crate) fn kill(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.kill();
+        }
+    }
+
+    /// Starts it again, where it was.
+    pub(crate) fn restart(&mut self) {
+        self.kill();
+        assert!(self.begin(), "{} does not start again:\n{}", K::NAME, Running::log(&self.folder));
+    }
+
+    /// Its port.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A store of its own in it.
+    pub(crate) fn url(&self, name: &str) -> String {
+        K::url_at(self.port, name)
+    }
+
+    /// The same behind another port.
+    pub(crate) fn url_at(port: u16, name: &str) -> String {
+        K::url_at(port, name)
+    }
+}
+
+impl<K> Drop for Server<K> {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.kill();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(60);
 

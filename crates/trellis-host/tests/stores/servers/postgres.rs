@@ -1,22 +1,15 @@
 //! A PostgreSQL.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, process::Command};
 
-use super::{PASSWORD, Running, asked, folder, free_port, program, wait_until};
+use super::{Kind, PASSWORD, Server, asked, program};
 
 /// A PostgreSQL of its own.
+pub(crate) type Postgres = Server<Settings>;
+
+/// What it is started with besides.
 #[derive(Debug)]
-pub(crate) struct Postgres {
-    folder: PathBuf,
-    port: u16,
-    settings: &'static [&'static str],
-    running: Option<Running>,
-}
+pub(crate) struct Settings(&'static [&'static str]);
 
 impl Postgres {
     /// Makes a cluster, starts it and waits until it answers.
@@ -26,12 +19,22 @@ impl Postgres {
 
     /// Makes one with these settings.
     pub(crate) fn start_with(settings: &'static [&'static str]) -> Self {
-        let folder = folder("postgres");
+        Self::launch(Settings(settings))
+    }
+}
+
+impl Kind for Settings {
+    const NAME: &'static str = "postgres";
+    /// An immediate shutdown: what a crash leaves, but no orphans.
+    const SIGNAL: &'static str = "QUIT";
+    const TAKEN: &'static str = "could not bind";
+
+    fn prepare(&self, folder: &Path) {
         let password = folder.join("password");
         fs::write(&password, PASSWORD).expect("a file in a temporary folder");
-        let user = unprivileged(&folder);
+        let user = unprivileged(folder);
         if let Some(user) = &user {
-            let owned = Command::new("chown").arg("-R").arg(user).arg(&folder).status();
+            let owned = Command::new("chown").arg("-R").arg(user).arg(folder).status();
             assert!(owned.is_ok_and(|status| status.success()), "the temporary folder cannot be given to `{user}`");
         }
         let mut make = as_user(user.as_deref(), program("initdb", "postgresql"));
@@ -39,71 +42,28 @@ impl Postgres {
         let rest = ["-D", &data, "-U", "trellis", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"];
         make.extend(rest.map(str::to_owned));
         make.push(format!("--pwfile={}", password.display()));
-        let made = Command::new(&make[0]).args(&make[1..]).current_dir(&folder).output().expect("initdb starts");
+        let made = Command::new(&make[0]).args(&make[1..]).current_dir(folder).output().expect("initdb starts");
         assert!(made.status.success(), "initdb fails: {}", String::from_utf8_lossy(&made.stderr));
-        let mut postgres = Self { folder, port: free_port(), settings, running: None };
-        // Somebody else may take the port between looking and starting.
-        for _ in 0..5 {
-            if postgres.begin() {
-                return postgres;
-            }
-            postgres.kill();
-            postgres.port = free_port();
-        }
-        panic!("postgres does not start:\n{}", Running::log(&postgres.folder))
     }
 
-    fn begin(&mut self) -> bool {
-        let mut command = as_user(unprivileged(&self.folder).as_deref(), program("postgres", "postgresql"));
-        command.extend(["-D".into(), self.folder.join("data").display().to_string(), "-p".into(), self.port.to_string()]);
+    fn command(&self, folder: &Path, port: u16) -> Vec<String> {
+        let mut command = as_user(unprivileged(folder).as_deref(), program("postgres", "postgresql"));
+        command.extend(["-D".into(), folder.join("data").display().to_string(), "-p".into(), port.to_string()]);
         let always = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=60", "shared_buffers=16MB"];
-        for setting in always.iter().chain(self.settings) {
+        for setting in always.iter().chain(self.0) {
             command.extend(["-c".into(), (*setting).to_owned()]);
         }
-        // An immediate shutdown: what a crash leaves, but no orphans.
-        self.running = Some(Running::start(&self.folder, "QUIT", &command));
-        let mut is_taken = false;
-        let answers = wait_until(|| {
-            is_taken = Running::log(&self.folder).contains("could not bind");
-            // What it asks a client first is how it authenticates; while it starts it sends an error.
-            is_taken || asked(self.port, &hello()).is_some_and(|answer| answer.first() == Some(&b'R'))
-        });
-        answers && !is_taken
+        command
     }
 
-    /// Ends it at once.
-    pub(crate) fn kill(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.kill();
-        }
+    /// What it asks a client first is how it authenticates; while it starts it sends an error.
+    fn answers(port: u16) -> bool {
+        asked(port, &hello()).is_some_and(|answer| answer.first() == Some(&b'R'))
     }
 
-    /// Starts it again, where it was.
-    pub(crate) fn restart(&mut self) {
-        self.kill();
-        assert!(self.begin(), "postgres does not start again:\n{}", Running::log(&self.folder));
-    }
-
-    /// Its port.
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
-    /// A store of its own in it: `schema` is where its tables are.
-    pub(crate) fn url(&self, schema: &str) -> String {
-        Self::url_at(self.port, schema)
-    }
-
-    /// The same behind another port.
-    pub(crate) fn url_at(port: u16, schema: &str) -> String {
-        format!("postgres://trellis:{PASSWORD}@127.0.0.1:{port}/postgres?schema={schema}")
-    }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        self.kill();
-        let _ = fs::remove_dir_all(&self.folder);
+    /// `name` is where its tables are.
+    fn url_at(port: u16, name: &str) -> String {
+        format!("postgres://trellis:{PASSWORD}@127.0.0.1:{port}/postgres?schema={name}")
     }
 }
 

@@ -32,12 +32,12 @@ use std::{
     sync::Arc,
 };
 
-pub(super) use self::knowledge::Kept;
+pub(super) use self::knowledge::{Kept, Knowledge};
 pub(crate) use self::known::Known;
 
 use self::{
     accident::{Accident, Candidate},
-    knowledge::{Gathered, Knowledge},
+    knowledge::Gathered,
     origins::Origin,
     report::Reporter,
     script::{Op, Script},
@@ -61,17 +61,20 @@ use crate::{
 };
 
 /// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
-/// `kept` is what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or nothing where everything is new.
-pub(super) fn check(
-    program: &Arc<Program>,
+/// `known` is what was worked out already; `kept` what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or
+/// nothing where everything is new.
+pub(super) fn check<'k>(
+    program: &'k Arc<Program>,
     flow: &Flow<'_>,
-    wild: &Wild,
+    wild: &'k Wild,
+    known: Option<Knowledge<'k, 'k>>,
     (kept, fresh): (&mut Option<Kept>, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
     let Wild { points: wild, is_lossy } = wild;
-    let again = kept.take().zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
-    let mut known = again.unwrap_or_else(|| Knowledge::new(program, flow, wild));
+    let kept_before = kept.take();
+    let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
+    let mut known = known.or_else(again).unwrap_or_else(|| Knowledge::new(program, flow, wild));
     let mut unchecked = known.unchecked();
     declared::check(&mut known, wild, found);
     if !is_lossy {

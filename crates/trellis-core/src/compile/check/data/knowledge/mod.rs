@@ -47,7 +47,7 @@ use crate::{
 };
 
 /// What is known, point by point.
-pub(super) struct Knowledge<'a, 'p> {
+pub(in super::super) struct Knowledge<'a, 'p> {
     pub(super) program: &'p Program,
     pub(super) types: Types,
     terms: Terms,
@@ -98,7 +98,7 @@ struct Solved {
 
 impl<'a, 'p> Knowledge<'a, 'p> {
     /// Works everything out.
-    pub(super) fn new(program: &'p Program, flow: &Flow<'_>, wild: &'a [bool]) -> Self {
+    pub(in super::super) fn new(program: &'p Program, flow: &Flow<'_>, wild: &'a [bool]) -> Self {
         let mut types = Types::new();
         let mut terms = Terms::new(&mut types);
         terms.read(program, &mut types);

@@ -1,0 +1,46 @@
+//! Which files of the graph were saved since a session moved last: among them is the edit that it does not fit.
+
+use std::{fs, time::UNIX_EPOCH};
+
+use trellis_core::diagnostic::FilePath;
+
+use super::times::date_time;
+use crate::{open::Opened, report::printable};
+
+/// How many files are named.
+const NAMED: usize = 3;
+
+/// When each file of the graph was saved, the oldest first.
+#[derive(Default)]
+pub(super) struct Edits(Vec<(u64, FilePath)>);
+
+impl Edits {
+    pub(super) fn of(opened: &Opened) -> Self {
+        let saved = |path: &FilePath| {
+            let saved = fs::metadata(opened.project.root()?.join(&**path)).ok()?.modified().ok()?;
+            u64::try_from(saved.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+        };
+        let files =
+            opened.project.documents().iter().filter_map(|document| Some((saved(&document.path)?, FilePath::clone(&document.path))));
+        let mut files: Vec<_> = files.collect();
+        files.sort_unstable();
+        Self(files)
+    }
+
+    /// The files that were saved after a moment.
+    pub(super) fn since(&self, moment: u64) -> &[(u64, FilePath)] {
+        &self.0[self.0.partition_point(|(saved, _)| *saved <= moment)..]
+    }
+
+    /// `` (`pay.md` 2026-11-21 14:02:10) ``: the first of them, where they are not too many to say anything.
+    pub(super) fn told(&self, moment: u64) -> String {
+        match self.since(moment) {
+            [] => String::new(),
+            files if files.len() > NAMED => format!(" ({} files were saved since)", files.len()),
+            files => {
+                let files: Vec<_> = files.iter().map(|(saved, path)| format!("`{}` {}", printable(path), date_time(*saved))).collect();
+                format!(" ({})", files.join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Waking what is due: by several processes, after a clock that went back, from a store that goes away.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use trellis_core::{Start, Value};
+use trellis_host::{
+    Clock, SendError, Sessions, Stop,
+    sessions::{Drive, Driven},
+    store::{MemoryStore, SessionStore, StoreError},
+};
+
+use crate::{
+    stage::{Stage, run_timeless},
+    stored::{Troubled, turn_of},
+};
+
+/// Sleeps two seconds, then works for three, and counts how often it did.
+fn workers() -> (Stage, Arc<AtomicUsize>) {
+    let made = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&made);
+    let stage = Stage::new(&[
+        ("trellis.yaml", "bindings:\n  work: { function: work, effect: none }\n"),
+        ("start.md", "---\nwait: 2s\nto: work\n---\n"),
+        ("work.md", "---\ndo: work\nto: end\n---\n"),
+        ("end.md", "Done.\n"),
+    ]);
+    let stage = stage.function(move |bindings| {
+        let counted = Arc::clone(&counted);
+        bindings.function_async("work", move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            async {
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                Ok(Value::Null)
+            }
+        })
+    });
+    (stage, made)
+}
+
+/// Begins sessions that sleep, and leaves them there.
+async fn begin(sessions: impl Fn() -> Arc<Sessions>, count: usize) {
+    for n in 0..count {
+        let sessions = sessions();
+        let start = Start { session: Some(format!("s{n}").as_str().into()), ..Start::default() };
+        assert!(tokio::time::timeout(Duration::from_millis(1), sessions.start(start)).await.is_err(), "it sleeps");
+    }
+}
+
+/// Wakes what is due until nothing is, and counts the ends that were told.
+async fn drive(sessions: Arc<Sessions>) -> usize {
+    let mut ends = 0;
+    sessions.drive(Drive::UntilIdle, |driven| ends += usize::from(matches!(turn_of(driven).stop, Stop::Ended(_)))).await.unwrap();
+    ends
+}
+
+#[test]
+fn each_turn_is_told_once_and_two_processes_do_nothing_twice() {
+    let ((stage, made), store) = (workers(), Arc::new(MemoryStore::new()));
+    run_timeless(async {
+        begin(|| stage.stored(&store), 5).await;
+        let (one, other) = tokio::join!(drive(stage.stored(&store)), drive(stage.stored(&store)));
+        assert_eq!((one + other, made.load(Ordering::Relaxed)), (5, 5));
+    });
+}
+
+#[test]
+fn a_clock_that_went_back_makes_nobody_wait_longer() {
+    const DAYS: u64 = 10 * 24 * 60 * 60 * 1000;
+    let (stage, store) = (workers().0, Arc::new(MemoryStore::new()));
+    let limited = Stage::new(&[
+        ("start.md", "---\ninput_type: text\nsave_to: name\ntimeout: 6s\non_timeout: end\nto: end\n---\nWho?\n"),
+        ("end.md", "Bye.\n"),
+    ]);
+    let other = Arc::new(MemoryStore::new());
+    run_timeless(async {
+        let later = |stage: &Stage, store| Arc::new(stage.sessions().clock(Clock::fixed(DAYS)).store(store, "graph"));
+        begin(|| later(&stage, Arc::clone(&store) as Arc<dyn SessionStore>), 1).await;
+        later(&limited, Arc::clone(&other) as Arc<dyn SessionStore>).start(Start::default()).await.unwrap();
+        let began = tokio::time::Instant::now();
+        assert_eq!(drive(stage.stored(&store)).await, 1);
+        assert_eq!(began.elapsed().as_secs(), 5);
+        let began = tokio::time::Instant::now();
+        assert_eq!(drive(limited.stored(&other)).await, 1);
+        assert_eq!(began.elapsed().as_secs(), 6);
+    });
+}
+
+#[test]
+fn a_store_that_goes_away_is_told_once_and_one_that_was_never_there_is_an_error() {
+    let (stage, store) = (workers().0, Arc::new(Troubled::default()));
+    run_timeless(async {
+        begin(|| stage.stored(&store), 1).await;
+        let sessions = stage.stored(&store);
+        let (mut aways, mut ends) = (0, 0);
+        let told = |driven: Driven<'_>| match driven {
+            Driven::Away(_) => aways += 1,
+            Driven::Turn(_, turn) => ends += usize::from(matches!(turn.unwrap().stop, Stop::Ended(_))),
+        };
+        let driving = sessions.drive(Drive::Forever, told);
+        let weather = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            store.is_away.store(true, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            store.is_away.store(false, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_secs(20)).await;
+        };
+        tokio::select! {
+            ended = driving => panic!("{ended:?}"),
+            () = weather => {}
+        }
+        assert_eq!((aways, ends), (1, 1));
+
+        store.is_away.store(true, Ordering::Relaxed);
+        let driven = stage.stored(&store).drive(Drive::Forever, |driven| panic!("{driven:?}")).await;
+        assert!(matches!(driven, Err(StoreError::Unavailable { .. })), "{driven:?}");
+        let resumed = stage.stored(&store).resume(&"s0".into()).await;
+        assert!(matches!(resumed, Err(SendError::Store(StoreError::Unavailable { .. }))), "{resumed:?}");
+    });
+}
