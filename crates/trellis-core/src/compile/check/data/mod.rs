@@ -14,6 +14,7 @@ mod knowledge;
 mod known;
 mod origins;
 mod pattern;
+mod put;
 mod replay;
 mod report;
 mod scene;
