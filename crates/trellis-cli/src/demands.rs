@@ -73,6 +73,10 @@ impl Demands {
         }
         if self.strict {
             late.extend(unchecked_reads(checked));
+            // What may go wrong for all that is known is not proved.
+            for found in checked.diagnostics.iter_mut().filter(|found| found.code == Code::NotDecided) {
+                found.severity = Severity::Error;
+            }
         }
         settle(&checked.documents, &mut late);
         checked.diagnostics.extend(late);

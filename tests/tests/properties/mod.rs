@@ -7,6 +7,7 @@ mod coverage;
 mod edits;
 mod fixes;
 mod format;
+mod kinds;
 mod phrases;
 mod random;
 mod rng;

@@ -79,7 +79,7 @@ fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
 }
 
 /// Whether a session ended because of what was in its context: what the compiler proves cannot happen (design §4).
-fn fails_on_data(ended: &Ended) -> bool {
+pub(super) fn fails_on_data(ended: &Ended) -> bool {
     let codes = ["template", "condition", "missing-context", "context-schema", "failed-assert", "write", "no-match"];
     ended.code.as_deref().is_some_and(|code| codes.contains(&code))
 }
@@ -184,7 +184,7 @@ fn json(rng: &mut Rng) -> &'static str {
 }
 
 /// The files of a graph, to be copied into a case.
-fn shown(files: &[Source]) -> String {
+pub(super) fn shown(files: &[Source]) -> String {
     let text = |file: &Source| match &file.bytes {
         Bytes::Read(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Bytes::TooLarge { .. } => String::new(),

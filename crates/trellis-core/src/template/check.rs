@@ -108,6 +108,9 @@ impl Checker {
             }
             Expr::GetItem(node) => vec![&node.expr, &node.subscript_expr],
             Expr::Slice(node) => {
+                if matches!(&node.step, Some(Expr::Const(step)) if step.value == 0.into()) {
+                    self.mistakes.push(Mistake::syntax(bytes(extent(tree)), "the step of a slice cannot be 0"));
+                }
                 [Some(&node.expr), node.start.as_ref(), node.stop.as_ref(), node.step.as_ref()].into_iter().flatten().collect()
             }
             Expr::UnaryOp(node) => vec![&node.expr],

@@ -12,44 +12,47 @@ use super::{
     scene::Scene,
     script::Op,
     shapes,
-    symbols::{self, Found, Sym, Vars},
+    symbols::{Broke, Found, Sketcher, Vars},
     types::having,
     witness::{Beginning, Done, Search},
 };
 use crate::{
     path::{KeyPath, Segment},
-    program::{From, Guard, Place, PointIndex, Write},
+    program::{Guard, NodeIndex, Place, PointIndex, PredicateSource},
     schema::Schema,
-    value::{Key, Value},
+    template::Shape,
+    value::{Key, Mapping, Value},
 };
 
 /// What tells ways apart: the point, whether all of it is so, the visits that are counted, and what is known of some paths.
-pub(super) type Sketch = (u32, bool, Vec<u32>, Vec<String>);
+pub(super) type Sketch = (u32, bool, Vec<(NodeIndex, u32)>, String);
 
 impl Search<'_, '_> {
     pub(super) fn begin(&self, origin: &Origin) -> (Scene, Beginning) {
         let program = self.program;
-        let mut vars = Vars::default();
+        let mut vars = Vars::new(self.lore);
         let mut context = BTreeMap::new();
         let node = program.node(program.point(origin.point).node);
         let wanted = self.wanted().map(|path| path.root());
         self.spend(origin.given.len() + self.mended.len());
         for given in &origin.given {
-            if given.may_be_absent && wanted == Some(&given.key) {
-                continue;
-            }
-            context.insert(given.key.clone(), vars.fitting(given.fits.as_slice()));
+            let schemas = given.fits.as_slice();
+            let sym = if given.may_be_absent { vars.perhaps(schemas) } else { vars.fitting(schemas) };
+            context.insert(given.key.clone(), sym);
         }
         let graph = program.graph_of(node);
-        for (key, schema) in node.entry.types.iter().filter(|(key, _)| !node.brings(graph, key)) {
-            let sym = vars.fitting(std::slice::from_ref(schema));
+        for (key, schema) in &node.entry.types {
+            let schemas = std::slice::from_ref(schema);
+            let sym = if node.brings(graph, key) { vars.perhaps(schemas) } else { vars.fitting(schemas) };
             context.entry(key.clone()).or_insert(sym);
         }
         let required = node.entry.required.iter().filter(|path| !node.brings(graph, path.root()));
-        for path in required.chain(self.mended) {
-            if !context.contains_key(path.root()) && wanted != Some(path.root()) {
+        let required = required.filter(|path| origin.is_entry || wanted != Some(path.root()));
+        for path in required.chain(self.mended.iter().filter(|path| wanted != Some(path.root()))) {
+            let there = context.get(path.root()).cloned();
+            if there.is_none_or(|there| !vars.be_below(&there, path.rest())) {
                 let sym = vars.fitting(&[]);
-                symbols::write(&mut context, path, sym);
+                vars.write(&mut context, path, sym);
             }
         }
         let scene = Scene {
@@ -61,7 +64,7 @@ impl Search<'_, '_> {
             vars,
             input: None,
             result: None,
-            failed: "error",
+            failure: None,
             visits: BTreeMap::new(),
             pretended: Rc::default(),
         };
@@ -76,37 +79,98 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The path that the accident is about: ways that know the same of it are one.
-    pub(super) fn subject(&self) -> Option<KeyPath> {
+    /// The paths that the accident is about: ways that know the same of them are one.
+    pub(super) fn subjects(&self) -> Vec<KeyPath> {
         match self.candidate.accident {
             Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
-                Some(self.script.sites[site as usize].path.clone())
+                vec![self.script.sites[site as usize].path.clone()]
             }
-            Accident::NoMatch(_) => None,
+            Accident::NoMatch(_) => Vec::new(),
             Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => match &self.script.ops[op as usize] {
                 Op::Fit { node, index, .. } => {
-                    let (key, _) = self.program.node(*node).entry.types.get(*index as usize)?;
-                    KeyPath::new(vec![Segment::Key(key.clone())])
+                    self.program.node(*node).entry.types.get(*index as usize).and_then(|(key, _)| own(key)).into_iter().collect()
                 }
-                Op::Assert { guard, .. } => Some(guard.operand()?.path.clone()),
+                Op::Assert { guard, .. } => self.asked_by(guard),
                 Op::Write { write, .. } => match &write.to {
-                    Place::Path(path) | Place::Append(path) => Some(path.clone()),
-                    _ => None,
+                    Place::Path(path) | Place::Append(path) => vec![path.clone()],
+                    _ => Vec::new(),
                 },
-                Op::Read(_) | Op::Args { .. } => None,
+                Op::Args { call } => {
+                    let mut paths = Vec::new();
+                    call.args.iter().for_each(|args| args.each_use(&mut |used| paths.push(used.path.clone())));
+                    call.args.iter().for_each(|args| each_path(args, &mut |path, _| paths.push(path.clone())));
+                    paths
+                }
+                Op::Read(_) => Vec::new(),
             },
         }
     }
 
+    /// What decides a guard; for a predicate of the core's own, what its schema speaks of (language 6.2).
+    pub(super) fn asked_by(&self, guard: &Guard) -> Vec<KeyPath> {
+        if let Some(operand) = guard.operand() {
+            return vec![operand.path.clone()];
+        }
+        let Guard::Predicate(index, _) = guard else { return Vec::new() };
+        let PredicateSource::Schema(schema) = &self.program.predicates()[*index as usize].source else { return Vec::new() };
+        let map = schema.source().as_map();
+        let named = map.and_then(|map| map.get("properties")).and_then(Value::as_map).into_iter().flat_map(Mapping::keys).cloned();
+        let required = map.and_then(|map| map.get("required")).and_then(Value::as_list).into_iter().flatten();
+        let required = required.filter_map(Value::as_str).map(Key::from);
+        let keys: BTreeSet<Key> = named.chain(required).collect();
+        keys.into_iter().filter_map(|key| KeyPath::new(vec![Segment::Key(key)])).collect()
+    }
+
     /// What is told apart: the point, the visits that are counted, and what is known of the paths that matter.
     pub(super) fn sketch(&self, scene: &Scene, asked: &BTreeSet<KeyPath>) -> Sketch {
-        let mut scene = scene.clone();
-        let known = asked.iter().map(|path| match scene.look(path, false) {
-            Found::There(sym) => scene.vars.sketch(&sym),
-            Found::Absent => "-".to_owned(),
-        });
-        let known = known.collect();
-        (scene.point.0, scene.pretended.is_empty(), scene.visits.values().copied().collect(), known)
+        let mut looked = scene.clone();
+        let mut sketcher = Sketcher::new(&scene.vars);
+        for path in asked {
+            if let Some((root, rest)) = looked.root_of(path) {
+                sketcher.path(root.as_ref(), rest);
+            }
+        }
+        let known = sketcher.done(scene.context.iter().filter(|(key, _)| self.reads.contains(*key)));
+        let visits = scene.visits.iter().map(|(node, count)| (*node, *count)).collect();
+        (scene.point.0, scene.pretended.is_empty(), visits, known)
+    }
+
+    /// Takes one of two ways on where either may be; each is taken in its turn.
+    pub(super) fn either(&self) -> bool {
+        let mut forks = self.forks.borrow_mut();
+        let at = forks.at;
+        forks.at += 1;
+        if at == forks.taken.len() {
+            forks.taken.push(false);
+        }
+        forks.taken[at]
+    }
+
+    /// Does something as often as there are ways on in it.
+    pub(super) fn each_fork(&self, mut run: impl FnMut()) {
+        *self.forks.borrow_mut() = Forks::default();
+        for _ in 0..FORKS {
+            self.forks.borrow_mut().at = 0;
+            run();
+            let mut forks = self.forks.borrow_mut();
+            while forks.taken.last() == Some(&true) {
+                forks.taken.pop();
+            }
+            match forks.taken.last_mut() {
+                Some(last) => *last = true,
+                None => return,
+            }
+        }
+        self.is_lossy.set(true);
+    }
+
+    /// Something was neither found nor ruled out. Where it was looked at as if less were known, it is looked at again.
+    pub(super) fn leave_open(&self, scene: &Scene) {
+        if scene.pretended.is_empty() {
+            self.is_lossy.set(true);
+        } else {
+            self.blurred.borrow_mut().get_or_insert_with(|| (*scene.pretended).clone());
+        }
     }
 
     /// Arrives at a point, up to what it waits for.
@@ -144,59 +208,72 @@ impl Search<'_, '_> {
             Op::Fit { schema, node, index, .. } => {
                 let Some((key, _)) = self.program.node(*node).entry.types.get(*index as usize) else { return Done::On };
                 let Some(sym) = scene.context.get(key).cloned() else { return Done::On };
-                if self.is_goal(point, Accident::Unfit(at)) && self.tried(scene, |vars| vars.break_(&sym, schema)) {
+                let (Found::There(sym) | Found::Maybe(sym)) = scene.vars.below(&sym, &[]) else { return Done::On };
+                if self.is_goal(point, Accident::Unfit(at))
+                    && self.tried(scene, |vars| if vars.be(&sym, true) { vars.break_(&sym, schema) } else { Broke::No })
+                {
                     return Done::Accident;
                 }
-                if scene.vars.fit(&sym, schema) {
-                    Done::On
-                } else {
-                    KeyPath::new(vec![Segment::Key(key.clone())]).map_or(Done::Dead, |path| self.doubt(scene, &path))
-                }
+                // What may be absent fits, or is absent.
+                let fits = scene.vars.fit(&sym, schema) || (scene.vars.presence(&sym).is_none() && scene.vars.be(&sym, false));
+                if fits { Done::On } else { own(key).map_or(Done::Dead, |path| self.doubt(scene, &[path])) }
             }
             Op::Args { call } => {
                 if self.is_goal(point, Accident::Args(at))
                     && let Some(args) = &call.args
-                    && let Some(schema) = shapes::taken(self.program, call).and_then(|schema| Schema::new(&schema.into()).ok())
-                    && let Some(sym) = scene.evaluate(args)
-                    && self.tried(scene, |vars| vars.break_(&sym, &schema))
+                    && let Some(schema) = self.wanted_schema(|| shapes::taken(self.program, call).map(Value::from))
                 {
-                    return Done::Accident;
+                    self.settle(scene, args);
+                    if let Some(sym) = scene.evaluate(args)
+                        && self.tried(scene, |vars| vars.break_(&sym, &schema))
+                    {
+                        return Done::Accident;
+                    }
                 }
                 Done::On
             }
         }
     }
 
+    /// The schema that the accident breaks, made once.
+    fn wanted_schema(&self, make: impl FnOnce() -> Option<Value>) -> Option<Schema> {
+        self.breaks.get_or_init(|| Schema::new(&make()?).ok()).clone()
+    }
+
     fn assert(&self, scene: &mut Scene, point: PointIndex, at: u32, guard: &Guard) -> Done {
         if self.is_goal(point, Accident::Fails(at)) {
             let mut met = scene.clone();
-            let operand = guard.operand().map(|operand| met.look(&operand.path, false));
-            let is_known = matches!(&operand, Some(Found::There(sym)) if met.vars.is_known(sym)) || matches!(operand, Some(Found::Absent));
+            let is_known = guard.operand().is_some_and(|operand| match met.look(&operand.path) {
+                Found::There(sym) => met.vars.is_known(&sym),
+                Found::Maybe(_) | Found::Absent => true,
+            });
             if is_known && self.suppose(&mut met, guard, false, &mut BTreeMap::new()) {
                 *scene = met;
                 return Done::Accident;
             }
         }
-        if self.suppose(scene, guard, true, &mut BTreeMap::new()) {
-            Done::On
-        } else {
-            guard.operand().map_or(Done::Dead, |operand| self.doubt(scene, &operand.path))
-        }
+        if self.suppose(scene, guard, true, &mut BTreeMap::new()) { Done::On } else { self.doubt(scene, &self.asked_by(guard)) }
     }
 
-    /// A way ends because of what is at a path, if that is what is there.
-    fn doubt(&self, scene: &mut Scene, path: &KeyPath) -> Done {
-        if self.pretend(scene, path) { Done::On } else { Done::Dead }
+    /// A way ends because of what is at some paths, if that is what is there.
+    pub(super) fn doubt(&self, scene: &mut Scene, paths: &[KeyPath]) -> Done {
+        if self.pretend(scene, paths) { Done::On } else { Done::Dead }
     }
 
     /// Keeps what was narrowed if it could be.
-    fn tried(&self, scene: &mut Scene, narrow: impl FnOnce(&mut Vars) -> bool) -> bool {
+    pub(super) fn tried(&self, scene: &mut Scene, narrow: impl FnOnce(&mut Vars) -> Broke) -> bool {
         let mut vars = scene.vars.clone();
-        let done = narrow(&mut vars);
-        if done {
-            scene.vars = vars;
+        match narrow(&mut vars) {
+            Broke::Yes => {
+                scene.vars = vars;
+                true
+            }
+            Broke::Unknown => {
+                self.leave_open(scene);
+                false
+            }
+            Broke::No => false,
         }
-        done
     }
 
     pub(super) fn read(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
@@ -211,88 +288,74 @@ impl Search<'_, '_> {
         }
         if is_wanted && site.inside().is_empty() {
             let mut met = scene.clone();
-            if site.when().iter().all(|test| met.meets(test)) && matches!(met.look(site.path, true), Found::Absent) {
+            if site.when().iter().all(|test| met.meets(test)) && self.lacks(&mut met, site.path) {
                 *scene = met;
                 return Done::Accident;
             }
         }
-        match scene.look(site.path, false) {
-            Found::There(sym) => {
-                let wanted = match site.demand() {
-                    _ if is_wanted && !site.inside().is_empty() => having(site.inside()),
-                    _ if self.is_goal(point, Accident::Truth(at)) => of_types(&["boolean"]),
-                    Some(demand) if self.is_goal(point, Accident::Operand(at)) && site.inside().is_empty() => of_types(&demand.types()),
-                    _ => return Done::On,
-                };
-                let Ok(schema) = Schema::new(&wanted) else { return Done::On };
-                let met = site.when().iter().all(|test| scene.meets(test));
-                if met && self.tried(scene, |vars| vars.break_(&sym, &schema)) { Done::Accident } else { Done::On }
-            }
+        let (sym, is_there) = match scene.look(site.path) {
+            Found::There(sym) => (sym, true),
+            Found::Maybe(sym) => (sym, false),
             // Where it depends on something, the engine will say.
-            Found::Absent if site.is_certain() => self.doubt(scene, site.path),
-            Found::Absent => Done::On,
-        }
-    }
-
-    fn write(&self, scene: &mut Scene, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> Done {
-        if let Place::Absent(key) = &write.to
-            && scene.context.contains_key(key)
-        {
-            return Done::On;
-        }
-        for site in reads {
-            match self.read(scene, point, site) {
-                Done::On => {}
-                done => return done,
+            Found::Absent if site.is_certain() => return self.doubt(scene, std::slice::from_ref(site.path)),
+            Found::Absent => return Done::On,
+        };
+        let demand = match site.demand() {
+            _ if is_wanted && !site.inside().is_empty() => Some(having(site.inside())),
+            _ if self.is_goal(point, Accident::Truth(at)) => Some(of_types(&["boolean"])),
+            Some(demand) if self.is_goal(point, Accident::Operand(at)) && site.inside().is_empty() => Some(of_types(&demand.types())),
+            _ => None,
+        };
+        if let Some(schema) = demand.and_then(|demand| self.wanted_schema(|| Some(demand))) {
+            let mut met = scene.clone();
+            let is_met = site.when().iter().all(|test| met.meets(test)) && (is_there || met.decide(site.path, true));
+            if is_met && self.tried(&mut met, |vars| vars.break_(&sym, &schema)) {
+                *scene = met;
+                return Done::Accident;
             }
         }
-        if self.is_goal(point, Accident::Write(at)) && self.blocked(scene, &write.to) {
-            return Done::Accident;
+        if !is_there && site.is_certain() && !scene.decide(site.path, true) {
+            return self.doubt(scene, std::slice::from_ref(site.path));
         }
-        let value = match &write.value {
-            From::Input => match &scene.input {
-                Some(sym) => sym.clone(),
-                None => return Done::On,
-            },
-            From::Error => scene.failure(),
-            From::Shape(shape) => match scene.evaluate(shape) {
-                Some(sym) => sym,
-                None => return Done::On,
-            },
-        };
-        match (put(scene, &write.to, value), &write.to) {
-            (true, _) => Done::On,
-            (false, Place::Path(path) | Place::Append(path)) => self.doubt(scene, path),
-            (false, _) => Done::Dead,
-        }
+        Done::On
     }
 
-    /// Whether a write can find something in its way.
-    fn blocked(&self, scene: &mut Scene, to: &Place) -> bool {
-        let (path, is_list) = match to {
-            Place::Path(path) => (path, false),
-            Place::Append(path) => (path, true),
-            _ => return false,
-        };
-        let (Some(mapping), Some(list)) = (typed("object"), typed("array")) else { return false };
-        for length in 1..=path.segments().len() {
-            let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            let Found::There(sym) = scene.look(&part, false) else { return false };
-            let wanted = match (length == path.segments().len(), is_list) {
-                (true, false) => return false,
-                (true, true) => &list,
-                (false, _) => &mapping,
-            };
-            if self.tried(scene, |vars| vars.break_(&sym, wanted)) {
-                return true;
-            }
+    /// Narrows to where nothing is at a path; false where something is, or where nothing is claimed of it.
+    fn lacks(&self, scene: &mut Scene, path: &KeyPath) -> bool {
+        match scene.look(path) {
+            Found::Absent => true,
+            Found::There(_) => false,
+            Found::Maybe(sym) => !scene.vars.is_made(&sym) && scene.decide(path, false),
         }
-        false
     }
 }
 
+/// Every path that a shape takes a value from as it is, and whether it may leave its key out.
+pub(super) fn each_path(shape: &Shape, see: &mut impl FnMut(&KeyPath, bool)) {
+    match shape {
+        Shape::Expression(expression) => {
+            if let Some((path, optional)) = expression.path() {
+                see(path, optional);
+            }
+        }
+        Shape::List(items) => items.iter().for_each(|item| each_path(&item.value, see)),
+        Shape::Map(entries) => entries.iter().for_each(|(_, shape)| each_path(&shape.value, see)),
+        Shape::Literal(_) | Shape::Text(_) => {}
+    }
+}
+
+/// Ways on that one step may take.
+const FORKS: usize = 64;
+
+/// Which of two ways on is taken, each time there are two.
+#[derive(Debug, Default)]
+pub(super) struct Forks {
+    taken: Vec<bool>,
+    at: usize,
+}
+
 /// The schema of a kind of values.
-fn typed(kind: &str) -> Option<Schema> {
+pub(super) fn typed(kind: &str) -> Option<Schema> {
     Schema::new(&of_types(&[kind])).ok()
 }
 
@@ -300,18 +363,7 @@ fn of_types(names: &[&str]) -> Value {
     Value::map([("type", Value::list(names.iter().map(|name| Value::text(*name))))])
 }
 
-/// False where the place cannot be written.
-fn put(scene: &mut Scene, to: &Place, value: Sym) -> bool {
-    match to {
-        Place::Input => scene.input = Some(value),
-        Place::Ans => scene.ans = Some(value),
-        Place::Error => scene.error = Some(value),
-        Place::Absent(key) => drop(Rc::make_mut(&mut scene.context).insert(Key::clone(key), value)),
-        Place::Path(path) => return symbols::write(Rc::make_mut(&mut scene.context), path, value),
-        Place::Append(path) => {
-            let list = scene.vars.made();
-            return symbols::write(Rc::make_mut(&mut scene.context), path, list);
-        }
-    }
-    true
+/// The path that is a key.
+fn own(key: &Key) -> Option<KeyPath> {
+    KeyPath::new(vec![Segment::Key(key.clone())])
 }

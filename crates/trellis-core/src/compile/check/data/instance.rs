@@ -1,6 +1,7 @@
 //! Small values that fit: of an input type, of a JSON Schema.
 
 use crate::{
+    schema::Schema,
     syntax::node::InputType,
     value::{Mapping, Value},
 };
@@ -47,14 +48,6 @@ pub(super) fn any(mapping: bool) -> Vec<Value> {
     ]
 }
 
-/// A property of an object's schema, and whether it is required; nothing where the schema says nothing plain.
-pub(super) fn property<'s>(schema: &'s Value, name: &str) -> Option<(Option<&'s Value>, bool)> {
-    let schema = schema.as_map()?;
-    let required = matches!(schema.get("required"), Some(Value::List(names)) if names.iter().any(|known| known.as_str() == Some(name)));
-    let property = schema.get("properties").and_then(Value::as_map).and_then(|properties| properties.get(name));
-    (required || property.is_some()).then_some((property, required))
-}
-
 /// Levels that are followed.
 const DEPTH: usize = 6;
 
@@ -81,10 +74,27 @@ fn instances(schema: &Value, depth: usize) -> Vec<Value> {
 }
 
 fn described(map: &Mapping, depth: usize) -> Vec<Value> {
-    for key in ["anyOf", "oneOf", "allOf"] {
+    // What a schema says by others is said together with what it says itself.
+    let without = |names: &[&str]| -> Mapping {
+        map.iter().filter(|(key, _)| !names.contains(&&***key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    for key in ["anyOf", "oneOf"] {
         if let Some(Value::List(schemas)) = map.get(key) {
-            return schemas.iter().flat_map(|schema| instances(schema, depth - 1)).collect();
+            let own = without(&[key]);
+            return schemas.iter().flat_map(|schema| instances(&together(&own, schema).into(), depth - 1)).collect();
         }
+    }
+    if let Some(Value::List(schemas)) = map.get("allOf") {
+        let all = schemas.iter().fold(without(&["allOf"]), |known, schema| together(&known, schema));
+        return instances(&all.into(), depth - 1);
+    }
+    if map.contains("if") {
+        let own = without(&["if", "then", "else"]);
+        let asked = [("if", "then"), ("else", "else")].map(|(first, second)| {
+            let parts = [first, second].into_iter().filter_map(|key| map.get(key));
+            instances(&parts.fold(own.clone(), |known, schema| together(&known, schema)).into(), depth - 1)
+        });
+        return asked.into_iter().flatten().chain(instances(&own.into(), depth - 1)).collect();
     }
     let kinds: Vec<&str> = match map.get("type") {
         Some(Value::Text(kind)) => vec![kind],
@@ -137,25 +147,77 @@ fn of_kind(kind: &str, schema: &Mapping, depth: usize) -> Vec<Value> {
             let pattern = schema.get("pattern").and_then(Value::as_str).and_then(super::pattern::matching);
             pattern.map(Value::text).into_iter().chain(TRIED.iter().map(|text| fitted(text))).chain(beyond.map(Value::text)).collect()
         }
-        "array" => {
-            let count = usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(100);
-            let item = schema.get("items").map_or_else(|| any(false), |items| instances(items, depth - 1));
-            let one = item.first().cloned().unwrap_or(Value::Null);
-            vec![Value::from(vec![one.clone(); count]), Value::from(vec![one; count.max(1)])]
-        }
+        "array" => arrays(schema, usize::try_from(number("minItems").unwrap_or(0)).unwrap_or(0).min(100), depth),
         "object" => {
             let mut entries = Mapping::new();
+            let properties = schema.get("properties").and_then(Value::as_map);
             if let Some(Value::List(names)) = schema.get("required") {
                 for name in names.iter().filter_map(Value::as_str) {
-                    let property = schema.get("properties").and_then(Value::as_map).and_then(|properties| properties.get(name));
-                    let value = property.map_or_else(|| any(false), |property| instances(property, depth - 1)).into_iter().next();
-                    entries.insert(name.into(), value.unwrap_or(Value::Null));
+                    let property = properties.and_then(|properties| properties.get(name));
+                    entries.insert(name.into(), property.map_or_else(|| Value::text("a"), |property| fitting(property, depth - 1)));
                 }
             }
-            vec![Value::Map(entries)]
+            let least = usize::try_from(number("minProperties").unwrap_or(0)).unwrap_or(0).min(100);
+            let declared = properties.into_iter().flat_map(Mapping::iter).map(|(key, schema)| (key.clone(), fitting(schema, depth - 1)));
+            let more = (1..=least).map(|at| (format!("a{at}").into(), Value::text("a")));
+            let mut filled = entries.clone();
+            for (key, value) in declared.chain(more) {
+                if filled.iter().len() < least && !filled.contains(&key) {
+                    filled.insert(key, value);
+                }
+            }
+            vec![Value::Map(filled), Value::Map(entries)]
         }
         _ => any(false),
     }
+}
+
+/// Lists that may fit.
+fn arrays(schema: &Mapping, count: usize, depth: usize) -> Vec<Value> {
+    let list = |key: &str| schema.get(key).and_then(Value::as_list).into_iter().flatten();
+    let mut first: Vec<Value> = list("prefixItems").map(|item| fitting(item, depth - 1)).collect();
+    first.extend(schema.get("contains").map(|item| fitting(item, depth - 1)));
+    let (one, others) = match schema.get("items") {
+        Some(items) => (fitting(items, depth - 1), instances(items, depth - 1)),
+        None => (Value::text("a"), any(false)),
+    };
+    let filled = |count: usize| {
+        let more = std::iter::repeat_n(one.clone(), count.saturating_sub(first.len()));
+        Value::from(first.iter().cloned().chain(more).collect::<Vec<_>>())
+    };
+    let mut distinct: Vec<Value> = Vec::new();
+    for value in first.iter().chain(&others) {
+        if distinct.len() < count.max(1) && !distinct.contains(value) {
+            distinct.push(value.clone());
+        }
+    }
+    vec![filled(count), filled(count.max(1)), Value::from(distinct)]
+}
+
+/// A value that fits a schema, or else one that nearly does.
+fn fitting(schema: &Value, depth: usize) -> Value {
+    let tried = instances(schema, depth);
+    let checked = Schema::new(schema).ok();
+    let fits = |value: &&Value| checked.as_ref().is_none_or(|schema| schema.fits(value));
+    tried.iter().find(fits).or_else(|| tried.first()).cloned().unwrap_or(Value::Null)
+}
+
+/// What two schemas say together, as far as that is easily said.
+fn together(own: &Mapping, other: &Value) -> Mapping {
+    let mut all = own.clone();
+    for (key, value) in other.as_map().into_iter().flat_map(Mapping::iter) {
+        let both = match (&**key, all.get(key), value) {
+            ("properties", Some(Value::Map(own)), Value::Map(more)) => {
+                let mut both = own.clone();
+                more.iter().for_each(|(key, value)| drop(both.insert(key.clone(), value.clone())));
+                both.into()
+            }
+            ("required", Some(Value::List(own)), Value::List(more)) => Value::list(own.iter().chain(more.iter()).cloned()),
+            _ => value.clone(),
+        };
+        all.insert(key.clone(), both);
+    }
+    all
 }
 
 /// Texts that are tried.

@@ -14,6 +14,7 @@ mod knowledge;
 mod known;
 mod origins;
 mod pattern;
+mod put;
 mod replay;
 mod report;
 mod scene;
@@ -26,8 +27,9 @@ mod types;
 mod witness;
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
+    rc::Rc,
     sync::Arc,
 };
 
@@ -41,6 +43,7 @@ use self::{
     report::Reporter,
     script::{Op, Script},
     search::{BUDGET_OF_ALL, Tree},
+    symbols::Lore,
     witness::{Search, Verdict},
 };
 use super::{
@@ -51,7 +54,7 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
-    program::{Callee, Place as To, PointIndex, Program, Target, Why},
+    program::{Callee, Place as To, PointIndex, PredicateSource, Program, Target, Why},
     schema::Schema,
     scope::RESERVED,
     span::Span,
@@ -96,6 +99,9 @@ struct Shared {
     origins: Vec<Origin>,
     shortest: Tree,
     outputs: BTreeMap<PointIndex, Schema>,
+    lore: Rc<RefCell<Lore>>,
+    /// The keys that something reads.
+    reads: BTreeSet<Key>,
 }
 
 /// How often what stands behind findings is looked at again.
@@ -119,6 +125,8 @@ impl Findings<'_, '_> {
         let shared = Shared {
             shortest: Tree::new(self.program, &origins, |point| !self.wild[point.0 as usize]),
             outputs: self.outputs(known),
+            lore: Rc::default(),
+            reads: self.reads(),
             origins,
         };
         let mut mended: Vec<KeyPath> = Vec::new();
@@ -207,6 +215,12 @@ impl Findings<'_, '_> {
             budget,
             asked: RefCell::default(),
             returns: &returns,
+            lore: &shared.lore,
+            reads: &shared.reads,
+            breaks: OnceCell::new(),
+            forks: RefCell::default(),
+            is_lossy: Cell::new(false),
+            blurred: RefCell::default(),
         };
         let is_missing = matches!(candidate.accident, Accident::Missing(_));
         let (bare, helped) = (search(&[][..]), search(mended));
@@ -220,14 +234,48 @@ impl Findings<'_, '_> {
         }
     }
 
-    /// What child graphs return, by the point that calls them.
-    fn outputs(&self, known: &Knowledge<'_, '_>) -> BTreeMap<PointIndex, Schema> {
+    /// What child graphs and composite calls return, by the point that calls them.
+    fn outputs(&self, known: &mut Knowledge<'_, '_>) -> BTreeMap<PointIndex, Schema> {
         let points = (0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
-        let calls = points.filter_map(|point| match shapes::call_at(self.program, point)?.callee {
-            Callee::Graph(node) => Some((point, Schema::new(&known.output_schema(node)).ok()?)),
+        let mut outputs = BTreeMap::new();
+        for point in points {
+            let Some(call) = shapes::call_at(self.program, point) else { continue };
+            let schema = match call.callee {
+                Callee::Graph(node) => known.output_schema(node),
+                Callee::Parallel(..) | Callee::Each(..) => {
+                    let of = known.answer_at(point);
+                    known.types.to_schema(of)
+                }
+                Callee::Tool(_) => continue,
+            };
+            if let Ok(schema) = Schema::new(&schema) {
+                outputs.insert(point, schema);
+            }
+        }
+        outputs
+    }
+
+    /// The keys that something reads: a value that also stands elsewhere matters only if somebody looks at it there.
+    fn reads(&self) -> BTreeSet<Key> {
+        let sites = self.script.sites.iter().flat_map(|site| {
+            let tests = site.when().iter().filter_map(crate::template::Test::path);
+            tests.chain([site.path]).map(|path| path.root().clone())
+        });
+        let ops = self.script.ops.iter().filter_map(|op| match op {
+            Op::Fit { node, index, .. } => self.program.node(*node).entry.types.get(*index as usize).map(|(key, _)| key.clone()),
+            Op::Assert { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
+            Op::Write { write, .. } => match &write.to {
+                To::Path(path) | To::Append(path) if !path.is_key() => Some(path.root().clone()),
+                _ => None,
+            },
+            Op::Read(_) | Op::Args { .. } => None,
+        });
+        let guards = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| operand.path.root().clone());
+        let asked = self.program.predicates().iter().filter_map(|predicate| match &predicate.source {
+            PredicateSource::Schema(schema) => schema.source().as_map()?.get("properties")?.as_map(),
             _ => None,
         });
-        calls.collect()
+        sites.chain(ops).chain(guards).chain(asked.flat_map(|asked| asked.keys().cloned())).collect()
     }
 
     /// Where a missing path may still be absent; nothing where it does not matter: something may take it away again.

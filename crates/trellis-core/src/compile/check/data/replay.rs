@@ -6,7 +6,7 @@ use super::{
     accident::Accident,
     script::Op,
     shapes,
-    symbols::Vars,
+    symbols::{Sym, Vars},
     witness::{Beginning, Brought, Move, Search},
 };
 use crate::{
@@ -27,7 +27,8 @@ pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
     let deferred = program.predicates().iter().fold(Predicates::new(), |known, predicate| known.deferred(&predicate.name));
     let mut engine = Engine::new(Arc::clone(program), deferred).ok()?;
     engine.is_trial = true;
-    let context = beginning.context.iter().map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
+    let given = beginning.context.iter().filter(|(_, sym)| vars.presence(sym) != Some(false));
+    let context = given.map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
     let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
     let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
@@ -101,11 +102,22 @@ fn input(state: &State, step: &Move, vars: &Vars) -> Option<Input> {
         Brought::Answer(sym) => Some(Input::Value(vars.choose(sym)?)),
         Brought::Invalid => Some(Input::Text("?".into())),
         Brought::Success(sym) => result(ToolOutcome::Success(vars.choose(sym)?)),
-        Brought::Error => result(ToolOutcome::Error(ToolError::new("it failed"))),
-        Brought::Timeout => result(ToolOutcome::Error(ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new("it took too long") })),
-        Brought::Denied => result(ToolOutcome::Denied(None)),
+        Brought::Error(sym) => result(ToolOutcome::Error(failure(vars, sym)?)),
+        Brought::Denied(sym) => result(ToolOutcome::Denied(Some(failure(vars, sym)?.message))),
         Brought::Signal(name) => Some(Input::Signal(name.clone())),
     }
+}
+
+/// The failure that leaves this as `sys.error`.
+fn failure(vars: &Vars, sym: &Sym) -> Option<ToolError> {
+    let Value::Map(said) = vars.choose(sym)? else { return None };
+    let kind = match said.get("kind").and_then(Value::as_str)? {
+        "timeout" => ToolErrorKind::Timeout,
+        "schema" => ToolErrorKind::Schema,
+        _ => ToolErrorKind::Error,
+    };
+    let message = said.get("message").and_then(Value::as_str)?.to_owned();
+    Some(ToolError { kind, code: said.get("code").cloned(), message, data: said.get("data").cloned() })
 }
 
 /// Whether a session came to grief at the candidate's node, as the candidate says.

@@ -7,11 +7,11 @@ use std::{
 
 use super::{
     script::FOLLOWED,
-    symbols::{self, Found, Sym, Vars},
+    symbols::{Found, Sym, Vars},
 };
 use crate::{
-    path::KeyPath,
-    program::{Guard, NodeIndex, PointIndex, Root, Truth},
+    path::{KeyPath, Segment},
+    program::{Guard, NodeIndex, Operand, Outcome, PointIndex, Root, Truth},
     template::{Shape, Test},
     value::Key,
 };
@@ -27,8 +27,8 @@ pub(super) struct Scene {
     pub(super) vars: Vars,
     pub(super) input: Option<Sym>,
     pub(super) result: Option<Sym>,
-    /// The kind of the failure that is taken.
-    pub(super) failed: &'static str,
+    /// `sys.error` of the failure that is taken.
+    pub(super) failure: Option<Sym>,
     /// Of nodes that admit so many entries and no more.
     pub(super) visits: BTreeMap<NodeIndex, u32>,
     /// Paths of which it was forgotten what is known: such a way may not exist.
@@ -36,50 +36,80 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// What is at a path; `wanted` takes what may be absent for absent.
-    pub(super) fn look(&mut self, path: &KeyPath, wanted: bool) -> Found {
+    /// What is followed of a path: the value that it begins with, nothing where none is there, and what stands below that.
+    fn root<'k>(&mut self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
         if path.segments().len() > FOLLOWED {
-            return Found::There(self.vars.made());
+            return None;
         }
-        let root = match (&**path.root(), path.rest()) {
+        Some(match (&**path.root(), path.rest()) {
             ("input", rest) => (self.input.clone(), rest),
             ("tool_result", rest) => (self.result.clone(), rest),
-            ("sys", [crate::path::Segment::Key(key), rest @ ..]) => match &**key {
+            ("sys", [Segment::Key(key), rest @ ..]) => match &**key {
                 "ans" => (self.ans.clone(), rest),
                 "error" => (self.error.clone(), rest),
                 "rollback" if !self.unwound => (None, rest),
-                "rollback" | "session" | "node" | "step" | "visits" => return Found::There(self.vars.made()),
-                _ => return Found::Absent,
+                "rollback" | "session" | "node" | "step" | "visits" => return None,
+                _ => (None, rest),
             },
-            ("sys", []) => return Found::There(self.vars.made()),
+            ("sys", []) => return None,
             (key, rest) => (self.context.get(key).cloned(), rest),
-        };
-        match root {
-            (Some(root), rest) => self.vars.below(&root, rest, wanted),
-            (None, _) => Found::Absent,
+        })
+    }
+
+    /// What is at a path. Of what is not followed, something is there.
+    pub(super) fn look(&mut self, path: &KeyPath) -> Found {
+        match self.root(path) {
+            None => Found::There(self.vars.made()),
+            Some((None, _)) => Found::Absent,
+            Some((Some(root), rest)) => self.vars.below(&root, rest),
         }
     }
 
-    /// `sys.error`, as a failure that the search brings about leaves it: without a code and data.
-    pub(super) fn failure(&mut self) -> Sym {
-        let words = ["tool", "node", "message"].map(|name| (Key::from(name), self.vars.words()));
-        let kind = (Key::from("kind"), Sym::Known(crate::value::Value::text(self.failed)));
-        Sym::Map(Rc::new(words.into_iter().chain([kind]).collect()))
+    /// Decides that something is at a path, or that nothing is; false where it cannot be.
+    pub(super) fn decide(&mut self, path: &KeyPath, there: bool) -> bool {
+        match self.root(path) {
+            None => there,
+            Some((None, _)) => !there,
+            Some((Some(root), rest)) if there => self.vars.be_below(&root, rest),
+            Some((Some(root), rest)) => self.vars.lack_below(&root, rest),
+        }
+    }
+
+    /// What ways are told apart by at a path.
+    pub(super) fn root_of<'k>(&mut self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
+        self.root(path)
+    }
+
+    /// What a failure leaves as `sys.error` (language 4.2): a denial has no code and no data.
+    pub(super) fn fail(&mut self, on: &Outcome) {
+        let kinds: &[&str] = match on {
+            Outcome::Timeout => &["timeout"],
+            Outcome::Denied => &["denied"],
+            _ => &["error", "schema"],
+        };
+        let mut entries: BTreeMap<Key, Sym> = ["tool", "node"].map(|name| (Key::from(name), self.vars.words())).into();
+        entries.insert("message".into(), self.vars.text());
+        entries.insert("kind".into(), self.vars.one_of(kinds));
+        if *on != Outcome::Denied {
+            entries.insert("code".into(), self.vars.perhaps(&[]));
+            entries.insert("data".into(), self.vars.perhaps(&[]));
+        }
+        self.failure = Some(Sym::Map(Rc::new(entries)));
     }
 
     /// Forgets what is known of a path: something may be there.
     pub(super) fn forget(&mut self, path: &KeyPath) {
         Rc::make_mut(&mut self.pretended).insert(path.clone());
-        let anything = self.vars.made();
+        let anything = self.vars.lost();
         match (&**path.root(), path.rest().first()) {
             ("input", _) => self.input = Some(anything),
             ("tool_result", _) => self.result = Some(anything),
-            ("sys", Some(crate::path::Segment::Key(key))) if &**key == "ans" => self.ans = Some(anything),
-            ("sys", Some(crate::path::Segment::Key(key))) if &**key == "error" => self.error = Some(anything),
+            ("sys", Some(Segment::Key(key))) if &**key == "ans" => self.ans = Some(anything),
+            ("sys", Some(Segment::Key(key))) if &**key == "error" => self.error = Some(anything),
             ("sys", _) => self.unwound = true,
             (root, _) => {
                 let context = Rc::make_mut(&mut self.context);
-                if !symbols::write(context, path, anything.clone()) {
+                if !self.vars.write(context, path, anything.clone()) {
                     context.insert(root.into(), anything);
                 }
             }
@@ -93,47 +123,50 @@ impl Scene {
         names
     }
 
+    /// Narrows to where a test of a template holds; false where it cannot.
     pub(super) fn meets(&mut self, test: &Test) -> bool {
         match test {
             Test::Opaque => false,
-            Test::Set(path, yes) => matches!(self.look(path, !yes), Found::There(_)) == *yes,
-            Test::Truthy(path, yes) => {
-                let found = match self.look(path, !yes) {
-                    Found::There(sym) => Some(sym),
-                    Found::Absent => None,
-                };
-                self.vars.take_for(found.as_ref(), *yes)
-            }
+            Test::Set(path, yes) => self.decide(path, *yes),
+            Test::Truthy(path, yes) => match self.look(path) {
+                Found::Absent => !yes,
+                Found::There(sym) => self.vars.take_for(&sym, *yes),
+                // What is absent is not true either.
+                Found::Maybe(sym) if !yes => self.vars.take_for(&sym, false) || self.decide(path, false),
+                Found::Maybe(sym) => self.decide(path, true) && self.vars.take_for(&sym, true),
+            },
             Test::Is(path, yes, value) => {
-                let Found::There(sym) = self.look(path, false) else { return false };
-                let operand = crate::program::Operand { root: Root::Context, path: path.clone() };
-                self.vars.assume(&Guard::Is(operand, *yes, value.clone()), Some(&sym), true)
+                let operand = Operand { root: Root::Context, path: path.clone() };
+                let guard = Guard::Is(operand, *yes, value.clone());
+                match self.look(path) {
+                    Found::Absent => !yes,
+                    Found::There(sym) => self.vars.assume(&guard, &sym, true),
+                    Found::Maybe(sym) if !yes => self.vars.assume(&guard, &sym, true) || self.decide(path, false),
+                    Found::Maybe(sym) => self.decide(path, true) && self.vars.assume(&guard, &sym, true),
+                }
             }
         }
     }
 
     /// Narrows to where a guard comes to `truth`; false where it cannot.
     pub(super) fn assume(&mut self, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
-        match guard {
-            Guard::Always => truth,
-            Guard::Attempts(_) => true,
-            Guard::Predicate(index, wanted) => *answers.entry(*index).or_insert(*wanted == truth) == (*wanted == truth),
-            guard => {
-                let Some(operand) = guard.operand() else { return true };
-                // A question about presence may be answered by the other side of what is open.
-                let wanted =
-                    matches!(guard, Guard::Set(_, wanted) | Guard::Empty(_, wanted) if *wanted != truth) && matches!(guard, Guard::Set(..));
-                let found = match self.look(&operand.path, wanted) {
-                    Found::There(sym) => Some(sym),
-                    Found::Absent => None,
-                };
-                if found.is_none() && matches!(guard, Guard::Is(..) | Guard::In(..) | Guard::Truth(..)) {
-                    return false;
-                }
-                self.vars.assume(guard, found.as_ref(), truth)
-                    && self.vars.decide(guard, found.as_ref()) != if truth { Truth::No } else { Truth::Yes }
-            }
-        }
+        let path = match guard {
+            Guard::Always => return truth,
+            Guard::Attempts(_) => return true,
+            Guard::Predicate(index, wanted) => return *answers.entry(*index).or_insert(*wanted == truth) == (*wanted == truth),
+            Guard::Set(operand, wanted) => return self.decide(&operand.path, *wanted == truth),
+            Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) | Guard::Empty(operand, _) => &operand.path,
+        };
+        // What is absent is empty; nothing else is asked of it (language 6.1).
+        let absent = matches!(guard, Guard::Empty(_, wanted) if *wanted == truth);
+        let sym = match self.look(path) {
+            Found::Absent => return absent,
+            Found::There(sym) => sym,
+            Found::Maybe(sym) if absent => return self.vars.assume(guard, &sym, truth) || self.decide(path, false),
+            Found::Maybe(sym) if self.decide(path, true) => sym,
+            Found::Maybe(_) => return false,
+        };
+        self.vars.assume(guard, &sym, truth) && self.vars.decide(guard, &sym) != if truth { Truth::No } else { Truth::Yes }
     }
 
     /// What a shape comes to; nothing where it leaves its key out.
@@ -150,19 +183,19 @@ impl Scene {
                 Some(Sym::Map(Rc::new(parts)))
             }
             Shape::Expression(expression) => match expression.path() {
-                Some((path, optional)) => match self.look(path, optional) {
-                    Found::There(sym) => Some(sym),
+                Some((path, optional)) => match self.look(path) {
+                    Found::There(sym) => Some(self.vars.copied(&sym)),
+                    Found::Maybe(sym) if optional => Some(self.vars.copied(&sym)),
+                    Found::Maybe(sym) => self.decide(path, true).then(|| self.vars.copied(&sym)),
                     Found::Absent => None,
                 },
+                None if expression.is_optional() => Some(self.vars.perhaps_made()),
                 None => Some(self.vars.made()),
             },
             Shape::Text(_) => Some(self.vars.words()),
             Shape::List(items) => {
-                let items = items.iter().map(|item| self.evaluate(&item.value)?.known());
-                Some(match items.collect::<Option<Vec<_>>>() {
-                    Some(items) => Sym::Known(items.into()),
-                    None => self.vars.made(),
-                })
+                let items = items.iter().filter_map(|item| self.evaluate(&item.value)).collect();
+                Some(self.vars.list(items))
             }
         }
     }

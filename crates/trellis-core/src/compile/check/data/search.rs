@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::{
     accident::Accident,
+    act::Forks,
     origins::Origin,
     replay,
     scene::Scene,
@@ -121,6 +122,7 @@ impl Search<'_, '_> {
         let (origin, way) = own.as_ref().unwrap_or(self.shortest).way(goal)?;
         let (mut scene, beginning) = self.begin(&self.origins[origin]);
         let (mut hops, mut moves) = (Vec::new(), Vec::new());
+        *self.forks.borrow_mut() = Forks::default();
         let mut done = self.enter(&mut scene, self.origins[origin].point, &mut hops);
         for hop in way {
             if !matches!(done, Done::On) || scene.point != hop.point {
@@ -175,6 +177,7 @@ impl Search<'_, '_> {
         self.asked.borrow().as_ref().is_some_and(|asked| paths.iter().any(|path| asked.contains(path)))
     }
 
+    /// What was found neither way was left open.
     fn rounds(&self) -> Verdict {
         let behind = self.flow.leading_to(self.candidate.point.0);
         self.spend(behind.len() / 64);
@@ -192,6 +195,8 @@ impl Search<'_, '_> {
     /// One round of the search: a verdict, or the paths by which ways have to be told apart as well.
     fn round(&self, asked: &BTreeSet<KeyPath>, leads: &dyn Fn(PointIndex) -> bool) -> Result<Verdict, BTreeSet<KeyPath>> {
         *self.asked.borrow_mut() = Some(asked.clone());
+        self.is_lossy.set(false);
+        *self.blurred.borrow_mut() = None;
         let mut reached: Vec<Reached> = Vec::new();
         let mut beginnings: Vec<Beginning> = Vec::new();
         let mut queue = VecDeque::new();
@@ -199,20 +204,29 @@ impl Search<'_, '_> {
         let mut pretended: Option<BTreeSet<KeyPath>> = None;
         let mut tries = 0;
         for origin in self.origins.iter().filter(|origin| leads(origin.point)) {
-            let (mut scene, beginning) = self.begin(origin);
-            match self.enter(&mut scene, origin.point, &mut Vec::new()) {
-                Done::On if seen.insert(self.sketch(&scene, asked)) => {
-                    queue.push_back(reached.len());
-                    reached.push(Reached { scene, from: None, beginning: beginnings.len() });
-                }
-                Done::On | Done::Dead => {}
-                Done::Accident if !scene.pretended.is_empty() => {
-                    pretended.get_or_insert_with(|| (*scene.pretended).clone());
-                }
-                Done::Accident => {
-                    tries += 1;
-                    if let Some(said) = self.walks(&beginning, &[], &scene) {
-                        return Ok(Verdict::Proved(Vec::new(), Met { there: self.there(&scene), said }));
+            let (first, beginning) = self.begin(origin);
+            let mut entered = Vec::new();
+            self.each_fork(|| {
+                let mut scene = first.clone();
+                let done = self.enter(&mut scene, origin.point, &mut Vec::new());
+                entered.push((scene, done));
+            });
+            for (scene, done) in entered {
+                match done {
+                    Done::On if seen.insert(self.sketch(&scene, asked)) => {
+                        queue.push_back(reached.len());
+                        reached.push(Reached { scene, from: None, beginning: beginnings.len() });
+                    }
+                    Done::On | Done::Dead => {}
+                    Done::Accident if !scene.pretended.is_empty() => {
+                        pretended.get_or_insert_with(|| (*scene.pretended).clone());
+                    }
+                    Done::Accident if scene.vars.is_impossible() => {}
+                    Done::Accident => {
+                        tries += 1;
+                        if let Some(said) = self.walks(&beginning, &[], &scene) {
+                            return Ok(Verdict::Proved(Vec::new(), Met { there: self.there(&scene), said }));
+                        }
                     }
                 }
             }
@@ -224,16 +238,7 @@ impl Search<'_, '_> {
             if looked > BUDGET || !self.spend(STATE) {
                 return Ok(Verdict::Open);
             }
-            for (mut next, hop, step, done) in self.steps(&reached[at].scene) {
-                // An accident before the edge was taken is none of the edge's.
-                let mut hops = if matches!(done, Done::On) { vec![hop] } else { Vec::new() };
-                let done = match done {
-                    Done::On => match self.target(&mut next, hop, &mut hops) {
-                        Some(done) => done,
-                        None => continue,
-                    },
-                    other => other,
-                };
+            for (next, hops, step, done) in self.onward(&reached[at].scene) {
                 match done {
                     Done::Dead => {}
                     Done::On => {
@@ -260,16 +265,35 @@ impl Search<'_, '_> {
                 }
             }
         }
-        match pretended {
+        match pretended.or_else(|| self.blurred.borrow().clone()) {
             Some(more) => Err(more),
-            None if tries > 0 => Ok(Verdict::Open),
+            None if tries > 0 || self.is_lossy.get() => Ok(Verdict::Open),
             None => Ok(Verdict::Refuted),
         }
     }
 
+    /// Every step of a session that waits, with the hops to where it waits then; ends are left out.
+    fn onward(&self, from: &Scene) -> Vec<(Scene, Vec<Hop>, Move, Done)> {
+        let mut onward = Vec::new();
+        for (scene, hop, step, done) in self.steps(from) {
+            // An accident before the edge was taken is none of the edge's.
+            if !matches!(done, Done::On) {
+                onward.push((scene, Vec::new(), step, done));
+                continue;
+            }
+            self.each_fork(|| {
+                let (mut next, mut hops) = (scene.clone(), vec![hop]);
+                if let Some(done) = self.target(&mut next, hop, &mut hops) {
+                    onward.push((next, hops, step.clone(), done));
+                }
+            });
+        }
+        onward
+    }
+
     /// What ways are told apart by at first: the path that the accident is about, and those that decide whether it is met.
     fn asked(&self) -> BTreeSet<KeyPath> {
-        let mut asked: BTreeSet<KeyPath> = self.subject().into_iter().collect();
+        let mut asked: BTreeSet<KeyPath> = self.subjects().into_iter().collect();
         match self.candidate.accident {
             Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
                 let tests = self.script.sites[site as usize].when();
@@ -277,7 +301,7 @@ impl Search<'_, '_> {
             }
             Accident::NoMatch(on) => {
                 let edges = self.program.edges_of(&self.program.replies[on as usize]);
-                asked.extend(edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| operand.path.clone()));
+                asked.extend(edges.iter().flat_map(|edge| self.asked_by(&edge.when)));
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The steps of a session whose values are chosen last: what can be handed in where it waits, and where that leads.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
     sync::Arc,
@@ -10,16 +10,18 @@ use std::{
 use super::super::flow::Flow;
 use super::{
     accident::{Accident, Candidate},
+    act::Forks,
     origins::Origin,
     scene::Scene,
     script::Script,
     search::Tree,
-    symbols::Sym,
+    symbols::{Broke, Lore, Sym},
 };
 use crate::{
     id::SignalName,
     path::KeyPath,
     program::{Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way},
+    schema::Schema,
     value::Key,
 };
 
@@ -56,9 +58,9 @@ pub(super) enum Brought {
     Answer(Sym),
     Success(Sym),
     Invalid,
-    Error,
-    Timeout,
-    Denied,
+    /// With what stands in `sys.error` then.
+    Error(Sym),
+    Denied(Sym),
     Signal(SignalName),
 }
 
@@ -105,7 +107,19 @@ pub(super) struct Search<'s, 'p> {
     /// Paths by which ways are told apart, while they are: what is known of others is not relied on.
     pub(super) asked: RefCell<Option<BTreeSet<KeyPath>>>,
     /// What successful calls return.
-    pub(super) returns: &'s dyn Fn(PointIndex) -> Vec<crate::schema::Schema>,
+    pub(super) returns: &'s dyn Fn(PointIndex) -> Vec<Schema>,
+    /// What is known of schemas.
+    pub(super) lore: &'s Rc<RefCell<Lore>>,
+    /// The keys that something reads.
+    pub(super) reads: &'s BTreeSet<Key>,
+    /// The schema that the accident breaks.
+    pub(super) breaks: OnceCell<Option<Schema>>,
+    /// Which ways on are taken where a step has several.
+    pub(super) forks: RefCell<Forks>,
+    /// Whether something could neither be found nor ruled out.
+    pub(super) is_lossy: Cell<bool>,
+    /// The same on a way on which something was forgotten: what that was.
+    pub(super) blurred: RefCell<Option<BTreeSet<KeyPath>>>,
 }
 
 /// One step that was taken: where it leads to, before its target is entered.
@@ -127,14 +141,16 @@ impl Search<'_, '_> {
         let mut steps = Vec::new();
         for on in program.point(point).replies.clone() {
             let reply = &program.replies[on as usize];
-            let mut scene = from.clone();
-            let Some(given) = self.given(&mut scene, node, point, reply) else { continue };
-            let before = Hop { point, on, edge: reply.edges.start };
-            match self.all(&mut scene, point, self.script.replying(on)) {
-                Done::On => self.choose(scene, before, given, &mut steps),
-                Done::Dead => {}
-                Done::Accident => steps.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
-            }
+            self.each_fork(|| {
+                let mut scene = from.clone();
+                let Some(given) = self.given(&mut scene, node, point, reply) else { return };
+                let before = Hop { point, on, edge: reply.edges.start };
+                match self.all(&mut scene, point, self.script.replying(on)) {
+                    Done::On => self.choose(scene, before, given, &mut steps),
+                    Done::Dead => {}
+                    Done::Accident => steps.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
+                }
+            });
         }
         steps
     }
@@ -163,11 +179,8 @@ impl Search<'_, '_> {
 
     /// What is handed in for a reply; nothing for those that no host brings about at will.
     fn given(&self, scene: &mut Scene, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<Brought> {
-        scene.failed = match &reply.on {
-            Outcome::Timeout => "timeout",
-            Outcome::Denied => "denied",
-            _ => "error",
-        };
+        scene.fail(&reply.on);
+        let failure = scene.failure.clone();
         Some(match &reply.on {
             Outcome::Pass => Brought::Pass,
             Outcome::Answer => match &node.role {
@@ -184,9 +197,8 @@ impl Search<'_, '_> {
                 Brought::Success(sym)
             }
             Outcome::Invalid => Brought::Invalid,
-            Outcome::Error => Brought::Error,
-            Outcome::Timeout => Brought::Timeout,
-            Outcome::Denied => Brought::Denied,
+            Outcome::Error | Outcome::Timeout => Brought::Error(failure?),
+            Outcome::Denied => Brought::Denied(failure?),
             Outcome::Signal(name) => Brought::Signal(name.clone()),
             Outcome::AnySignal => Brought::Signal(SignalName::new("any")),
             Outcome::Exhausted | Outcome::Unwound => return None,
@@ -241,13 +253,16 @@ impl Search<'_, '_> {
 
     /// Goes on where a guard does not let pass, as if nothing were known of its path: another way may come here with something else there.
     fn pretends(&self, scene: &mut Scene, guard: &Guard) -> bool {
-        guard.operand().is_some_and(|operand| self.pretend(scene, &operand.path))
+        self.pretend(scene, &self.asked_by(guard))
     }
 
-    /// Forgets what is known of a path, unless ways are told apart by it. What is found behind it is not proved.
-    pub(super) fn pretend(&self, scene: &mut Scene, path: &KeyPath) -> bool {
-        let is_coarse = self.asked.borrow().as_ref().is_some_and(|asked| !asked.contains(path));
-        if is_coarse {
+    /// Forgets what is known of paths, except of those that ways are told apart by. What is found behind it is not proved.
+    pub(super) fn pretend(&self, scene: &mut Scene, paths: &[KeyPath]) -> bool {
+        let asked = self.asked.borrow();
+        let Some(asked) = asked.as_ref() else { return false };
+        let mut is_coarse = false;
+        for path in paths.iter().filter(|path| !asked.contains(*path)) {
+            is_coarse = true;
             scene.forget(path);
         }
         is_coarse
@@ -262,7 +277,7 @@ impl Search<'_, '_> {
         let Guard::Predicate(index, wanted) = guard else { return true };
         let PredicateSource::Schema(schema) = &self.program.predicates()[*index as usize].source else { return true };
         let context = Sym::Map(Rc::clone(&scene.context));
-        if *wanted == truth { scene.vars.fit(&context, schema) } else { scene.vars.differ(&context, schema) }
+        if *wanted == truth { scene.vars.fit(&context, schema) } else { scene.vars.differ(&context, schema) != Broke::No }
     }
 
     /// Follows the edge of a hop; hops that follow at once are added.
@@ -307,6 +322,7 @@ impl Search<'_, '_> {
                 _ => return Done::Dead,
             }
         }
+        self.leave_open(scene);
         Done::Dead
     }
 }

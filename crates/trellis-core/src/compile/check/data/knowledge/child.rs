@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-/// Says of a schema that every value it leaves is made from its parts: where none fits, there is none.
-pub(in super::super) const ALL_OF_IT: &str = "x-all-of-it";
-
 /// One node that is called as a child.
 #[derive(Debug)]
 pub(super) struct Child {
@@ -65,9 +62,7 @@ impl Knowledge<'_, '_> {
         }
         match ends.len() {
             0 | 1 => self.types.to_schema(self.output(node)),
-            _ => {
-                Value::map([("anyOf", Value::list(ends.into_iter().map(|end| self.types.to_schema(end)))), (ALL_OF_IT, Value::Bool(true))])
-            }
+            _ => Value::map([("anyOf", Value::list(ends.into_iter().map(|end| self.types.to_schema(end))))]),
         }
     }
 

@@ -33,7 +33,7 @@ impl Knowledge<'_, '_> {
                     if self.types.breaches(known, contract, true) {
                         now.suspect(Accident::Unfit(at), false, known);
                     }
-                    if self.is_unknown(known) {
+                    if self.is_unknown(known) || self.types.is_unsure_of(known, contract) {
                         now.notes.push(Note::UnknownOp(at));
                     }
                     let declared = self.types.agreed(contract);
@@ -140,8 +140,11 @@ impl Knowledge<'_, '_> {
                 if self.types.may_be_no_list(list) || self.types.may_block(known, rest) {
                     now.suspect(Accident::Write(at), false, list);
                 }
-                let list = self.types.appended(list, source);
-                if list == TypeId::NEVER { list } else { self.types.written(known, rest, list) }
+                let (may_not_come, source) = (self.types.may_be_absent(source), self.types.present(source));
+                let list = if source == TypeId::NEVER { source } else { self.types.appended(list, source) };
+                let written = if list == TypeId::NEVER { list } else { self.types.written(known, rest, list) };
+                // What may not come at all leaves what was there.
+                if may_not_come { self.types.join(known, written) } else { written }
             }
             How::Default => {
                 let kept = self.types.present(known);

@@ -21,11 +21,11 @@ mod values;
 
 use std::sync::Arc;
 
-pub(super) use self::{child::ALL_OF_IT, gather::Gathered, terms::Terms};
 use self::{
     child::Children,
     gather::{Note, Now},
 };
+pub(super) use self::{gather::Gathered, terms::Terms};
 use super::{
     super::{
         flow::Flow,

@@ -52,7 +52,7 @@ impl Reporter<'_, '_> {
     }
 
     /// What is called.
-    fn called(&self, call: &Call) -> String {
+    pub(super) fn called(&self, call: &Call) -> String {
         match &call.callee {
             Callee::Graph(child) => self.program.node(*child).id.to_string(),
             Callee::Tool(tool) => tool.name.to_string(),

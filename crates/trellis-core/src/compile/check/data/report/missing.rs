@@ -68,7 +68,10 @@ impl Reporter<'_, '_> {
 
     /// Says where what could be meant is set, if nothing ever reads it: the name may be wrong there (language 8.8).
     fn unread(&self, found: Diagnostic, name: &str) -> Diagnostic {
-        let read = self.read.get_or_init(|| self.script.sites.iter().map(|site| &**site.path.root()).collect());
+        let read = self.read.get_or_init(|| {
+            let asked = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| &**operand.path.root());
+            self.script.sites.iter().map(|site| &**site.path.root()).chain(asked).collect()
+        });
         let Some(path) = KeyPath::parse(name).filter(|path| path.is_key() && !read.contains(&**path.root())) else { return found };
         let setters = self.setters(&path).into_iter().take(SETTERS);
         setters.fold(found, |found, (file, span, _)| found.label(&file, span, format!("sets `{name}`, which nothing reads")))

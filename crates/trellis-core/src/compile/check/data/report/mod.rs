@@ -3,6 +3,7 @@
 mod arguments;
 mod hops;
 mod missing;
+mod undecided;
 
 use std::{
     cell::OnceCell,
@@ -35,7 +36,7 @@ use crate::{
 /// How many places are named that set a path.
 const SETTERS: usize = 2;
 
-/// How many undecided reads are named.
+/// How much that is undecided is named.
 const OPEN: usize = 20;
 
 /// Tells findings, each once.
@@ -44,7 +45,7 @@ pub(super) struct Reporter<'a, 'p> {
     script: &'a Script<'p>,
     replies: BTreeMap<u32, Facts>,
     told: BTreeSet<(String, u32)>,
-    /// How many reads were left undecided.
+    /// How much was left undecided.
     open: usize,
     /// Findings about arguments that are a path of a kind, by what the path is and its kind.
     arguments: BTreeMap<(KeyPath, TypeId), usize>,
@@ -138,31 +139,11 @@ impl<'a, 'p> Reporter<'a, 'p> {
         missing.filter(|path| !matches!(&**path.root(), "input" | "tool_result" | "sys"))
     }
 
-    pub(super) fn leave_open(&mut self, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
-        let node = self.node(candidate);
-        let (message, document, span) = match candidate.accident {
-            Accident::Missing(site) if self.script.sites[site as usize].inside().is_empty() => {
-                let site = &self.script.sites[site as usize];
-                let message = format!("whether `{}` is set on every way to `{}` was not decided", site.path, node.id);
-                (message, site.document, site.span(self.program))
-            }
-            // Of these nothing is said before it is certain.
-            _ => return,
-        };
-        self.told.insert(self.key(candidate));
-        self.open += 1;
-        if self.open > OPEN {
-            return;
-        }
-        let path = &self.program.documents[document as usize].path;
-        found.push(Diagnostic::new(Code::NotDecided, path, span, message).help("guard it, or set it before, to be sure"));
-    }
-
     /// What was left undecided beside what was named.
     pub(super) fn sum_up(&self, found: &mut Vec<Diagnostic>) {
         let more = self.open.saturating_sub(OPEN);
         if more > 0 {
-            let message = format!("whether {more} more values are set on every way to where they are read was not decided");
+            let message = format!("whether {more} more places always get what they need was not decided");
             found.push(Diagnostic::global(Code::NotDecided, message).help("mend what is named first"));
         }
     }
@@ -192,6 +173,10 @@ impl<'a, 'p> Reporter<'a, 'p> {
                     _ if matches!(site.kind, Kind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
                     Some(Sorts::NUMBER) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
                     Some(LOOPED) => ("is looped over, and is", "let every way save a list"),
+                    Some(Sorts::MAPPING) => ("must be a mapping here, and is", "let every way save what this needs"),
+                    Some(demand) if !demand.meet(Sorts::LIST.or(Sorts::MAPPING)) && demand.meet(Sorts::NUMBER) => {
+                        ("must be a number here, and is", "let every way save a number, such as `input_type: int`")
+                    }
                     Some(demand) if !demand.meet(Sorts::TEXT) => {
                         ("must be a list or mapping here, and is", "let every way save what this needs")
                     }

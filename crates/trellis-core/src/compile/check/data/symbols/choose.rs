@@ -1,80 +1,116 @@
 //! Choosing values in the end: the first that fits all that was decided on the way.
 
-use super::*;
+use super::{lore::ITEMS, *};
 
 impl Vars {
-    /// A value, chosen; nothing where none is known that fits.
+    /// A value, chosen; nothing where none is found that fits.
     pub(in super::super) fn choose(&self, of: &Sym) -> Option<Value> {
         match of {
             Sym::Known(value) => Some(value.clone()),
             Sym::Map(entries) => {
-                let entries = entries.iter().map(|(key, value)| Some((key.clone(), self.choose(value)?)));
+                let there = entries.iter().filter(|(_, entry)| self.presence(entry) == Some(true));
+                let entries = there.map(|(key, entry)| Some((key.clone(), self.choose(entry)?)));
                 Some(Value::Map(entries.collect::<Option<Mapping>>()?))
             }
-            Sym::Var(at) => {
-                let var = &self.0[*at as usize];
-                let fits = |value: &Value| {
-                    !var.not.contains(value)
-                        && var.truthy.is_none_or(|truth| is_true(value) == truth)
-                        && self.may_be(var, value)
-                        && var.fits.iter().all(|schema| schema.fits(value))
-                        && var.breaks.as_ref().is_none_or(|schema| !schema.fits(value))
-                };
-                if let Some(only) = &var.only {
-                    return only.iter().find(|value| fits(value)).cloned();
+            Sym::Over(at, entries) => {
+                let Value::Map(mut base) = self.choose(&Sym::Var(*at))? else { return None };
+                for (key, entry) in entries.iter().filter(|(_, entry)| self.presence(entry) == Some(true)) {
+                    base.insert(key.clone(), self.choose(entry)?);
                 }
-                let candidates: Vec<Value> = match &var.kind {
-                    Kind::Input(kind) => {
-                        let wished =
-                            var.fits.iter().chain(&var.breaks).flat_map(|schema| instance::of_input_schema(*kind, schema.source()));
-                        instance::inputs(*kind).into_iter().chain(wished).collect()
-                    }
-                    Kind::Schemas(schemas) => {
-                        schemas.iter().chain(&var.fits).chain(&var.breaks).flat_map(|schema| instance::of_schema(schema.source())).collect()
-                    }
-                    Kind::Any | Kind::Made | Kind::Words => {
-                        let near = var.breaks.iter().flat_map(|schema| instance::of_schema(schema.source()));
-                        instance::any(!var.parts.is_empty()).into_iter().chain(near).collect()
-                    }
-                };
-                candidates.into_iter().map(|value| self.with_parts(value, var)).find(|value| value.as_ref().is_some_and(&fits)).flatten()
+                Some(Value::Map(base))
             }
+            Sym::List(items) => Some(Value::from(items.some.iter().map(|item| self.choose(item)).collect::<Option<Vec<_>>>()?)),
+            Sym::Var(at) => self.choose_var(*at),
         }
     }
 
-    pub(super) fn with_parts(&self, value: Value, var: &Var) -> Option<Value> {
-        if var.parts.is_empty() {
-            return Some(value);
+    fn choose_var(&self, at: u32) -> Option<Value> {
+        let var = self.get(at);
+        if let Some(only) = &var.only {
+            return only.iter().chain(&var.more).find(|value| self.admits(var, value)).cloned();
         }
-        let Value::Map(mut entries) = value else { return None };
-        for (key, part) in &var.parts {
-            match part {
-                Some(part) => {
-                    entries.insert(key.clone(), self.choose(&Sym::Var(*part))?);
-                }
-                None => {
-                    entries = entries.iter().filter(|(known, _)| *known != key).map(|(key, value)| (key.clone(), value.clone())).collect()
+        let breaks = || var.breaks.iter().flat_map(|schema| instance::of_schema(schema.source()));
+        let candidates: Vec<Value> = match &var.kind {
+            Kind::Input(kind) => {
+                let wished = var.fits.iter().chain(&var.breaks).flat_map(|schema| instance::of_input_schema(*kind, schema.source()));
+                instance::inputs(*kind).into_iter().chain(wished).collect()
+            }
+            Kind::Schemas(schemas) => {
+                let wished = schemas.iter().chain(&var.fits).flat_map(|schema| instance::of_schema(schema.source()));
+                wished.chain(breaks()).collect()
+            }
+            Kind::Any | Kind::Made | Kind::Lost | Kind::Words => {
+                let is_mapping = var.parts.values().any(|part| self.get(*part).there == Some(true));
+                let wished = var.fits.iter().flat_map(|schema| instance::of_schema(schema.source()));
+                wished.chain(instance::any(is_mapping)).chain(breaks()).collect()
+            }
+        };
+        let fitting = |value: Value| self.with_parts(value, var).filter(|value| self.admits(var, value));
+        candidates.into_iter().chain(var.more.clone()).find_map(fitting).or_else(|| {
+            let schema = self.schema_of(self.type_of(&Sym::Var(at)))?;
+            instance::of_schema(schema.source()).into_iter().find_map(fitting)
+        })
+    }
+
+    /// A value with what was decided about its parts.
+    fn with_parts(&self, value: Value, var: &Var) -> Option<Value> {
+        if let (Value::List(_), Some(item)) = (&value, var.parts.get(ITEMS).filter(|item| self.get(**item).there == Some(true))) {
+            return Some(Value::from(vec![self.choose_var(*item)?]));
+        }
+        let Value::Map(mut entries) = value else {
+            let needs = var.parts.values().any(|part| self.get(*part).there == Some(true));
+            return (!needs).then_some(value);
+        };
+        for (key, part) in var.parts.iter().filter(|(key, _)| &***key != ITEMS) {
+            let of = self.get(*part);
+            match of.there {
+                Some(true) if entries.get(key).is_some_and(|value| self.admits(of, value)) => {}
+                Some(true) => drop(entries.insert(key.clone(), self.choose_var(*part)?)),
+                None if entries.get(key).is_none_or(|value| self.admits(of, value)) => {}
+                None | Some(false) => {
+                    entries = entries.iter().filter(|(known, _)| *known != key).map(|(key, value)| (key.clone(), value.clone())).collect();
                 }
             }
         }
         Some(Value::Map(entries))
     }
 
-    pub(super) fn may_be(&self, var: &Var, value: &Value) -> bool {
-        match &var.kind {
-            Kind::Input(kind) => instance::of_input(*kind, value),
-            Kind::Schemas(schemas) => schemas.iter().all(|schema| schema.fits(value)),
-            Kind::Any | Kind::Made => true,
-            Kind::Words => value.as_str().is_some(),
-        }
+    /// Whether a variable can be this value, by all that was decided about it.
+    pub(super) fn admits(&self, var: &Var, value: &Value) -> bool {
+        let is_more = var.more.as_ref() == Some(value);
+        !var.not.contains(value)
+            && var.truthy.is_none_or(|truth| is_true(value) == truth)
+            && var.only.as_ref().is_none_or(|only| is_more || only.contains(value))
+            && (is_more || (may_be(var, value) && var.fits.iter().all(|schema| schema.fits(value))))
+            && var.breaks.iter().all(|schema| !schema.fits(value))
+            && var.parts.iter().all(|(key, part)| {
+                if &**key == ITEMS {
+                    let part = self.get(*part);
+                    let holds = |value: &Value| value.as_list().is_some_and(|items| items.iter().any(|item| self.admits(part, item)));
+                    return part.there != Some(true) || holds(value);
+                }
+                let (part, inner) = (self.get(*part), value.as_map().and_then(|entries| entries.get(key)));
+                match (part.there, inner) {
+                    (Some(true), None) | (Some(false), Some(_)) => false,
+                    (_, Some(inner)) => self.admits(part, inner),
+                    (_, None) => true,
+                }
+            })
     }
 
-    /// Whether some value of which all is known is left without any that fits.
+    /// Whether some value is left without any that it can be.
     pub(in super::super) fn is_impossible(&self) -> bool {
-        let all_known =
-            |schema: &Schema| schema.source().as_map().is_some_and(|schema| schema.contains(super::super::knowledge::ALL_OF_IT));
-        (0..).zip(self.0.iter()).any(|(at, var)| {
-            matches!(&var.kind, Kind::Schemas(schemas) if schemas.iter().any(all_known)) && self.choose(&Sym::Var(at)).is_none()
-        })
+        let count = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        (0..count).filter(|at| self.get(*at).is_told).any(|at| self.is_impossible_var(at))
+            || (0..count).filter(|at| !self.get(*at).parts.is_empty()).any(|at| self.is_impossible_var(at))
+    }
+}
+
+fn may_be(var: &Var, value: &Value) -> bool {
+    match &var.kind {
+        Kind::Input(kind) => instance::of_input(*kind, value),
+        Kind::Schemas(schemas) => schemas.iter().all(|schema| schema.fits(value)),
+        Kind::Any | Kind::Made | Kind::Lost => true,
+        Kind::Words => value.as_str().is_some(),
     }
 }

@@ -1,13 +1,23 @@
 //! Values that are not known yet: what a person or a tool will say, narrowed by the guards on the way, chosen in the end.
 //!
-//! **Invariant:** what is chosen fits its input type and schema, and every guard that was taken or passed on the way.
+//! **Invariant:** what is chosen fits its input type and schema, and every guard that was taken or passed on the way. Nothing is called impossible
+//! because no value was found for it: only what types or the values themselves rule out is.
 
 mod choose;
+mod entail;
+mod lore;
 mod narrow;
+mod parts;
+mod sketch;
+mod write;
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
-use super::instance;
+pub(super) use self::{lore::Lore, narrow::Broke, sketch::Sketcher};
+use super::{
+    instance,
+    types::{TypeId, Types},
+};
 use crate::{
     path::{KeyPath, Segment},
     program::{Guard, Listen, Truth},
@@ -23,27 +33,27 @@ pub(super) enum Sym {
     Known(Value),
     /// A mapping of such values.
     Map(Rc<BTreeMap<Key, Sym>>),
+    /// The mapping that a variable is, with something written over it.
+    Over(u32, Rc<BTreeMap<Key, Sym>>),
+    /// A list of such values.
+    List(Rc<Items>),
     /// The value of a variable.
     Var(u32),
 }
 
-impl Sym {
-    /// The value, where all of it is known.
-    pub(super) fn known(self) -> Option<Value> {
-        match self {
-            Self::Known(value) => Some(value),
-            Self::Map(entries) => {
-                let entries = entries.iter().map(|(key, sym)| Some((key.clone(), sym.clone().known()?)));
-                Some(Value::Map(entries.collect::<Option<Mapping>>()?))
-            }
-            Self::Var(_) => None,
-        }
-    }
+/// What a list holds: how often and in which order is not said, so that a loop that adds to it comes to an end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Items {
+    /// The list that was added to.
+    base: Option<u32>,
+    some: Vec<Sym>,
+    /// Whether it certainly holds something.
+    is_filled: bool,
 }
 
 /// Where a variable's value comes from.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+enum Kind {
     /// Of this input type.
     Input(InputType),
     /// One that fits these.
@@ -52,6 +62,8 @@ pub(super) enum Kind {
     Any,
     /// What a template made: nobody chooses it.
     Made,
+    /// What is not looked at more closely: it may be anything, and stands for something else.
+    Lost,
     /// A text that a template made.
     Words,
 }
@@ -59,157 +71,231 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 struct Var {
     kind: Kind,
+    /// Whether it is there; nothing where it may be absent and nobody asked.
+    there: Option<bool>,
     /// The values that are left, where they are few.
     only: Option<Rc<[Value]>>,
+    /// One more value that it can be: what an empty input stands for.
+    more: Option<Value>,
     /// Values that it is not.
     not: Vec<Value>,
     /// Whether it must be taken for true, or for false.
     truthy: Option<bool>,
-    /// What was decided about its parts: nothing stands for an absent one.
-    parts: BTreeMap<Key, Option<u32>>,
+    /// Its parts, as far as something was asked of them.
+    parts: BTreeMap<Key, u32>,
     /// What it must fit beside its kind.
     fits: Vec<Schema>,
     /// What it must not fit.
-    breaks: Option<Schema>,
+    breaks: Vec<Schema>,
+    /// Whether anything was decided about it since it was made.
+    is_told: bool,
+    /// Whether it stands at other places too.
+    is_copied: bool,
 }
 
 /// All variables of a way; cheap to clone.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Vars(Rc<Vec<Var>>);
+#[derive(Clone, Debug)]
+pub(super) struct Vars {
+    all: Rc<Vec<Var>>,
+    lore: Rc<RefCell<Lore>>,
+}
 
 /// Whether something is at a path.
 pub(super) enum Found {
     There(Sym),
+    /// Something may be there.
+    Maybe(Sym),
     Absent,
 }
 
+impl Found {
+    /// What is there, if something is.
+    pub(super) fn sym(self) -> Option<Sym> {
+        match self {
+            Self::There(sym) | Self::Maybe(sym) => Some(sym),
+            Self::Absent => None,
+        }
+    }
+}
+
 impl Vars {
-    fn add(&mut self, kind: Kind, only: Option<Rc<[Value]>>) -> Sym {
-        let vars = Rc::make_mut(&mut self.0);
-        vars.push(Var { kind, only, not: Vec::new(), truthy: None, parts: BTreeMap::new(), fits: Vec::new(), breaks: None });
-        Sym::Var(u32::try_from(vars.len() - 1).unwrap_or(u32::MAX))
+    pub(super) fn new(lore: &Rc<RefCell<Lore>>) -> Self {
+        Self { all: Rc::default(), lore: Rc::clone(lore) }
+    }
+
+    fn get(&self, at: u32) -> &Var {
+        &self.all[at as usize]
+    }
+
+    fn change(&mut self, at: u32) -> &mut Var {
+        let var = &mut Rc::make_mut(&mut self.all)[at as usize];
+        var.is_told = true;
+        var
+    }
+
+    fn add(&mut self, kind: Kind, there: Option<bool>) -> u32 {
+        let only = match &kind {
+            Kind::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| values.into()),
+            _ => None,
+        };
+        let vars = Rc::make_mut(&mut self.all);
+        vars.push(Var {
+            kind,
+            there,
+            only,
+            more: None,
+            not: Vec::new(),
+            truthy: None,
+            parts: BTreeMap::new(),
+            fits: Vec::new(),
+            breaks: Vec::new(),
+            is_told: false,
+            is_copied: false,
+        });
+        u32::try_from(vars.len() - 1).unwrap_or(u32::MAX)
     }
 
     /// What a person will answer.
     pub(super) fn input(&mut self, listen: &Listen) -> Sym {
-        let only = match listen.kind {
-            Some(InputType::Confirm) => Some(Rc::from([Value::text("yes"), Value::text("no")])),
-            _ if listen.closed && !listen.options.is_empty() => Some(listen.options.iter().map(|option| option.value.clone()).collect()),
-            _ => None,
-        };
         let kind = match (&listen.schema, listen.kind) {
-            (Some(schema), Some(InputType::Json) | None) => Kind::Schemas(Rc::from([schema.clone()])),
+            (Some(schema), Some(InputType::Json | InputType::Choice) | None) => Kind::Schemas(Rc::from([schema.clone()])),
+            (None, Some(InputType::Json | InputType::Choice) | None) => Kind::Any,
             (_, Some(kind)) => Kind::Input(kind),
-            (None, None) => Kind::Input(InputType::Text),
         };
-        let sym = self.add(kind, only);
-        if let (Some(schema), Sym::Var(at)) = (&listen.schema, &sym) {
-            Rc::make_mut(&mut self.0)[*at as usize].fits.push(schema.clone());
+        let at = self.add(kind, Some(true));
+        let var = &mut Rc::make_mut(&mut self.all)[at as usize];
+        if let (Some(schema), Kind::Input(_)) = (&listen.schema, &var.kind) {
+            var.fits.push(schema.clone());
         }
-        sym
+        if listen.closed && !listen.options.is_empty() {
+            var.only = Some(listen.options.iter().map(|option| option.value.clone()).collect());
+        } else if listen.kind == Some(InputType::Confirm) {
+            var.only = Some(Rc::from([Value::text("yes"), Value::text("no")]));
+        }
+        var.more.clone_from(&listen.default);
+        Sym::Var(at)
     }
 
     /// What a tool will return, or a host will give.
     pub(super) fn fitting(&mut self, schemas: &[Schema]) -> Sym {
-        let kind = if schemas.is_empty() { Kind::Any } else { Kind::Schemas(schemas.into()) };
-        let only = schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| values.into());
-        self.add(kind, only)
+        let says = |schema: &&Schema| schema.source().as_bool() != Some(true);
+        let schemas: Rc<[Schema]> = schemas.iter().filter(says).cloned().collect();
+        Sym::Var(self.add(if schemas.is_empty() { Kind::Any } else { Kind::Schemas(schemas) }, Some(true)))
+    }
+
+    /// The same, or nothing.
+    pub(super) fn perhaps(&mut self, schemas: &[Schema]) -> Sym {
+        let sym = self.fitting(schemas);
+        if let Sym::Var(at) = sym {
+            Rc::make_mut(&mut self.all)[at as usize].there = None;
+        }
+        sym
     }
 
     /// How many values the newest variable can still have: what narrowing it costs.
     pub(super) fn width(&self) -> usize {
-        self.0.last().and_then(|var| var.only.as_ref()).map_or(0, |only| only.len())
+        self.all.last().and_then(|var| var.only.as_ref()).map_or(0, |only| only.len())
     }
 
     /// What a template makes.
     pub(super) fn made(&mut self) -> Sym {
-        self.add(Kind::Made, None)
+        Sym::Var(self.add(Kind::Made, Some(true)))
+    }
+
+    /// What is not looked at more closely.
+    pub(super) fn lost(&mut self) -> Sym {
+        Sym::Var(self.add(Kind::Lost, Some(true)))
+    }
+
+    /// What a template makes, or nothing.
+    pub(super) fn perhaps_made(&mut self) -> Sym {
+        Sym::Var(self.add(Kind::Made, None))
     }
 
     /// A text that a template makes.
     pub(super) fn words(&mut self) -> Sym {
-        self.add(Kind::Words, None)
+        Sym::Var(self.add(Kind::Words, Some(true)))
+    }
+
+    /// A list of these.
+    pub(super) fn list(&mut self, items: Vec<Sym>) -> Sym {
+        let is_filled = items.iter().any(|item| self.presence(item) == Some(true));
+        let known: Option<Vec<Value>> =
+            items.iter().map(|item| if let Sym::Known(value) = item { Some(value.clone()) } else { None }).collect();
+        match known {
+            Some(values) => Sym::Known(values.into()),
+            None => Sym::List(Rc::new(Items { base: None, some: items, is_filled })),
+        }
+    }
+
+    /// A value that now stands at one more place.
+    pub(super) fn copied(&mut self, of: &Sym) -> Sym {
+        match of {
+            Sym::Var(at) | Sym::Over(at, _) => Rc::make_mut(&mut self.all)[*at as usize].is_copied = true,
+            Sym::Map(entries) => entries.values().for_each(|entry| drop(self.copied(entry))),
+            Sym::List(items) => items.some.iter().for_each(|item| drop(self.copied(item))),
+            Sym::Known(_) => {}
+        }
+        of.clone()
     }
 
     /// The names of a value and of what is known to stand in it.
     pub(super) fn names(&self, name: &str, of: &Sym, names: &mut Vec<String>) {
         names.push(name.to_owned());
+        let mut entries = |entries: &BTreeMap<Key, Sym>| {
+            entries.iter().for_each(|(key, sym)| self.names(&format!("{name}.{key}"), sym, names));
+        };
         match of {
             Sym::Known(Value::Map(entries)) => names.extend(entries.keys().map(|key| format!("{name}.{key}"))),
-            Sym::Map(entries) => entries.iter().for_each(|(key, sym)| self.names(&format!("{name}.{key}"), sym, names)),
-            Sym::Var(at) => {
-                if let Kind::Schemas(schemas) = &self.0[*at as usize].kind {
-                    let properties = schemas.iter().filter_map(|schema| schema.source().as_map()?.get("properties")?.as_map());
-                    names.extend(properties.flat_map(Mapping::keys).map(|key| format!("{name}.{key}")));
-                }
+            Sym::Map(named) => entries(named),
+            Sym::Over(at, named) => {
+                entries(named);
+                self.properties(*at, name, names);
             }
-            Sym::Known(_) => {}
+            Sym::Var(at) => self.properties(*at, name, names),
+            Sym::Known(_) | Sym::List(_) => {}
+        }
+    }
+
+    fn properties(&self, at: u32, name: &str, names: &mut Vec<String>) {
+        if let Kind::Schemas(schemas) = &self.get(at).kind {
+            let properties = schemas.iter().filter_map(|schema| schema.source().as_map()?.get("properties")?.as_map());
+            names.extend(properties.flat_map(Mapping::keys).map(|key| format!("{name}.{key}")));
         }
     }
 
     /// Whether anything is known of a value.
     pub(super) fn is_known(&self, of: &Sym) -> bool {
-        !matches!(of, Sym::Var(at) if matches!(self.0[*at as usize].kind, Kind::Any | Kind::Made))
+        !matches!(of, Sym::Var(at) if self.is_unknown(self.get(*at)))
     }
 
-    /// What is below a value. Where that is open, a part that `wanted` is absent if it may be; any other is there.
-    pub(super) fn below(&mut self, of: &Sym, path: &[Segment], wanted: bool) -> Found {
-        let Some((first, rest)) = path.split_first() else { return Found::There(of.clone()) };
-        let Segment::Key(key) = first else { return Found::There(self.made()) };
+    fn is_unknown(&self, var: &Var) -> bool {
+        var.only.is_none() && matches!(var.kind, Kind::Any | Kind::Made)
+    }
+
+    /// What a guard comes to over something that is there, and both ways on where it may come to either.
+    pub(super) fn decide(&self, guard: &Guard, of: &Sym) -> Truth {
         match of {
-            Sym::Known(Value::Map(entries)) => match entries.get(key) {
-                Some(value) => self.below(&Sym::Known(value.clone()), rest, wanted),
-                None => Found::Absent,
-            },
-            Sym::Known(_) => Found::Absent,
-            Sym::Map(entries) => match entries.get(key) {
-                Some(value) => self.below(&value.clone(), rest, wanted),
-                None => Found::Absent,
-            },
-            Sym::Var(var) => match self.part(*var, key, wanted && rest.is_empty()) {
-                Some(part) => self.below(&Sym::Var(part), rest, wanted),
-                None => Found::Absent,
-            },
-        }
-    }
-
-    fn part(&mut self, var: u32, key: &Key, wanted_absent: bool) -> Option<u32> {
-        let known = &self.0[var as usize];
-        if let Some(part) = known.parts.get(key) {
-            return *part;
-        }
-        let (kind, may_be_absent) = match &known.kind {
-            Kind::Schemas(schemas) => {
-                let said: Vec<_> = schemas.iter().filter_map(|schema| instance::property(schema.source(), key)).collect();
-                let required = said.iter().any(|(_, required)| *required);
-                let schemas: Vec<Schema> = said.iter().filter_map(|(schema, _)| Schema::new((*schema)?).ok()).collect();
-                (if schemas.is_empty() { Kind::Any } else { Kind::Schemas(schemas.into()) }, !required)
+            Sym::Known(value) => guard.over(Some(value)),
+            Sym::Var(at) => self.decide_var(guard, self.get(*at)),
+            Sym::Map(entries) => {
+                let is_filled = entries.values().any(|entry| self.presence(entry) == Some(true));
+                Self::decide_many(guard, entries.is_empty().then_some(false).or(is_filled.then_some(true)), Value::Map)
             }
-            Kind::Any => (Kind::Any, true),
-            Kind::Made => (Kind::Made, false),
-            Kind::Input(_) | Kind::Words => return None,
-        };
-        let only = match &kind {
-            Kind::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| values.into()),
-            _ => None,
-        };
-        let part = if wanted_absent && may_be_absent {
-            None
-        } else {
-            let Sym::Var(part) = self.add(kind, only) else { return None };
-            Some(part)
-        };
-        Rc::make_mut(&mut self.0)[var as usize].parts.insert(key.clone(), part);
-        part
+            Sym::Over(_, entries) => {
+                let is_filled = entries.values().any(|entry| self.presence(entry) == Some(true));
+                Self::decide_many(guard, is_filled.then_some(true), Value::Map)
+            }
+            Sym::List(items) => Self::decide_many(guard, items.is_filled.then_some(true), |_| Value::from(vec![Value::Null])),
+        }
     }
 
-    /// What a guard comes to over a value, and both ways on where it may come to either.
-    pub(super) fn decide(&self, guard: &Guard, of: Option<&Sym>) -> Truth {
-        match of {
-            None => guard.over(None),
-            Some(Sym::Known(value)) => guard.over(Some(value)),
-            Some(Sym::Map(entries)) => guard.over(Some(&Value::Map(entries.keys().map(|key| (key.clone(), Value::Null)).collect()))),
-            Some(Sym::Var(var)) => self.decide_var(guard, &self.0[*var as usize]),
+    /// The same over a mapping or list, of which it may be known whether it holds something.
+    fn decide_many(guard: &Guard, is_filled: Option<bool>, filled: impl Fn(Mapping) -> Value) -> Truth {
+        match (guard, is_filled) {
+            (Guard::Empty(..), None) => Truth::Either,
+            (Guard::Empty(..), Some(false)) => guard.over(Some(&Value::Null)),
+            _ => guard.over(Some(&filled([(Key::from("a"), Value::Null)].into_iter().collect()))),
         }
     }
 
@@ -218,39 +304,24 @@ impl Vars {
             return Truth::from(*wanted);
         }
         let Some(only) = &var.only else {
-            let is_excluded = |value: &Value| var.not.contains(value) || !self.may_be(var, value);
+            let is_excluded = |value: &Value| !self.admits(var, value);
+            let empty = || empties().iter().all(is_excluded);
             return match guard {
                 Guard::Is(_, wanted, value) if is_excluded(value) => Truth::from(!wanted),
                 Guard::In(_, wanted, values) if values.iter().all(is_excluded) => Truth::from(!wanted),
-                Guard::Empty(_, wanted) if matches!(var.kind, Kind::Input(_)) => Truth::from(!wanted),
+                Guard::Empty(_, wanted) if empty() => Truth::from(!wanted),
                 _ => Truth::Either,
             };
         };
-        let mut truths = only.iter().filter(|value| !var.not.contains(value)).map(|value| guard.over(Some(value)));
+        let mut truths = only.iter().chain(&var.more).filter(|value| !var.not.contains(value)).map(|value| guard.over(Some(value)));
         let first = truths.next().unwrap_or(Truth::No);
         if truths.all(|truth| truth == first) { first } else { Truth::Either }
     }
+}
 
-    /// What is known of a value, in few words: ways that know the same of what matters are one.
-    pub(super) fn sketch(&self, of: &Sym) -> String {
-        match of {
-            Sym::Known(value) => value.to_json(),
-            Sym::Map(entries) => {
-                let parts = entries.iter().map(|(key, value)| format!("{key}:{}", self.sketch(value)));
-                format!("{{{}}}", parts.collect::<Vec<_>>().join(","))
-            }
-            Sym::Var(at) => {
-                let var = &self.0[*at as usize];
-                let list = |values: &[Value]| values.iter().map(Value::to_json).collect::<Vec<_>>().join("|");
-                let only = var.only.as_ref().map_or_else(|| "?".to_owned(), |only| list(only));
-                let parts = var.parts.iter().map(|(key, part)| match part {
-                    Some(part) => format!("{key}={}", self.sketch(&Sym::Var(*part))),
-                    None => format!("-{key}"),
-                });
-                format!("<{only}!{}{:?}{}>", list(&var.not), var.truthy, parts.collect::<Vec<_>>().join(","))
-            }
-        }
-    }
+/// The values that are empty (language 6.1).
+fn empties() -> [Value; 4] {
+    [Value::Null, Value::text(""), Value::from(Vec::new()), Value::from(Mapping::new())]
 }
 
 /// As templates take it (language 3.2).
@@ -262,23 +333,4 @@ fn is_true(value: &Value) -> bool {
         Value::Float(number) => *number != 0.0,
         other => !other.is_empty(),
     }
-}
-
-/// Writes at a path and makes the mappings on the way; false over something that is none.
-pub(super) fn write(context: &mut BTreeMap<Key, Sym>, path: &KeyPath, value: Sym) -> bool {
-    fn at(entries: &mut BTreeMap<Key, Sym>, key: &Key, rest: &[Segment], value: Sym) -> bool {
-        let Some((Segment::Key(next), rest)) = rest.split_first() else {
-            entries.insert(key.clone(), value);
-            return rest.is_empty();
-        };
-        let here = entries.entry(key.clone()).or_insert_with(|| Sym::Map(Rc::default()));
-        if let Sym::Known(Value::Map(known)) = here {
-            *here = Sym::Map(Rc::new(known.iter().map(|(key, value)| (key.clone(), Sym::Known(value.clone()))).collect()));
-        }
-        match here {
-            Sym::Map(inner) => at(Rc::make_mut(inner), next, rest, value),
-            Sym::Known(_) | Sym::Var(_) => false,
-        }
-    }
-    path.segments().len() <= super::script::FOLLOWED && at(context, path.root(), path.rest(), value)
 }

@@ -48,6 +48,11 @@ impl Types {
         self.contracts.all[contract.0 as usize].1
     }
 
+    /// Whether a schema that was read says something of a place of which nothing is known.
+    pub(in super::super) fn is_unsure_of(&self, id: TypeId, contract: Contract) -> bool {
+        self.is_unsure(id, &self.contracts.all[contract.0 as usize].0)
+    }
+
     /// Whether something that is known to be possible does not fit a schema that was read; as [`Types::breaks`].
     pub(in super::super) fn breaches(&mut self, id: TypeId, contract: Contract, exactly: bool) -> bool {
         let key = (id, contract, exactly);

@@ -5,6 +5,7 @@
 //! **Invariant:** a type never leaves out a value that is possible. What is known of a value and that nothing is known of it can both be possible;
 //! only of the former is anything claimed.
 
+mod breaks;
 mod contracts;
 mod hashes;
 mod inside;

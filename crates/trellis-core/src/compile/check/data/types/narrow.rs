@@ -159,6 +159,7 @@ impl Types {
 
     fn meet(&mut self, a: TypeId, b: TypeId) -> TypeId {
         let (mut left, mut right) = (self.get(a).clone(), self.get(b).clone());
+        let absent = (left.absent || left.open) && (right.absent || right.open);
         left.any |= left.open;
         right.any |= right.open;
         let may_be = |of: &Type, value: &Value| of.any || of.kinds.hold(value) || of.values.contains(value);
@@ -184,7 +185,7 @@ impl Types {
         values.retain(|value| !kinds.hold(value));
         values.sort_by_cached_key(Value::to_json);
         let open = left.open && right.open;
-        self.put(Type { absent: left.absent && right.absent, any: left.any && right.any && !open, open, kinds, values, fields, items })
+        self.put(Type { absent: absent && !open, any: left.any && right.any && !open, open, kinds, values, fields, items })
     }
 
     /// Nothing where a name cannot be as both say.

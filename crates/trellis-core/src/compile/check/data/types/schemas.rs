@@ -1,8 +1,8 @@
-//! Types from JSON Schemas, schemas from types, and whether what is known of a value breaks a schema.
+//! Types from JSON Schemas, and schemas from types.
 
 use super::{Fields, Kinds, Type, TypeId, Types};
 use crate::{
-    schema::{Schema, followed},
+    schema::followed,
     value::{Key, Mapping, Value},
 };
 
@@ -10,11 +10,11 @@ use crate::{
 const STEPS: usize = 1_000;
 
 /// What says more about a value than its parts do; of such a schema's values nothing is known.
-const BEYOND: [&str; 8] =
+pub(super) const BEYOND: [&str; 8] =
     ["if", "not", "patternProperties", "$dynamicRef", "dependentSchemas", "unevaluatedProperties", "contains", "propertyNames"];
 
 /// What takes values away from a kind.
-const REFINED: [&str; 14] = [
+pub(super) const REFINED: [&str; 14] = [
     "pattern",
     "format",
     "minLength",
@@ -99,7 +99,7 @@ impl Types {
                 "number" => of.kinds = of.kinds.with(Kinds::INT).with(Kinds::FLOAT),
                 "string" => {
                     of.kinds = of.kinds.with(Kinds::TEXT);
-                    if !matches!(schema.get("minLength"), Some(Value::Int(1..))) && !schema.contains("format") {
+                    if !matches!(schema.get("minLength"), Some(Value::Int(1..))) && !is_format_of_words(schema) {
                         of.values.push(Value::text(""));
                     }
                 }
@@ -186,60 +186,12 @@ impl Types {
         schema.insert("additionalProperties".into(), others);
         schema.into()
     }
+}
 
-    /// Whether something that is known to be possible does not fit a schema. `exactly`: as the engine would check it; else only kinds and
-    /// closed values count, as they do for an argument.
-    pub(in super::super) fn breaks(&self, id: TypeId, schema: &Schema, exactly: bool) -> bool {
-        self.broken(id, schema.source(), exactly, super::DEPTH)
-    }
-
-    fn broken(&self, id: TypeId, schema: &Value, exactly: bool, depth: u8) -> bool {
-        let of = self.get(id);
-        let Some(map) = schema.as_map() else {
-            return schema.as_bool() == Some(false) && id != TypeId::ABSENT && !of.any && !of.open;
-        };
-        // What goes beyond this is left to whoever tries it.
-        if depth == 0 || BEYOND.iter().chain(&["$ref", "anyOf", "oneOf", "allOf"]).any(|key| map.contains(key)) {
-            return false;
-        }
-        let closed = map.contains("enum") || map.contains("const");
-        let refined = exactly && REFINED.iter().any(|key| map.contains(key));
-        let takes = |name: &str| match map.get("type") {
-            Some(Value::Text(kind)) => **kind == *name,
-            Some(Value::List(kinds)) => kinds.iter().any(|kind| kind.as_str() == Some(name)),
-            _ => true,
-        };
-        let number = |name: &str| takes(name) || takes("number");
-        let fits = |value: &Value| {
-            let source = if exactly { schema.clone() } else { plain(schema) };
-            Schema::new(&source).is_ok_and(|schema| schema.fits(value))
-        };
-        let kinds = (of.kinds.has(Kinds::TEXT) && !takes("string"))
-            || (of.kinds.has(Kinds::INT) && !number("integer"))
-            || (of.kinds.has(Kinds::FLOAT) && !takes("number"))
-            || (of.kinds != Kinds::default() && (closed || refined));
-        kinds
-            || of.values.iter().any(|value| !fits(value))
-            || of.items.is_some_and(|items| {
-                !takes("array")
-                    || closed
-                    || refined
-                    || map.get("items").is_some_and(|schema| self.broken(items, schema, exactly, depth - 1))
-            })
-            || of.fields.as_ref().is_some_and(|fields| !takes("object") || closed || self.broken_fields(fields, map, exactly, depth))
-    }
-
-    fn broken_fields(&self, fields: &Fields, schema: &Mapping, exactly: bool, depth: u8) -> bool {
-        let declared = schema.get("properties").and_then(Value::as_map);
-        let more = schema.get("additionalProperties");
-        let lacks = |key: &str| self.get(fields.get(key)).absent;
-        let named = fields.named.iter().any(|(key, of)| match (declared.and_then(|declared| declared.get(key)), more) {
-            (Some(property), _) => self.broken(*of, property, exactly, depth - 1),
-            (None, Some(more)) => *of != TypeId::ABSENT && self.broken(*of, more, exactly, depth - 1),
-            (None, None) => false,
-        });
-        named || schema.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str).any(lacks)
-    }
+/// Whether a schema has a format that no empty text has.
+fn is_format_of_words(schema: &Mapping) -> bool {
+    let formats = ["date", "time", "date-time", "duration", "email", "idn-email", "uuid", "uri", "iri", "ipv4", "ipv6"];
+    schema.get("format").and_then(Value::as_str).is_some_and(|format| formats.contains(&format))
 }
 
 /// A schema without what takes values away from a kind.

@@ -63,6 +63,7 @@ impl Types {
 
     /// The type after items were added to a list; an absent one is started.
     pub(in super::super) fn appended(&mut self, id: TypeId, added: TypeId) -> TypeId {
+        let added = self.items_added(added);
         let of = self.get(id).clone();
         let is_list = |value: &Value| matches!(value, Value::List(_));
         let mut result = TypeId::NEVER;
@@ -72,6 +73,16 @@ impl Types {
             result = self.list(items);
         }
         result
+    }
+
+    /// What is added where a value is added to a list: of a list its items.
+    fn items_added(&mut self, id: TypeId) -> TypeId {
+        let mut of = self.get(id).clone();
+        let items = of.items.take();
+        of.values.retain(|value| value.as_list().is_none());
+        (of.absent, of.any, of.open) = (false, of.any || of.open, false);
+        let others = self.put(of);
+        items.map_or(others, |items| self.join(others, items))
     }
 
     /// Whether something is known to be possible that is no list.

@@ -1,0 +1,72 @@
+//! What was neither found nor ruled out, in words.
+
+use super::*;
+
+impl Reporter<'_, '_> {
+    pub(in super::super) fn leave_open(&mut self, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
+        self.told.insert(self.key(candidate));
+        self.open += 1;
+        if self.open <= OPEN {
+            let (document, span, message, help) = self.undecided(candidate);
+            found.push(Diagnostic::new(Code::NotDecided, self.file(document), span, message).help(help));
+        }
+    }
+
+    fn undecided(&self, candidate: &Candidate) -> (u32, Span, String, &'static str) {
+        let (program, node) = (self.program, self.node(candidate));
+        let id = &node.id;
+        match candidate.accident {
+            Accident::Missing(at) | Accident::Truth(at) | Accident::Operand(at) => {
+                let site = &self.script.sites[at as usize];
+                let name = site.name(program);
+                let (message, help) = match candidate.accident {
+                    Accident::Missing(_) if !site.inside().is_empty() => {
+                        (format!("whether `{name}` is set for everything that can be in `{}` was not decided", site.path), GUARD)
+                    }
+                    Accident::Missing(_) => (format!("whether `{name}` is set on every way to `{id}` was not decided"), GUARD),
+                    Accident::Truth(_) => (
+                        format!("whether `{name}` is a boolean on every way to `{id}` was not decided"),
+                        "compare it with a value, to be sure",
+                    ),
+                    _ => (format!("whether `{name}` is of the right kind on every way to `{id}` was not decided"), WRITE),
+                };
+                (site.document, site.span(program), message, help)
+            }
+            Accident::NoMatch(on) => {
+                let span = program
+                    .edges_of(&program.replies[on as usize])
+                    .first()
+                    .and_then(|edge| edge.origin)
+                    .map_or(node.span, |origin| origin.span);
+                let message = format!("whether every value has a way on from `{id}` was not decided");
+                (node.document, span, message, "add a way that always holds, `to`, to be sure")
+            }
+            Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => match &self.script.ops[op as usize] {
+                Op::Fit { node: of, index, .. } => {
+                    let of = program.node(*of);
+                    let key = of.entry.types.get(*index as usize).map_or("", |(key, _)| &**key);
+                    let message = format!("whether `{key}` fits on every way to `{id}` was not decided");
+                    (of.document, declared_at(program, of, key), message, WRITE)
+                }
+                Op::Assert { node: of, index, .. } => {
+                    let text = program.node(*of).entry.asserts.get(*index as usize).map_or("", |(_, text)| text);
+                    let message = format!("whether `{text}` holds on every way to `{id}` was not decided");
+                    (node.document, assert_span(program, *of, *index), message, "ask the same in the condition of the way, to be sure")
+                }
+                Op::Write { write, .. } => {
+                    let path = if let To::Path(path) | To::Append(path) = &write.to { path.to_string() } else { String::new() };
+                    let message = format!("whether `{path}` can be written on every way was not decided");
+                    (node.document, write.origin, message, "write to another key, or set what it stands in before, to be sure")
+                }
+                Op::Args { call } => {
+                    let message = format!("whether the arguments of `{}` fit on every way was not decided", self.called(call));
+                    (node.document, node.span, message, WRITE)
+                }
+                Op::Read(_) => unreachable!("a read is missing something, or takes it for a truth"),
+            },
+        }
+    }
+}
+
+const GUARD: &str = "guard it, or set it before, to be sure";
+const WRITE: &str = "say more of what every way saves, or ask less, to be sure";

@@ -1,0 +1,301 @@
+//! What all searches of a check know together: the types of values, and the schemas of their parts.
+
+use rustc_hash::FxHashMap;
+
+use super::*;
+use crate::compile::check::data::types::{Fields, Type};
+
+/// Types, and parts of schemas, each worked out once.
+#[derive(Debug)]
+pub(in super::super) struct Lore {
+    pub(super) types: Types,
+    /// The schemas of properties and items, by the schema that they stand in.
+    parts: FxHashMap<(usize, Key), Option<Schema>>,
+    /// Schemas of types.
+    schemas: FxHashMap<TypeId, Option<Schema>>,
+    /// The types of many values, which stay where they are.
+    many: FxHashMap<usize, (Rc<[Value]>, TypeId)>,
+    /// Schemas of kinds.
+    kinds: FxHashMap<&'static str, Option<Schema>>,
+    /// The types of the alternatives that a schema leaves.
+    alternatives: FxHashMap<usize, Rc<[TypeId]>>,
+}
+
+/// What stands for the items of a list, among names of properties.
+pub(super) const ITEMS: &str = "\0items";
+
+impl Default for Lore {
+    fn default() -> Self {
+        Self {
+            types: Types::new(),
+            parts: FxHashMap::default(),
+            schemas: FxHashMap::default(),
+            many: FxHashMap::default(),
+            kinds: FxHashMap::default(),
+            alternatives: FxHashMap::default(),
+        }
+    }
+}
+
+impl Lore {
+    /// What a schema says of a property, or of items, in so many words.
+    pub(super) fn part(&mut self, schema: &Schema, key: &Key) -> Option<Schema> {
+        // Whatever is asked for stays: where it stands in memory is its name.
+        self.types.contract(schema);
+        let place = std::ptr::from_ref(schema.source()).addr();
+        let part = || {
+            let map = schema.source().as_map()?;
+            let part = if &**key == ITEMS { map.get("items") } else { map.get("properties")?.as_map()?.get(key) };
+            Schema::new(part?).ok()
+        };
+        self.parts.entry((place, key.clone())).or_insert_with(part).clone()
+    }
+
+    /// A schema that says what a type says; nothing where that is nothing.
+    fn schema(&mut self, of: TypeId) -> Option<Schema> {
+        let source = self.types.to_schema(of);
+        self.schemas.entry(of).or_insert_with(|| if source.as_bool() == Some(true) { None } else { Schema::new(&source).ok() }).clone()
+    }
+
+    /// What many values are.
+    fn many(&mut self, only: &Rc<[Value]>) -> TypeId {
+        let place = only.as_ptr().addr();
+        if let Some((_, known)) = self.many.get(&place) {
+            return *known;
+        }
+        let of = only.iter().fold(TypeId::NEVER, |known, value| {
+            let value = self.types.of_value(value);
+            self.types.join(known, value)
+        });
+        self.many.insert(place, (Rc::clone(only), of));
+        of
+    }
+
+    /// The number of a schema: the same for the same one.
+    pub(super) fn number(&mut self, schema: &Schema) -> String {
+        format!("{:?}", self.types.contract(schema))
+    }
+
+    /// What a schema leaves, one alternative beside the other.
+    fn alternatives(&mut self, schema: &Schema) -> Rc<[TypeId]> {
+        let whole = self.types.declared(schema);
+        let place = std::ptr::from_ref(schema.source()).addr();
+        if let Some(known) = self.alternatives.get(&place) {
+            return Rc::clone(known);
+        }
+        let listed = schema.source().as_map().and_then(|map| map.get("anyOf").or_else(|| map.get("oneOf"))).and_then(Value::as_list);
+        let alternatives: Rc<[TypeId]> = match listed {
+            Some(listed) => listed
+                .iter()
+                .map(|alternative| {
+                    let alternative = self.types.of_schema(alternative);
+                    self.types.met(whole, alternative)
+                })
+                .collect(),
+            None => Rc::from([whole]),
+        };
+        self.alternatives.insert(place, Rc::clone(&alternatives));
+        alternatives
+    }
+}
+
+impl Vars {
+    /// Some text.
+    pub(in super::super) fn text(&mut self) -> Sym {
+        let of = self.lore.borrow_mut().types.text();
+        let schema = self.schema_of(of);
+        self.fitting(schema.as_slice())
+    }
+
+    /// One of these texts.
+    pub(in super::super) fn one_of(&mut self, texts: &[&str]) -> Sym {
+        let of = {
+            let types = &mut self.lore.borrow_mut().types;
+            texts.iter().fold(TypeId::NEVER, |known, text| {
+                let text = types.of_value(&Value::text(*text));
+                types.join(known, text)
+            })
+        };
+        let schema = self.schema_of(of);
+        self.fitting(schema.as_slice())
+    }
+
+    /// The schema of all values of a kind.
+    pub(super) fn kind(&self, name: &'static str) -> Option<Schema> {
+        let make = || Schema::new(&Value::map([("type", Value::text(name))])).ok();
+        self.lore.borrow_mut().kinds.entry(name).or_insert_with(make).clone()
+    }
+
+    /// What a value can be, absence included: more than that it is not.
+    pub(super) fn type_of(&self, of: &Sym) -> TypeId {
+        self.typed(&mut self.lore.borrow_mut(), of)
+    }
+
+    pub(super) fn typed(&self, lore: &mut Lore, of: &Sym) -> TypeId {
+        match of {
+            Sym::Known(value) => lore.types.of_value(value),
+            Sym::Map(entries) => {
+                let entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), self.typed(lore, entry))).collect();
+                lore.types.mapping(entries)
+            }
+            Sym::Over(at, entries) => {
+                let base = self.typed_var(lore, *at, true);
+                entries.iter().fold(base, |known, (key, entry)| {
+                    let (rest, entry) = (lore.types.rest(&[Segment::Key(key.clone())]), self.typed(lore, entry));
+                    lore.types.written(known, rest, entry)
+                })
+            }
+            Sym::List(items) => {
+                let mut known = items.some.iter().fold(TypeId::NEVER, |known, item| {
+                    let item = self.typed(lore, item);
+                    let item = lore.types.present(item);
+                    lore.types.join(known, item)
+                });
+                if let Some(base) = items.base {
+                    let base = self.typed_var(lore, base, true);
+                    let of = lore.types.get(base);
+                    let inner = if of.any || of.open { TypeId::ANY } else { of.items.unwrap_or(TypeId::NEVER) };
+                    known = lore.types.join(known, inner);
+                }
+                if items.is_filled { lore.types.put(Type { items: Some(known), ..Type::default() }) } else { lore.types.list(known) }
+            }
+            Sym::Var(at) => {
+                let known = self.typed_var(lore, *at, true);
+                match self.get(*at).there {
+                    Some(true) => known,
+                    Some(false) => TypeId::ABSENT,
+                    None => lore.types.join(known, TypeId::ABSENT),
+                }
+            }
+        }
+    }
+
+    /// What a variable can be where it is there; `deep`: also by what was decided about its parts.
+    fn typed_var(&self, lore: &mut Lore, at: u32, deep: bool) -> TypeId {
+        let var = self.get(at);
+        if let Some(only) = &var.only {
+            if only.len() > FEW {
+                return lore.many(only);
+            }
+            let left = only.iter().chain(&var.more).filter(|value| self.admits(var, value));
+            return left.fold(TypeId::NEVER, |known, value| {
+                let value = lore.types.of_value(value);
+                lore.types.join(known, value)
+            });
+        }
+        let whole = match &var.kind {
+            Kind::Input(InputType::Int) => lore.types.integer(),
+            Kind::Input(InputType::Float) => lore.types.of_schema(&Value::map([("type", Value::text("number"))])),
+            Kind::Input(InputType::Text | InputType::Secret | InputType::Confirm) => TypeId::TEXT,
+            Kind::Words => lore.types.text(),
+            Kind::Any | Kind::Made | Kind::Lost | Kind::Input(InputType::Json | InputType::Choice) => TypeId::ANY,
+            Kind::Schemas(schemas) => {
+                let alternatives = schemas.iter().map(|schema| lore.alternatives(schema)).collect::<Vec<_>>();
+                let mut left: Vec<TypeId> = vec![TypeId::ANY];
+                for alternatives in alternatives {
+                    // Few schemas leave alternatives; more than these are one.
+                    left = match left.len() * alternatives.len() <= FEW {
+                        true => left
+                            .iter()
+                            .flat_map(|a| alternatives.iter().map(move |b| (*a, *b)))
+                            .map(|(a, b)| lore.types.met(a, b))
+                            .collect(),
+                        false => left,
+                    };
+                }
+                let told = if deep { self.told(lore, var) } else { Vec::new() };
+                left.into_iter().fold(TypeId::NEVER, |known, of| {
+                    let of = told.iter().fold(of, |of, (key, there, part)| decided(&mut lore.types, of, key, *there, *part));
+                    lore.types.join(known, of)
+                })
+            }
+        };
+        let mut whole = var.fits.iter().fold(whole, |known, schema| {
+            let schema = lore.types.declared(schema);
+            lore.types.met(known, schema)
+        });
+        if deep && !matches!(var.kind, Kind::Schemas(_)) {
+            for (key, there, part) in self.told(lore, var) {
+                whole = decided(&mut lore.types, whole, &key, there, part);
+            }
+        }
+        match &var.more {
+            Some(more) if self.admits(var, more) => {
+                let more = lore.types.of_value(more);
+                lore.types.join(whole, more)
+            }
+            _ => whole,
+        }
+    }
+
+    /// What was decided about the parts of a variable.
+    fn told(&self, lore: &mut Lore, var: &Var) -> Vec<(Key, Option<bool>, TypeId)> {
+        let parts = var.parts.iter().filter(|(key, _)| &***key != ITEMS).map(|(key, part)| {
+            let of = self.typed_var(lore, *part, true);
+            (key.clone(), self.get(*part).there, of)
+        });
+        parts.collect()
+    }
+
+    /// What can stand at a key of a variable, as far as its own schemas say.
+    pub(super) fn below_var(&self, at: u32, key: &Key) -> TypeId {
+        let lore = &mut *self.lore.borrow_mut();
+        let whole = self.typed_var(lore, at, false);
+        let rest = lore.types.rest(&[Segment::Key(key.clone())]);
+        lore.types.below(whole, rest)
+    }
+
+    /// Whether something may be absent by a type.
+    pub(super) fn may_lack(&self, of: TypeId) -> bool {
+        let lore = self.lore.borrow();
+        let of = lore.types.get(of);
+        of.absent || of.open
+    }
+
+    /// A schema that says what a type says of what is there.
+    pub(super) fn schema_of(&self, of: TypeId) -> Option<Schema> {
+        let lore = &mut *self.lore.borrow_mut();
+        let of = lore.types.present(of);
+        lore.schema(of)
+    }
+
+    /// Whether a variable is left without any value.
+    pub(super) fn is_impossible_var(&self, at: u32) -> bool {
+        self.get(at).there == Some(true) && self.typed_var(&mut self.lore.borrow_mut(), at, true) == TypeId::NEVER
+    }
+}
+
+/// Values of which each is looked at.
+const FEW: usize = 32;
+
+/// A type of which it was decided whether something stands at a key, and what.
+fn decided(types: &mut Types, of: TypeId, key: &Key, there: Option<bool>, part: TypeId) -> TypeId {
+    let Some(there) = there.filter(|_| of != TypeId::NEVER) else { return of };
+    let known = types.get(of).clone();
+    let rest = types.rest(&[Segment::Key(key.clone())]);
+    let mut left = TypeId::NEVER;
+    if let Some(fields) = &known.fields {
+        let field = fields.get(key);
+        let whole = types.put(Type { fields: Some(fields.clone()), ..Type::default() });
+        let inner = if there {
+            let field = types.present(field);
+            types.met(field, part)
+        } else {
+            let field = types.get(field);
+            if field.absent || field.open { TypeId::ABSENT } else { TypeId::NEVER }
+        };
+        if inner != TypeId::NEVER {
+            left = types.written(whole, rest, inner);
+        }
+    }
+    let bare = if !there {
+        types.put(Type { fields: None, ..known })
+    } else if known.any || known.open {
+        // Only a mapping has it.
+        let others = types.put(Type { absent: true, any: true, open: true, ..Type::default() });
+        types.put(Type { fields: Some(Fields { named: vec![(key.clone(), part)], others }), ..Type::default() })
+    } else {
+        TypeId::NEVER
+    };
+    types.join(left, bare)
+}
