@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     fs::{self, OpenOptions},
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read},
     os::unix::fs::MetadataExt,
     path::Path,
     time::{Duration, SystemTime},
@@ -17,6 +17,10 @@ use crate::store::{Head, StoreError};
 
 /// A file that changed within this time may change again without looking different.
 const SETTLED: Duration = Duration::from_secs(1);
+
+/// What every line of a journal has, and how far it is looked for.
+const SUM: &[u8] = b"\"sum\":\"";
+const BEGINNING: u64 = 1 << 16;
 
 /// What was read before.
 #[derive(Debug, Default)]
@@ -75,12 +79,20 @@ fn head(folder: &Folder, file: &OsStr, modified: Option<SystemTime>) -> Result<O
     });
     match head {
         Ok(head) => Ok(head.flatten()),
+        Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) if !is_journal(&path) => Ok(None),
         Err(StoreError::Corrupt { .. } | StoreError::Newer { .. }) => {
             let since = modified.and_then(|modified| modified.duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default();
             Ok(Some(Head::unreadable(session, u64::try_from(since.as_millis()).unwrap_or(u64::MAX))))
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether a file holds something of a journal: each line of one has a checksum. Else it is somebody else's.
+fn is_journal(path: &Path) -> bool {
+    let mut text = Vec::new();
+    let read = opened(OpenOptions::new().read(true), path).and_then(|file| file.take(BEGINNING).read_to_end(&mut text));
+    read.is_err() || text.windows(SUM.len()).any(|window| window == SUM)
 }
 
 /// The session of a file: its name says so, or where that is too long, its first line.
