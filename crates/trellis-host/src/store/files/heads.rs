@@ -18,7 +18,8 @@ use crate::store::{Head, StoreError};
 /// A file that changed within this time may change again without looking different.
 const SETTLED: Duration = Duration::from_secs(1);
 
-/// What every line of a journal has, and how far it is looked for.
+/// What a journal begins with in every version, what every line has, and how far that is looked for.
+const OPENING: &[u8] = b"{\"trellis\":";
 const SUM: &[u8] = b"\"sum\":\"";
 const BEGINNING: u64 = 1 << 16;
 
@@ -88,11 +89,11 @@ fn head(folder: &Folder, file: &OsStr, modified: Option<SystemTime>) -> Result<O
     }
 }
 
-/// Whether a file holds something of a journal: each line of one has a checksum. Else it is somebody else's.
+/// Whether a file is a journal, or holds something of one: each line has a checksum. Else it is somebody else's.
 fn is_journal(path: &Path) -> bool {
     let mut text = Vec::new();
     let read = opened(OpenOptions::new().read(true), path).and_then(|file| file.take(BEGINNING).read_to_end(&mut text));
-    read.is_err() || text.windows(SUM.len()).any(|window| window == SUM)
+    read.is_err() || text.starts_with(OPENING) || text.windows(SUM.len()).any(|window| window == SUM)
 }
 
 /// The session of a file: its name says so, or where that is too long, its first line.

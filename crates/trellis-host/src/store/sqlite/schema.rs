@@ -158,9 +158,10 @@ struct Versions {
 }
 
 fn versions(connection: &Connection) -> rusqlite::Result<Versions> {
-    let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
-    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    // In one question: another process may be making the tables.
+    const SQL: &str = "SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)";
+    let (application, version, tables): (i64, i64, i64) =
+        connection.query_row(SQL, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     Ok(Versions { ours: application == OURS, version: version.unsigned_abs(), empty: (application, version, tables) == (0, 0, 0) })
 }
 

@@ -91,13 +91,14 @@ fn requests(mut client: TcpStream, mut server: TcpStream, weather: &Mutex<Weathe
         if holds(&now.cut_before) {
             break;
         }
-        if server.write_all(part).is_err() || (holds(&now.twice) && server.write_all(part).is_err()) {
+        if holds(&now.cut_after) {
+            // The server has it, and hears that we are gone only when it has done it; before it can answer there is nobody to answer to.
+            let _ = client.shutdown(Shutdown::Both);
+            let _ = server.write_all(part);
+            thread::sleep(Duration::from_millis(200));
             break;
         }
-        if holds(&now.cut_after) {
-            // The server has it, and hears that we are gone only when it has done it.
-            let _ = client.shutdown(Shutdown::Both);
-            thread::sleep(Duration::from_millis(200));
+        if server.write_all(part).is_err() || (holds(&now.twice) && server.write_all(part).is_err()) {
             break;
         }
     }
