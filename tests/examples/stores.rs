@@ -214,12 +214,7 @@ async fn copy(from: &dyn SessionStore, to: &dyn SessionStore, id: &SessionId) ->
 async fn many(name: &str, store: &dyn SessionStore, sessions: u64, rounds: u64) -> Outcome<()> {
     let orders = |thanks: &str| {
         let ask = "---\ninput_type: text\nsave_to: said\ndefault_context: { tries: 0 }\ntransitions:\n  - { condition: said == \"stop\", to: end }\nto: ask\n---\nAnd now, {{ customer }}?\n";
-        graph(&[
-            ("trellis.yaml", "inputs: { customer: text, items: list }\n"),
-            ("start.md", "---\nto: ask\n---\n"),
-            ("ask.md", ask),
-            ("end.md", thanks),
-        ])
+        graph(&[("start.md", "---\nrequired_context: [customer, items]\nto: ask\n---\n"), ("ask.md", ask), ("end.md", thanks)])
     };
     let (engine, edited) = (orders("Goodbye.\n")?, orders("See you.\n")?);
     let names: Vec<_> = (0..sessions).map(|number| SessionId::new(format!("session-{number:06}"))).collect();
