@@ -57,7 +57,7 @@ impl StoreArgs {
         let spec = self.named();
         let is_default = spec.is_none();
         let spec = spec.unwrap_or_else(|| format!("sqlite:{}", place.folder().join(FOLDER).join(FILE).display()));
-        Keep { spec, graph, is_default, key_file: self.key_file(), redact: redacted(documents) }
+        Keep { spec, graph, is_default, key_file: self.key_file(), redact: store::redacted_by(documents) }
     }
 
     /// The store that was named, whatever graphs there are.
@@ -189,18 +189,6 @@ impl Keep {
 /// What the environment says; a variable that is empty says nothing.
 fn set(variable: &str) -> Option<OsString> {
     env::var_os(variable).filter(|value| !value.is_empty())
-}
-
-/// The paths of `redact:`, of the graph and those in it.
-fn redacted(documents: &[Arc<Document>]) -> Vec<KeyPath> {
-    let projects = documents.iter().filter_map(|document| match &document.content {
-        Content::Project(project) | Content::Nodes(_, project) => Some(project),
-        _ => None,
-    });
-    let mut paths: Vec<_> = projects.flat_map(|project| &project.redact).map(|path| path.value.clone()).collect();
-    paths.sort();
-    paths.dedup();
-    paths
 }
 
 /// Makes the folder, which no version control needs.

@@ -31,6 +31,8 @@ mod stored;
 mod text;
 #[path = "main/tools.rs"]
 mod tools;
+#[path = "main/troubled.rs"]
+mod troubled;
 #[path = "main/veil.rs"]
 mod veil;
 #[path = "main/waking.rs"]

@@ -138,6 +138,11 @@ impl Program {
         &self.graphs
     }
 
+    /// What `redact` of any graph names.
+    pub fn redacted(&self) -> impl Iterator<Item = &KeyPath> {
+        self.graphs.iter().flat_map(|graph| &graph.redact)
+    }
+
     /// The graph that a node belongs to.
     pub fn graph_of(&self, node: &Node) -> &Graph {
         &self.graphs[node.graph as usize]

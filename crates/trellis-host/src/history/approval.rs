@@ -7,8 +7,7 @@ use std::sync::Arc;
 use trellis_core::{
     Input, NavigateError, SessionId, ToolOutcome, ToolResult,
     engine::{Call, ChangedCall},
-    path::walk,
-    state::{EndReason, State, Status},
+    state::{EndReason, Status},
 };
 
 use super::{
@@ -17,7 +16,7 @@ use super::{
 };
 use crate::{
     session::{Adoption, Session},
-    store::{Head, Query, Snapshot, Standing, StoreError, Stored, Which},
+    store::{Head, Query, Snapshot, Standing, StoreError, Stored, Which, absent},
 };
 
 /// Sessions that are asked for at once.
@@ -136,7 +135,7 @@ impl Operator<'_> {
             return Err(unknown("somebody must say first whether a predicate holds".to_owned()));
         }
         let has_failed = session.state().ended.as_ref().is_some_and(|ended| ended.reason == EndReason::Failed);
-        let missing = if has_failed { redacted(self, &before) } else { Vec::new() };
+        let missing = if has_failed { absent(engine.inspect(), &before).map(ToString::to_string).collect() } else { Vec::new() };
         if !missing.is_empty() {
             return Err(unknown(format!("{} is not stored", crate::sessions::quoted(&missing))));
         }
@@ -185,11 +184,4 @@ fn waits_for(session: &Session) -> Undecided {
         (None, Status::WaitingForInput) => Undecided::NotHeld(format!("it waits for an input at `{}`", state.current_node_id)),
         (None, _) => Undecided::NotHeld(format!("it stands at `{}`", state.current_node_id)),
     }
-}
-
-/// Keys that are not stored, and that the session therefore lacks here.
-fn redacted(operator: &Operator<'_>, state: &State) -> Vec<String> {
-    let paths = operator.engine.inspect().graphs().iter().flat_map(|graph| &graph.redact);
-    let lacks = paths.filter(|path| state.context.get(path.root()).and_then(|value| walk(value, path.rest())).is_none());
-    lacks.map(ToString::to_string).collect()
 }

@@ -245,7 +245,7 @@ fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> R
                     _ => format!("`{pointer}` {message}"),
                 });
                 let breaches: Vec<_> = breaches.collect();
-                let is_redacted = program.graphs().iter().flat_map(|graph| &graph.redact).any(|path| *path.root() == *key);
+                let is_redacted = program.redacted().any(|path| *path.root() == *key);
                 let value = if is_redacted { "that".to_owned() } else { value.to_json() };
                 return Err(HistoryError::Key(format!("`{key}` cannot be {value}: it {} ({whose})", breaches.join("; "))));
             }

@@ -20,7 +20,7 @@ use trellis_core::{
 use super::{Flaw, History};
 use crate::{
     journal::{Entry, Record},
-    store::{Place, put_at, visit},
+    store::{Place, put_at, redacted_by, visit},
 };
 
 /// What stands for what is not shown.
@@ -236,15 +236,13 @@ impl Veil {
 
 impl Graph {
     fn of(documents: &[Arc<Document>]) -> Self {
-        let (mut paths, mut asks) = (Vec::new(), BTreeMap::new());
+        let mut asks = BTreeMap::<_, bool>::new();
         for document in documents {
-            let (nodes, project) = match &document.content {
-                Content::Node(node) => (std::slice::from_ref(&**node), None),
-                Content::Nodes(nodes, project) => (&nodes[..], Some(project)),
-                Content::Project(project) => (&[][..], Some(project)),
-                Content::Library(_) | Content::Broken => continue,
+            let nodes = match &document.content {
+                Content::Node(node) => std::slice::from_ref(&**node),
+                Content::Nodes(nodes, _) => nodes,
+                Content::Project(_) | Content::Library(_) | Content::Broken => continue,
             };
-            paths.extend(project.into_iter().flat_map(|project| &project.redact).map(|path| path.value.clone()));
             for node in nodes {
                 let by_path = || NodeId::new(document.path.rsplit_once('.').map_or(&*document.path, |(stem, _)| stem));
                 let id = node.id.as_ref().map_or_else(by_path, |id| id.value.clone());
@@ -254,9 +252,7 @@ impl Graph {
                 }
             }
         }
-        paths.sort();
-        paths.dedup();
-        Self { paths, asks }
+        Self { paths: redacted_by(documents), asks }
     }
 }
 

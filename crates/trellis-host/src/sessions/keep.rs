@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use trellis_core::{SessionId, State, path::walk};
+use trellis_core::{SessionId, State};
 
 use super::{
     SendError, Sessions, Unbound,
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     hooks::Sight,
     session::Session,
-    store::{Append, Head, SessionStore, Snapshot, Standing, StoreError, Stored},
+    store::{Append, Head, SessionStore, Snapshot, Standing, StoreError, Stored, absent},
 };
 
 /// Records that may wait for those behind them, while a session passes through.
@@ -108,9 +108,7 @@ impl Sessions {
         let current = self.current();
         // The version 0 is none: a state of another program is adopted before anything else, and one that may lack what was not stored.
         let program = current.engine.inspect();
-        let redacted = program.graphs().iter().flat_map(|graph| &graph.redact);
-        let mut found = redacted.map(|path| here.state.context.get(path.root()).and_then(|value| walk(value, path.rest())));
-        let is_whole = found.all(|value| value.is_some());
+        let is_whole = absent(program, &here.state).next().is_none();
         let version = if is_whole && here.state.program == *program.fingerprint() { current.version } else { 0 };
         let is_ahead = here.at > self.now();
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());

@@ -46,12 +46,12 @@ pub use self::{
     memory::MemoryStore,
     name::{BadName, check_name},
     open::{open, open_existing, weaknesses},
-    redacted::{Redacted, lacking, restore},
+    redacted::{Redacted, lacking, redacted_by, restore},
     retention::{Pruned, Retention},
     snapshot::{Approved, Snapshot, read},
 };
 
-pub(crate) use self::redacted::{Place, put_at, visit, whole};
+pub(crate) use self::redacted::{Place, absent, put_at, visit, whole};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
 

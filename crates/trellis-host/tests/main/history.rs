@@ -14,7 +14,7 @@ use trellis_host::{
 
 use crate::{
     stage::{Stage, run},
-    stored::Troubled,
+    troubled::Troubled,
 };
 
 /// A stay: asked for, booked with an undo, kept or cancelled.

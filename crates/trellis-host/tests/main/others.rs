@@ -1,7 +1,7 @@
 //! Two who work on one session, and signals: what is told to have been taken is stored.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -9,10 +9,13 @@ use trellis_core::{Input, SessionId, Start, Value, path::KeyPath};
 use trellis_host::{
     Clock, SendError, Stop, Turn,
     history::{History, Operator},
-    store::{Append, MemoryStore, Pending, Query, Removal, Row, SessionStore, StoreError, Stored},
+    store::{MemoryStore, SessionStore, StoreError},
 };
 
-use crate::stage::{Stage, run, run_timeless};
+use crate::{
+    stage::{Stage, run, run_timeless},
+    troubled::Troubled,
+};
 
 const ASK: (&str, &str) = ("start.md", "---\ninput_type: int\nsave_to: n\nto: end\n---\nHow many, {{ name | default(\"you\") }}?\n");
 const END: (&str, &str) = ("end.md", "---\noutput: \"{{ n }} {{ room | default('?') }}\"\n---\nThank you.\n");
@@ -82,59 +85,9 @@ fn who_comes_back_sees_what_others_did() {
     });
 }
 
-/// A store that counts what it is asked, and refuses to write while it is full.
-#[derive(Default)]
-struct Counting {
-    store: MemoryStore,
-    asked: Mutex<Vec<&'static str>>,
-    is_full: Mutex<bool>,
-}
-
-impl Counting {
-    fn asked(&self, what: &'static str) {
-        self.asked.lock().unwrap().push(what);
-    }
-
-    fn taken(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.asked.lock().unwrap())
-    }
-}
-
-impl SessionStore for Counting {
-    fn append(&self, append: Append) -> Pending<'_, ()> {
-        self.asked("append");
-        let is_full = *self.is_full.lock().unwrap();
-        Box::pin(async move {
-            match is_full {
-                true => Err(StoreError::Unwritable { store: "the store".into(), message: "no space left".into() }),
-                false => self.store.append(append).await,
-            }
-        })
-    }
-
-    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
-        self.asked("load");
-        self.store.load(sessions)
-    }
-
-    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
-        self.asked("records");
-        self.store.records(session, from, limit)
-    }
-
-    fn list(&self, query: Query) -> Pending<'_, Vec<trellis_host::store::Head>> {
-        self.asked("list");
-        self.store.list(query)
-    }
-
-    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
-        self.store.remove(session, removal)
-    }
-}
-
 #[test]
 fn an_answer_asks_the_store_nothing_and_writes_once() {
-    let (stage, store) = (Stage::new(&[ASK, END]), Arc::new(Counting::default()));
+    let (stage, store) = (Stage::new(&[ASK, END]), Arc::new(Troubled::default()));
     run(async {
         let sessions = stage.stored(&store);
         sessions.start(Start::default()).await.unwrap();
@@ -151,7 +104,7 @@ const LEFT: (&str, &str) = ("left.md", "---\ninput_type: int\nsave_to: n\nto: en
 
 #[test]
 fn a_signal_is_stored_when_it_is_told_to_be_taken() {
-    let (stage, store) = (Stage::new(&[INTERRUPTED, LEFT, END]), Arc::new(Counting::default()));
+    let (stage, store) = (Stage::new(&[INTERRUPTED, LEFT, END]), Arc::new(Troubled::default()));
     run(async {
         let sessions = stage.stored(&store);
         sessions.start(Start::default()).await.unwrap();
@@ -166,16 +119,16 @@ fn a_signal_is_stored_when_it_is_told_to_be_taken() {
 
 #[test]
 fn a_signal_that_cannot_be_stored_did_not_happen() {
-    let (stage, store) = (Stage::new(&[INTERRUPTED, LEFT, END]), Arc::new(Counting::default()));
+    let (stage, store) = (Stage::new(&[INTERRUPTED, LEFT, END]), Arc::new(Troubled::default()));
     run(async {
         let sessions = stage.stored(&store);
         sessions.start(Start::default()).await.unwrap();
-        *store.is_full.lock().unwrap() = true;
+        store.is_full.store(true, Ordering::Relaxed);
         let refused = sessions.signal(&id(), &"interrupt".into()).await.unwrap_err();
         assert_eq!(refused.to_string(), "the store cannot be written: no space left");
         let refused = sessions.send(&id(), Input::Signal("interrupt".into())).await.unwrap_err();
         assert_eq!(refused.to_string(), "the store cannot be written: no space left");
-        *store.is_full.lock().unwrap() = false;
+        store.is_full.store(false, Ordering::Relaxed);
         assert_eq!(sessions.resume(&id()).await.unwrap().said[0].trim(), "How many?");
         assert_eq!(next(&store.store).await, 1);
     });
@@ -191,12 +144,12 @@ fn a_signal_while_a_tool_runs_is_stored_by_the_one_who_goes_on() {
         })
     });
     for is_full in [false, true] {
-        let store = Arc::new(Counting::default());
+        let store = Arc::new(Troubled::default());
         run_timeless(async {
             let sessions = stage.stored(&store);
             let signal = async {
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                *store.is_full.lock().unwrap() = is_full;
+                store.is_full.store(is_full, Ordering::Relaxed);
                 let told = sessions.signal(&id(), &"interrupt".into()).await;
                 assert_eq!(told.is_ok(), !is_full, "{told:?}");
                 assert_eq!(next(&store.store).await, if is_full { 1 } else { 2 });

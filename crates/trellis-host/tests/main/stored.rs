@@ -2,17 +2,20 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering},
 };
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolError, Value};
 use trellis_host::{
     Happening, Reply, SendError, Sessions, Stop, Turn,
     sessions::{Drive, Driven},
-    store::{Append, Head, MemoryStore, Pending, Query, Removal, Row, SessionStore, Standing, StoreError, Stored, Which},
+    store::{Head, MemoryStore, Query, SessionStore, Standing, StoreError, Which},
 };
 
-use crate::stage::{Stage, run, run_timeless};
+use crate::{
+    stage::{Stage, run, run_timeless},
+    troubled::{Trouble, Troubled},
+};
 
 const ASK: (&str, &str) = ("start.md", "---\ninput_type: int\nsave_to: n\nto: end\n---\nHow many?\n");
 const END: (&str, &str) = ("end.md", "---\noutput: \"{{ n }}\"\n---\nThank you.\n");
@@ -43,89 +46,6 @@ pub(crate) fn turn_of(driven: Driven<'_>) -> Turn {
 
 async fn heads(store: &dyn SessionStore) -> Vec<Head> {
     store.list(Query { graph: None, which: Which::Newest, after: None, limit: 10_000 }).await.unwrap()
-}
-
-/// A store with trouble: what becomes of the next appends, and how often it was asked.
-#[derive(Default)]
-pub(crate) struct Troubled {
-    /// Whether nothing is reached.
-    pub(crate) is_away: AtomicBool,
-    /// What cannot be loaded, nor anything together with it.
-    pub(crate) damaged: Mutex<Option<SessionId>>,
-    store: MemoryStore,
-    troubles: Mutex<Vec<Trouble>>,
-    appends: AtomicUsize,
-    lists: AtomicUsize,
-}
-
-#[derive(Clone, Copy)]
-enum Trouble {
-    /// It is not reached.
-    Lost,
-    /// It is reached, and its answer is not.
-    Unanswered,
-    /// It is full.
-    Full,
-}
-
-impl Troubled {
-    fn with(troubles: &[Trouble]) -> Arc<Self> {
-        Arc::new(Self { troubles: Mutex::new(troubles.iter().rev().copied().collect()), ..Self::default() })
-    }
-
-    /// An error while it is away.
-    fn reached(&self) -> Result<(), StoreError> {
-        match self.is_away.load(Ordering::Relaxed) {
-            true => Err(StoreError::Unavailable { store: "the store".into(), message: "gone".into() }),
-            false => Ok(()),
-        }
-    }
-}
-
-impl SessionStore for Troubled {
-    fn append(&self, append: Append) -> Pending<'_, ()> {
-        self.appends.fetch_add(1, Ordering::Relaxed);
-        let trouble = self.troubles.lock().unwrap().pop();
-        let away = || StoreError::Unavailable { store: "the store".into(), message: "gone".into() };
-        Box::pin(async move {
-            self.reached()?;
-            match trouble {
-                None => self.store.append(append).await,
-                Some(Trouble::Lost) => Err(away()),
-                Some(Trouble::Unanswered) => {
-                    self.store.append(append).await?;
-                    Err(away())
-                }
-                Some(Trouble::Full) => Err(StoreError::Unwritable { store: "the store".into(), message: "no space left".into() }),
-            }
-        })
-    }
-
-    fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
-        Box::pin(async {
-            self.reached()?;
-            if let Some(damaged) = self.damaged.lock().unwrap().as_ref().filter(|damaged| sessions.contains(damaged)) {
-                return Err(StoreError::Corrupt { place: format!("session `{damaged}`"), message: "its head is none".into() });
-            }
-            self.store.load(sessions).await
-        })
-    }
-
-    fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {
-        self.store.records(session, from, limit)
-    }
-
-    fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
-        self.lists.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async {
-            self.reached()?;
-            self.store.list(query).await
-        })
-    }
-
-    fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
-        self.store.remove(session, removal)
-    }
 }
 
 #[test]
@@ -260,13 +180,13 @@ fn a_store_that_goes_away_and_comes_back_is_asked_again_after_a_while() {
         sessions.start(Start::default()).await.unwrap();
         *store.troubles.lock().unwrap() = vec![Trouble::Lost, Trouble::Lost];
         assert!(ended(&sessions.send(&id(), int(3)).await.unwrap()));
-        assert_eq!(store.appends.load(Ordering::Relaxed), 4);
+        assert_eq!(store.count("append"), 4);
         // It stays away: a few attempts, then an error; later the session goes on.
         sessions.start(named("two")).await.unwrap();
         *store.troubles.lock().unwrap() = vec![Trouble::Lost; 4];
         let refused = sessions.send(&"two".into(), int(3)).await.unwrap_err();
         assert!(matches!(refused, SendError::Store(StoreError::Unavailable { .. })), "{refused}");
-        assert_eq!(store.appends.load(Ordering::Relaxed), 9);
+        assert_eq!(store.count("append"), 9);
         assert!(ended(&sessions.send(&"two".into(), int(4)).await.unwrap()));
     });
 }
@@ -325,7 +245,7 @@ fn thousands_of_sleepers_wake_without_being_asked_one_by_one() {
         waking.await.unwrap();
         assert_eq!(woken, SESSIONS);
         assert!(heads(&*store).await.iter().all(|head| head.standing == Standing::Finished));
-        let lists = store.lists.load(Ordering::Relaxed);
+        let lists = store.count("list");
         assert!(lists < 200, "{lists} questions for {SESSIONS} sessions");
     });
 }
@@ -345,6 +265,6 @@ fn waking_leaves_alone_what_needs_somebody_else() {
         sessions.drive(Drive::UntilIdle, |driven| turns.push(turn_of(driven))).await.unwrap();
         assert_eq!((began.elapsed().as_secs(), turns.len()), (3600, 1));
         assert!(ended(&turns[0]));
-        assert!(store.lists.load(Ordering::Relaxed) < 1000);
+        assert!(store.count("list") < 1000);
     });
 }

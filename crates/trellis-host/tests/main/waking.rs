@@ -17,7 +17,8 @@ use trellis_host::{
 
 use crate::{
     stage::{Stage, run_timeless},
-    stored::{Troubled, turn_of},
+    stored::turn_of,
+    troubled::Troubled,
 };
 
 /// Sleeps two seconds, then works for three, and counts how often it did.

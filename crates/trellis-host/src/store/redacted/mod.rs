@@ -16,12 +16,16 @@ mod places;
 mod secret;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use trellis_core::{Program, SessionId, Value, path::KeyPath};
+use trellis_core::{
+    Document, Program, SessionId, State, Value,
+    path::{KeyPath, walk},
+    syntax::document::Content,
+};
 
 pub use self::mark::{lacking, restore};
 use self::secret::{Secrets, strip};
@@ -47,10 +51,7 @@ impl<S: SessionStore> Redacted<S> {
 
     /// Keeps what stands at the paths that a program names from `store`; nothing, where it names none.
     pub fn of(program: &Program, store: S) -> Self {
-        let mut paths: Vec<_> = program.graphs().iter().flat_map(|graph| &graph.redact).cloned().collect();
-        paths.sort();
-        paths.dedup();
-        Self::new(store, paths)
+        Self::new(store, once(program.redacted().cloned()))
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, Secrets>> {
@@ -105,6 +106,24 @@ impl<S: SessionStore> Redacted<S> {
     fn row(&self, session: &SessionId, row: Row) -> Row {
         Row { seq: row.seq, text: row.text.map(|text| self.shown(session, text)) }
     }
+}
+
+/// What `redact` of a graph names, and of those in it, sound or not.
+pub fn redacted_by(documents: &[Arc<Document>]) -> Vec<KeyPath> {
+    let projects = documents.iter().filter_map(|document| match &document.content {
+        Content::Project(project) | Content::Nodes(_, project) => Some(project),
+        _ => None,
+    });
+    once(projects.flat_map(|project| &project.redact).map(|path| path.value.clone()))
+}
+
+/// What a program redacts and a state does not have.
+pub(crate) fn absent<'p>(program: &'p Program, state: &State) -> impl Iterator<Item = &'p KeyPath> {
+    program.redacted().filter(|path| state.context.get(path.root()).and_then(|value| walk(value, path.rest())).is_none())
+}
+
+fn once(paths: impl Iterator<Item = KeyPath>) -> Vec<KeyPath> {
+    paths.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 impl<S: SessionStore> SessionStore for Redacted<S> {

@@ -14,12 +14,7 @@ impl<'p> Knowledge<'_, 'p> {
         }
         if let Some(schema) = &program.graph_of(node).inputs {
             let whole = self.types.declared(schema);
-            let of = self.types.get(whole).fields.clone();
-            for (key, of) in of.into_iter().flat_map(|fields| fields.named) {
-                if let Some(slot) = self.terms.keys.slot_of(&key) {
-                    facts.set(slot, of);
-                }
-            }
+            self.given(whole, &mut facts);
         }
         self.declared(node, &mut facts);
         facts
@@ -28,14 +23,18 @@ impl<'p> Knowledge<'_, 'p> {
     /// What a child begins with: its arguments, and what it declares.
     pub(super) fn begin_child(&mut self, node: &'p Node, args: TypeId) -> Facts {
         let mut facts = Facts::all(TypeId::ABSENT, self.terms.keys.room());
-        let fields = self.types.get(args).fields.clone();
-        for (key, of) in fields.into_iter().flat_map(|fields| fields.named) {
-            if let Some(slot) = self.terms.keys.slot_of(&key) {
-                facts.set(slot, of);
-            }
-        }
+        self.given(args, &mut facts);
         self.declared(node, &mut facts);
         facts
+    }
+
+    /// Each field of a mapping is a key.
+    fn given(&self, mapping: TypeId, facts: &mut Facts) {
+        for (key, of) in self.types.get(mapping).fields.iter().flat_map(|fields| &fields.named) {
+            if let Some(slot) = self.terms.keys.slot_of(key) {
+                facts.set(slot, *of);
+            }
+        }
     }
 
     /// Declared inputs are there: a start without them is refused, unless entering the node brings them.
