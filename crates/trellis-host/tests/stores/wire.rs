@@ -157,8 +157,11 @@ async fn a_request_that_comes_twice_is_one_append() {
     proxy.set(Weather::default());
     proxy.cut();
     let mut outcome = store.append(append("one", 2, &["on"])).await;
-    if outcome.is_err() {
-        outcome = store.append(append("one", 2, &["on"])).await;
+    for _ in 0..2 {
+        // That answer may come first, and the cut is noticed behind it.
+        if outcome.is_err() {
+            outcome = store.append(append("one", 2, &["on"])).await;
+        }
     }
     assert_eq!(outcome, Ok(()));
     assert_eq!(load(&*direct, "one").await.unwrap().head.next, 3);
