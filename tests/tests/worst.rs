@@ -137,6 +137,60 @@ fn a_node_with_very_many_options() {
     assert_eq!(counted("options, all in one list", vec![file("start.md", listed), file("n0.md", "The end.\n")]), BTreeMap::new());
 }
 
+/// What one of very many answers decides much later is decided: whether what it sets is there, and whether every answer has a way on.
+#[test]
+fn an_answer_of_very_many_that_is_saved_and_compared() {
+    let many = many();
+    let options = lines(many, |at| format!("  - o{at}"));
+    let start = || file("start.md", format!("---\noptions:\n{options}save_to: picked\nto: next\n---\n"));
+    let end = || file("end.md", "The end.\n");
+    let next = |count: usize| lines(count, |at| format!("  - {{ condition: picked == \"o{at}\", to: end }}"));
+    let graph = |count: usize| vec![start(), end(), file("next.md", format!("---\ntransitions:\n{}---\n", next(count)))];
+    assert_eq!(counted("answers, each with a way later", graph(many)), BTreeMap::new());
+    assert_eq!(counted("answers, one without a way later", graph(many - 1)), BTreeMap::from([(Code::NonExhaustive, 1)]));
+    let reads = |asked: usize| {
+        let ask = |at: usize, yes: &str, no: &str| {
+            format!("---\ntransitions:\n  - {{ condition: picked == \"o{at}\", to: {yes} }}\n  - to: {no}\n---\n")
+        };
+        let set = file("set.md", "---\nset: { v: 1 }\nto: again\n---\n");
+        vec![
+            start(),
+            end(),
+            set,
+            file("next.md", ask(7, "set", "again")),
+            file("again.md", ask(asked, "read", "end")),
+            file("read.md", "{{ v }}\n"),
+        ]
+    };
+    assert_eq!(counted("an answer that decides twice", reads(7)), BTreeMap::new());
+    assert_eq!(counted("an answer that decides otherwise", reads(8)), BTreeMap::from([(Code::MaybeUndefined, 1)]));
+    let ways = |without: usize| {
+        let options = lines(many, |at| format!("  - {{ text: o{at}, to: n{at} }}"));
+        let node = |at: usize| {
+            file(format!("n{at}.md"), if at == without { "---\nto: last\n---\n" } else { "---\nset: { v: 1 }\nto: last\n---\n" })
+        };
+        let start = file("start.md", format!("---\noptions:\n{options}save_to: picked\n---\n"));
+        (0..many).map(node).chain([start, file("last.md", "{{ v }}, {{ picked }}\n")]).collect::<Vec<_>>()
+    };
+    assert_eq!(counted("ways that all set something", ways(many)), BTreeMap::new());
+    assert_eq!(counted("ways of which one sets nothing", ways(many / 2)), BTreeMap::from([(Code::MaybeUndefined, 1)]));
+}
+
+/// A very long way is told from both ends.
+#[test]
+fn a_long_way_is_told_in_few_steps() {
+    let many = many();
+    let mut files = nodes(many, |_, next| format!("---\nto: {next}\n---\n"));
+    files.push(file(format!("n{many}.md"), "{{ key }}\n"));
+    let found = compiled("a long way", files).diagnostics;
+    let [found] = &found[..] else { panic!("{found:?}") };
+    let steps: Vec<&str> = found.labels.iter().filter(|label| label.is_step).map(|label| &*label.message).collect();
+    assert_eq!(steps.len(), 32, "{steps:?}");
+    assert_eq!((steps[0], steps[15]), ("goes on → n1", "goes on → n16"));
+    assert_eq!(steps[16], format!("{} steps later: goes on → n{}", many - 32, many - 15));
+    assert_eq!(steps[31], format!("goes on → n{many}"));
+}
+
 #[test]
 fn a_template_of_a_mebibyte() {
     let many = many();

@@ -153,11 +153,6 @@ impl Diagnostic {
         self
     }
 
-    /// Whether it is about exactly this place.
-    pub(crate) fn is_at(&self, path: &FilePath, span: Span) -> bool {
-        self.place.as_ref().is_some_and(|place| place.path == *path && place.span == span)
-    }
-
     /// Offers to write `name` at `span` of the finding's own file, if it can stand there whatever stands around it: YAML reads some names
     /// otherwise, and which quotes they need depends on the place.
     #[must_use]
@@ -263,14 +258,18 @@ pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
     };
     let counts = counts(name);
     let close = |candidate: &&str| *candidate != name && candidate.len().abs_diff(name.len()) <= 4 * limit;
-    let distances = candidates.into_iter().filter(close).filter_map(|candidate| {
-        if candidate.eq_ignore_ascii_case(name) {
-            return Some((0, candidate));
-        }
-        (at_least(name, &counts, candidate) <= limit).then(|| (strsim::osa_distance(name, candidate), candidate))
-    });
     let mut best: Option<(usize, &str, bool)> = None;
-    for (distance, candidate) in distances.filter(|(distance, _)| *distance <= limit) {
+    for candidate in candidates.into_iter().filter(close) {
+        // What is farther than the nearest so far need not be measured.
+        let most = best.map_or(limit, |(least, ..)| least);
+        let distance = match candidate {
+            _ if candidate.eq_ignore_ascii_case(name) => 0,
+            _ if at_least(name, &counts, candidate) > most => continue,
+            _ => strsim::osa_distance(name, candidate),
+        };
+        if distance > most {
+            continue;
+        }
         best = match best {
             Some((least, name, _)) if distance == least && name != candidate => Some((least, name.min(candidate), false)),
             Some(best) if best.0 <= distance => Some(best),

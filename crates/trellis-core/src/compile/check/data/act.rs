@@ -34,7 +34,7 @@ impl Search<'_, '_> {
         let mut context = BTreeMap::new();
         let node = program.node(program.point(origin.point).node);
         let wanted = self.wanted().map(|path| path.root());
-        self.spend(origin.given.len() + self.mended.len());
+        self.spend(GIVEN * (origin.given.len() + self.mended.len()));
         for given in &origin.given {
             let schemas = given.fits.as_slice();
             let sym = if given.may_be_absent { vars.perhaps(schemas) } else { vars.fitting(schemas) };
@@ -343,6 +343,9 @@ pub(super) fn each_path(shape: &Shape, see: &mut impl FnMut(&KeyPath, bool)) {
         Shape::Literal(_) | Shape::Text(_) => {}
     }
 }
+
+/// What a key costs that a way begins with.
+const GIVEN: usize = 10;
 
 /// Ways on that one step may take.
 const FORKS: usize = 64;

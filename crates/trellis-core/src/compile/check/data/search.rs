@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use rustc_hash::FxHashSet;
+
 use super::{
     accident::Accident,
     act::Forks,
@@ -21,11 +23,16 @@ use crate::{
     program::{Outcome, PointIndex, Program, Target},
 };
 
-/// States that one search looks at.
+/// States that one search looks at, and more for each point of the graph: a way may lead past all of them.
 const BUDGET: usize = 2_000;
+const BUDGET_OF_POINT: usize = 2;
 
 /// Operations and conditions that all searches of a compilation try together.
 pub(super) const BUDGET_OF_ALL: usize = 10_000_000;
+
+/// What a step on the engine costs, and a name that is set where it ends.
+const WALKED: usize = 40;
+const NAME: usize = 4;
 
 /// What looking at a state costs beside what happens there.
 const STATE: usize = 50;
@@ -137,7 +144,7 @@ impl Search<'_, '_> {
         let ends = match done {
             Done::Accident => vec![(scene, None)],
             Done::On if scene.point == goal => {
-                let steps = self.steps(&scene).into_iter().filter(|(.., done)| matches!(done, Done::Accident));
+                let steps = self.steps(&scene, true).into_iter().filter(|(.., done)| matches!(done, Done::Accident));
                 steps.map(|(scene, _, step, _)| (scene, Some(step))).collect()
             }
             Done::On | Done::Dead => return None,
@@ -154,13 +161,14 @@ impl Search<'_, '_> {
     /// The names that are set in a scene, without what it was only helped with.
     fn there(&self, scene: &Scene) -> Vec<String> {
         let mut names = scene.names();
+        self.spend(NAME * names.len());
         let helped: BTreeSet<&str> = self.mended.iter().map(|path| &**path.root()).collect();
         names.retain(|name| !helped.contains(name.split('.').next().unwrap_or(name)));
         names
     }
 
     fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Option<String>> {
-        self.spend(10 * (1 + moves.len()));
+        self.spend(WALKED * (1 + moves.len()));
         replay::walks(self, beginning, moves, &scene.vars)
     }
 
@@ -200,7 +208,7 @@ impl Search<'_, '_> {
         let mut reached: Vec<Reached> = Vec::new();
         let mut beginnings: Vec<Beginning> = Vec::new();
         let mut queue = VecDeque::new();
-        let mut seen = BTreeSet::new();
+        let mut seen = FxHashSet::default();
         let mut pretended: Option<BTreeSet<KeyPath>> = None;
         let mut tries = 0;
         for origin in self.origins.iter().filter(|origin| leads(origin.point)) {
@@ -235,7 +243,7 @@ impl Search<'_, '_> {
         let mut looked = 0;
         while let Some(at) = queue.pop_front() {
             looked += 1;
-            if looked > BUDGET || !self.spend(STATE) {
+            if looked > BUDGET + BUDGET_OF_POINT * self.program.points.len() || !self.spend(STATE) {
                 return Ok(Verdict::Open);
             }
             for (next, hops, step, done) in self.onward(&reached[at].scene) {
@@ -275,7 +283,7 @@ impl Search<'_, '_> {
     /// Every step of a session that waits, with the hops to where it waits then; ends are left out.
     fn onward(&self, from: &Scene) -> Vec<(Scene, Vec<Hop>, Move, Done)> {
         let mut onward = Vec::new();
-        for (scene, hop, step, done) in self.steps(from) {
+        for (scene, hop, step, done) in self.steps(from, false) {
             // An accident before the edge was taken is none of the edge's.
             if !matches!(done, Done::On) {
                 onward.push((scene, Vec::new(), step, done));

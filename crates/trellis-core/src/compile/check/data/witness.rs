@@ -20,7 +20,7 @@ use super::{
 use crate::{
     id::SignalName,
     path::KeyPath,
-    program::{Edge, Failure, Guard, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way},
+    program::{Edge, Failure, From, Guard, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write},
     schema::Schema,
     value::Key,
 };
@@ -133,8 +133,8 @@ impl Search<'_, '_> {
         left > 0
     }
 
-    /// Every step that a waiting session can take, up to the choice of the target.
-    pub(super) fn steps(&self, from: &Scene) -> Vec<Step> {
+    /// Every step that a waiting session can take, up to the choice of the target; `ends` for those only that end before it.
+    pub(super) fn steps(&self, from: &Scene, ends: bool) -> Vec<Step> {
         let program: &Program = self.program;
         let point = from.point;
         let node = program.node(program.point(point).node);
@@ -146,7 +146,7 @@ impl Search<'_, '_> {
                 let Some(given) = self.given(&mut scene, node, point, reply) else { return };
                 let before = Hop { point, on, edge: reply.edges.start };
                 match self.all(&mut scene, point, self.script.replying(on)) {
-                    Done::On => self.choose(scene, before, given, &mut steps),
+                    Done::On => self.choose(scene, before, given, ends, &mut steps),
                     Done::Dead => {}
                     Done::Accident => steps.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
                 }
@@ -166,7 +166,7 @@ impl Search<'_, '_> {
         is_on(self.all(&mut scene, hop.point, self.script.replying(hop.on))).then_some(())?;
         self.suppose(&mut scene, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
         for at in reply.edges.start..=hop.edge {
-            self.spend(1 + scene.vars.width() / 16).then_some(())?;
+            self.spend(1 + scene.vars.width() / 512).then_some(())?;
             for site in self.script.guarded(at) {
                 is_on(self.read(&mut scene, hop.point, site)).then_some(())?;
             }
@@ -179,7 +179,11 @@ impl Search<'_, '_> {
 
     /// What is handed in for a reply; nothing for those that no host brings about at will.
     fn given(&self, scene: &mut Scene, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<Brought> {
-        scene.fail(&reply.on);
+        scene.failure = None;
+        let tells = |write: &Write| matches!(write.value, From::Error);
+        if matches!(reply.on, Outcome::Error | Outcome::Timeout | Outcome::Denied) || reply.update.iter().any(tells) {
+            scene.fail(&reply.on);
+        }
         let failure = scene.failure.clone();
         Some(match &reply.on {
             Outcome::Pass => Brought::Pass,
@@ -206,14 +210,14 @@ impl Search<'_, '_> {
     }
 
     /// Every way of the reply of a hop, in order.
-    fn choose(&self, mut scene: Scene, hop: Hop, given: Brought, steps: &mut Vec<Step>) {
+    fn choose(&self, mut scene: Scene, hop: Hop, given: Brought, ends: bool, steps: &mut Vec<Step>) {
         let program: &Program = self.program;
         let reply = &program.replies[hop.on as usize];
         let mut answers = BTreeMap::new();
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
             let hop = Hop { edge: at, ..hop };
-            if !self.spend(1 + scene.vars.width() / 16) {
+            if !self.spend(1 + scene.vars.width() / 512) {
                 return;
             }
             let step = |answers| Move { given: given.clone(), answers };
@@ -231,17 +235,18 @@ impl Search<'_, '_> {
                     }
                 }
             }
-            let (mut taken, mut said) = (scene.clone(), answers.clone());
-            let goes = self.suppose(&mut taken, &edge.when, true, &mut said) || self.pretends(&mut taken, &edge.when);
-            if goes && edge.to != Target::Again {
-                let done = match &edge.to {
-                    Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
-                        Done::On => Done::Dead,
-                        done => done,
-                    },
-                    _ => Done::On,
-                };
-                steps.push((taken, hop, step(said), done));
+            if matches!(edge.to, Target::End(_)) || !(ends || edge.to == Target::Again) {
+                let (mut taken, mut said) = (scene.clone(), answers.clone());
+                if self.suppose(&mut taken, &edge.when, true, &mut said) || self.pretends(&mut taken, &edge.when) {
+                    let done = match &edge.to {
+                        Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
+                            Done::On => Done::Dead,
+                            done => done,
+                        },
+                        _ => Done::On,
+                    };
+                    steps.push((taken, hop, step(said), done));
+                }
             }
             if edge.when == Guard::Always
                 || !(self.suppose(&mut scene, &edge.when, false, &mut answers) || self.pretends(&mut scene, &edge.when))

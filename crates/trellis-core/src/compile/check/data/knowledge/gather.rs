@@ -35,7 +35,7 @@ pub(super) enum Note {
 pub(super) struct Now {
     pub(super) onward: Vec<(PointIndex, Facts)>,
     pub(super) notes: Vec<Note>,
-    /// Conditions that were looked at: the edge, whether it can hold, and what its operand can be.
+    /// Conditions that were looked at, in the order of edges: the edge, whether it can hold, and what its operand can be.
     pub(super) asked: Vec<(u32, bool, TypeId)>,
     /// What a child that ends here returns.
     pub(super) returned: Option<TypeId>,
@@ -50,9 +50,12 @@ impl Now {
 
     /// A condition was looked at; replies may share it.
     pub(super) fn ask(&mut self, edge: u32, holds: bool, operand: TypeId, types: &mut Types) {
-        match self.asked.iter_mut().find(|(known, ..)| *known == edge) {
-            Some((_, known, of)) => (*known, *of) = (*known | holds, types.join(*of, operand)),
-            None => self.asked.push((edge, holds, operand)),
+        match self.asked.binary_search_by_key(&edge, |(known, ..)| *known) {
+            Ok(at) => {
+                let (_, known, of) = &mut self.asked[at];
+                (*known, *of) = (*known | holds, types.join(*of, operand));
+            }
+            Err(at) => self.asked.insert(at, (edge, holds, operand)),
         }
     }
 

@@ -36,6 +36,9 @@ use crate::{
 /// How many places are named that set a path.
 const SETTERS: usize = 2;
 
+/// How many steps of a long way are told, of its beginning and of its end.
+const HOPS: usize = 16;
+
 /// How much that is undecided is named.
 const OPEN: usize = 20;
 
@@ -110,8 +113,13 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
         let at_call = self.at_call(candidate, hops, met);
         let mut finding = at_call.unwrap_or_else(|| self.finding(known, candidate, met));
-        for hop in hops {
-            if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
+        // Of a very long way its beginning and its end.
+        let between = if hops.len() > 2 * HOPS { HOPS..hops.len() - HOPS } else { 0..0 };
+        for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {
+            if let Some((path, span, mut text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
+                if !between.is_empty() && at == between.end {
+                    text = format!("{} steps later: {text}", between.len());
+                }
                 finding = finding.step(&path, span, text);
             }
         }
@@ -295,6 +303,8 @@ fn declared_at(program: &Program, node: &Node, key: &str) -> Span {
 
 /// Conditions that hold for no value that can be there (language 8.2).
 pub(super) fn never_true(known: &Knowledge<'_, '_>, found: &mut Vec<Diagnostic>) {
+    let mut said: FxHashSet<(FilePath, Span)> =
+        found.iter().filter_map(|found| found.place.as_ref()).map(|place| (place.path.clone(), place.span)).collect();
     for seen in known.never() {
         let program = known.program;
         let node = program.node(program.point(seen.point).node);
@@ -306,7 +316,7 @@ pub(super) fn never_true(known: &Knowledge<'_, '_>, found: &mut Vec<Diagnostic>)
         if of.absent
             || is_switch
             || known.types.may_fail(seen.operand, &edge.when)
-            || found.iter().any(|other| other.is_at(program.path_of(node), condition.span))
+            || !said.insert((program.path_of(node).clone(), condition.span))
         {
             continue;
         }

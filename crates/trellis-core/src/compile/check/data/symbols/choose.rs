@@ -27,7 +27,7 @@ impl Vars {
     fn choose_var(&self, at: u32) -> Option<Value> {
         let var = self.get(at);
         if let Some(only) = &var.only {
-            return only.iter().chain(&var.more).find(|value| self.admits(var, value)).cloned();
+            return only.iter().chain(&var.more).find(|value| self.suits(var, value)).cloned();
         }
         let breaks = || var.breaks.iter().flat_map(|schema| instance::of_schema(schema.source()));
         let candidates: Vec<Value> = match &var.kind {
@@ -77,10 +77,15 @@ impl Vars {
 
     /// Whether a variable can be this value, by all that was decided about it.
     pub(super) fn admits(&self, var: &Var, value: &Value) -> bool {
+        let is_left = |only: &Few| var.more.as_ref() == Some(value) || only.contains(value);
+        var.only.as_ref().is_none_or(is_left) && self.suits(var, value)
+    }
+
+    /// The same of one of the values that are left to it.
+    pub(super) fn suits(&self, var: &Var, value: &Value) -> bool {
         let is_more = var.more.as_ref() == Some(value);
         !var.not.contains(value)
             && var.truthy.is_none_or(|truth| is_true(value) == truth)
-            && var.only.as_ref().is_none_or(|only| is_more || only.contains(value))
             && (is_more || (may_be(var, value) && var.fits.iter().all(|schema| schema.fits(value))))
             && var.breaks.iter().all(|schema| !schema.fits(value))
             && var.parts.iter().all(|(key, part)| {

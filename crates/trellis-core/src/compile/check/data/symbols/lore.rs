@@ -14,7 +14,9 @@ pub(in super::super) struct Lore {
     /// Schemas of types.
     schemas: FxHashMap<TypeId, Option<Schema>>,
     /// The types of many values, which stay where they are.
-    many: FxHashMap<usize, (Rc<[Value]>, TypeId)>,
+    many: FxHashMap<usize, (Few, TypeId)>,
+    /// The options of nodes.
+    options: FxHashMap<usize, Few>,
     /// Schemas of kinds.
     kinds: FxHashMap<&'static str, Option<Schema>>,
     /// The types of the alternatives that a schema leaves.
@@ -31,6 +33,7 @@ impl Default for Lore {
             parts: FxHashMap::default(),
             schemas: FxHashMap::default(),
             many: FxHashMap::default(),
+            options: FxHashMap::default(),
             kinds: FxHashMap::default(),
             alternatives: FxHashMap::default(),
         }
@@ -53,13 +56,13 @@ impl Lore {
 
     /// A schema that says what a type says; nothing where that is nothing.
     fn schema(&mut self, of: TypeId) -> Option<Schema> {
-        let source = self.types.to_schema(of);
-        self.schemas.entry(of).or_insert_with(|| if source.as_bool() == Some(true) { None } else { Schema::new(&source).ok() }).clone()
+        let make = || Schema::new(&self.types.to_schema(of)).ok().filter(|schema| schema.source().as_bool() != Some(true));
+        self.schemas.entry(of).or_insert_with(make).clone()
     }
 
     /// What many values are.
-    fn many(&mut self, only: &Rc<[Value]>) -> TypeId {
-        let place = only.as_ptr().addr();
+    fn many(&mut self, only: &Few) -> TypeId {
+        let place = only.place();
         if let Some((_, known)) = self.many.get(&place) {
             return *known;
         }
@@ -67,8 +70,14 @@ impl Lore {
             let value = self.types.of_value(value);
             self.types.join(known, value)
         });
-        self.many.insert(place, (Rc::clone(only), of));
+        self.many.insert(place, (only.clone(), of));
         of
+    }
+
+    /// The values of a node's options; a program keeps its nodes where they are.
+    pub(super) fn options(&mut self, listen: &Listen) -> Few {
+        let place = std::ptr::from_ref(listen).addr();
+        self.options.entry(place).or_insert_with(|| Few::new(listen.options.iter().map(|option| option.value.clone()))).clone()
     }
 
     /// The number of a schema: the same for the same one.
@@ -177,7 +186,7 @@ impl Vars {
             if only.len() > FEW {
                 return lore.many(only);
             }
-            let left = only.iter().chain(&var.more).filter(|value| self.admits(var, value));
+            let left = only.iter().chain(&var.more).filter(|value| self.suits(var, value));
             return left.fold(TypeId::NEVER, |known, value| {
                 let value = lore.types.of_value(value);
                 lore.types.join(known, value)

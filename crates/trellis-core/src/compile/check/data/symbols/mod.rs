@@ -5,6 +5,7 @@
 
 mod choose;
 mod entail;
+mod few;
 mod lore;
 mod narrow;
 mod parts;
@@ -13,6 +14,9 @@ mod write;
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
+use rpds::Vector;
+
+use self::few::Few;
 pub(super) use self::{lore::Lore, narrow::Broke, sketch::Sketcher};
 use super::{
     instance,
@@ -74,7 +78,7 @@ struct Var {
     /// Whether it is there; nothing where it may be absent and nobody asked.
     there: Option<bool>,
     /// The values that are left, where they are few.
-    only: Option<Rc<[Value]>>,
+    only: Option<Few>,
     /// One more value that it can be: what an empty input stands for.
     more: Option<Value>,
     /// Values that it is not.
@@ -96,7 +100,7 @@ struct Var {
 /// All variables of a way; cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Vars {
-    all: Rc<Vec<Var>>,
+    all: Vector<Var>,
     lore: Rc<RefCell<Lore>>,
 }
 
@@ -120,26 +124,29 @@ impl Found {
 
 impl Vars {
     pub(super) fn new(lore: &Rc<RefCell<Lore>>) -> Self {
-        Self { all: Rc::default(), lore: Rc::clone(lore) }
+        Self { all: Vector::new(), lore: Rc::clone(lore) }
     }
 
     fn get(&self, at: u32) -> &Var {
         &self.all[at as usize]
     }
 
+    fn var_mut(&mut self, at: u32) -> &mut Var {
+        self.all.get_mut(at as usize).unwrap_or_else(|| unreachable!("whoever names a variable made it"))
+    }
+
     fn change(&mut self, at: u32) -> &mut Var {
-        let var = &mut Rc::make_mut(&mut self.all)[at as usize];
+        let var = self.var_mut(at);
         var.is_told = true;
         var
     }
 
     fn add(&mut self, kind: Kind, there: Option<bool>) -> u32 {
         let only = match &kind {
-            Kind::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| values.into()),
+            Kind::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| Few::new(values)),
             _ => None,
         };
-        let vars = Rc::make_mut(&mut self.all);
-        vars.push(Var {
+        self.all.push_back_mut(Var {
             kind,
             there,
             only,
@@ -152,7 +159,7 @@ impl Vars {
             is_told: false,
             is_copied: false,
         });
-        u32::try_from(vars.len() - 1).unwrap_or(u32::MAX)
+        u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
     }
 
     /// What a person will answer.
@@ -163,14 +170,15 @@ impl Vars {
             (_, Some(kind)) => Kind::Input(kind),
         };
         let at = self.add(kind, Some(true));
-        let var = &mut Rc::make_mut(&mut self.all)[at as usize];
+        let closed = (listen.closed && !listen.options.is_empty()).then(|| self.lore.borrow_mut().options(listen));
+        let var = self.var_mut(at);
         if let (Some(schema), Kind::Input(_)) = (&listen.schema, &var.kind) {
             var.fits.push(schema.clone());
         }
-        if listen.closed && !listen.options.is_empty() {
-            var.only = Some(listen.options.iter().map(|option| option.value.clone()).collect());
+        if closed.is_some() {
+            var.only = closed;
         } else if listen.kind == Some(InputType::Confirm) {
-            var.only = Some(Rc::from([Value::text("yes"), Value::text("no")]));
+            var.only = Some(Few::new(["yes", "no"].map(Value::text)));
         }
         var.more.clone_from(&listen.default);
         Sym::Var(at)
@@ -187,7 +195,7 @@ impl Vars {
     pub(super) fn perhaps(&mut self, schemas: &[Schema]) -> Sym {
         let sym = self.fitting(schemas);
         if let Sym::Var(at) = sym {
-            Rc::make_mut(&mut self.all)[at as usize].there = None;
+            self.var_mut(at).there = None;
         }
         sym
     }
@@ -231,7 +239,7 @@ impl Vars {
     /// A value that now stands at one more place.
     pub(super) fn copied(&mut self, of: &Sym) -> Sym {
         match of {
-            Sym::Var(at) | Sym::Over(at, _) => Rc::make_mut(&mut self.all)[*at as usize].is_copied = true,
+            Sym::Var(at) | Sym::Over(at, _) => self.var_mut(*at).is_copied = true,
             Sym::Map(entries) => entries.values().for_each(|entry| drop(self.copied(entry))),
             Sym::List(items) => items.some.iter().for_each(|item| drop(self.copied(item))),
             Sym::Known(_) => {}
@@ -313,6 +321,11 @@ impl Vars {
                 _ => Truth::Either,
             };
         };
+        if var.not.is_empty()
+            && let Some(truth) = only.decided(guard)
+        {
+            return if var.more.as_ref().is_none_or(|more| guard.over(Some(more)) == truth) { truth } else { Truth::Either };
+        }
         let mut truths = only.iter().chain(&var.more).filter(|value| !var.not.contains(value)).map(|value| guard.over(Some(value)));
         let first = truths.next().unwrap_or(Truth::No);
         if truths.all(|truth| truth == first) { first } else { Truth::Either }

@@ -85,7 +85,7 @@ impl Vars {
             return true;
         }
         if let Some(only) = &var.only {
-            let left: Rc<[Value]> = only.iter().filter(|value| schema.fits(value)).cloned().collect();
+            let left = only.kept(|value| schema.fits(value));
             let is_possible = !left.is_empty() || var.more.as_ref().is_some_and(|more| schema.fits(more));
             if left.len() != only.len() {
                 self.change(at).only = Some(left);
@@ -256,7 +256,7 @@ impl Vars {
             && let Some(only) = &self.get(*at).only
         {
             let var = self.get(*at);
-            return only.iter().chain(&var.more).filter(|value| self.admits(var, value)).all(|value| schema.fits(value));
+            return only.iter().chain(&var.more).filter(|value| self.suits(var, value)).all(|value| schema.fits(value));
         }
         let source = schema.source();
         let lore = &mut *self.lore.borrow_mut();
@@ -303,22 +303,27 @@ impl Vars {
         let narrowed = match (guard, &var.only) {
             (_, Some(only)) => {
                 let more = var.more.clone().filter(|value| guard.over(Some(value)) == wanted);
-                let left: Rc<[Value]> = only.iter().filter(|value| guard.over(Some(value)) == wanted).cloned().collect();
+                let left = only.at(guard, wanted);
                 self.change(*at).more = more;
                 Ok(left)
             }
-            (Guard::Is(_, yes, value), None) if *yes == truth => Ok(Rc::from([value.clone()])),
-            (Guard::In(_, yes, values), None) if *yes == truth => Ok(values.iter().cloned().collect()),
+            (Guard::Is(_, yes, value), None) if *yes == truth => Ok(Few::new([value.clone()])),
+            (Guard::In(_, yes, values), None) if *yes == truth => Ok(Few::new(values.iter().cloned())),
             (Guard::Is(_, _, value), None) => Err(vec![value.clone()]),
             (Guard::In(_, _, values), None) => Err(values.to_vec()),
-            (Guard::Truth(_, yes), None) => Ok(Rc::from([Value::Bool(*yes == truth)])),
-            (Guard::Empty(_, yes), None) if *yes == truth => Ok(Rc::from(empties())),
+            (Guard::Truth(_, yes), None) => Ok(Few::new([Value::Bool(*yes == truth)])),
+            (Guard::Empty(_, yes), None) if *yes == truth => Ok(Few::new(empties())),
             (Guard::Empty(..), None) => Err(empties().to_vec()),
             _ => return true,
         };
         match narrowed {
             Ok(only) => {
-                let only: Rc<[Value]> = only.iter().filter(|value| self.admits(self.get(*at), value)).cloned().collect();
+                let var = self.get(*at);
+                let only = match &var.only {
+                    Some(_) if Self::is_unbound(var) => only,
+                    Some(_) => only.kept(|value| self.suits(var, value)),
+                    None => only.kept(|value| self.admits(var, value)),
+                };
                 let is_possible = !only.is_empty() || self.get(*at).more.is_some();
                 self.change(*at).only = Some(only);
                 is_possible
@@ -335,6 +340,12 @@ impl Vars {
         }
     }
 
+    /// Whether nothing is known of a variable but the values that are left.
+    fn is_unbound(var: &Var) -> bool {
+        let is_any = matches!(var.kind, Kind::Any | Kind::Made | Kind::Lost | Kind::Input(InputType::Choice | InputType::Json));
+        is_any && var.not.is_empty() && var.truthy.is_none() && var.fits.is_empty() && var.breaks.is_empty() && var.parts.is_empty()
+    }
+
     /// Takes something that is there for true or false, as `{% if %}` does; false where it cannot be.
     pub(in super::super) fn take_for(&mut self, of: &Sym, truth: bool) -> bool {
         match of {
@@ -345,7 +356,7 @@ impl Vars {
             Sym::List(items) => truth || !items.is_filled,
             Sym::Var(at) => {
                 if let Some(only) = &self.get(*at).only {
-                    let left: Rc<[Value]> = only.iter().filter(|value| is_true(value) == truth).cloned().collect();
+                    let left = only.kept(|value| is_true(value) == truth);
                     let more = self.get(*at).more.clone().filter(|value| is_true(value) == truth);
                     let is_possible = !left.is_empty() || more.is_some();
                     let var = self.change(*at);

@@ -104,7 +104,7 @@ impl Vars {
             }
         };
         let part = self.add(kind, there);
-        Rc::make_mut(&mut self.all)[at as usize].parts.insert(key.clone(), part);
+        self.var_mut(at).parts.insert(key.clone(), part);
         Some(Sym::Var(part))
     }
 

@@ -159,7 +159,10 @@ impl<'v> Sketcher<'v> {
         let _ = write!(self.text, "{:?}{:?}", var.there, var.truthy);
         if let Some(only) = &var.only {
             self.text.push('=');
-            self.values(only);
+            match only.len() > WRITTEN {
+                true => drop(write!(self.text, "{}*{}", only.len(), only.sum())),
+                false => only.iter().for_each(|value| self.values(std::slice::from_ref(value))),
+            }
         }
         if let Some(more) = &var.more {
             self.text.push('+');

@@ -123,7 +123,7 @@ impl Vars {
         let schemas = if said.is_empty() { self.schema_of(inner).into_iter().collect() } else { said };
         let item = self.perhaps(&schemas);
         if let Sym::Var(item) = item {
-            Rc::make_mut(&mut self.all)[at as usize].parts.insert(key, item);
+            self.var_mut(at).parts.insert(key, item);
         }
         Some(item)
     }

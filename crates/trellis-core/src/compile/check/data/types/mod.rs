@@ -9,6 +9,7 @@ mod breaks;
 mod contracts;
 mod hashes;
 mod inside;
+mod joined;
 mod narrow;
 mod questions;
 mod schemas;
@@ -22,7 +23,7 @@ pub(super) use schemas::plain;
 
 use rustc_hash::FxHashMap;
 
-use self::{contracts::Contracts, questions::Questions};
+use self::{contracts::Contracts, joined::Joined, questions::Questions};
 
 use crate::{
     path::Segment,
@@ -46,6 +47,12 @@ impl TypeId {
     pub(super) const TEXT: Self = Self(4);
     /// Not even whether something is there is known: what stands below a value of which nothing is known.
     pub(super) const OPEN: Self = Self(5);
+
+    /// The bits in which two numbers differ.
+    #[inline]
+    pub(super) fn differences(self, other: Self) -> u32 {
+        self.0 ^ other.0
+    }
 }
 
 /// Kinds of values that are not counted out. Truth values, null, the empty text and the empty list are values of their own.
@@ -143,7 +150,7 @@ pub(super) struct Types {
     types: Vec<Type>,
     depths: Vec<u8>,
     by_hash: FxHashMap<u64, Vec<TypeId>>,
-    joined: FxHashMap<(TypeId, TypeId), TypeId>,
+    joined: Joined,
     questions: Questions,
     below: FxHashMap<(TypeId, Rest), TypeId>,
     narrowed: FxHashMap<(TypeId, Rest, Question, bool), TypeId>,
@@ -266,6 +273,7 @@ impl Types {
     }
 
     /// Either of two.
+    #[inline]
     pub(super) fn join(&mut self, a: TypeId, b: TypeId) -> TypeId {
         if a == b || b == TypeId::NEVER {
             return a;
@@ -274,8 +282,15 @@ impl Types {
             return b;
         }
         let pair = (a.min(b), a.max(b));
-        if let Some(known) = self.joined.get(&pair) {
-            return *known;
+        match self.joined.last(pair) {
+            Some(known) => known,
+            None => self.join_pair(pair),
+        }
+    }
+
+    fn join_pair(&mut self, pair: (TypeId, TypeId)) -> TypeId {
+        if let Some(known) = self.joined.get(pair) {
+            return known;
         }
         let (left, right) = (self.get(pair.0).clone(), self.get(pair.1).clone());
         let fields = match (left.fields, right.fields) {
