@@ -34,6 +34,13 @@ struct Open {
     sum: Option<String>,
 }
 
+impl Held {
+    /// Whether it is open and no other process holds it; from now on this one does, until something was done with it.
+    pub(super) fn is_free(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.file.try_lock().is_ok())
+    }
+}
+
 /// Appends, if the session goes on with the number that is expected.
 pub(super) fn append(folder: &Folder, held: &mut Held, append: &Append) -> Result<(), StoreError> {
     for (text, seq) in append.records.iter().zip(append.expected..) {
@@ -161,9 +168,14 @@ pub(super) fn remove(folder: &Folder, held: &mut Held, session: &SessionId, remo
 }
 
 fn take_out(journal: &Journal<'_>, removal: Removal) -> Result<(), StoreError> {
-    let end = match journal.first()? {
-        Some(first) => journal.end(&first)?.map(|end| (first, end)),
-        None => None,
+    let end = journal.first().and_then(|first| match first {
+        Some(first) => Ok(journal.end(&first)?.map(|end| (first, end))),
+        None => Ok(None),
+    });
+    let end = match (removal, end) {
+        // Nobody can tell what comes next.
+        (Removal::Session { expected: 0 }, Err(StoreError::Corrupt { .. })) => None,
+        (_, end) => end?,
     };
     match removal {
         Removal::Session { expected } => match end {
