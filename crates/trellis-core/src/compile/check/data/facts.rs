@@ -18,7 +18,7 @@ pub(super) const RESULT: Slot = Slot(1);
 pub(super) const OWN: usize = 2;
 
 /// Slots that are compared at once.
-const BLOCK: usize = 8;
+const BLOCK: usize = 16;
 
 /// A graph has about so many pages: copying a page costs less than counting who shares the others.
 const PAGES: usize = 4;
@@ -40,7 +40,7 @@ pub(super) struct Facts {
 
 impl PartialEq for Facts {
     fn eq(&self, other: &Self) -> bool {
-        let is_same = |(one, other): (&Page, &Page)| Arc::ptr_eq(one, other) || is_same(one, other);
+        let is_same = |(one, other): (&Page, &Page)| Arc::ptr_eq(one, other) || first_difference(one, other).is_none();
         self.own == other.own && (Arc::ptr_eq(&self.pages, &other.pages) || self.pages.iter().zip(&*other.pages).all(is_same))
     }
 }
@@ -130,27 +130,36 @@ impl Facts {
 fn joined(own: &Page, others: &Page, types: &mut Types) -> (Option<Page>, bool) {
     let mut joined: Option<Page> = None;
     let mut is_other = true;
-    let ((ones, _), (twos, _)) = (own.as_chunks::<BLOCK>(), others.as_chunks::<BLOCK>());
-    for (block, (one, two)) in ones.iter().zip(twos).enumerate().filter(|(_, (one, two))| differ(one, two)) {
-        for (at, (known, other)) in (block * BLOCK..).zip(one.iter().zip(two)).filter(|(_, (known, other))| known != other) {
-            let either = types.join(*known, *other);
-            is_other &= either == *other;
-            if either != *known {
-                Arc::make_mut(joined.get_or_insert_with(|| Arc::clone(own)))[at] = either;
+    let mut at = 0;
+    while let Some(block) = first_difference(&own[at..], &others[at..]) {
+        for slot in at + block..at + block + BLOCK {
+            let (known, other) = (own[slot], others[slot]);
+            if known != other {
+                let either = types.join(known, other);
+                is_other &= either == other;
+                if either != known {
+                    Arc::make_mut(joined.get_or_insert_with(|| Arc::clone(own)))[slot] = either;
+                }
             }
         }
+        at += block + BLOCK;
     }
     (joined, is_other)
 }
 
-/// Whether two pages are of one content.
-fn is_same(one: &[TypeId], other: &[TypeId]) -> bool {
-    let ((ones, _), (others, _)) = (one.as_chunks::<BLOCK>(), other.as_chunks::<BLOCK>());
-    ones.iter().zip(others).all(|(one, other)| !differ(one, other))
+/// Where the first block begins in which two pages differ.
+fn first_difference(one: &[TypeId], other: &[TypeId]) -> Option<usize> {
+    let (ones, _) = one.as_chunks::<BLOCK>();
+    let (others, _) = other.as_chunks::<BLOCK>();
+    ones.iter().zip(others).position(|(one, other)| differ(one, other)).map(|block| block * BLOCK)
 }
 
-/// Whether two blocks differ. Bits, and no way out before the end: that becomes few vector instructions.
+/// Whether two blocks differ. Bits, by their places and without a way out, become vector instructions; of iterators over both they do not.
 #[inline]
 fn differ(one: &[TypeId; BLOCK], other: &[TypeId; BLOCK]) -> bool {
-    one.iter().zip(other).fold(0, |known, (one, other)| known | one.differences(*other)) != 0
+    let mut differences = 0;
+    for at in 0..BLOCK {
+        differences |= one[at].differences(other[at]);
+    }
+    differences != 0
 }

@@ -166,7 +166,7 @@ impl Search<'_, '_> {
         is_on(self.all(&mut scene, hop.point, self.script.replying(hop.on))).then_some(())?;
         self.suppose(&mut scene, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
         for at in reply.edges.start..=hop.edge {
-            self.spend(1 + scene.vars.width() / 512).then_some(())?;
+            self.spend(EDGE + scene.vars.width() / 512).then_some(())?;
             for site in self.script.guarded(at) {
                 is_on(self.read(&mut scene, hop.point, site)).then_some(())?;
             }
@@ -217,7 +217,7 @@ impl Search<'_, '_> {
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
             let hop = Hop { edge: at, ..hop };
-            if !self.spend(1 + scene.vars.width() / 512) {
+            if !self.spend(if ends { EDGE } else { 1 } + scene.vars.width() / 512) {
                 return;
             }
             let step = |answers| Move { given: given.clone(), answers };
@@ -331,6 +331,9 @@ impl Search<'_, '_> {
         Done::Dead
     }
 }
+
+/// What an edge costs on a way that is known, where little is done for a state.
+const EDGE: usize = 3;
 
 /// Nodes that are passed by in one step.
 const PASSED: usize = 100;

@@ -148,7 +148,7 @@ impl Few {
     }
 
     fn has(&self, at: usize) -> bool {
-        self.left[at / 64] >> (at % 64) & 1 == 1
+        (self.left[at / 64] >> (at % 64)) & 1 == 1
     }
 
     /// These, or all that are left but these.
