@@ -47,7 +47,7 @@ use self::{
     witness::{Search, Verdict},
 };
 use super::{
-    super::UncheckedRead,
+    super::{UncheckedRead, Unknown},
     flow::{Flow, successors},
     wild::Wild,
 };
@@ -76,7 +76,7 @@ pub(super) fn check<'k>(
     let kept_before = kept.take();
     let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
     let mut known = known.or_else(again).unwrap_or_else(|| Knowledge::new(program, flow, wild));
-    let mut unchecked = known.unchecked();
+    let mut unchecked = known.unchecked(flow);
     declared::check(&mut known, wild, found);
     if !is_lossy {
         asides::check(&mut known, wild, found);
@@ -86,9 +86,8 @@ pub(super) fn check<'k>(
         let script = Script::new(program);
         let gathered = known.gathered(&script);
         let untold = Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
-        unchecked.extend(untold.into_iter().map(|site| report::unknown_site(program, &script.sites[site as usize])));
-        unchecked.sort_unstable();
-        unchecked.dedup();
+        let unknown = |site: u32| report::unknown_site(program, &script.sites[site as usize], Unknown::Presence);
+        unchecked.extend(untold.into_iter().map(unknown));
     }
     *kept = Some(known.leave());
     unchecked

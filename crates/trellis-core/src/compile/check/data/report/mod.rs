@@ -14,7 +14,10 @@ use std::{
 use rustc_hash::FxHashSet;
 
 use super::{
-    super::{super::UncheckedRead, exhaustive, never},
+    super::{
+        super::{UncheckedRead, Unknown},
+        exhaustive, never,
+    },
     accident::{Accident, Candidate},
     facts::Facts,
     knowledge::Knowledge,
@@ -110,6 +113,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
         let at_call = self.at_call(candidate, hops, met);
         let mut finding = at_call.unwrap_or_else(|| self.finding(known, candidate, met));
+        finding.witness.clone_from(&met.witness);
         for hop in hops {
             if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
                 finding = finding.step(&path, span, text);
@@ -256,18 +260,18 @@ impl<'a, 'p> Reporter<'a, 'p> {
 }
 
 /// A read of a value of which nothing is known.
-pub(super) fn unknown_site(program: &Program, site: &Site<'_>) -> UncheckedRead {
+pub(super) fn unknown_site(program: &Program, site: &Site<'_>, unknown: Unknown) -> UncheckedRead {
     let path = &program.documents[site.document as usize].path;
-    UncheckedRead { place: Place::new(path, site.span(program)), path: site.path.clone() }
+    UncheckedRead { place: Place::new(path, site.span(program)), path: site.path.clone(), unknown }
 }
 
 /// Something that is done with a value of which nothing is known.
 pub(super) fn unknown_op(program: &Program, point: PointIndex, op: &Op<'_>) -> Option<UncheckedRead> {
     let of = program.node(program.point(point).node);
-    let (span, path) = match op {
+    let (span, path, unknown) = match op {
         Op::Fit { node, index, .. } => {
             let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
-            (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?)
+            (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?, Unknown::Fit)
         }
         Op::Assert { guard, node, index, .. } => {
             let name = || {
@@ -275,15 +279,15 @@ pub(super) fn unknown_op(program: &Program, point: PointIndex, op: &Op<'_>) -> O
                     &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
                 )
             };
-            (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?)
+            (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?, Unknown::Truth)
         }
         Op::Write { write, .. } => match &write.to {
-            To::Path(path) | To::Append(path) => (write.origin, path.clone()),
+            To::Path(path) | To::Append(path) => (write.origin, path.clone(), Unknown::Room),
             _ => return None,
         },
         Op::Read(_) | Op::Args { .. } => return None,
     };
-    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path })
+    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
 }
 
 /// Where a key stands in `context_schema`.
