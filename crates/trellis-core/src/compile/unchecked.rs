@@ -26,8 +26,12 @@ pub struct UncheckedRead {
 pub enum Unknown {
     /// Whether it is there.
     Presence,
+    /// Whether all is there that is read of its items or parts.
+    Part,
     /// It is there; whether it is of the kind that is needed.
     Kind,
+    /// It is there, of a known kind; whether what is done with it works.
+    Use,
     /// Whether it is as a contract wants it.
     Fit,
     /// Whether a condition holds.
@@ -42,14 +46,17 @@ impl UncheckedRead {
         let (path, root) = (&self.path, self.path.root());
         let message = match self.unknown {
             Unknown::Presence => format!("whether `{path}` is there is not known before it is read"),
-            Unknown::Kind => format!("of what kind `{path}` is is not known before it is used"),
+            Unknown::Part => format!("whether all is there that is read of `{path}` is not known"),
+            Unknown::Use => format!("whether `{path}` can be used like this is not known"),
+            Unknown::Kind => format!("whether `{path}` is of the right kind here is not known"),
             Unknown::Fit => format!("whether `{path}` fits what is declared is not known"),
             Unknown::Truth => format!("whether the condition on `{path}` holds is not known"),
             Unknown::Room => format!("whether `{path}` can be written is not known"),
         };
         let say = format!("say what `{root}` holds (`returns` of a call, `input_schema`, `context_schema`)");
         let help = match self.unknown {
-            Unknown::Presence => format!("{say}, or guard the read"),
+            Unknown::Presence | Unknown::Part => format!("{say}, or guard the read"),
+            Unknown::Use => "do it with values of one kind; texts are put together with `~`".to_owned(),
             Unknown::Kind | Unknown::Fit | Unknown::Room => say,
             Unknown::Truth => format!("{say}, or ask the same in the conditions of the ways here"),
         };

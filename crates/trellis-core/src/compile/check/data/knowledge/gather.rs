@@ -126,9 +126,9 @@ impl Knowledge<'_, '_> {
         never
     }
 
-    /// The reads of which nothing is known; of points that were not looked at this time they stand as they stood. What stands behind nodes of which
-    /// nothing is known follows from the mistakes there.
-    pub(in super::super) fn unchecked(&mut self, flow: &Flow<'_>) -> Vec<UncheckedRead> {
+    /// The reads of which nothing is known; of points that were not looked at this time they stand as they stood. What stands behind nodes that are
+    /// broken follows from the mistakes there.
+    pub(in super::super) fn unchecked(&mut self, flow: &Flow<'_>, broken: &[bool]) -> Vec<UncheckedRead> {
         let program = self.program;
         self.touched.sort_unstable();
         self.touched.dedup();
@@ -149,7 +149,7 @@ impl Knowledge<'_, '_> {
                 _ => None,
             }));
         }
-        let behind = flow.behind(self.wild);
+        let behind = flow.behind(broken);
         let reads = unchecked.iter().filter(|(at, _)| !behind[*at as usize]).map(|(_, read)| read.clone()).collect();
         self.solved.unchecked = unchecked;
         reads

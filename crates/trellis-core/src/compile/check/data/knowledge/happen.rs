@@ -116,8 +116,13 @@ impl Knowledge<'_, '_> {
             now.suspect(Accident::Truth(at), false, known);
         }
         if mark.is_deep || open || (mark.is_opaque && is_absent) || (is_typed && any) || is_unsure {
-            let is_kind_only = is_there && !mark.is_deep;
-            now.notes.push(Note::UnknownSite(at, if is_kind_only { Unknown::Kind } else { Unknown::Presence }));
+            let unknown = match is_there && !mark.is_deep {
+                true if any => Unknown::Kind,
+                true => Unknown::Use,
+                false if mark.inside != Inside::NONE => Unknown::Part,
+                false => Unknown::Presence,
+            };
+            now.notes.push(Note::UnknownSite(at, unknown));
         }
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
         if !is_there && mark.is_certain && mark.inside == Inside::NONE {

@@ -3,6 +3,14 @@
 use super::{super::super::syntax_of, *};
 use crate::{program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
 
+/// Whether names differ in the last part alone, and there by a letter or two.
+fn is_beside(name: &str, other: &str) -> bool {
+    let parts =
+        |name: &str| name.rsplit_once('.').map_or((String::new(), name.to_owned()), |(above, last)| (above.to_owned(), last.to_owned()));
+    let ((above, last), (beside, like)) = (parts(name), parts(other));
+    above == beside && near(&last, [&*like]).is_some_and(|near| near.is_only)
+}
+
 impl Reporter<'_, '_> {
     pub(super) fn missing(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
         if !site.inside().is_empty() {
@@ -19,7 +27,13 @@ impl Reporter<'_, '_> {
             (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any way to `{}`", node.id)),
             (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every way to `{}`", node.id)),
         };
+        let kept = match &**path.root() {
+            "input" => Some("the answer is there while its question resolves: keep it with `save_to`, and read that key"),
+            "tool_result" => Some("the result is there while its call resolves: keep it with `save_to`, and read that key"),
+            _ => None,
+        };
         let guard = match site.kind {
+            _ if kept.is_some() => kept.unwrap_or_default().to_owned(),
             _ if is_uncounted => format!("give `{}` a `max_visits`", node.id),
             Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
             Kind::Edge(..) | Kind::Assert(..) => format!("ask first whether it is there, `{path} is set`, or set it before"),
@@ -27,11 +41,25 @@ impl Reporter<'_, '_> {
         };
         let (written, span) = (path.to_string(), site.span(self.program));
         let sibling = if candidate.never { None } else { self.sibling(path, met) };
+        // What is set on some way may well be what was meant.
+        let is_meant = candidate.never || sibling.is_some();
         let near = match &sibling {
             Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),
-            None => near(&written, met.there.iter().map(String::as_str)).filter(|_| candidate.never && !is_uncounted),
+            None if kept.is_some() || is_uncounted => None,
+            None if candidate.never => near(&written, met.there.iter().map(String::as_str)),
+            // What is set on some way is misspelt only if its like stands right beside it.
+            None => met.there.iter().map(String::as_str).filter(|name| is_beside(&written, name)).find_map(|name| near(&written, [name])),
         };
-        let found = Diagnostic::new(code, self.file(site.document), span, message).help(near.map_or(guard, Near::question));
+        // What is set on some ways only is no certain remedy.
+        let possible = if near.is_none() && candidate.never && kept.is_none() { self.possible(known, candidate) } else { Vec::new() };
+        let near = near.or_else(|| self::near(&written, possible.iter().map(String::as_str)).map(|near| Near { is_only: false, ..near }));
+        let help = match near {
+            Some(near) if is_meant => near.question(),
+            Some(near) => format!("{} if not, {guard}", near.question()),
+            None => guard,
+        };
+        let near = near.filter(|_| is_meant);
+        let found = Diagnostic::new(code, self.file(site.document), span, message).help(help);
         let found = near.filter(|_| candidate.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
         // What is not spelled as the path, such as `user["name"]`, is not written anew.
         let text = self.program.documents[site.document as usize].text.get(span.range());
@@ -39,6 +67,13 @@ impl Reporter<'_, '_> {
             Some(near) => found.rename_if(near.is_only, span, near.name),
             None => found,
         }
+    }
+
+    /// The names that may be set where something is missing.
+    fn possible(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate) -> Vec<String> {
+        let Some(facts) = known.standing(candidate.point) else { return Vec::new() };
+        let names = known.keys().into_iter().filter(|(name, slot)| !name.starts_with("sys") && known.types.may_be_there(facts.get(*slot)));
+        names.map(|(name, _)| name).filter(|name| !RESERVED.contains(&&**name)).collect()
     }
 
     /// What a node of this graph lacks that is called as a child: the call does not give it (language 8.7).

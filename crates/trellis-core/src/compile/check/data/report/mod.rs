@@ -29,7 +29,9 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
-    program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Target, Why, Write},
+    program::{
+        Call, Callee, From, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Role, Target, Why, Write,
+    },
     schema::Schema,
     span::Span,
     template::{LOOPED, Shape, Sorts, Step},
@@ -140,7 +142,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             }
         }
         found.push(finding);
-        missing.filter(|path| !matches!(&**path.root(), "input" | "tool_result" | "sys"))
+        missing.filter(|path| &**path.root() != "sys")
     }
 
     /// What was left undecided beside what was named.
@@ -202,9 +204,36 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let facts = self.replies.get(&on);
         let mut closed = |operand: &Operand| {
             let of = known.known(facts?, &operand.path)?;
-            known.types.closed(of)
+            known.types.closed(of).or_else(|| self.listed(operand))
         };
         exhaustive::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
+    }
+
+    /// The values of a key that is only ever chosen from lists: of many, the analysis knows the kind alone.
+    fn listed(&self, operand: &Operand) -> Option<(Vec<Value>, bool)> {
+        let root = operand.path.root();
+        let mut values = Vec::new();
+        for node in &self.program.nodes {
+            let points = node.gate.into_iter().chain([node.body]).map(|point| self.program.point(point));
+            let replies = points.flat_map(|point| self.program.replies(&point.replies));
+            let mut writes = replies.flat_map(|reply| &reply.update).chain(&node.entry.defaults).filter(|write| match &write.to {
+                To::Path(path) | To::Append(path) => path.root() == root,
+                To::Absent(key) => key == root,
+                To::Input | To::Ans | To::Error => false,
+            });
+            if node.entry.required.iter().any(|path| path.root() == root) {
+                return None;
+            }
+            let listen = if let Role::Listen(listen) = &node.role { Some(listen) } else { None };
+            let all = writes.try_for_each(|write| {
+                let listen = listen.filter(|listen| listen.closed && matches!(&write.to, To::Path(path) if *path == operand.path))?;
+                matches!(write.value, From::Input).then(|| values.extend(listen.options.iter().map(|option| option.value.clone())))
+            });
+            all?;
+        }
+        let mut known = BTreeSet::new();
+        values.retain(|value: &Value| known.insert(value.to_json()));
+        (!values.is_empty()).then_some((values, false))
     }
 
     fn broken(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, op: &Op<'_>, met: &Met) -> Diagnostic {
@@ -230,10 +259,18 @@ impl<'a, 'p> Reporter<'a, 'p> {
                             "begin with a list, `set: {key: []}`, or leave the key unset",
                         )
                     }
-                    _ => (
-                        format!("`{}` is no mapping on some way, so `{path}` cannot be written", path.root()),
-                        "save to another key, or set a mapping before",
-                    ),
+                    _ => {
+                        let upper = (1..path.segments().len()).find(|length| {
+                            let rest = known.types.rest(&path.rest()[..*length]);
+                            known.types.may_block(candidate.seen, rest)
+                        });
+                        let upper =
+                            upper.and_then(|length| KeyPath::new(path.segments()[..length].to_vec())).unwrap_or_else(|| path.clone());
+                        (
+                            format!("`{upper}` is no mapping on some way, so `{path}` cannot be written"),
+                            "save to another key, or set a mapping before",
+                        )
+                    }
                 };
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
