@@ -267,7 +267,9 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 /// The same, and whether it is the only one as near.
 pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<Near<'c>> {
     let limit = match name.chars().count() {
-        0..=2 => 1,
+        // Of one letter nothing is left.
+        0 | 1 => 0,
+        2 => 1,
         3..=5 => 2,
         length => length / 3,
     };

@@ -223,13 +223,15 @@ impl Locals {
         Some(if read.when.is_empty() { Event::Read(path) } else { Event::MayRead(path) })
     }
 
-    /// The kind that a read cannot do without: of the others some values may do.
+    /// The kind that a read cannot do without: of the others some values may do. A truth counts as one or none where it is calculated with, and a text
+    /// is repeated where it is multiplied.
     fn demand(&mut self, read: &Read) -> Option<Event> {
-        let demand =
-            read.demand.filter(|demand| read.when.is_empty() && [Sorts::NUMBER, Sorts::LIST, Sorts::MAPPING, LOOPED].contains(demand))?;
-        // A truth counts as one or none where it is calculated with.
-        let demand = if demand == Sorts::NUMBER { demand.or(Sorts::TRUTH) } else { demand };
-        self.of_kind(&read.path, &kind_of(&demand.types()))
+        let demand = match read.demand? {
+            Sorts::NUMBER => Sorts::NUMBER.or(Sorts::TRUTH).or(Sorts::TEXT),
+            demand @ (LOOPED | Sorts::MAPPING) => demand,
+            _ => return None,
+        };
+        self.of_kind(&read.path, &kind_of(&demand.types())).filter(|_| read.when.is_empty())
     }
 
     fn shapes<'s>(&mut self, shapes: impl Iterator<Item = &'s Shape>) -> Vec<Event> {

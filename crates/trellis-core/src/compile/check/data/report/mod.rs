@@ -186,6 +186,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
                     Some(demand) if !demand.meet(Sorts::TEXT) => {
                         ("must be a list or mapping here, and is", "let every way save what this needs")
                     }
+                    Some(Sorts::TEXT) => {
+                        ("must be a text here, and is", "put values of any kind together with `~`, or let every way save a text")
+                    }
                     _ => ("cannot be used like this: it is", "let every way save what this needs"),
                 };
                 let message = format!("`{}` {what} {kind} on some way", site.path);
