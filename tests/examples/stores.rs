@@ -98,10 +98,11 @@ async fn sqlite_steps(folder: &TempDir, rounds: u64) -> Outcome<()> {
         bares.push(began.elapsed() / u32::try_from(STEPS)?);
         ones.push(one_by_one(&*store, steps).await?);
         let each = STEPS / 8;
+        let steps = |writer| (round * each..(round + 1) * each).map(|seq| step(&format!("session-{writer}"), seq)).collect::<Vec<_>>();
+        let steps: Vec<_> = (0..AT_ONCE).map(steps).collect();
         let began = Instant::now();
-        let writers = (0..AT_ONCE).map(|writer| {
-            let (store, name) = (many.clone(), format!("session-{writer}"));
-            let steps: Vec<_> = (round * each..(round + 1) * each).map(|seq| step(&name, seq)).collect();
+        let writers = steps.into_iter().map(|steps| {
+            let store = many.clone();
             tokio::spawn(async move { one_by_one(&*store, steps).await.map_err(|error| error.to_string()) })
         });
         for writer in writers.collect::<Vec<_>>() {

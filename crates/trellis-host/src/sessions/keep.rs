@@ -36,6 +36,23 @@ pub(super) struct Keeping {
     pub(super) graph: Arc<str>,
 }
 
+/// An append whose outcome is not known yet. Where nobody waits for that any more, the store is asked when the session is needed.
+struct Unsure<'a>(Option<&'a Slot>);
+
+impl Unsure<'_> {
+    fn is_told(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unsure<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0 {
+            slot.forget(&StoreError::Unavailable { store: "the store".into(), message: "nobody waited for it".to_owned() });
+        }
+    }
+}
+
 /// What a store has behind its newest snapshot of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tail {
@@ -127,7 +144,9 @@ impl Sessions {
             let due = append.as_ref().and_then(|(append, _)| append.head.due);
             match append {
                 Some((append, promised)) => {
+                    let unsure = Unsure(Some(slot));
                     let stored = append_surely(&*keeping.store, append).await;
+                    unsure.is_told();
                     promised.into_iter().for_each(|promised| drop(promised.send(stored.clone())));
                     if let Err(error) = stored {
                         slot.forget(&error);

@@ -13,6 +13,7 @@
 
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod address;
+mod aside;
 mod files;
 mod head;
 mod memory;

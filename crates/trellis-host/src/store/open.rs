@@ -4,7 +4,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{FilesStore, MemoryStore, SessionStore, StoreError};
+use super::{FilesStore, MemoryStore, SessionStore, StoreError, aside::aside};
 
 /// What to do where TLS is wanted.
 pub(super) const TUNNEL: &str = "lead it through a tunnel (`stunnel`, `ssh -L`), and name this end of it";
@@ -21,7 +21,7 @@ pub async fn open(spec: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
         "files" | "sqlite" if place.is_empty() => Err(StoreError::Spec(format!("`{kind}:` does not say where: a path belongs behind it"))),
         "files" => {
             let folder = place.to_owned();
-            aside(move || Ok(Arc::new(FilesStore::open(folder)?))).await
+            opened(move || FilesStore::open(folder)).await
         }
         // SQLite would take it for a store in memory, and we for the name of a file.
         "sqlite" if place == ":memory:" => {
@@ -48,7 +48,7 @@ pub async fn open_existing(spec: &str) -> Result<Arc<dyn SessionStore>, StoreErr
         #[cfg(feature = "sqlite")]
         Some(("sqlite", file)) if !file.is_empty() && file != ":memory:" => {
             let file = file.to_owned();
-            aside(move || Ok(Arc::new(super::SqliteStore::open_existing(file)?))).await
+            opened(move || super::SqliteStore::open_existing(file)).await
         }
         _ => open(spec).await,
     }
@@ -72,7 +72,7 @@ pub async fn weaknesses(spec: &str) -> Result<Vec<String>, StoreError> {
 #[cfg(feature = "sqlite")]
 async fn sqlite(file: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
     let file = file.to_owned();
-    aside(move || Ok(Arc::new(super::SqliteStore::open(file)?))).await
+    opened(move || super::SqliteStore::open(file)).await
 }
 
 #[cfg(not(feature = "sqlite"))]
@@ -101,13 +101,10 @@ fn postgres(_: &str) -> Result<Arc<dyn SessionStore>, StoreError> {
 }
 
 /// Opens where it may wait for a disk.
-async fn aside(
-    open: impl FnOnce() -> Result<Arc<dyn SessionStore>, StoreError> + Send + 'static,
+async fn opened<S: SessionStore + 'static>(
+    open: impl FnOnce() -> Result<S, StoreError> + Send + 'static,
 ) -> Result<Arc<dyn SessionStore>, StoreError> {
-    match tokio::task::spawn_blocking(open).await {
-        Ok(opened) => opened,
-        Err(error) => Err(StoreError::Unavailable { store: "the store".into(), message: error.to_string() }),
-    }
+    aside("the store".into(), open).await.map(|store| -> Arc<dyn SessionStore> { Arc::new(store) })
 }
 
 #[cfg(not(all(feature = "sqlite", feature = "redis", feature = "postgres")))]

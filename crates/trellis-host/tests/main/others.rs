@@ -14,7 +14,7 @@ use trellis_host::{
 
 use crate::{
     stage::{Stage, run, run_timeless},
-    troubled::Troubled,
+    troubled::{Trouble, Troubled},
 };
 
 const ASK: (&str, &str) = ("start.md", "---\ninput_type: int\nsave_to: n\nto: end\n---\nHow many, {{ name | default(\"you\") }}?\n");
@@ -83,6 +83,25 @@ fn who_comes_back_sees_what_others_did() {
         other.send(&id(), int(3)).await.unwrap();
         assert_eq!(output(&one.resume(&id()).await.unwrap()), "\"3 ?\"");
     });
+}
+
+#[test]
+fn who_leaves_while_an_answer_is_stored_leaves_the_session_as_the_store_has_it() {
+    for writes in [false, true] {
+        let (stage, store) = (Stage::new(&[ASK, END]), Arc::new(Troubled::default()));
+        run_timeless(async {
+            let sessions = stage.stored(&store);
+            sessions.start(Start::default()).await.unwrap();
+            store.troubles.lock().unwrap().push(Trouble::Silent { writes });
+            let left = tokio::time::timeout(Duration::from_secs(1), sessions.send(&id(), int(3))).await;
+            assert!(left.is_err());
+            let turn = sessions.resume(&id()).await.unwrap();
+            assert_eq!(matches!(turn.stop, Stop::Ended(_)), writes, "{turn:?}");
+            if !writes {
+                assert!(matches!(sessions.send(&id(), int(4)).await.unwrap().stop, Stop::Ended(_)));
+            }
+        });
+    }
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(crate) enum Trouble {
     Unanswered,
     /// It is full.
     Full,
+    /// It writes, or does not, and never answers.
+    Silent { writes: bool },
 }
 
 impl Troubled {
@@ -75,6 +77,12 @@ impl SessionStore for Troubled {
                 Some(Trouble::Unanswered) => {
                     self.store.append(append).await?;
                     Err(away())
+                }
+                Some(Trouble::Silent { writes }) => {
+                    if writes {
+                        self.store.append(append).await?;
+                    }
+                    std::future::pending().await
                 }
                 Some(Trouble::Full) => Err(StoreError::Unwritable { store: "the store".into(), message: "no space left".into() }),
             }

@@ -22,6 +22,7 @@ use std::{
 };
 
 use rustix::{fs::OFlags, io::Errno};
+use tokio::{sync::Mutex as AsyncMutex, task::yield_now};
 use trellis_core::SessionId;
 
 use self::{
@@ -30,12 +31,16 @@ use self::{
     scan::Scan,
     write::Held,
 };
-use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
+use super::{
+    Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored,
+    aside::{Pace, aside},
+};
 
 /// How many journals stay open.
 const OPEN: usize = 128;
 
-/// Keeps sessions in a folder. It does its work on the threads of tokio that may block.
+/// Keeps sessions in a folder. It does its work on the threads of tokio that may block; where the disk is quick, one append is written where it is
+/// asked for.
 #[derive(Clone, Debug)]
 pub struct FilesStore {
     kept: Arc<Kept>,
@@ -47,6 +52,9 @@ struct Kept {
     /// Journals that were written lately. Whoever writes one holds its lock here, and then that of the file.
     open: Mutex<BTreeMap<SessionId, Arc<Mutex<Held>>>>,
     heads: Mutex<Heads>,
+    pace: Pace,
+    /// Held by the one who may append without a thread for it.
+    here: AsyncMutex<()>,
 }
 
 /// Where the files lie.
@@ -69,7 +77,8 @@ impl FilesStore {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.path);
             made.and_then(|()| folder.sync()).map_err(|error| folder.unwritable(&folder.path, &error))?;
         }
-        Ok(Self { kept: Arc::new(Kept { folder, open: Mutex::default(), heads: Mutex::default() }) })
+        let kept = Kept { folder, open: Mutex::default(), heads: Mutex::default(), pace: Pace::default(), here: AsyncMutex::default() };
+        Ok(Self { kept: Arc::new(kept) })
     }
 
     /// Does what may wait for a disk where it disturbs nobody.
@@ -77,10 +86,7 @@ impl FilesStore {
         let kept = Arc::clone(&self.kept);
         Box::pin(async move {
             let name = Arc::clone(&kept.folder.name);
-            match tokio::task::spawn_blocking(move || act(&kept)).await {
-                Ok(done) => done,
-                Err(error) => Err(StoreError::Unavailable { store: name, message: error.to_string() }),
-            }
+            aside(name, move || act(&kept)).await
         })
     }
 }
@@ -186,23 +192,49 @@ impl Folder {
 }
 
 impl Kept {
-    /// Does something with a journal that stays open.
+    /// The journal of a session, which stays open.
+    fn held(&self, session: &SessionId) -> Arc<Mutex<Held>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= OPEN && !open.contains_key(session) {
+            open.retain(|_, held| Arc::strong_count(held) > 1);
+        }
+        Arc::clone(open.entry(session.clone()).or_default())
+    }
+
+    /// Does something with a journal, once nobody else does.
     fn writing<T>(&self, session: &SessionId, write: impl FnOnce(&Folder, &mut Held) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let held = {
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            if open.len() >= OPEN && !open.contains_key(session) {
-                open.retain(|_, held| Arc::strong_count(held) > 1);
-            }
-            Arc::clone(open.entry(session.clone()).or_default())
-        };
+        let held = self.held(session);
         let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
         write(&self.folder, &mut held)
+    }
+
+    /// Appends without a thread for it, unless the disk is slow, others append too, or somebody holds the journal.
+    async fn append_here(&self, append: &Append) -> Option<Result<(), StoreError>> {
+        if !self.pace.is_quick() {
+            return None;
+        }
+        let _here = self.here.try_lock().ok()?;
+        // Others who append meanwhile have threads, and wait for the disk at the same time.
+        yield_now().await;
+        let held = self.held(&append.session);
+        let mut held = held.try_lock().ok()?;
+        held.is_free().then(|| self.pace.timed(|| write::append(&self.folder, &mut held, append)))
     }
 }
 
 impl SessionStore for FilesStore {
     fn append(&self, append: Append) -> Pending<'_, ()> {
-        self.aside(move |kept| kept.writing(&append.session, |folder, held| write::append(folder, held, &append)))
+        Box::pin(async move {
+            match self.kept.append_here(&append).await {
+                Some(done) => done,
+                None => {
+                    let write = move |kept: &Kept| {
+                        kept.writing(&append.session, |folder, held| kept.pace.timed(|| write::append(folder, held, &append)))
+                    };
+                    self.aside(write).await
+                }
+            }
+        })
     }
 
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {

@@ -34,6 +34,13 @@ struct Open {
     sum: Option<String>,
 }
 
+impl Held {
+    /// Whether it is open and no other process holds it; from now on this one does, until something was done with it.
+    pub(super) fn is_free(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.file.try_lock().is_ok())
+    }
+}
+
 /// Appends, if the session goes on with the number that is expected.
 pub(super) fn append(folder: &Folder, held: &mut Held, append: &Append) -> Result<(), StoreError> {
     for (text, seq) in append.records.iter().zip(append.expected..) {

@@ -1,38 +1,33 @@
 //! A store in one SQLite file: the embedded default.
 //!
-//! One thread writes, another reads. Whatever waits to be written is committed together, so many sessions share one write to the disk. The file is in
-//! WAL mode with `synchronous = full`: what was committed is there after a loss of power. Several processes may use one file.
+//! Whatever waits to be written is committed together, so many sessions share one write to the disk (`queue.rs`). Who reads does not wait for who
+//! writes. The file is in WAL mode with `synchronous = full`: what was committed is there after a loss of power. Several processes may use one file.
 //!
 //! **Invariant:** an append is acknowledged after its commit; a file that is not of this program, or of a newer version, is not touched.
 
+mod queue;
 mod read;
 mod schema;
 mod write;
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        mpsc::{self, Sender},
-    },
-    thread,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use rusqlite::{Connection, ErrorCode};
-use tokio::sync::oneshot;
+use tokio::sync::Mutex;
 use trellis_core::SessionId;
 
 use self::{
-    read::{Read, Reader},
-    write::{What, Write},
+    queue::Queue,
+    read::Reader,
+    write::{What, Writer},
 };
-use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, aside::aside};
 
-/// Keeps sessions in a SQLite file.
+/// Keeps sessions in a SQLite file. It does its work on the threads of tokio that may block; where the disk is quick, it appends where it is asked to.
 #[derive(Debug)]
 pub struct SqliteStore {
-    writes: Sender<Write>,
-    reads: Sender<Read>,
+    queue: Arc<Queue>,
+    reader: Arc<Mutex<Reader>>,
     name: Name,
 }
 
@@ -87,39 +82,17 @@ impl SqliteStore {
     }
 
     fn working(name: Name, writer: Connection, reader: Connection) -> Result<Self, StoreError> {
-        // What cannot be prepared here could not be by the threads either, and they could tell nobody.
-        write::check(&writer).and_then(|()| read::check(&reader)).map_err(|error| name.error(&error))?;
-        let (writes, to_write) = mpsc::channel();
-        let (reads, to_read) = mpsc::channel();
-        let named = name.clone();
-        // A thread that ends drops those that wait, who are told that the store is gone.
-        spawn("sqlite-write", &name, move || drop(write::work(&writer, &to_write, &named)))?;
-        spawn("sqlite-read", &name, move || drop(read::work(&reader, &to_read)))?;
-        Ok(Self { writes, reads, name })
+        let open = || Ok((Writer::new(writer)?, Reader::new(reader)?));
+        let (writer, reader) = open().map_err(|error| name.error(&error))?;
+        Ok(Self { queue: Queue::new(writer, name.clone()), reader: Arc::new(Mutex::new(reader)), name })
     }
 
-    fn write(&self, what: What) -> Pending<'_, ()> {
-        let (tell, told) = oneshot::channel();
-        // Where nobody takes it, nobody tells.
-        drop(self.writes.send(Write { what, tell }));
-        Box::pin(async move { told.await.unwrap_or_else(|_| Err(self.name.gone())) })
-    }
-
-    fn read<T: Send + 'static>(&self, read: impl FnOnce(&mut Reader<'_>) -> rusqlite::Result<T> + Send + 'static) -> Pending<'_, T> {
-        let (tell, told) = oneshot::channel();
-        drop(self.reads.send(Box::new(move |reader| drop(tell.send(read(reader))))));
+    fn read<T: Send + 'static>(&self, read: impl FnOnce(&Reader) -> rusqlite::Result<T> + Send + 'static) -> Pending<'_, T> {
         Box::pin(async move {
-            match told.await {
-                Ok(found) => found.map_err(|error| self.name.error(&error)),
-                Err(_) => Err(self.name.gone()),
-            }
+            let (reader, name) = (Arc::clone(&self.reader).lock_owned().await, self.name.clone());
+            aside(self.name.shared(), move || read(&reader).map_err(|error| name.error(&error))).await
         })
     }
-}
-
-fn spawn(thread: &str, name: &Name, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
-    let spawned = thread::Builder::new().name(thread.to_owned()).spawn(work);
-    spawned.map(drop).map_err(|error| StoreError::Unavailable { store: name.shared(), message: error.to_string() })
 }
 
 impl Name {
@@ -128,7 +101,7 @@ impl Name {
     }
 
     fn gone(&self) -> StoreError {
-        StoreError::Unavailable { store: self.shared(), message: "its thread ended".to_owned() }
+        StoreError::Unavailable { store: self.shared(), message: "it was closed".to_owned() }
     }
 
     fn corrupt(&self, message: String) -> StoreError {
@@ -171,7 +144,7 @@ fn number(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
 
 impl SessionStore for SqliteStore {
     fn append(&self, append: Append) -> Pending<'_, ()> {
-        self.write(What::Append(append))
+        self.queue.write(What::Append(append))
     }
 
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
@@ -189,6 +162,6 @@ impl SessionStore for SqliteStore {
     }
 
     fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {
-        self.write(What::Remove(session.clone(), removal))
+        self.queue.write(What::Remove(session.clone(), removal))
     }
 }

@@ -1,94 +1,88 @@
 //! The one that reads: beside the one that writes, so that nobody who asks waits for a disk.
 
-use std::sync::{Arc, mpsc::Receiver};
+use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row as Found, Statement, params, types::ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row as Found, params, types::ValueRef};
 use serde::{Deserialize, de::IntoDeserializer};
 use trellis_core::{NodeId, SessionId};
 
 use super::{number, stored};
 use crate::store::{Head, Query, Row, Standing, Stored, Which};
 
-/// A question, which answers itself.
-pub(super) type Read = Box<dyn FnOnce(&mut Reader<'_>) + Send>;
-
-/// Reads until nobody is left who could ask.
-pub(super) fn work(connection: &Connection, waiting: &Receiver<Read>) -> rusqlite::Result<()> {
-    let mut reader = Reader::new(connection)?;
-    while let Ok(read) = waiting.recv() {
-        read(&mut reader);
-    }
-    Ok(())
+/// The one that reads. Statements are prepared once, and kept by the connection.
+#[derive(Debug)]
+pub(super) struct Reader {
+    connection: Connection,
 }
 
-/// Whether the tables are as the statements want them.
-pub(super) fn check(connection: &Connection) -> rusqlite::Result<()> {
-    Reader::new(connection).map(drop)
+/// The columns of a head, in the order in which it is read.
+macro_rules! heads {
+    ($more:literal) => {
+        concat!("SELECT session, graph, program, next, began, at, node, standing, due", $more)
+    };
 }
 
-/// The statements, prepared once.
-pub(super) struct Reader<'a> {
-    connection: &'a Connection,
-    head: Statement<'a>,
-    snapshot: Statement<'a>,
-    records: Statement<'a>,
-    newest: [Statement<'a>; 2],
-    due: [Statement<'a>; 2],
+/// A page of heads, of one graph or of all.
+macro_rules! page {
+    ($condition:literal, $order:literal) => {
+        concat!(heads!(" FROM sessions WHERE (?3 IS NULL OR graph = ?3) AND "), $condition, " ORDER BY ", $order, " LIMIT ?4")
+    };
 }
 
-const HEAD: &str = "SELECT session, graph, program, next, began, at, node, standing, due";
+const HEAD: &str = heads!(", id FROM sessions WHERE session = ?1");
+const SNAPSHOT: &str = "SELECT next, text FROM snapshots WHERE id = ?1";
+const RECORDS: &str = "SELECT seq, text FROM records WHERE id = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
+const NEWEST: [&str; 2] =
+    [page!("?1 IS NULL AND ?2 IS NULL", "at DESC, session"), page!("at <= ?1 AND (at < ?1 OR session > ?2)", "at DESC, session")];
+const DUE: [&str; 2] = [
+    page!("due <= ?5 AND ?1 IS NULL AND ?2 IS NULL", "due, session"),
+    page!("due <= ?5 AND due >= ?1 AND (due > ?1 OR session > ?2)", "due, session"),
+];
 
-impl<'a> Reader<'a> {
-    fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
-        let list = |condition, order| {
-            let graph = "(?3 IS NULL OR graph = ?3)";
-            connection.prepare(&format!("{HEAD} FROM sessions WHERE {graph} AND {condition} ORDER BY {order} LIMIT ?4"))
-        };
-        Ok(Self {
-            connection,
-            head: connection.prepare(&format!("{HEAD}, id FROM sessions WHERE session = ?1"))?,
-            snapshot: connection.prepare("SELECT next, text FROM snapshots WHERE id = ?1")?,
-            records: connection.prepare("SELECT seq, text FROM records WHERE id = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3")?,
-            newest: [
-                list("?1 IS NULL AND ?2 IS NULL", "at DESC, session")?,
-                list("at <= ?1 AND (at < ?1 OR session > ?2)", "at DESC, session")?,
-            ],
-            due: [
-                list("due <= ?5 AND ?1 IS NULL AND ?2 IS NULL", "due, session")?,
-                list("due <= ?5 AND due >= ?1 AND (due > ?1 OR session > ?2)", "due, session")?,
-            ],
-        })
+impl Reader {
+    /// Refuses a file whose tables are not as the statements want them.
+    pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
+        for sql in [HEAD, SNAPSHOT, RECORDS].iter().chain(&NEWEST).chain(&DUE) {
+            connection.prepare_cached(sql)?;
+        }
+        Ok(Self { connection })
     }
 
     /// Several questions of one moment.
-    fn at_once<T>(&mut self, read: impl FnOnce(&mut Self) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    fn at_once<T>(&self, read: impl FnOnce(&Self) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let moment = self.connection.unchecked_transaction()?;
         let found = read(self);
         moment.commit()?;
         found
     }
 
-    pub(super) fn load(&mut self, sessions: &[SessionId]) -> rusqlite::Result<Vec<Option<Stored>>> {
+    pub(super) fn load(&self, sessions: &[SessionId]) -> rusqlite::Result<Vec<Option<Stored>>> {
         self.at_once(|reader| sessions.iter().map(|session| reader.stored(session)).collect())
     }
 
-    fn stored(&mut self, session: &SessionId) -> rusqlite::Result<Option<Stored>> {
-        let found = self.head.query_row([session.as_str()], |row| Ok((head(row)?, row.get::<_, i64>(9)?))).optional()?;
+    fn stored(&self, session: &SessionId) -> rusqlite::Result<Option<Stored>> {
+        let found = self
+            .connection
+            .prepare_cached(HEAD)?
+            .query_row([session.as_str()], |row| Ok((head(row)?, row.get::<_, i64>(9)?)))
+            .optional()?;
         let Some((head, id)) = found else { return Ok(None) };
-        let snapshot = self.snapshot.query_row([id], |row| Ok((number(row, 0)?, text(row, 1)?))).optional()?;
+        let snapshot = self.connection.prepare_cached(SNAPSHOT)?.query_row([id], |row| Ok((number(row, 0)?, text(row, 1)?))).optional()?;
         let since = snapshot.as_ref().map_or(0, |(next, _)| *next);
         let records = self.rows(session, id, since, usize::MAX)?;
         Ok(Some(Stored { head, snapshot, records }))
     }
 
-    pub(super) fn records(&mut self, session: &SessionId, from: u64, limit: usize) -> rusqlite::Result<Vec<Row>> {
-        self.at_once(|reader| match reader.head.query_row([session.as_str()], |row| row.get::<_, i64>(9)).optional()? {
-            Some(id) => reader.rows(session, id, from, limit),
-            None => Ok(Vec::new()),
+    pub(super) fn records(&self, session: &SessionId, from: u64, limit: usize) -> rusqlite::Result<Vec<Row>> {
+        self.at_once(|reader| {
+            match reader.connection.prepare_cached(HEAD)?.query_row([session.as_str()], |row| row.get::<_, i64>(9)).optional()? {
+                Some(id) => reader.rows(session, id, from, limit),
+                None => Ok(Vec::new()),
+            }
         })
     }
 
-    fn rows(&mut self, session: &SessionId, id: i64, from: u64, limit: usize) -> rusqlite::Result<Vec<Row>> {
+    fn rows(&self, session: &SessionId, id: i64, from: u64, limit: usize) -> rusqlite::Result<Vec<Row>> {
         let row = |row: &Found<'_>| {
             let seq = number(row, 0)?;
             let text = match row.get_ref(1)? {
@@ -97,18 +91,22 @@ impl<'a> Reader<'a> {
             };
             Ok(Row { seq, text: text.map_err(|why| format!("session `{session}`, record {seq}: {why}").into()) })
         };
-        self.records.query_map(params![id, stored(from), limited(limit)], row)?.collect()
+        self.connection.prepare_cached(RECORDS)?.query_map(params![id, stored(from), limited(limit)], row)?.collect()
     }
 
-    pub(super) fn list(&mut self, query: &Query) -> rusqlite::Result<Vec<Head>> {
+    pub(super) fn list(&self, query: &Query) -> rusqlite::Result<Vec<Head>> {
         let (moment, session) = match &query.after {
             Some((moment, session)) => (Some(stored(*moment)), Some(session.as_str())),
             None => (None, None),
         };
         let (graph, limit, later) = (query.graph.as_deref(), limited(query.limit), usize::from(moment.is_some()));
         match query.which {
-            Which::Newest => self.newest[later].query_map(params![moment, session, graph, limit], listed)?.collect(),
-            Which::Due(by) => self.due[later].query_map(params![moment, session, graph, limit, stored(by)], listed)?.collect(),
+            Which::Newest => {
+                self.connection.prepare_cached(NEWEST[later])?.query_map(params![moment, session, graph, limit], listed)?.collect()
+            }
+            Which::Due(by) => {
+                self.connection.prepare_cached(DUE[later])?.query_map(params![moment, session, graph, limit, stored(by)], listed)?.collect()
+            }
         }
     }
 }

@@ -53,8 +53,11 @@ const OURS: i64 = 0x7472_6c73;
 /// SQLite takes what is shorter for an empty file, and would write over it.
 const SMALLEST: u64 = 512;
 
+/// How many pages are written before they are copied from the log to the file: 16 MiB.
+const PAGES: u32 = 4096;
+
 /// How long another process may hold the file before it is given up.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens a file, makes it where it is not there, and brings it to the newest version.
 pub(super) fn open(path: &Path, name: &Name) -> Result<Connection, StoreError> {
@@ -82,6 +85,8 @@ pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "synchronous", "full")?;
+    // A step writes three pages or so: what is written meanwhile to the file itself is written less often.
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", PAGES, |_| Ok(()))?;
     // What was taken out is not left lying in the file.
     connection.pragma_update_and_check(None, "secure_delete", "fast", |_| Ok(()))?;
     Ok(connection)

@@ -1,27 +1,25 @@
-//! The one that writes: takes all that waits, commits it once, and then says so to everybody.
+//! One transaction for all who wait.
 
-use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Statement, params};
-use tokio::sync::oneshot;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use trellis_core::SessionId;
 
-use super::{Name, number, stored};
+use super::{Name, number, schema::PATIENCE, stored};
 use crate::store::{Append, Removal, StoreError};
 
-/// How many writes one commit takes at most.
-const GROUP: usize = 512;
-
-/// Something to write, and whom to tell.
-pub(super) struct Write {
-    pub(super) what: What,
-    pub(super) tell: oneshot::Sender<Result<(), StoreError>>,
-}
-
 /// What is written.
+#[derive(Debug)]
 pub(super) enum What {
     Append(Append),
     Remove(SessionId, Removal),
+}
+
+/// Whether other processes that hold the file are waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    None,
+    Some,
 }
 
 /// Why a write did not happen.
@@ -38,68 +36,47 @@ impl From<rusqlite::Error> for Refused {
     }
 }
 
-/// Writes until nobody is left who could ask for it.
-pub(super) fn work(connection: &Connection, waiting: &Receiver<Write>, name: &Name) -> rusqlite::Result<()> {
-    let mut writer = Writer::new(connection)?;
-    while let Ok(first) = waiting.recv() {
-        let mut group = vec![first];
-        group.extend(waiting.try_iter().take(GROUP - 1));
-        let told = match writer.all(&group) {
-            Ok(outcomes) => outcomes,
-            // One that fails takes the others with it, so each tries alone, unless nobody could write.
-            Err(error) if group.len() > 1 && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
-                group.iter().map(|write| writer.alone(write, name)).collect()
-            }
-            Err(error) => group.iter().map(|_| Err(name.error(&error))).collect(),
-        };
-        for (write, outcome) in group.into_iter().zip(told) {
-            // Whoever does not wait any more finds it by loading.
-            let _ = write.tell.send(outcome);
+const BEGIN: &str = "BEGIN IMMEDIATE";
+const COMMIT: &str = "COMMIT";
+const FIND: &str = "SELECT id, next FROM sessions WHERE session = ?1";
+const START: &str =
+    "INSERT INTO sessions (session, graph, program, next, began, at, node, standing, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+const GO_ON: &str =
+    "UPDATE sessions SET graph = ?2, program = ?3, next = ?4, began = ?5, at = ?6, node = ?7, standing = ?8, due = ?9 WHERE id = ?1";
+const RECORD: &str = "INSERT INTO records (id, seq, text) VALUES (?1, ?2, ?3)";
+const SNAPSHOT: &str =
+    "INSERT INTO snapshots (id, next, text) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET next = excluded.next, text = excluded.text";
+
+/// The one that writes. Statements are prepared once, and kept by the connection.
+#[derive(Debug)]
+pub(super) struct Writer {
+    connection: Connection,
+}
+
+impl Writer {
+    /// Refuses a file whose tables are not as the statements want them.
+    pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
+        for sql in [BEGIN, COMMIT, FIND, START, GO_ON, RECORD, SNAPSHOT] {
+            connection.prepare_cached(sql)?;
         }
+        Ok(Self { connection })
     }
-    Ok(())
-}
 
-/// Whether the tables are as the statements want them.
-pub(super) fn check(connection: &Connection) -> rusqlite::Result<()> {
-    Writer::new(connection).map(drop)
-}
-
-/// The statements, prepared once.
-struct Writer<'a> {
-    connection: &'a Connection,
-    begin: Statement<'a>,
-    commit: Statement<'a>,
-    find: Statement<'a>,
-    start: Statement<'a>,
-    go_on: Statement<'a>,
-    record: Statement<'a>,
-    snapshot: Statement<'a>,
-}
-
-impl<'a> Writer<'a> {
-    fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
-        let prepare = |sql| connection.prepare(sql);
-        Ok(Self {
-            connection,
-            begin: prepare("BEGIN IMMEDIATE")?,
-            commit: prepare("COMMIT")?,
-            find: prepare("SELECT id, next FROM sessions WHERE session = ?1")?,
-            start: prepare(
-                "INSERT INTO sessions (session, graph, program, next, began, at, node, standing, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )?,
-            go_on: prepare(
-                "UPDATE sessions SET graph = ?2, program = ?3, next = ?4, began = ?5, at = ?6, node = ?7, standing = ?8, due = ?9 WHERE id = ?1",
-            )?,
-            record: prepare("INSERT INTO records (id, seq, text) VALUES (?1, ?2, ?3)")?,
-            snapshot: prepare(
-                "INSERT INTO snapshots (id, next, text) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET next = excluded.next, text = excluded.text",
-            )?,
-        })
+    /// Commits all of a group together, and says of each what became of it. Nothing: another process holds the file, and it is not waited for.
+    pub(super) fn write(&mut self, group: &[What], patience: Patience, name: &Name) -> Option<Vec<Result<(), StoreError>>> {
+        let is_busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+        let wait = if patience == Patience::Some { PATIENCE } else { Duration::ZERO };
+        match self.connection.busy_timeout(wait).and_then(|()| self.all(group)) {
+            Ok(outcomes) => Some(outcomes),
+            Err(error) if is_busy(&error) && patience == Patience::None => None,
+            // One that fails takes the others with it, so each tries alone, unless nobody could write.
+            Err(error) if group.len() > 1 && !is_busy(&error) => Some(group.iter().map(|what| self.alone(what, name)).collect()),
+            Err(error) => Some(group.iter().map(|_| Err(name.error(&error))).collect()),
+        }
     }
 
     /// All writes in one transaction: it is kept when this returns, or nothing of it is.
-    fn all(&mut self, group: &[Write]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
+    fn all(&mut self, group: &[What]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
         let outcomes = self.attempt(group);
         if outcomes.is_err() && !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
@@ -107,22 +84,22 @@ impl<'a> Writer<'a> {
         outcomes
     }
 
-    fn attempt(&mut self, group: &[Write]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
-        self.begin.execute([])?;
+    fn attempt(&mut self, group: &[What]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
+        self.connection.prepare_cached(BEGIN)?.execute([])?;
         let mut outcomes = Vec::with_capacity(group.len());
-        for write in group {
-            outcomes.push(match self.one(&write.what) {
+        for what in group {
+            outcomes.push(match self.one(what) {
                 Ok(()) => Ok(()),
                 Err(Refused::Conflict(conflict)) => Err(conflict),
                 Err(Refused::Failed(error)) => return Err(error),
             });
         }
-        self.commit.execute([])?;
+        self.connection.prepare_cached(COMMIT)?.execute([])?;
         Ok(outcomes)
     }
 
-    fn alone(&mut self, write: &Write, name: &Name) -> Result<(), StoreError> {
-        match self.all(std::slice::from_ref(write)) {
+    fn alone(&mut self, what: &What, name: &Name) -> Result<(), StoreError> {
+        match self.all(std::slice::from_ref(what)) {
             Ok(mut outcomes) => outcomes.remove(0),
             Err(error) => Err(name.error(&error)),
         }
@@ -136,7 +113,7 @@ impl<'a> Writer<'a> {
     }
 
     fn find(&mut self, session: &SessionId) -> rusqlite::Result<Option<(i64, u64)>> {
-        self.find.query_row([session.as_str()], |row| Ok((row.get(0)?, number(row, 1)?))).optional()
+        self.connection.prepare_cached(FIND)?.query_row([session.as_str()], |row| Ok((row.get(0)?, number(row, 1)?))).optional()
     }
 
     fn append(&mut self, append: &Append) -> Result<(), Refused> {
@@ -150,16 +127,27 @@ impl<'a> Writer<'a> {
         let (next, began, at, due) = (stored(head.next), stored(head.began), stored(head.at), head.due.map(stored));
         let id = match found {
             Some((id, _)) => {
-                self.go_on.execute(params![id, graph, program, next, began, at, node, standing, due])?;
+                self.connection.prepare_cached(GO_ON)?.execute(params![id, graph, program, next, began, at, node, standing, due])?;
                 id
             }
-            None => self.start.insert(params![append.session.as_str(), graph, program, next, began, at, node, standing, due])?,
+            None => self.connection.prepare_cached(START)?.insert(params![
+                append.session.as_str(),
+                graph,
+                program,
+                next,
+                began,
+                at,
+                node,
+                standing,
+                due
+            ])?,
         };
+        let mut record = self.connection.prepare_cached(RECORD)?;
         for (text, seq) in append.records.iter().zip(append.expected..) {
-            self.record.execute(params![id, stored(seq), &**text])?;
+            record.execute(params![id, stored(seq), &**text])?;
         }
         if let Some(text) = &append.snapshot {
-            self.snapshot.execute(params![id, next, &**text])?;
+            self.connection.prepare_cached(SNAPSHOT)?.execute(params![id, next, &**text])?;
         }
         Ok(())
     }

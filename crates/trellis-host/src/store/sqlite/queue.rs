@@ -1,0 +1,150 @@
+//! Group commit: who comes to write and finds nobody writing takes along all who wait.
+//!
+//! Where the disk is quick, the first who comes writes where it is, once all who can go on had a turn to join; else on a thread that may block, and
+//! those who come meanwhile are written after that.
+//!
+//! **Invariant:** while anything waits that somebody wants, somebody writes; what nobody waits for any more when its turn comes is not written.
+
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::{
+    sync::oneshot,
+    task::{spawn_blocking, yield_now},
+};
+
+use super::{
+    Name,
+    write::{Patience, What, Writer},
+};
+use crate::store::{Pending, StoreError, aside::Pace};
+
+/// How many writes one commit takes at most.
+const GROUP: usize = 512;
+
+/// Those who wait to be written, and the one who writes.
+#[derive(Debug)]
+pub(super) struct Queue {
+    waiting: Mutex<Waiting>,
+    writer: Mutex<Writer>,
+    pace: Pace,
+    name: Name,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    writes: Vec<Write>,
+    /// Whether somebody writes.
+    is_led: bool,
+}
+
+/// Something to write, and whom to tell.
+#[derive(Debug)]
+struct Write {
+    what: What,
+    tell: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl Queue {
+    pub(super) fn new(writer: Writer, name: Name) -> Arc<Self> {
+        Arc::new(Self { waiting: Mutex::default(), writer: Mutex::new(writer), pace: Pace::default(), name })
+    }
+
+    /// Writes; it waits from now on, and is written when this is waited for.
+    pub(super) fn write(self: &Arc<Self>, what: What) -> Pending<'_, ()> {
+        let (tell, told) = oneshot::channel();
+        self.waiting().writes.push(Write { what, tell });
+        Box::pin(async move {
+            if self.pace.is_quick() {
+                yield_now().await;
+            }
+            if let Some(lead) = Lead::take(self) {
+                lead.write();
+            }
+            told.await.unwrap_or_else(|_| Err(self.name.gone()))
+        })
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Those whose turn it is.
+    fn group(&self) -> Vec<Write> {
+        let mut waiting = self.waiting();
+        waiting.writes.retain(|write| !write.tell.is_closed());
+        let count = waiting.writes.len().min(GROUP);
+        waiting.writes.drain(..count).collect()
+    }
+
+    /// Commits what waits, once. Whoever may not be waited for leaves it waiting; false then.
+    fn commit(&self, patience: Patience) -> bool {
+        let (group, tell): (Vec<_>, Vec<_>) = self.group().into_iter().map(|Write { what, tell }| (what, tell)).unzip();
+        if group.is_empty() {
+            return true;
+        }
+        let written = {
+            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            self.pace.timed(|| writer.write(&group, patience, &self.name))
+        };
+        let Some(outcomes) = written else {
+            let again = group.into_iter().zip(tell).map(|(what, tell)| Write { what, tell });
+            self.waiting().writes.splice(..0, again);
+            return false;
+        };
+        for (tell, outcome) in tell.into_iter().zip(outcomes) {
+            // Whoever does not wait any more finds it by loading.
+            let _ = tell.send(outcome);
+        }
+        true
+    }
+}
+
+/// The one who writes.
+struct Lead {
+    queue: Arc<Queue>,
+    has_ended: bool,
+}
+
+impl Lead {
+    /// Becomes the one who writes, where nobody is and something waits.
+    fn take(queue: &Arc<Queue>) -> Option<Self> {
+        let mut waiting = queue.waiting();
+        if waiting.is_led || waiting.writes.is_empty() {
+            return None;
+        }
+        waiting.is_led = true;
+        Some(Self { queue: Arc::clone(queue), has_ended: false })
+    }
+
+    /// Writes once, where that is quick; whatever else there is to write has a thread that may block.
+    fn write(mut self) {
+        let is_done = self.queue.pace.is_quick() && self.queue.commit(Patience::None) && self.ends();
+        if !is_done {
+            spawn_blocking(move || {
+                while !self.ends() {
+                    self.queue.commit(Patience::Some);
+                }
+            });
+        }
+    }
+
+    /// Leaves, if nobody waits.
+    fn ends(&mut self) -> bool {
+        let mut waiting = self.queue.waiting();
+        self.has_ended = waiting.writes.is_empty();
+        waiting.is_led = !self.has_ended;
+        self.has_ended
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            // There is no thread any more, or it ended: those who wait are told so.
+            drop(mem::take(&mut *self.queue.waiting()));
+        }
+    }
+}
