@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+#[path = "stores/bad_head.rs"]
+mod bad_head;
 #[path = "stores/child.rs"]
 mod child;
 #[path = "stores/contract/mod.rs"]

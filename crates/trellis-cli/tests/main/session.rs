@@ -258,6 +258,16 @@ fn a_check_that_checked_nothing_does_not_pass() {
     let bob = wire["sessions"].as_array().unwrap().iter().find(|session| session["id"] == "bob").unwrap();
     assert_eq!((&bob["verdict"], &bob["status"], &bob["fine"]), (&"unreadable".into(), &"unreadable".into(), &false.into()));
     assert!(fine(&sandbox, &[&["ls"], &store[..]].concat()).contains("bob      "), "it is listed");
+
+    // What is lost can be taken out, on demand.
+    sandbox.write("kept/bob.jsonl", b"{\"trellis\":1,\"sum\":\"00000000\",\"session\":\"bob\",\"first\":0}\n{\"seq\":0\n");
+    let ran = check(&[]);
+    assert!(ran.out.contains("\n  trellis session rm bob --force\n"), "{}", ran.out);
+    let ran = session(&sandbox, &[&["rm", "bob"], &store[..]].concat());
+    assert!(ran.code == Some(2) && ran.err.contains("`--force` takes it out all the same"), "{}", ran.err);
+    let ran = session(&sandbox, &[&["rm", "bob", "--force"], &store[..]].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "bob was taken out\n"), "{}", ran.err);
+    assert_eq!(check(&[]).out, "2 sessions: 1 go on, 1 are of another graph (`hotel` 1)\n");
 }
 
 #[test]

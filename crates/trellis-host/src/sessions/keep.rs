@@ -40,7 +40,7 @@ pub(super) struct Keeping {
 struct Unsure<'a>(Option<&'a Slot>);
 
 impl Unsure<'_> {
-    fn is_told(mut self) {
+    fn resolve(mut self) {
         self.0 = None;
     }
 }
@@ -146,7 +146,7 @@ impl Sessions {
                 Some((append, promised)) => {
                     let unsure = Unsure(Some(slot));
                     let stored = append_surely(&*keeping.store, append).await;
-                    unsure.is_told();
+                    unsure.resolve();
                     promised.into_iter().for_each(|promised| drop(promised.send(stored.clone())));
                     if let Err(error) = stored {
                         slot.forget(&error);

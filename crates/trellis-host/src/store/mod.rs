@@ -147,7 +147,7 @@ pub enum Which {
 pub enum Removal {
     /// The session, if it still goes on with this number.
     Session {
-        /// Its [`Head::next`].
+        /// Its [`Head::next`]; 0 where the store cannot read it.
         expected: u64,
     },
     /// Its records before this number. Those that no snapshot holds stay, whatever is asked.

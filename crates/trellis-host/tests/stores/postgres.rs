@@ -5,6 +5,7 @@ use std::sync::Arc;
 use trellis_host::store::{PostgresStore, SessionStore, StoreError};
 
 use crate::{
+    bad_head,
     make::{append, load},
     place::Place,
     servers,
@@ -50,6 +51,15 @@ async fn tables_of_each_earlier_version_go_on() {
     crate::earlier::goes_on(&store).await;
     assert_eq!(indexes(&old).await, indexes(&new).await);
     assert_eq!(run(&format!("SELECT format FROM \"{old}\".format")).await, run(&format!("SELECT format FROM \"{new}\".format")).await);
+}
+
+#[tokio::test]
+async fn one_head_that_cannot_be_read_takes_no_other_with_it() {
+    let schema = servers::fresh();
+    let store = PostgresStore::new(&servers::postgres().url(&schema)).unwrap();
+    bad_head::begin(&store).await;
+    run(&format!("UPDATE \"{schema}\".sessions SET standing = 'resting' WHERE session = 'two'")).await;
+    bad_head::takes_no_other_with_it(&store).await;
 }
 
 #[tokio::test]

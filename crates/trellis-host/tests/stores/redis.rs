@@ -5,6 +5,7 @@ use std::sync::Arc;
 use trellis_host::store::{RedisStore, SessionStore, StoreError};
 
 use crate::{
+    bad_head,
     make::{append, load, record, texts},
     place::Place,
     servers,
@@ -38,6 +39,15 @@ async fn a_store_of_the_first_format_is_read() {
     send(&include_str!("earlier/redis-1.txt").replace("PREFIX", &prefix)).await;
     let store = RedisStore::new(&servers::redis().url(&prefix)).unwrap();
     crate::earlier::goes_on(&store).await;
+}
+
+#[tokio::test]
+async fn one_head_that_cannot_be_read_takes_no_other_with_it() {
+    let prefix = servers::fresh();
+    let store = RedisStore::new(&servers::redis().url(&prefix)).unwrap();
+    bad_head::begin(&store).await;
+    send(&format!("HSET {prefix}:s:two head {{")).await;
+    bad_head::takes_no_other_with_it(&store).await;
 }
 
 #[tokio::test]

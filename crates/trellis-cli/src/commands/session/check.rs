@@ -158,7 +158,8 @@ impl Check {
                 (bad, format!("cannot go on: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
             }
             Verdict::Unreadable { error } if head.standing == Standing::Unreadable => {
-                (bad, printable(&error.to_string()).into_owned(), None)
+                let is_lost = matches!(error, StoreError::Corrupt { .. });
+                (bad, printable(&error.to_string()).into_owned(), is_lost.then(|| format!("trellis session rm {id} --force")))
             }
             Verdict::Unreadable { error } => {
                 (bad, format!("cannot be read: {}", printable(&error.to_string())), Some(format!("trellis session fork {id} --at N")))

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use trellis_core::{SessionId, diagnostic::did_you_mean};
-use trellis_host::store::{Query, SessionStore, Which, check_name};
+use trellis_host::store::{Query, SessionStore, StoreError, Which, check_name};
 
 /// Heads that are asked for at once.
 const PAGE: usize = 1000;
@@ -16,8 +16,11 @@ const SHOWN: usize = 5;
 pub(crate) async fn named(store: &dyn SessionStore, text: &str) -> anyhow::Result<SessionId> {
     check_name(text)?;
     let id = SessionId::from(text);
-    if store.load(std::slice::from_ref(&id)).await?.iter().any(Option::is_some) {
-        return Ok(id);
+    match store.load(std::slice::from_ref(&id)).await {
+        Ok(stored) if stored.iter().all(Option::is_none) => {}
+        // It is there; who does something with it hears why it cannot be read.
+        Ok(_) | Err(StoreError::Corrupt { .. }) => return Ok(id),
+        Err(error) => return Err(error.into()),
     }
     let mut all = Vec::new();
     let mut after = None;

@@ -1,7 +1,8 @@
 //! `trellis session rm ID…`: takes sessions out.
 
 use anyhow::bail;
-use trellis_host::store::{Removal, StoreError};
+use trellis_core::SessionId;
+use trellis_host::store::{Removal, SessionStore as _, StoreError, Stored};
 
 use super::{
     named::named,
@@ -11,7 +12,7 @@ use crate::{Exit, terminal};
 
 /// Takes sessions out of the store, for good
 ///
-/// One that has not ended is taken out with `--force` only.
+/// One that has not ended, or that cannot be read, is taken out with `--force` only.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +24,7 @@ pub(super) struct Rm {
     /// The sessions
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Also sessions that have not ended
+    /// Also sessions that have not ended, and those that cannot be read
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -38,23 +39,39 @@ impl Rm {
 
     /// Takes all of them out, or none where one cannot be.
     async fn remove(&self, stand: &Stand) -> anyhow::Result<()> {
-        let mut heads = Vec::new();
+        let mut found = Vec::new();
         for text in &self.ids {
             let id = named(&*stand.store, text).await?;
-            let Some(stored) = stand.store.load(std::slice::from_ref(&id)).await?.pop().flatten() else { continue };
-            if !self.force && !stored.head.standing.has_ended() {
-                bail!("session `{id}` has not ended: it stands at `{}`\n`--force` takes it out all the same", stored.head.node);
-            }
-            heads.push(stored.head);
+            let next = match stand.store.load(std::slice::from_ref(&id)).await {
+                Ok(mut stored) => {
+                    let Some(Stored { head, .. }) = stored.pop().flatten() else { continue };
+                    if !self.force && !head.standing.has_ended() {
+                        bail!("session `{id}` has not ended: it stands at `{}`\n`--force` takes it out all the same", head.node);
+                    }
+                    head.next
+                }
+                Err(StoreError::Corrupt { .. }) if self.force => 0,
+                Err(error @ StoreError::Corrupt { .. }) => bail!("{error}\n`--force` takes it out all the same"),
+                Err(error) => return Err(error.into()),
+            };
+            found.push((id, next));
         }
-        for head in heads {
-            let id = head.session;
-            match stand.store.remove(&id, Removal::Session { expected: head.next }).await {
+        for (id, next) in found {
+            let taken = match taken(stand, &id, next).await {
+                // What it can not read, the store may be able to count.
+                Err(StoreError::Conflict { found, .. }) if next == 0 => taken(stand, &id, found).await,
+                taken => taken,
+            };
+            match taken {
                 Err(StoreError::Conflict { .. }) => bail!("session `{id}` went on meanwhile; it was not taken out"),
-                removed => removed?,
+                taken => taken?,
             }
             terminal::print(&format!("{id} was taken out\n"))?;
         }
         Ok(())
     }
+}
+
+async fn taken(stand: &Stand, id: &SessionId, expected: u64) -> Result<(), StoreError> {
+    stand.store.remove(id, Removal::Session { expected }).await
 }

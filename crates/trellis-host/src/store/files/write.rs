@@ -168,9 +168,14 @@ pub(super) fn remove(folder: &Folder, held: &mut Held, session: &SessionId, remo
 }
 
 fn take_out(journal: &Journal<'_>, removal: Removal) -> Result<(), StoreError> {
-    let end = match journal.first()? {
-        Some(first) => journal.end(&first)?.map(|end| (first, end)),
-        None => None,
+    let end = journal.first().and_then(|first| match first {
+        Some(first) => Ok(journal.end(&first)?.map(|end| (first, end))),
+        None => Ok(None),
+    });
+    let end = match (removal, end) {
+        // Nobody can tell what comes next.
+        (Removal::Session { expected: 0 }, Err(StoreError::Corrupt { .. })) => None,
+        (_, end) => end?,
     };
     match removal {
         Removal::Session { expected } => match end {

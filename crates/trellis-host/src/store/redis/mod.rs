@@ -46,7 +46,7 @@ struct Scripts {
 }
 
 /// What `load.lua` says of a session: head, snapshot, held, the number of the first record, records.
-type Loaded = Option<(String, String, String, u64, Vec<String>)>;
+type Loaded = Option<(Vec<u8>, String, String, u64, Vec<String>)>;
 
 impl RedisStore {
     /// A store at `redis://[user:password@]host[:port][/database][?prefix=name]`; its keys begin with the prefix, `trellis` where none is given.
@@ -138,7 +138,7 @@ impl RedisStore {
         Ok(found)
     }
 
-    fn stored(&self, session: &SessionId, loaded: (String, String, String, u64, Vec<String>)) -> Result<Stored, StoreError> {
+    fn stored(&self, session: &SessionId, loaded: (Vec<u8>, String, String, u64, Vec<String>)) -> Result<Stored, StoreError> {
         let (head, snapshot, held, first, records) = loaded;
         let snapshot = match held.parse() {
             Ok(held) => Some((held, snapshot.into())),
@@ -148,8 +148,8 @@ impl RedisStore {
         Ok(Stored { head: self.head(session, &head)?, snapshot, records: rows(first, records) })
     }
 
-    fn head(&self, session: &SessionId, text: &str) -> Result<Head, StoreError> {
-        serde_json::from_str(text).map_err(|error| self.corrupt(session, &format!("its head is none: {error}")))
+    fn head(&self, session: &SessionId, text: &[u8]) -> Result<Head, StoreError> {
+        serde_json::from_slice(text).map_err(|error| self.corrupt(session, &format!("its head is none: {error}")))
     }
 
     fn corrupt(&self, session: &SessionId, message: &str) -> StoreError {
@@ -168,8 +168,13 @@ impl RedisStore {
         let graph = query.graph.map_or_else(String::new, |graph| format!(":{graph}"));
         let mut call = self.scripts.list.arg(&self.prefix);
         call.arg(format!(":{list}{graph}")).arg(from.map_or_else(|| "-".to_owned(), |from| format!("({from}"))).arg(to);
-        let found: Vec<(String, String)> = self.link.run(call.arg(query.limit.min(MOST))).await?;
-        found.into_iter().map(|(session, head)| self.head(&SessionId::new(session), &head)).collect()
+        let found: Vec<(String, Vec<u8>)> = self.link.run(call.arg(query.limit.min(MOST))).await?;
+        let listed = |(place, head): (String, Vec<u8>)| {
+            let (number, session) = place.split_once(':').unwrap_or_default();
+            let session = SessionId::from(session);
+            serde_json::from_slice(&head).unwrap_or_else(|_| unreadable(query.which, number, session))
+        };
+        Ok(found.into_iter().map(listed).collect())
     }
 
     async fn take_out(&self, session: &SessionId, removal: Removal) -> Result<(), StoreError> {
@@ -199,6 +204,15 @@ const MOST: usize = 1 << 30;
 /// Where a session stands in a list: numbers as texts of one length are in the order of the numbers.
 fn place(number: u64, session: &SessionId) -> String {
     format!("{number:016x}:{session}")
+}
+
+/// What a list says of a session whose head cannot be read: its place there.
+fn unreadable(which: Which, number: &str, session: SessionId) -> Head {
+    let number = u64::from_str_radix(number, 16).unwrap_or_default();
+    match which {
+        Which::Newest => Head::unreadable(session, u64::MAX - number),
+        Which::Due(_) => Head { due: Some(number), ..Head::unreadable(session, 0) },
+    }
 }
 
 fn rows(first: u64, records: Vec<String>) -> Vec<Row> {
