@@ -38,6 +38,12 @@ fn every_case_of_the_suite_comes_out_as_it_says() {
 }
 
 #[test]
+fn witnesses_are_many_and_walked() {
+    let witnesses = suite_findings().witnesses;
+    assert!(witnesses > 100, "{witnesses} witnesses were walked");
+}
+
+#[test]
 fn every_block_of_the_docs_comes_out_as_it_says() {
     docs_findings().assert_none();
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use trellis_core::{
     Code, Diagnostic, Program,
-    compile::settle,
+    compile::{UncheckedRead, settle},
     diagnostic::{Severity, did_you_mean},
 };
 use trellis_host::Bindings;
@@ -72,7 +72,7 @@ impl Demands {
             late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));
         }
         if self.strict {
-            late.extend(unchecked_reads(checked));
+            late.extend(checked.unchecked.iter().map(UncheckedRead::finding));
             // What may go wrong for all that is known is not proved.
             for found in checked.diagnostics.iter_mut().filter(|found| found.code == Code::NotDecided) {
                 found.severity = Severity::Error;
@@ -87,20 +87,6 @@ impl Demands {
         }
         checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));
     }
-}
-
-/// `unchecked-read`: a read into a value of which nothing is known; the same place is said once.
-fn unchecked_reads(checked: &Checked) -> Vec<Diagnostic> {
-    let mut reads = checked.unchecked.clone();
-    reads.sort();
-    reads.dedup();
-    let found = reads.iter().map(|read| {
-        let message = format!("whether `{}` is there is not known before it is read", read.path);
-        let help =
-            format!("say what `{}` holds (`returns` of a call, `input_schema`, `context_schema`), or guard the read", read.path.root());
-        Diagnostic::new(Code::UncheckedRead, &read.place.path, read.place.span, message).help(help)
-    });
-    found.collect()
 }
 
 #[cfg(test)]

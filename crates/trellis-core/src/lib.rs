@@ -24,6 +24,7 @@ pub mod state;
 pub mod syntax;
 pub mod template;
 pub mod value;
+pub mod witness;
 
 pub use compile::{Compiled, compile};
 pub use context::Context;

@@ -58,6 +58,8 @@ pub enum Kind {
     Diagnostics,
     /// Only where, and of which code.
     Finds,
+    /// What is not known of what is read.
+    Unchecked,
     /// What author and program say.
     Transcript,
     /// The session's records of the transcript before it.
@@ -76,6 +78,7 @@ impl Kind {
         Some(match word {
             "diagnostics" => Self::Diagnostics,
             "finds" => Self::Finds,
+            "unchecked" => Self::Unchecked,
             "transcript" => Self::Transcript,
             "journal" => Self::Journal,
             "edges" => Self::Edges,

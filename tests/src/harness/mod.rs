@@ -17,6 +17,7 @@ pub mod journal;
 pub mod markdown;
 pub mod run;
 pub mod transcript;
+pub mod witness;
 
 pub use case::{Case, Expected, Kind, Sheet};
 pub use graph::{Loaded, mended};

@@ -9,7 +9,8 @@ use std::{
 };
 
 use trellis_core::{
-    Code,
+    Code, Diagnostic,
+    compile::UncheckedRead,
     draw::{Format, draw},
 };
 
@@ -21,6 +22,7 @@ use super::{
     graph::Loaded,
     journal,
     transcript::{self, Played},
+    witness,
 };
 
 /// How a sheet is read.
@@ -41,6 +43,8 @@ pub struct Findings {
     pub failures: Vec<String>,
     /// Codes that some case shows.
     pub failing: BTreeMap<Code, usize>,
+    /// Findings whose witness was walked.
+    pub witnesses: usize,
     /// Codes that some clean case is about: named in its heading, or of the page it stands on.
     pub passing: BTreeMap<Code, usize>,
 }
@@ -158,6 +162,9 @@ fn report(sheet: &Sheet, case: &Case, outcome: Outcome, update: bool, edits: &mu
 fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
     let loaded = Loaded::new(&case.files);
     let mut outcome = Outcome { problems: loaded.flaws(&case.files), ..Outcome::default() };
+    let (witnesses, flaws) = witness::flaws(&loaded.compiled, &loaded.texts);
+    findings.witnesses += witnesses;
+    outcome.problems.extend(flaws);
     let found = loaded.diagnostics();
     count(case, &loaded, mode, findings);
     let named = Code::ALL.iter().filter(|code| case.title.contains(&format!("`{code}`")));
@@ -181,9 +188,13 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
     for block in case.of(Kind::Finds) {
         compare(&mut outcome, block, diagnostics::places(&loaded.compiled.diagnostics, &loaded.texts));
     }
+    for block in case.of(Kind::Unchecked) {
+        let unchecked: Vec<Diagnostic> = loaded.compiled.unchecked.iter().map(UncheckedRead::finding).collect();
+        compare(&mut outcome, block, diagnostics::print(&unchecked, &loaded.texts));
+    }
     let mut journal = String::new();
     for block in &case.expected {
-        if matches!(block.kind, Kind::Diagnostics | Kind::Finds | Kind::Terminal) {
+        if matches!(block.kind, Kind::Diagnostics | Kind::Finds | Kind::Unchecked | Kind::Terminal) {
             continue;
         }
         let program = match loaded.program() {
@@ -207,7 +218,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
                 None => outcome.problems.push(format!("`{}` is no drawing: mermaid, dot, json", block.words.join(" "))),
             },
             Kind::Journal => compare(&mut outcome, block, journal.clone()),
-            Kind::Diagnostics | Kind::Finds | Kind::Terminal => {}
+            Kind::Diagnostics | Kind::Finds | Kind::Unchecked | Kind::Terminal => {}
         }
     }
     outcome

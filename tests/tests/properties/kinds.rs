@@ -12,7 +12,7 @@ use trellis_core::{
     state::Ended,
     syntax::node::InputType,
 };
-use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk};
+use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk, witness};
 
 use super::rng::Rng;
 
@@ -22,7 +22,7 @@ const STEPS: usize = 14;
 
 #[test]
 fn what_is_proved_never_fails_on_data() {
-    let (mut proved, mut smooth, mut failed) = (0, 0, 0);
+    let (mut proved, mut smooth, mut failed, mut witnesses) = (0, 0, 0, 0);
     let mut codes: BTreeMap<String, u32> = BTreeMap::new();
     for seed in first_seed()..first_seed() + GRAPHS {
         let mut rng = Rng::new(seed);
@@ -32,6 +32,9 @@ fn what_is_proved_never_fails_on_data() {
         for found in &loaded.compiled.diagnostics {
             *codes.entry(found.code.as_str().to_owned()).or_default() += 1;
         }
+        let (walked, flaws) = witness::flaws(&loaded.compiled, &loaded.texts);
+        assert!(flaws.is_empty(), "seed {seed}: {}\n{}", flaws.join("\n"), super::walks::shown(&files));
+        witnesses += walked;
         // What is not needed, or never chosen, fails nobody.
         let is_needless = |code: &str| ["unreachable-node", "never-true", "unused-variable"].contains(&code);
         let is_proved =
@@ -55,6 +58,7 @@ fn what_is_proved_never_fails_on_data() {
     assert!(u64::from(open) < GRAPHS / 20, "{open} times nothing was decided");
     println!("{proved} of {GRAPHS} graphs are proved, {smooth} sessions of them ended well, {failed} failed; {codes:?}");
     assert!(failed == 0 && proved > GRAPHS / 20, "only {proved} graphs are proved");
+    assert!(witnesses > 500, "only {witnesses} witnesses were walked");
     assert!(smooth > 500, "only {smooth} sessions ended well");
     for code in ["type-mismatch", "maybe-undefined", "failed-assert", "non-exhaustive"] {
         assert!(codes.get(code).is_some_and(|count| *count > 20), "`{code}` is hardly ever met: {codes:?}");

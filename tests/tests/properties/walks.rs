@@ -9,7 +9,7 @@ use trellis_core::{
     state::{EndReason, Ended},
     syntax::{document::Bytes, node::InputType},
 };
-use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk};
+use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk, witness};
 
 use super::{coverage::Coverage, phrases, random, rng::Rng};
 
@@ -20,7 +20,7 @@ const STEPS: usize = 40;
 #[test]
 fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
     let mut coverage = Coverage::default();
-    let (mut accepted, mut proved, mut landed, mut smooth) = (0, 0, 0, 0_u64);
+    let (mut accepted, mut proved, mut landed, mut witnesses, mut smooth) = (0, 0, 0, 0, 0_u64);
     for seed in 0..GRAPHS {
         let mut rng = Rng::new(seed);
         let files = random::graph(&mut rng);
@@ -29,6 +29,9 @@ fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
         for diagnostic in &loaded.compiled.diagnostics {
             coverage.hit("code", diagnostic.code.as_str());
         }
+        let (walked, flaws) = witness::flaws(&loaded.compiled, &loaded.texts);
+        assert!(flaws.is_empty(), "seed {seed}: {}\n{}", flaws.join("\n"), shown(&files));
+        witnesses += walked;
         let Some(program) = &loaded.compiled.program else {
             assert!(!found.is_empty(), "seed {seed}: no program and no reason\n{}", shown(&files));
             continue;
@@ -72,6 +75,7 @@ fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
     println!("{accepted} of {GRAPHS} graphs were accepted; {proved} walks of graphs without unchecked reads");
     println!("{landed} states stand where the analysis thought them possible");
     assert!(landed > 5_000, "only {landed} states were compared with what the analysis knows");
+    assert!(witnesses > 500, "only {witnesses} witnesses were walked");
     assert!(smooth > 100, "only {smooth} states were held to their needs");
     assert!(proved > 100, "only {proved} walks show that what is read was set");
     coverage.assert_walks(100);

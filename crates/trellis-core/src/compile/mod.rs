@@ -4,6 +4,7 @@
 
 mod again;
 mod check;
+mod draft;
 mod frame;
 mod glance;
 mod graphs;
@@ -12,11 +13,17 @@ mod names;
 mod schemas;
 mod settle;
 mod tools;
+mod unchecked;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 pub(crate) use self::check::Known;
-pub use self::{again::Compiler, settle::settle};
+pub use self::{
+    again::Compiler,
+    draft::Draft,
+    settle::settle,
+    unchecked::{UncheckedRead, Unknown},
+};
 use self::{
     again::{Linked, Taken},
     check::Own,
@@ -30,8 +37,7 @@ use self::{
     tools::Tools,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, Place},
-    path::KeyPath,
+    diagnostic::{Code, Diagnostic, FilePath},
     program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program, Waiting},
     schema::Schema,
     syntax::{
@@ -46,21 +52,14 @@ use crate::{
 pub struct Compiled {
     /// The program, unless there was an error.
     pub program: Option<Arc<Program>>,
+    /// The graph as far as it was lowered, for those who walk the witness of a finding again; nothing where there is no entry.
+    pub draft: Option<Draft>,
     /// Everything that was found, sorted.
     pub diagnostics: Vec<Diagnostic>,
     /// How many nodes there are.
     pub nodes: usize,
     /// The reads of which nothing is known: only there can an accepted program fail on data.
     pub unchecked: Vec<UncheckedRead>,
-}
-
-/// A read of which nothing is known (language 8.2).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct UncheckedRead {
-    /// Where it stands.
-    pub place: Place,
-    /// What is read.
-    pub path: KeyPath,
 }
 
 /// Carries out two jobs that know nothing of each other: one after the other, or at the same time. What comes out is the same.
@@ -128,10 +127,11 @@ fn link_files<'d>(
 
     // The names outlive what is lowered with them.
     let names = &names;
-    let Lowered { program, linked, mut found, nodes, unchecked, pages } = lower_all(files, names, graphs, settled, found, last, both)?;
+    let Lowered { program, linked, mut found, nodes, mut unchecked, pages } = lower_all(files, names, graphs, settled, found, last, both)?;
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
     explained(&parsed, &mut found);
     found.extend(parsed);
+    unchecked::drop_explained(&mut unchecked, &found);
     let needed = settled.apply(&mut found);
     let failed = found.iter().any(Diagnostic::is_error);
     let mut unused = Vec::new();
@@ -139,9 +139,10 @@ fn link_files<'d>(
     settled.apply(&mut unused);
     found.extend(unused);
     found.sort_by(|a, b| a.order().cmp(&b.order()));
-    found.dedup();
+    found.dedup_by(|a, b| a.says_the_same(b));
     let failed = found.iter().any(Diagnostic::is_error);
-    Some((Compiled { program: program.filter(|_| !failed), diagnostics: found, nodes, unchecked }, linked))
+    let draft = program.clone().map(Draft::new);
+    Some((Compiled { program: program.filter(|_| !failed), draft, diagnostics: found, nodes, unchecked }, linked))
 }
 
 /// Drops what only follows from a mistake that was found in the same place when its file was parsed.

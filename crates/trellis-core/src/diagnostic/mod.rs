@@ -13,7 +13,7 @@ pub use code::Code;
 pub use report::Report;
 use serde::Serialize;
 
-use crate::span::Span;
+use crate::{span::Span, witness::Witness};
 
 /// How grave a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -86,7 +86,7 @@ pub struct TextEdit {
 }
 
 /// One finding. Messages are lower case, without a full stop, names in backticks; the remedy is in `help`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
     /// The kind of finding, stable.
     pub code: Code,
@@ -102,6 +102,9 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// A change that mends it safely.
     pub fix: Option<Fix>,
+    /// A session that meets it, for findings that need one (language 8.3). Where one text holds several mistakes, no session comes past the first:
+    /// the others have none.
+    pub witness: Option<Arc<Witness>>,
 }
 
 impl Diagnostic {
@@ -112,7 +115,8 @@ impl Diagnostic {
 
     /// A finding about the whole graph.
     pub fn global(code: Code, message: impl Into<String>) -> Self {
-        Self { code, severity: code.severity(), message: one_line(message.into()), place: None, labels: Vec::new(), help: None, fix: None }
+        let (severity, message) = (code.severity(), one_line(message.into()));
+        Self { code, severity, message, place: None, labels: Vec::new(), help: None, fix: None, witness: None }
     }
 
     /// Adds the remedy.
@@ -141,6 +145,12 @@ impl Diagnostic {
     pub fn step(mut self, path: &FilePath, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label { place: Place::new(path, span), message: shortened(message.into()), is_step: true });
         self
+    }
+
+    /// Whether it tells readers the same.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        let said = |found: &Self| (found.code, found.severity, found.place.clone(), found.message.clone());
+        said(self) == said(other) && self.labels == other.labels && self.help == other.help && self.fix == other.fix
     }
 
     /// Adds a fix that replaces one range of the finding's own file.
@@ -252,7 +262,9 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 /// The same, and whether it is the only one as near.
 pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<Near<'c>> {
     let limit = match name.chars().count() {
-        0..=2 => 1,
+        // Of one letter nothing is left.
+        0 | 1 => 0,
+        2 => 1,
         3..=5 => 2,
         length => length / 3,
     };

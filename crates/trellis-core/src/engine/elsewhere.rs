@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     id::{NodeId, SessionId},
-    path::{KeyPath, walk},
     program::{Failure, Node, Target},
     state::{Effects, State, Status},
 };
@@ -59,9 +58,8 @@ impl Engine {
         }
         let index = find(&self.program, id).ok_or_else(|| NotEntered::Unknown(id.clone()))?;
         let node = self.program.node(index);
-        let is_absent = |path: &KeyPath| state.context.get(path.root()).is_none_or(|root| walk(root, path.rest()).is_none());
-        let absent = self.program.needs(node).certain.into_iter().filter(is_absent);
-        let keys: Vec<_> = absent.map(|path| path.to_string()).collect();
+        let needs = self.program.needs(node);
+        let keys: Vec<_> = needs.there().filter(|path| !state.has(path)).map(ToString::to_string).collect();
         if !keys.is_empty() {
             return Err(NotEntered::Lacks { node: node.id.clone(), keys });
         }

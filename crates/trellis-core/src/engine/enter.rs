@@ -92,7 +92,7 @@ impl<'e> Move<'e> {
         let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
         let failed = |error| Stop::template(&node.id, &error);
         if let Some(content) = render::content(self.program, &self.state, node).filter(|content| shown && !content.is_literal()) {
-            render::text(self.program, &self.state, content).map_err(failed)?;
+            self.text(&node.id, content)?;
         }
         if matches!(node.role, Role::Listen(_)) {
             render::metadata(self.program, &self.state, node).map_err(failed)?;

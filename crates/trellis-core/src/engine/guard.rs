@@ -42,6 +42,8 @@ impl Move<'_> {
     fn read(&self, operand: &Operand) -> Option<Cow<'_, Value>> {
         let root = match operand.root {
             Root::Context => self.state.context.get(operand.path.root()),
+            Root::Input if self.input.is_none() => return self.scope().lookup(&operand.path).cloned().map(Cow::Owned),
+            Root::Result if self.tool_result.is_none() => return self.scope().lookup(&operand.path).cloned().map(Cow::Owned),
             Root::Input => self.input.as_ref(),
             Root::Result => self.tool_result.as_ref(),
             Root::Sys => return self.scope().lookup(&operand.path).cloned().map(Cow::Owned),

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// What a session begins with.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The session's name; ids and keys derive from it, so it must be unique. Without one it is `local`, for hosts that have only one.
     pub session: Option<SessionId>,

@@ -53,7 +53,7 @@ pub struct Engine {
     answers: Option<Arc<Answers>>,
     max_input: u64,
     /// Whether sessions begin anywhere, with whatever they have: the checker walks into accidents on purpose.
-    pub(crate) is_trial: bool,
+    is_trial: bool,
 }
 
 impl Engine {
@@ -72,6 +72,12 @@ impl Engine {
         }
         let max_input = program.limits().input;
         Ok(Self { program, predicates, answers: None, max_input, is_trial: false })
+    }
+
+    /// An engine that walks into accidents on purpose: sessions begin anywhere, with whatever they have.
+    pub(crate) fn on_trial(program: Arc<Program>, predicates: Predicates) -> Self {
+        let max_input = program.limits().input;
+        Self { program, predicates, answers: None, max_input, is_trial: true }
     }
 
     /// The same engine with another bound for inputs, in bytes (design §9, `TRELLIS_MAX_INPUT_SIZE`).

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Answers, Engine, Input, NavigateError, Start, StartError};
 use crate::{
     id::NodeId,
@@ -11,13 +13,15 @@ use crate::{
 };
 
 /// One recorded moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
     /// What was handed in.
     pub input: Input,
     /// What predicates answered.
+    #[serde(default, skip_serializing_if = "Answers::is_empty")]
     pub answers: Answers,
     /// The node where it led, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<NodeId>,
 }
 

@@ -14,6 +14,7 @@ use crate::{
     id::SessionId,
     path::{KeyPath, walk},
     program::{Graph, Node, Target},
+    schema::Schema,
     scope::RESERVED,
     state::{Effects, State, Status, System, VERSION},
     value::{Mapping, Value},
@@ -33,13 +34,17 @@ impl Engine {
         let node = self.program.node(node);
         let graph = self.program.graph_of(node);
         let mut problems = problems(graph, node, &start.context);
+        problems.retain(|problem| !self.is_trial || !problem.ends_with(RESERVED_NAME));
         // At the entry the analysis has seen to it; a session that begins elsewhere skips the nodes that would have brought the keys.
         if node.index != graph.entry && !self.is_trial {
-            let missing = missing(&self.program.needs(node).certain, &node.entry.required, &start.context)
-                .into_iter()
-                .filter(|problem| !problems.contains(problem))
-                .collect::<Vec<_>>();
-            problems.extend(missing);
+            let needs = self.program.needs(node);
+            let missing = missing(&needs.certain, &node.entry.required, &start.context);
+            let lacking = missing.into_iter().chain(unfit(&needs.kinds, &start.context)).chain(unwritten(&needs.sys, node));
+            for problem in lacking {
+                if !problems.iter().any(|said| is_about(said) == is_about(&problem)) {
+                    problems.push(problem);
+                }
+            }
         }
         if !problems.is_empty() {
             return Err(StartError::Inputs { problems });
@@ -87,10 +92,30 @@ fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<St
     absent.iter().filter(|path| !above().any(|other| stands_in(path, other))).map(|path| format!("`{path}` is missing")).collect()
 }
 
+/// The values that something behind the beginning cannot take, each once.
+fn unfit(kinds: &[(KeyPath, Schema)], context: &Mapping) -> Vec<String> {
+    let given = |path: &KeyPath| context.get(path.root()).and_then(|root| walk(root, path.rest()).cloned());
+    let unfit = kinds.iter().filter_map(|(path, kind)| Some((path, kind, given(path).filter(|value| !kind.fits(value))?)));
+    unfit.map(|(path, kind, value)| format!("`{path}` does not fit: {}", breaches(kind, &value))).collect()
+}
+
+/// What is read of `sys` that only what comes before the node would have written.
+fn unwritten(sys: &[KeyPath], node: &Node) -> Vec<String> {
+    sys.iter().map(|path| format!("`{path}` is not set when a session begins at `{}`", node.id)).collect()
+}
+
+/// The path that a problem begins with.
+fn is_about(problem: &str) -> Option<&str> {
+    problem.split('`').nth(1)
+}
+
+/// What is said of a key of the engine's own; a trial may suppose one to be there.
+const RESERVED_NAME: &str = " is a reserved name";
+
 /// Everything that keeps a session from beginning at `node`: its graph's `inputs` at the entry, and what the node itself needs.
 fn problems(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
     let mut problems: Vec<_> =
-        RESERVED.into_iter().filter(|key| context.contains(key)).map(|key| format!("`{key}` is a reserved name")).collect();
+        RESERVED.into_iter().filter(|key| context.contains(key)).map(|key| format!("`{key}`{RESERVED_NAME}")).collect();
     if let Some(inputs) = graph.inputs.as_ref().filter(|_| node.index == graph.entry) {
         let context = Value::Map(context.clone());
         if !inputs.fits(&context) {

@@ -59,9 +59,14 @@ impl<'e> Move<'e> {
 
     pub(super) fn scope(&self) -> Scope {
         let mut scope = scope(self.program, &self.state);
-        scope.input.clone_from(&self.input);
-        scope.tool_result.clone_from(&self.tool_result);
+        scope.input = self.input.clone().or_else(|| self.supposed("input"));
+        scope.tool_result = self.tool_result.clone().or_else(|| self.supposed("tool_result"));
         scope
+    }
+
+    /// What a trial supposes to be there: an accident may stand behind another one, which ends every session.
+    fn supposed(&self, name: &str) -> Option<Value> {
+        if self.engine.is_trial { self.state.context.get(name).cloned() } else { None }
     }
 
     /// Evaluates a shape; `None` leaves its key out.

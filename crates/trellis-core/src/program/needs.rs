@@ -17,17 +17,22 @@ use self::{
 };
 use super::{Node, PointIndex, Program};
 use crate::{
-    path::{KeyPath, walk},
+    path::KeyPath,
+    schema::Schema,
     state::{CallRole, State, Status},
 };
 
 /// What a session must have, in the order in which it is met.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Needs {
     /// Read on every way on which nothing goes wrong.
     pub certain: Vec<KeyPath>,
     /// Read on some way; the certain ones are among them.
     pub possible: Vec<KeyPath>,
+    /// What a path must fit where it is there: what is done with it on every way on which nothing goes wrong takes nothing else.
+    pub kinds: Vec<(KeyPath, Schema)>,
+    /// Read on every such way of `sys`, which is written by what happens before: a session that begins there has none of it.
+    pub sys: Vec<KeyPath>,
 }
 
 /// The context paths that a state lacks and will certainly read.
@@ -59,6 +64,13 @@ impl Waiting {
     }
 }
 
+impl Needs {
+    /// What must certainly be there, `sys` included.
+    pub(crate) fn there(&self) -> impl Iterator<Item = &KeyPath> {
+        self.certain.iter().chain(&self.sys)
+    }
+}
+
 impl Program {
     /// What a session needs that enters `node`. It takes time that grows with the part of the graph behind the node.
     pub fn needs(&self, node: &Node) -> Needs {
@@ -79,8 +91,8 @@ impl Program {
     pub(crate) fn admits_at(&self, state: &State, node: &Node) -> Result<(), Missing> {
         let at_gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == CallRole::BeforeEach);
         let point = node.gate.filter(|_| at_gate).unwrap_or(node.body);
-        let absent = |path: &KeyPath| state.context.get(path.root()).is_none_or(|root| walk(root, path.rest()).is_none());
-        let missing = match self.waiting.at(self, point) {
+        let absent = |path: &KeyPath| !state.has(path);
+        let missing: Vec<KeyPath> = match self.waiting.at(self, point) {
             Some(certain) => certain.iter().filter(|path| absent(path)).cloned().collect(),
             None => self.needs_where(Begin::Waiting(point), absent).certain,
         };

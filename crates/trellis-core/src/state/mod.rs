@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     context::Context,
     id::{CallId, IdempotencyKey, NodeId, SessionId},
+    path::{KeyPath, Segment, walk},
     value::Value,
 };
 
@@ -73,6 +74,18 @@ pub struct State {
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Arc<Ended>>,
+}
+
+impl State {
+    /// Whether something stands at a path of the context, of `sys.ans` or of `sys.error`.
+    pub(crate) fn has(&self, path: &KeyPath) -> bool {
+        let (root, rest) = match (&**path.root(), path.rest()) {
+            ("sys", [Segment::Key(key), rest @ ..]) if **key == *"ans" => (self.system_context.ans.as_ref(), rest),
+            ("sys", [Segment::Key(key), rest @ ..]) if **key == *"error" => (self.system_context.error.as_ref(), rest),
+            (root, rest) => (self.context.get(root), rest),
+        };
+        root.is_some_and(|root| walk(root, rest).is_some())
+    }
 }
 
 /// What a session waits for.

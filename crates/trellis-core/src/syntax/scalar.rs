@@ -129,8 +129,60 @@ pub(super) fn source_map(text: &str, decoded: &str, span: Span, style: Style) ->
     match style {
         Style::Literal => pieces(text, decoded, span).map_or(SourceMap::Whole(span), SourceMap::Pieces),
         _ if written == decoded => SourceMap::Slice(span.start),
-        _ => SourceMap::Whole(span),
+        _ => aligned(text, decoded, span, style).map_or(SourceMap::Whole(span), SourceMap::Pieces),
     }
+}
+
+/// The pieces of a scalar whose lines were folded, or that has escapes: both texts are gone through side by side. Nothing where they part ways.
+fn aligned(text: &str, decoded: &str, span: Span, style: Style) -> Option<Vec<(u32, u32)>> {
+    let is_block = style == Style::Folded;
+    let written = if is_block { text.get(span.start as usize..)? } else { &text[span.range()] };
+    let blanks = |text: &str| text.len() - text.trim_start_matches([' ', '\t', '\r', '\n']).len();
+    let mut pieces: Vec<(u32, u32)> = Vec::new();
+    let (mut at, mut of) = (0, 0);
+    while of < decoded.len() {
+        let (rest, wanted) = (&written[at..], &decoded[of..]);
+        pieces.push((u32::try_from(of).ok()?, u32::try_from(span.start as usize + at).ok()?));
+        let blank = blanks(rest);
+        if rest[..blank].contains('\n') || (is_block && at == 0 && blank > 0) {
+            // A line break with what stands around it is a blank, or some line breaks.
+            (at, of) = (at + blank, of + blanks(wanted));
+            continue;
+        }
+        let escape = match style {
+            Style::Double if rest.starts_with('\\') => Some(escape(rest)?),
+            Style::Single if rest.starts_with("\'\'") => Some((2, true)),
+            _ => None,
+        };
+        if let Some((length, is_char)) = escape {
+            (at, of) = (at + length, of + if is_char { wanted.chars().next()?.len_utf8() } else { 0 });
+            continue;
+        }
+        let same =
+            rest.bytes().zip(wanted.bytes()).take_while(|(a, b)| a == b && !matches!(a, b'\\' | b'\'' | b' ' | b'\t' | b'\n')).count();
+        let next = rest.chars().next().filter(|char| wanted.starts_with(*char))?;
+        let step = if rest.is_char_boundary(same) && same > 0 { same } else { next.len_utf8() };
+        (at, of) = (at + step, of + step);
+    }
+    pieces.dedup_by(|next, last| next.1.checked_sub(last.1) == next.0.checked_sub(last.0));
+    Some(pieces)
+}
+
+/// The length of an escape, and whether it stands for a character: an escaped line break stands for nothing.
+fn escape(text: &str) -> Option<(usize, bool)> {
+    let mut chars = text.chars();
+    chars.next();
+    Some(match chars.next()? {
+        'x' => (4, true),
+        'u' => (6, true),
+        'U' => (10, true),
+        '\r' | '\n' => {
+            let blank = text[1..].len() - text[1..].trim_start_matches([' ', '\t', '\r', '\n']).len();
+            (1 + blank, false)
+        }
+        other => (1 + other.len_utf8(), true),
+    })
+    .filter(|(length, _)| text.is_char_boundary(*length))
 }
 
 /// The lines of a literal block scalar: each decoded line is its line of the file without the indentation.

@@ -130,6 +130,8 @@ pub struct Read {
     pub when: Box<[Test]>,
     /// Whether it goes on below the path, into what nothing is known of.
     pub deep: bool,
+    /// What the value must be, beside being there.
+    pub(crate) demand: Option<Demand>,
 }
 
 /// A [`Read`] as it stands in its template: nothing is copied before somebody asks where it is.
@@ -249,7 +251,8 @@ impl Template {
         self.each_use(&mut |used| {
             if !used.blind {
                 let deep = used.deep || !used.inside.is_empty();
-                reads.push(Read { path: used.path.clone(), span: used.span(), when: used.when.into(), deep });
+                let demand = used.demand.filter(|_| !deep);
+                reads.push(Read { path: used.path.clone(), span: used.span(), when: used.when.into(), deep, demand });
             }
         });
         reads

@@ -163,3 +163,51 @@ fn a_hundred_thousand_nodes_take_no_stack_and_little_time() {
     let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     assert_eq!(needs(&program(&files), "start"), (strings(&["k"]), vec![]));
 }
+
+/// What a node needs of kinds and of `sys`, as text.
+fn more(nodes: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
+    let files: Vec<(&str, &str)> = std::iter::once(TRELLIS).chain(nodes.iter().copied()).collect();
+    let program = program(&files);
+    let needs = program.needs(program.entry());
+    let kinds = needs.kinds.iter().map(|(path, kind)| format!("{path}: {}", kind.source().to_json())).collect();
+    (kinds, needs.sys.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn what_every_way_does_with_a_value_says_of_what_kind_it_must_be() {
+    let nodes = [
+        ("start.md", "---\noptions: [{ text: A, to: x }, { text: B, to: y }]\n---\n"),
+        ("x.md", "---\nto: z\n---\n{{ a * 2 }}{% for one in b %}x{% endfor %}"),
+        ("y.md", "---\nto: z\n---\n{{ a - 1 }}"),
+        ("z.md", "---\ncontext_schema: { c: { enum: [1, 2] } }\noutput: 1\n---\n"),
+    ];
+    assert_eq!(
+        more(&nodes).0,
+        strings(&["a: {\"type\":[\"boolean\",\"number\",\"string\"]}", "c: {\"enum\":[1,2]}"]),
+        "one way says nothing of `b`"
+    );
+    // What is written before is not what was given.
+    let nodes = [("start.md", "---\nset: { a: 1 }\nto: x\n---\n"), ("x.md", "{{ a * 2 }}")];
+    assert_eq!(more(&nodes).0, strings(&[]));
+    let nodes = [("start.md", "{% if a %}{{ a * 2 }}{% endif %}")];
+    assert_eq!(more(&nodes).0, strings(&[]), "what is asked first may be of any kind");
+    let nodes = [
+        (
+            "start.md",
+            "---\ntools: [{ name: t, parameters: { type: object, properties: { n: { type: integer } } } }]\ndo: { name: t, args: { n: \"{{ a }}\" } }\nto: x\n---\n",
+        ),
+        ("x.md", "---\ntransitions: [{ condition: b, to: y }]\nto: y\n---\n"),
+        ("y.md", "Bye."),
+    ];
+    assert_eq!(more(&nodes).0, strings(&["a: {\"type\":\"integer\"}", "b: {\"type\":[\"boolean\"]}"]));
+}
+
+#[test]
+fn what_is_read_of_sys_must_have_come_about_before() {
+    let asked = [("start.md", "---\nwait: true\nto: x\n---\n"), ("x.md", "{{ sys.ans }}")];
+    assert_eq!(more(&asked).1, strings(&[]), "the answer is written on the way");
+    let program = program(&[TRELLIS, asked[0], asked[1]]);
+    let needs = program.needs(program.node(program.find(&NodeId::new("x")).unwrap()));
+    assert_eq!(needs.sys.iter().map(ToString::to_string).collect::<Vec<_>>(), ["sys.ans"]);
+    assert!(needs.certain.is_empty());
+}

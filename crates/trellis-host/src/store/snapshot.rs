@@ -1,6 +1,7 @@
 //! Where a session is, with the times that its waits are measured from: the fold of its records.
 
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use trellis_core::{State, id::IdempotencyKey, state::VERSION};
 
 use super::{Row, StoreError, Stored};
@@ -87,7 +88,9 @@ impl Snapshot {
         let mut snapshot = match &stored.snapshot {
             Some((_, text)) => {
                 let snapshot: Result<Self, _> = serde_json::from_str(text);
-                Some(snapshot.map_err(|error| newer(session.as_str(), text).unwrap_or_else(|| corrupt(format!("its snapshot: {error}"))))?)
+                Some(snapshot.map_err(|error| {
+                    newer(session.as_str(), text).unwrap_or_else(|| corrupt(format!("its snapshot: {}", unfit(&error))))
+                })?)
             }
             None => None,
         };
@@ -134,12 +137,20 @@ pub fn read(session: &str, row: &Row) -> Result<Record, StoreError> {
     let place = || format!("record {} of session `{session}`", row.seq);
     let text = row.text.as_ref().map_err(|why| StoreError::Corrupt { place: place(), message: why.to_string() })?;
     let record: Record = serde_json::from_str(text)
-        .map_err(|error| newer(session, text).unwrap_or_else(|| StoreError::Corrupt { place: place(), message: error.to_string() }))?;
+        .map_err(|error| newer(session, text).unwrap_or_else(|| StoreError::Corrupt { place: place(), message: unfit(&error) }))?;
     if record.seq != row.seq {
         let message = format!("record {} stands in its place", record.seq);
         return Err(StoreError::Corrupt { place: place(), message });
     }
     Ok(record)
+}
+
+/// Why a text cannot be read. What stands in it may be a secret, and is not quoted.
+fn unfit(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Data => format!("at column {} it does not have the form that is expected", error.column()),
+        _ => error.to_string(),
+    }
 }
 
 /// Whether a text cannot be read because it is sealed, or because a newer version wrote it.
@@ -230,6 +241,9 @@ mod tests {
         assert!(says(sound.records[1..].to_vec()).contains("record 0 is missing"));
         let torn = Row { seq: 1, text: Ok("{\"seq\":1,".into()) };
         assert!(says(vec![sound.records[0].clone(), torn]).starts_with(&format!("record 1 of session `{id}` cannot be read")));
+        let secret = sound.records[0].text.clone().unwrap().replacen("\"at\":7", "\"at\":\"hunter2\"", 1);
+        let secret = says(vec![Row { seq: 0, text: Ok(secret.into()) }]);
+        assert!(secret.contains("at column ") && !secret.contains("hunter2"), "{secret}");
         let swapped = Row { seq: 1, text: sound.records[0].text.clone() };
         assert!(says(vec![sound.records[0].clone(), swapped]).contains("record 0 stands in its place"));
         let newer = sound.records[0].text.clone().unwrap().replace("\"version\":1", "\"version\":9");

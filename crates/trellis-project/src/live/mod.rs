@@ -241,7 +241,7 @@ fn problems(project: &Project) -> Vec<String> {
 
 impl Version {
     fn of(project: &Project, compiler: &mut Compiler) -> Self {
-        let Compiled { program, diagnostics, nodes, unchecked } = project.recompile(compiler);
+        let Compiled { program, diagnostics, nodes, unchecked, .. } = project.recompile(compiler);
         let documents = project.documents().to_vec();
         Self { at: SystemTime::now(), program, diagnostics, nodes, unchecked, documents, problems: problems(project) }
     }

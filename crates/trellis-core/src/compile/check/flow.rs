@@ -47,6 +47,20 @@ impl<'p> Flow<'p> {
         seen
     }
 
+    /// The points that can be reached from one of these, themselves among them.
+    pub(super) fn behind(&self, these: &[bool]) -> Vec<bool> {
+        let mut seen = these.to_vec();
+        let mut open: Vec<u32> = (0..).zip(these).filter(|(_, is)| **is).map(|(at, _)| at).collect();
+        while let Some(point) = open.pop() {
+            for after in self.web.forward.of(point) {
+                if !std::mem::replace(&mut seen[after as usize], true) {
+                    open.push(after);
+                }
+            }
+        }
+        seen
+    }
+
     /// Whether a session can end at a point by what its author wrote: a terminal, `fail`, `rollback`, `max_visits`.
     pub(super) fn ends(&self, point: PointIndex) -> bool {
         self.program.ways(point).any(|way| match &way.edge.to {

@@ -119,10 +119,24 @@ fn shape(flow: &Flow<'_>, unresolved: bool, (never, gaps, fresh): (&mut Found, &
     // A condition that can never be true is the gap.
     let is_never = |node: &u32| never.binary_search_by_key(node, |(node, _)| *node).is_ok();
     found.extend(gaps.iter().filter(|(node, _)| !is_never(node)).map(|(_, found)| found.clone()));
+    leaves_by_a_gap(found);
     if flow.rolls_back {
         gap::check(program, found);
     }
     follows(program, before, found);
+}
+
+/// Drops that no end can be reached from nodes of which one has a gap: the way that is missing there is the mistake.
+fn leaves_by_a_gap(found: &mut Vec<Diagnostic>) {
+    let of = |diagnostic: &Diagnostic| diagnostic.place.as_ref().map(|place| place.path.clone());
+    if !found.iter().any(|found| found.code == Code::NoWayOut) {
+        return;
+    }
+    let gaps: FxHashSet<FilePath> = found.iter().filter(|found| found.code == Code::NonExhaustive).filter_map(of).collect();
+    found.retain(|found| {
+        let places = found.place.iter().chain(found.labels.iter().map(|label| &label.place));
+        found.code != Code::NoWayOut || !places.map(|place| &place.path).any(|path| gaps.contains(path))
+    });
 }
 
 /// Drops gaps that only follow from a call that could not be resolved: nobody knows what it would have returned, or left behind.

@@ -123,7 +123,13 @@ fn report(
     let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);
     let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
     let meant = literal(guard).and_then(|literal| Some((literal, near(literal, texts.iter().map(String::as_str))?)));
-    let Some((literal, near)) = meant else { return found.help(otherwise) };
+    let Some((literal, near)) = meant else {
+        let text = values.iter().find_map(Value::as_str).filter(|_| matches!(guard, Guard::Truth(..)));
+        return found.help(match (text, guard.operand()) {
+            (Some(text), Some(operand)) => format!("compare it with what it can be: `{} == \"{text}\"`", operand.path),
+            _ => otherwise,
+        });
+    };
     // A name in quotes that stands there once is written anew, if that needs no escapes.
     let text = program.documents[node.document as usize].text.get(condition.span.range()).unwrap_or_default();
     let mut places = text.match_indices(literal);

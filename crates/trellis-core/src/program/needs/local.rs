@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    path::KeyPath,
+    path::{KeyPath, Segment},
     program::{
         Call, Callee, Edge, Failure, From, Guard, Node, Outcome, Part, Place, PointIndex, Program, Reason, Role, Root, Target, Why, Write,
     },
+    schema::Schema,
     scope::RESERVED,
-    template::{Read, Shape, Test},
+    template::{LOOPED, Read, Shape, Sorts, Test},
+    value::Value,
 };
 
 /// Where a search begins.
@@ -56,6 +58,8 @@ pub(super) struct Answer {
 pub(super) struct Onward {
     /// What its guard reads.
     pub(super) read: Option<u32>,
+    /// The same as what it must be.
+    pub(super) kind: Option<u32>,
     /// The path that is certainly there when it is taken, and when it is not.
     pub(super) taken: Option<u32>,
     pub(super) passed: Option<u32>,
@@ -75,10 +79,12 @@ pub(super) enum Onto {
 #[derive(Debug, Default)]
 pub(super) struct Locals {
     pub(super) spots: Vec<Spot>,
+    /// A path stands once for being there, and once for each kind that it must be of.
     pub(super) paths: Vec<KeyPath>,
+    pub(super) kinds: Vec<Option<Schema>>,
     /// A number for the first name of each path.
     pub(super) roots: Vec<u32>,
-    numbers: FxHashMap<KeyPath, u32>,
+    numbers: FxHashMap<(KeyPath, Option<String>), u32>,
     root_numbers: FxHashMap<crate::value::Key, u32>,
 }
 
@@ -124,17 +130,34 @@ impl Locals {
     }
 
     fn number(&mut self, path: &KeyPath) -> Option<u32> {
-        if RESERVED.contains(&&**path.root()) {
+        self.numbered(path, None)
+    }
+
+    /// The number of a path that must be of a kind.
+    fn of_kind(&mut self, path: &KeyPath, kind: &Value) -> Option<Event> {
+        let schema = Schema::new(kind).ok()?;
+        self.numbered(path, Some(schema)).map(Event::Read)
+    }
+
+    fn numbered(&mut self, path: &KeyPath, kind: Option<Schema>) -> Option<u32> {
+        let is_given = match (&**path.root(), path.rest().first()) {
+            // What the engine writes of `sys` later than at the beginning.
+            ("sys", Some(Segment::Key(key))) => matches!(&**key, "ans" | "error") && kind.is_none(),
+            (root, _) => !RESERVED.contains(&root),
+        };
+        if !is_given {
             return None;
         }
-        if let Some(number) = self.numbers.get(path) {
+        let key = (path.clone(), kind.as_ref().map(|kind| kind.source().to_json()));
+        if let Some(number) = self.numbers.get(&key) {
             return Some(*number);
         }
         let number = u32::try_from(self.paths.len()).ok()?;
         let next_root = u32::try_from(self.root_numbers.len()).ok()?;
         let root = *self.root_numbers.entry(path.root().clone()).or_insert(next_root);
-        self.numbers.insert(path.clone(), number);
+        self.numbers.insert(key, number);
         self.paths.push(path.clone());
+        self.kinds.push(kind);
         self.roots.push(root);
         Some(number)
     }
@@ -157,8 +180,12 @@ impl Locals {
             let keys = node.entry.types.iter().filter_map(|(key, _)| KeyPath::parse(key));
             // At run time a type is held against what is there; the key itself is not asked for.
             events.extend(keys.filter_map(|path| self.number(&path)).map(Event::MayRead));
+            for (key, schema) in &node.entry.types {
+                events.extend(KeyPath::parse(key).and_then(|path| self.of_kind(&path, schema.source())));
+            }
             for (guard, _) in &node.entry.asserts {
                 events.extend(self.guard(guard).map(Event::Read));
+                events.extend(self.truth(guard));
             }
         }
         self.words(node, &mut events);
@@ -176,11 +203,11 @@ impl Locals {
         let localised = node.localised.iter().filter_map(|(_, words)| words.content.as_ref()).flat_map(|content| content.reads());
         let is_certain = node.localised.is_empty();
         for read in reads.chain(localised).collect::<Vec<_>>() {
-            let event = self.read(&read);
-            events.extend(event.map(|event| match event {
+            events.extend(self.read(&read).map(|event| match event {
                 Event::Read(path) if !is_certain => Event::MayRead(path),
                 event => event,
             }));
+            events.extend(self.demand(&read).filter(|_| is_certain));
         }
     }
 
@@ -196,8 +223,20 @@ impl Locals {
         Some(if read.when.is_empty() { Event::Read(path) } else { Event::MayRead(path) })
     }
 
+    /// The kind that a read cannot do without: of the others some values may do. A truth counts as one or none where it is calculated with, and a text
+    /// is repeated where it is multiplied.
+    fn demand(&mut self, read: &Read) -> Option<Event> {
+        let demand = match read.demand? {
+            Sorts::NUMBER => Sorts::NUMBER.or(Sorts::TRUTH).or(Sorts::TEXT),
+            demand @ (LOOPED | Sorts::MAPPING) => demand,
+            _ => return None,
+        };
+        self.of_kind(&read.path, &kind_of(&demand.types())).filter(|_| read.when.is_empty())
+    }
+
     fn shapes<'s>(&mut self, shapes: impl Iterator<Item = &'s Shape>) -> Vec<Event> {
-        shapes.flat_map(Shape::reads).filter_map(|read| self.read(&read)).collect()
+        let reads: Vec<Read> = shapes.flat_map(Shape::reads).collect();
+        reads.iter().flat_map(|read| [self.read(read), self.demand(read)]).flatten().collect()
     }
 
     fn write(&mut self, write: &Write) -> Vec<Event> {
@@ -216,7 +255,9 @@ impl Locals {
                 });
                 KeyPath::parse(key).and_then(|path| self.number(&path))
             }
-            Place::Input | Place::Ans | Place::Error => None,
+            Place::Ans => KeyPath::parse("sys.ans").and_then(|path| self.number(&path)),
+            Place::Error => KeyPath::parse("sys.error").and_then(|path| self.number(&path)),
+            Place::Input => None,
         };
         events.extend(to.map(Event::Write));
         events
@@ -227,11 +268,34 @@ impl Locals {
         let asked = call.approve.iter().filter_map(|approve| approve.ask.as_ref()).flat_map(|ask| ask.reads());
         events.extend(asked.collect::<Vec<_>>().iter().filter_map(|read| self.read(read)));
         match &call.callee {
-            Callee::Tool(_) | Callee::Graph(_) => {}
+            Callee::Tool(tool) => events.extend(self.arguments(call, tool.parameters.as_ref())),
+            Callee::Graph(_) => {}
             Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| events.extend(self.call(branch))),
-            Callee::Each(list, _) => events.extend(self.number(list).map(Event::Read)),
+            Callee::Each(list, _) => {
+                events.extend(self.number(list).map(Event::Read));
+                events.extend(self.of_kind(list, &kind_of(&["array"])));
+            }
         }
         events
+    }
+
+    /// What a tool takes, where an argument is a path as it stands.
+    fn arguments(&mut self, call: &Call, takes: Option<&Schema>) -> Vec<Event> {
+        let properties = takes.and_then(|takes| takes.source().as_map()?.get("properties")?.as_map());
+        let (Some(properties), Some(Shape::Map(entries))) = (properties, &call.args) else { return Vec::new() };
+        let given = entries.iter().filter_map(|(key, shape)| match &shape.value {
+            Shape::Expression(expression) => Some((expression.path()?, properties.get(&key.value)?)),
+            _ => None,
+        });
+        given.filter_map(|((path, _), kind)| self.of_kind(path, kind)).collect()
+    }
+
+    /// The kind of a path that a guard takes for a truth (language 6.1).
+    fn truth(&mut self, guard: &Guard) -> Option<Event> {
+        match guard {
+            Guard::Truth(operand, _) if operand.root == Root::Context => self.of_kind(&operand.path, &kind_of(&["boolean"])),
+            _ => None,
+        }
     }
 
     /// The path that a guard cannot do without.
@@ -260,6 +324,12 @@ impl Locals {
             Target::End(_) => Onto::End,
         };
         let end = if edge.why == Why::Terminal { self.shapes(node.output.iter()) } else { Vec::new() };
-        Onward { read: self.guard(&edge.when), taken, passed, end, to }
+        let kind = self.truth(&edge.when).and_then(|event| if let Event::Read(path) = event { Some(path) } else { None });
+        Onward { read: self.guard(&edge.when), kind, taken, passed, end, to }
     }
+}
+
+/// The schema of values of some types.
+fn kind_of(types: &[&str]) -> Value {
+    Value::map([("type", Value::list(types.iter().map(|name| Value::text(*name))))])
 }

@@ -26,11 +26,15 @@ pub(super) fn search(locals: &Locals, matters: impl Fn(&KeyPath) -> bool) -> Nee
         lanes.take(group);
         let (certain, possible) = (lanes.certain(&before, &ends), lanes.possible(&before));
         for (lane, path) in group.iter().enumerate() {
-            let path = &locals.paths[*path as usize];
-            if possible >> lane & 1 == 1 {
-                needs.possible.push(path.clone());
-                if certain >> lane & 1 == 1 {
-                    needs.certain.push(path.clone());
+            let (path, kind) = (&locals.paths[*path as usize], &locals.kinds[*path as usize]);
+            let (is_possible, is_certain) = (possible >> lane & 1 == 1, certain >> lane & 1 == 1);
+            match kind {
+                Some(kind) if is_certain => needs.kinds.push((path.clone(), kind.clone())),
+                Some(_) => {}
+                None if &**path.root() == "sys" => needs.sys.extend(is_certain.then(|| path.clone())),
+                None => {
+                    needs.possible.extend(is_possible.then(|| path.clone()));
+                    needs.certain.extend((is_possible && is_certain).then(|| path.clone()));
                 }
             }
         }
@@ -54,7 +58,7 @@ fn is_read(locals: &Locals) -> Vec<bool> {
             see(&reply.update);
             for edge in &reply.edges {
                 see(&edge.end);
-                see(&edge.read.map(Event::Read).into_iter().collect::<Vec<_>>());
+                see(&edge.read.into_iter().chain(edge.kind).map(Event::Read).collect::<Vec<_>>());
             }
         }
     }
@@ -163,7 +167,7 @@ impl Lanes<'_> {
             let taken = self.through(&edge.end, onward, certain) & !there(edge.taken);
             let passed = if all == nothing { nothing } else { all & !there(edge.passed) };
             all = if certain { taken & passed } else { taken | passed };
-            all |= edge.read.map_or(0, |path| self.bit(path));
+            all |= edge.read.into_iter().chain(edge.kind).fold(0, |read, path| read | self.bit(path));
         }
         self.through(&reply.update, all, certain)
     }

@@ -65,7 +65,9 @@ fn containers_end_with_their_last_item() {
 
 #[test]
 fn decoded_bytes_lead_back_to_the_file() {
-    let text = "a: |\n\n    héllo {{ x }}\n\n      two {{ y }}\nb: plain {{ z }}\nc: \"q {{ z }}\"\nd: 'it''s {{ z }}'\ne: |+2\n    three {{ w }}\n\n";
+    let text = "a: |\n\n    héllo {{ x }}\n\n      two {{ y }}\nb: plain {{ z }}\nc: \"q {{ z }}\"\nd: 'it''s {{ z }}'\ne: |+2\n    three {{ w }}\n\n\
+        f: >\n  folded {{ f }}\n  and {{ g }}\n\n    more {{ h }}\n\n  last {{ i }}\n\
+        g: \"a\\n\\u00e9\\x41 {{ j }}\\\n  b {{ k }}\n\n  c\\\" {{ l }}\"\nh: plain\n  over {{ m }}\n\ni: 'x\n\n  it''s {{ n }}'\n";
     let mut report = Report::new(&"a.yaml".into());
     let Data::Map(entries) = read(text, 0..text.len(), &mut report).unwrap().unwrap().data else { panic!() };
     let places: Vec<_> = entries
@@ -77,7 +79,8 @@ fn decoded_bytes_lead_back_to_the_file() {
             holes.collect::<Vec<_>>()
         })
         .collect();
-    assert_eq!(places, ["{{ x }}", "{{ y }}", "{{ z }}", "{{ z }}", "it''s {{ z }}", "{{ w }}"]);
+    let names = ["x", "y", "z", "z", "z", "w", "f", "g", "h", "i", "j", "k", "l", "m", "n"];
+    assert_eq!(places, names.map(|name| format!("{{{{ {name} }}}}")));
 }
 
 #[test]

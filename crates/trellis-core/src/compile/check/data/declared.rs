@@ -1,11 +1,12 @@
-//! What is saved against the types that `context:` declares: an answer or a result of which nothing fits is a mistake, whatever the way.
+//! What is saved and added against the types that `context:` declares: an answer, a result or a key of which nothing fits is a mistake, whatever the way.
 
 use super::{knowledge::Knowledge, types::TypeId};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
-    program::{From, Graph, Outcome, Part, Place, PointIndex, Program, Role},
+    program::{From, Graph, Outcome, Part, Place, PointIndex, Program, Reply, Role, Write},
     span::Span,
     syntax::document::Content,
+    template::{Shape, Step},
 };
 
 pub(super) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
@@ -16,33 +17,68 @@ pub(super) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Ve
     for at in (0..program.points.len()).filter(|at| !wild[*at]) {
         let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
         let node = program.node(program.point(point).node);
-        // Options are literals, which were looked at where they are written.
-        let is_listed = matches!(&node.role, Role::Listen(listen) if listen.closed);
-        if program.point(point).part != Part::Body || is_listed || known.at(point).is_none() {
+        if program.point(point).part != Part::Body || known.at(point).is_none() {
             continue;
         }
         let graph = program.graph_of(node);
         let replies = program.replies(&program.point(point).replies).iter();
-        let saved = replies.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success)).flat_map(|reply| reply.update.iter());
-        for write in saved {
-            let (Place::Path(path), From::Input) = (&write.to, &write.value) else { continue };
-            let Some((key, schema)) = graph.types.iter().find(|(key, _)| key == path.root()) else { continue };
-            let (given, declared) = (known.answer_at(point), known.types.declared(schema));
-            let rest = known.types.rest(path.rest());
-            let declared = known.types.below(declared, rest);
-            let (given, declared) = (known.types.present(given), known.types.present(declared));
-            if given == TypeId::NEVER || declared == TypeId::NEVER || known.types.met(given, declared) != TypeId::NEVER {
-                continue;
+        for reply in replies.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
+            for write in &reply.update {
+                let (path, is_item) = match &write.to {
+                    Place::Path(path) => (path, false),
+                    Place::Append(path) => (path, true),
+                    Place::Absent(_) | Place::Input | Place::Ans | Place::Error => continue,
+                };
+                let Some((key, schema)) = graph.types.iter().find(|(key, _)| key == path.root()) else { continue };
+                let Some(given) = given(known, point, reply, write) else { continue };
+                let declared = known.types.declared(schema);
+                let rest = known.types.rest(path.rest());
+                let declared = known.types.below(declared, rest);
+                let (mut given, mut declared) = (known.types.present(given), known.types.present(declared));
+                if is_item && given != TypeId::NEVER {
+                    (given, declared) = (known.types.items_added(given), known.types.inside(declared, &[Step::Item]));
+                }
+                if given == TypeId::NEVER || declared == TypeId::NEVER || known.types.met(given, declared) != TypeId::NEVER {
+                    continue;
+                }
+                let (given, declared) = (known.types.described(given), known.types.described(declared));
+                let message = match is_item {
+                    true => format!("an item of `{path}` is declared as {declared}, and what is added is {given}"),
+                    false => format!("`{path}` is declared as {declared}, and what is saved is {given}"),
+                };
+                let mut mismatch = Diagnostic::new(Code::TypeMismatch, program.path_of(node), write.origin, message);
+                if let Some((file, span)) = declaration(program, graph, key) {
+                    mismatch = mismatch.label(file, span, "declared here");
+                }
+                found.push(mismatch.help(format!("let it be {declared}, or change `context`")));
             }
-            let (given, declared) = (known.types.described(given), known.types.described(declared));
-            let message = format!("`{path}` is declared as {declared}, and what is saved is {given}");
-            let mut mismatch = Diagnostic::new(Code::TypeMismatch, program.path_of(node), write.origin, message);
-            if let Some((file, span)) = declaration(program, graph, key) {
-                mismatch = mismatch.label(file, span, "declared here");
-            }
-            found.push(mismatch.help(format!("let it be {declared}, or change `context`")));
         }
     }
+}
+
+/// What a reply writes, where it is an answer, a result or another key as it stands.
+fn given(known: &mut Knowledge<'_, '_>, point: PointIndex, reply: &Reply, write: &Write) -> Option<TypeId> {
+    let program = known.program;
+    let shape = match &write.value {
+        // Options are literals, which were looked at where they are written.
+        From::Input if matches!(&program.node(program.point(point).node).role, Role::Listen(listen) if listen.closed) => return None,
+        From::Input => return Some(known.answer_at(point)),
+        From::Shape(Shape::Expression(expression)) => expression,
+        From::Shape(_) | From::Error => return None,
+    };
+    let (path, _) = shape.path()?;
+    if matches!(&**path.root(), "input" | "tool_result") {
+        let (answer, rest) = (known.answer_at(point), known.types.rest(path.rest()));
+        return Some(known.types.below(answer, rest));
+    }
+    // What the same reply wrote before is not what stood there.
+    let is_written = reply.update.iter().any(|write| match &write.to {
+        Place::Path(written) | Place::Append(written) => written.root() == path.root(),
+        Place::Absent(key) => key == path.root(),
+        Place::Input | Place::Ans | Place::Error => &**path.root() == "sys",
+    });
+    let facts = known.standing(point).filter(|_| !is_written)?;
+    known.known(&facts, path)
 }
 
 /// Where `context:` declares a key.

@@ -47,7 +47,7 @@ use self::{
     witness::{Search, Verdict},
 };
 use super::{
-    super::UncheckedRead,
+    super::{UncheckedRead, Unknown},
     flow::{Flow, successors},
     wild::Wild,
 };
@@ -76,7 +76,7 @@ pub(super) fn check<'k>(
     let kept_before = kept.take();
     let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
     let mut known = known.or_else(again).unwrap_or_else(|| Knowledge::new(program, flow, wild));
-    let mut unchecked = known.unchecked();
+    let mut unchecked = known.unchecked(flow, &nameless(program, wild, found));
     declared::check(&mut known, wild, found);
     if !is_lossy {
         asides::check(&mut known, wild, found);
@@ -85,13 +85,32 @@ pub(super) fn check<'k>(
     if known.suspects() {
         let script = Script::new(program);
         let gathered = known.gathered(&script);
-        let untold = Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
-        unchecked.extend(untold.into_iter().map(|site| report::unknown_site(program, &script.sites[site as usize])));
-        unchecked.sort_unstable();
-        unchecked.dedup();
+        let (untold, mended) = Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
+        let unknown = |site: u32| report::unknown_site(program, &script.sites[site as usize], Unknown::Part);
+        unchecked.extend(untold.into_iter().map(unknown));
+        // Of what stands in something that is missing nothing can be known.
+        unchecked.retain(|read| !mended.iter().any(|missing| read.path.segments().starts_with(missing.segments())));
     }
     *kept = Some(known.leave());
     unchecked
+}
+
+/// The points of which nothing is known, and those whose call could not be made out: nobody knows what it returns.
+fn nameless(program: &Program, wild: &[bool], found: &[Diagnostic]) -> Vec<bool> {
+    let is_of_tools = |code: Code| {
+        matches!(code, Code::UnknownTool | Code::ToolCycle | Code::MissingToolLibrary | Code::NamelessTool | Code::InvalidToolSchema)
+    };
+    let places = || found.iter().filter(|found| is_of_tools(found.code)).filter_map(|found| found.place.as_ref());
+    if places().next().is_none() {
+        return wild.to_vec();
+    }
+    let points = program.points.iter().zip(wild);
+    let is_broken = |node: &crate::program::Node| {
+        let path = program.path_of(node);
+        shapes::call_at(program, node.body).is_some()
+            && places().any(|place| place.path == *path && node.span.start <= place.span.start && place.span.end <= node.span.end)
+    };
+    points.map(|(point, wild)| *wild || is_broken(program.node(point.node))).collect()
 }
 
 /// What all searches share.
@@ -116,8 +135,9 @@ struct Findings<'a, 'p> {
 }
 
 impl Findings<'_, '_> {
-    /// Searches every candidate, then once more those that only stand behind others. Gives the sites inside of values that no search can tell of.
-    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Vec<u32> {
+    /// Searches every candidate, then once more those that only stand behind others. Gives the sites inside of values that no search can tell of, and
+    /// the paths that were found missing.
+    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> (Vec<u32>, Vec<KeyPath>) {
         let mut origins = vec![Origin::entry(self.program)];
         origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
@@ -183,7 +203,7 @@ impl Findings<'_, '_> {
         }
         reporter.sum_up(found);
         drop_undecided(found);
-        untold
+        (untold, mended)
     }
 
     /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as

@@ -3,58 +3,81 @@
 use std::sync::Arc;
 
 use super::{
-    accident::Accident,
+    super::super::draft::on_trial,
+    accident::Accident as Candidate,
     script::Op,
     shapes,
     symbols::{Sym, Vars},
     witness::{Beginning, Brought, Move, Search},
 };
 use crate::{
-    engine::{Answers, Engine, Input, Predicates, Start, StartError, ToolError, ToolErrorKind, ToolOutcome, ToolResult},
+    engine::{Answers, Engine, Event, Input, Moment, Start, StartError, ToolError, ToolErrorKind, ToolOutcome, ToolResult},
     id::SessionId,
-    program::{Callee, Failure},
+    program::{Call, Callee, Failure, Place, Write},
     schema::Schema,
     state::{CallKind, EndReason, PendingCall, State, Status},
     value::{Mapping, Value},
+    witness::{Accident, Witness},
 };
 
 /// Attempts, and undone effects, of one step.
 const REPEATS: usize = 1_000;
 
-/// Walks these moves with the engine. Where they end in the candidate's accident, gives what the engine says of it.
-pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Move], vars: &Vars) -> Option<Option<String>> {
+/// What walking came to.
+pub(super) struct Walked {
+    /// The session; nothing where it came to the place, and met another mistake there first.
+    pub(super) witness: Option<Witness>,
+    /// What the engine said.
+    pub(super) said: Option<String>,
+}
+
+/// Walks these moves with the engine. Where they end in the candidate's accident, gives the session, and what the engine says of it.
+pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Move], vars: &Vars) -> Option<Walked> {
     let program = search.program;
-    let deferred = program.predicates().iter().fold(Predicates::new(), |known, predicate| known.deferred(&predicate.name));
-    let mut engine = Engine::new(Arc::clone(program), deferred).ok()?;
-    engine.is_trial = true;
+    let engine = on_trial(program);
     let given = beginning.context.iter().filter(|(_, sym)| vars.presence(sym) != Some(false));
     let context = given.map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
     let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
     let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
-    let mut state = match answering(&engine, None).start(start) {
-        Ok(step) => step.state,
+    let walked = |begun, moments, accident| Witness { start: start.clone(), begun, moments, accident };
+    let mut walk = match answering(&engine, None).start(start.clone()) {
+        Ok(step) => Walk { begun: answers(&step.events), state: step.state, moments: Vec::new() },
         // A child that lacks an argument is refused before it begins.
         Err(StartError::Inputs { problems }) => {
-            let missing = search.wanted().map(|path| format!("`{path}` is missing"));
-            return (moves.is_empty() && problems.contains(&missing?)).then_some(None);
+            let missing = search.wanted()?.to_string();
+            let is_it = moves.is_empty() && problems.contains(&format!("`{missing}` is missing"));
+            let witness = || walked(Answers::new(), Vec::new(), Accident::Refused { missing: missing.into() });
+            return is_it.then(|| Walked { witness: Some(witness()), said: None });
         }
         Err(_) => return None,
     };
     for step in moves {
         // A terminal that only says something ends in the step that enters it.
-        if state.status == Status::Terminated {
+        if walk.state.status == Status::Terminated {
             break;
         }
-        state = take(&engine, state, step, vars)?;
+        walk.take(&engine, step, vars)?;
     }
-    is_accident(search, &state).then(|| state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned)))
+    let Walk { state, begun, moments } = walk;
+    let (accident, is_it) = met(search, &state)?;
+    let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
+    Some(Walked { witness: is_it.then(|| walked(begun, moments, accident)), said })
+}
+
+/// What predicates answered in a step.
+fn answers(events: &[Event]) -> Answers {
+    let answered = events.iter().filter_map(|event| match event {
+        Event::Predicate { name, answer } => Some((Arc::clone(name), *answer)),
+        _ => None,
+    });
+    answered.collect()
 }
 
 /// The locale in which a template is met that the accident is about.
 fn locale(search: &Search<'_, '_>) -> Option<Arc<str>> {
     match search.candidate.accident {
-        Accident::Missing(site) | Accident::Operand(site) => search.script.sites[site as usize].locale().map(Arc::from),
+        Candidate::Missing(site) | Candidate::Operand(site) => search.script.sites[site as usize].locale().map(Arc::from),
         _ => None,
     }
 }
@@ -70,26 +93,42 @@ fn answering(engine: &Engine, step: Option<&Move>) -> Engine {
     engine.answering(answers)
 }
 
-fn take(engine: &Engine, mut state: State, step: &Move, vars: &Vars) -> Option<State> {
-    let engine = answering(engine, Some(step));
-    let node = state.current_node_id.clone();
-    for _ in 0..REPEATS {
-        state = engine.navigate(&state, input(&state, step, vars)?).ok()?.state;
-        // Attempts repeat until the policy is spent; what was done is undone.
-        let again = state.current_node_id == node && state.attempt > 1 && state.status != Status::Terminated;
-        if !again {
-            break;
+/// A session that is walked, and how it came where it is.
+struct Walk {
+    state: State,
+    begun: Answers,
+    moments: Vec<Moment>,
+}
+
+impl Walk {
+    fn take(&mut self, engine: &Engine, step: &Move, vars: &Vars) -> Option<()> {
+        let engine = answering(engine, Some(step));
+        let node = self.state.current_node_id.clone();
+        for _ in 0..REPEATS {
+            self.hand_in(&engine, input(&self.state, step, vars)?)?;
+            // Attempts repeat until the policy is spent; what was done is undone.
+            let again = self.state.current_node_id == node && self.state.attempt > 1 && self.state.status != Status::Terminated;
+            if !again {
+                break;
+            }
         }
-    }
-    for _ in 0..REPEATS {
-        if state.status != Status::RollingBack {
-            break;
+        for _ in 0..REPEATS {
+            if self.state.status != Status::RollingBack {
+                break;
+            }
+            let id = self.state.pending_tool_call.as_ref()?.id.clone();
+            self.hand_in(&engine, Input::Result(ToolResult { id, outcome: ToolOutcome::Success(Value::Null) }))?;
         }
-        let call = state.pending_tool_call.clone()?;
-        let result = ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(Value::Null) };
-        state = engine.navigate(&state, Input::Result(result)).ok()?.state;
+        Some(())
     }
-    Some(state)
+
+    fn hand_in(&mut self, engine: &Engine, input: Input) -> Option<()> {
+        let step = engine.navigate(&self.state, input.clone()).ok()?;
+        let to = Some(step.state.current_node_id.clone());
+        self.moments.push(Moment { input, answers: answers(&step.events), to });
+        self.state = step.state;
+        Some(())
+    }
 }
 
 fn input(state: &State, step: &Move, vars: &Vars) -> Option<Input> {
@@ -120,50 +159,75 @@ fn failure(vars: &Vars, sym: &Sym) -> Option<ToolError> {
     Some(ToolError { kind, code: said.get("code").cloned(), message, data: said.get("data").cloned() })
 }
 
-/// Whether a session came to grief at the candidate's node, as the candidate says.
-fn is_accident(search: &Search<'_, '_>, state: &State) -> bool {
+/// What a session came to, if it came to grief at the candidate's node, as the candidate says; and whether it was about what the candidate is about.
+fn met(search: &Search<'_, '_>, state: &State) -> Option<(Accident, bool)> {
     let program = search.program;
-    let node = program.node(program.point(search.candidate.point).node);
-    let ops = &search.script.ops;
-    if let Accident::Args(op) = search.candidate.accident {
-        let Op::Args { call } = &ops[op as usize] else { return false };
-        let Some(schema) = shapes::taken(program, call).and_then(|schema| Schema::new(&schema.into()).ok()) else { return false };
-        let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());
-        let mut calls: Vec<&PendingCall> = state.pending_tool_call.as_deref().into_iter().chain(undone).collect();
-        while let Some(pending) = calls.pop() {
-            let is_it = match (&call.callee, &pending.kind) {
-                (Callee::Tool(tool), _) => *pending.name == *tool.name,
-                (Callee::Graph(child), CallKind::Graph(id)) => program.node(*child).id == *id,
-                _ => false,
-            };
-            if is_it && !schema.fits(&Value::Map(pending.args.clone())) {
-                return true;
-            }
-            if let CallKind::Parallel { branches, .. } = &pending.kind {
-                calls.extend(branches.values());
-            }
+    let node = &program.node(program.point(search.candidate.point).node).id;
+    let op = |at: u32| &search.script.ops[at as usize];
+    let site = |at: u32| &search.script.sites[at as usize];
+    let (codes, about): (&[Failure], Option<String>) = match search.candidate.accident {
+        Candidate::Missing(at) => (&[Failure::Template, Failure::Condition, Failure::MissingContext], Some(site(at).name(program))),
+        Candidate::Truth(at) => (&[Failure::Condition], Some(site(at).path.to_string())),
+        Candidate::Operand(at) => (&[Failure::Template], Some(site(at).path.to_string())),
+        Candidate::Unfit(at) => {
+            let Op::Fit { node, index, .. } = op(at) else { return None };
+            let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
+            (&[Failure::ContextSchema], Some(key.to_string()))
         }
-        return false;
+        Candidate::Fails(at) => {
+            let Op::Assert { guard, .. } = op(at) else { return None };
+            (&[Failure::Assert], guard.operand().map(|operand| operand.path.to_string()))
+        }
+        Candidate::Write(at) => {
+            let Op::Write { write: Write { to: Place::Path(path) | Place::Append(path), .. }, .. } = op(at) else { return None };
+            (&[Failure::Write], Some(path.to_string()))
+        }
+        Candidate::NoMatch(_) => (&[Failure::NoMatch], None),
+        Candidate::Args(at) => {
+            let Op::Args { call } = op(at) else { return None };
+            return called(search, state, call).map(|accident| (accident, true));
+        }
+    };
+    let ended = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed && ended.node == *node)?;
+    let code = codes.iter().find(|code| ended.code.as_deref() == Some(code.as_str()))?;
+    let said = ended.message.as_deref().unwrap_or_default();
+    let (is_it, missing) = match search.candidate.accident {
+        Candidate::Missing(at) => {
+            let site = site(at);
+            let is_it = names(said, &site.path.to_string()) || names(said, &site.written(program));
+            (site.is_deep() || is_it || *code == Failure::Template).then_some((is_it, site.inside().is_empty()))?
+        }
+        // One template may hold several mistakes.
+        Candidate::Operand(_) => (!said.ends_with("is not set"), false),
+        _ => (true, false),
+    };
+    Some((Accident::Failed { node: node.clone(), code: code.as_str().into(), about: about.map(Arc::from), missing }, is_it))
+}
+
+/// Whether the engine speaks of something.
+fn names(said: &str, what: &str) -> bool {
+    said.contains(&format!("`{what}`"))
+}
+
+/// The call that a session makes, or keeps to undo something, if its arguments do not fit.
+fn called(search: &Search<'_, '_>, state: &State, call: &Call) -> Option<Accident> {
+    let program = search.program;
+    let takes: Value = shapes::taken(program, call)?.into();
+    let schema = Schema::new(&takes).ok()?;
+    let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());
+    let mut calls: Vec<&PendingCall> = state.pending_tool_call.as_deref().into_iter().chain(undone).collect();
+    while let Some(pending) = calls.pop() {
+        let is_it = match (&call.callee, &pending.kind) {
+            (Callee::Tool(tool), _) => *pending.name == *tool.name,
+            (Callee::Graph(child), CallKind::Graph(id)) => program.node(*child).id == *id,
+            _ => false,
+        };
+        if is_it && !schema.fits(&Value::Map(pending.args.clone())) {
+            return Some(Accident::Call { node: pending.node.clone(), callee: pending.name.clone(), takes });
+        }
+        if let CallKind::Parallel { branches, .. } = &pending.kind {
+            calls.extend(branches.values());
+        }
     }
-    let Some(ended) = &state.ended else { return false };
-    let codes: &[Failure] = match search.candidate.accident {
-        Accident::Missing(_) => &[Failure::Template, Failure::Condition, Failure::MissingContext],
-        Accident::Truth(_) => &[Failure::Condition],
-        Accident::Operand(_) => &[Failure::Template],
-        Accident::Unfit(_) => &[Failure::ContextSchema],
-        Accident::Fails(_) => &[Failure::Assert],
-        Accident::Write(_) => &[Failure::Write],
-        Accident::NoMatch(_) => &[Failure::NoMatch],
-        Accident::Args(_) => &[],
-    };
-    let spoken = match search.candidate.accident {
-        Accident::Missing(at) => {
-            let site = &search.script.sites[at as usize];
-            let names = ended.message.as_ref().is_some_and(|message| message.contains(&format!("`{}`", site.path)));
-            site.is_deep() || names || ended.code.as_deref() == Some(Failure::Template.as_str())
-        }
-        _ => true,
-    };
-    let code = ended.code.as_deref();
-    ended.reason == EndReason::Failed && codes.iter().any(|known| code == Some(known.as_str())) && ended.node == node.id && spoken
+    None
 }

@@ -42,8 +42,9 @@ impl Scene {
             return None;
         }
         Some(match (&**path.root(), path.rest()) {
-            ("input", rest) => (self.input.clone(), rest),
-            ("tool_result", rest) => (self.result.clone(), rest),
+            // What is missing there is supposed to be there once it was told.
+            ("input", rest) => (self.input.as_ref().or(self.context.get("input")).cloned(), rest),
+            ("tool_result", rest) => (self.result.as_ref().or(self.context.get("tool_result")).cloned(), rest),
             ("sys", [Segment::Key(key), rest @ ..]) => match &**key {
                 "ans" => (self.ans.clone(), rest),
                 "error" => (self.error.clone(), rest),

@@ -6,7 +6,10 @@
 //!
 //! **Invariant:** no way is given that the engine did not walk.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 
 use rustc_hash::FxHashSet;
 
@@ -151,8 +154,8 @@ impl Search<'_, '_> {
         };
         for (scene, last) in ends.into_iter().filter(|(scene, _)| !scene.vars.is_impossible()) {
             let moves: Vec<Move> = moves.iter().cloned().chain(last).collect();
-            if let Some(said) = self.walks(&beginning, &moves, &scene) {
-                return Some(Verdict::Proved(hops, Met { there: self.there(&scene), said }));
+            if let Some(met) = self.walks(&beginning, &moves, &scene) {
+                return Some(Verdict::Proved(hops, met));
             }
         }
         None
@@ -167,9 +170,16 @@ impl Search<'_, '_> {
         names
     }
 
+<<<<<<< HEAD
     fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Option<String>> {
         self.spend(WALKED * (1 + moves.len()));
         replay::walks(self, beginning, moves, &scene.vars)
+=======
+    fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Met> {
+        self.spend(10 * (1 + moves.len()));
+        let walked = replay::walks(self, beginning, moves, &scene.vars)?;
+        Some(Met { there: self.there(scene), said: walked.said, witness: walked.witness.map(Arc::new) })
+>>>>>>> main
     }
 
     /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; of others nothing is
@@ -232,8 +242,8 @@ impl Search<'_, '_> {
                     Done::Accident if scene.vars.is_impossible() => {}
                     Done::Accident => {
                         tries += 1;
-                        if let Some(said) = self.walks(&beginning, &[], &scene) {
-                            return Ok(Verdict::Proved(Vec::new(), Met { there: self.there(&scene), said }));
+                        if let Some(met) = self.walks(&beginning, &[], &scene) {
+                            return Ok(Verdict::Proved(Vec::new(), met));
                         }
                     }
                 }
@@ -263,8 +273,8 @@ impl Search<'_, '_> {
                     Done::Accident => {
                         tries += 1;
                         let (hops, moves) = way(&reached, at, hops, step);
-                        if let Some(said) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
-                            return Ok(Verdict::Proved(hops, Met { there: self.there(&next), said }));
+                        if let Some(met) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
+                            return Ok(Verdict::Proved(hops, met));
                         }
                         if tries >= TRIES {
                             return Ok(Verdict::Open);

@@ -23,6 +23,7 @@ use crate::{
     program::{Edge, Failure, From, Guard, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write},
     schema::Schema,
     value::Key,
+    witness::Witness,
 };
 
 /// What a search came to.
@@ -41,6 +42,8 @@ pub(super) struct Met {
     pub(super) there: Vec<String>,
     /// What the engine said.
     pub(super) said: Option<String>,
+    /// The session that was walked; nothing where another mistake stands before it in the same text.
+    pub(super) witness: Option<Arc<Witness>>,
 }
 
 /// One step of a way: the reply that was taken at a point, and the edge.

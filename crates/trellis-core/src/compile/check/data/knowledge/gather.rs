@@ -18,8 +18,8 @@ use super::{
 pub(super) enum Note {
     /// Something may go wrong.
     Suspect { accident: Accident, never: bool, seen: TypeId },
-    /// Of what a site reads nothing is known.
-    UnknownSite(u32),
+    /// Of what a site reads this is not known.
+    UnknownSite(u32, Unknown),
     /// Of what an operation is about nothing is known.
     UnknownOp(u32),
     /// A condition that never holds, and what its operand can be.
@@ -107,7 +107,7 @@ impl Knowledge<'_, '_> {
                 }
                 Note::Gap { on, facts } => drop(gathered.replies.insert(first_reply + on, facts.clone())),
                 Note::Called { entry, args } => gathered.called.push((*entry, *args)),
-                Note::UnknownSite(_) | Note::UnknownOp(_) | Note::Never { .. } => {}
+                Note::UnknownSite(..) | Note::UnknownOp(_) | Note::Never { .. } => {}
             }
         }
         gathered.candidates.sort_by_key(|candidate| (candidate.point, candidate.accident, candidate.never));
@@ -129,8 +129,9 @@ impl Knowledge<'_, '_> {
         never
     }
 
-    /// The reads of which nothing is known; of points that were not looked at this time they stand as they stood.
-    pub(in super::super) fn unchecked(&mut self) -> Vec<UncheckedRead> {
+    /// The reads of which nothing is known; of points that were not looked at this time they stand as they stood. What stands behind nodes that are
+    /// broken follows from the mistakes there.
+    pub(in super::super) fn unchecked(&mut self, flow: &Flow<'_>, broken: &[bool]) -> Vec<UncheckedRead> {
         let program = self.program;
         self.touched.sort_unstable();
         self.touched.dedup();
@@ -140,21 +141,20 @@ impl Knowledge<'_, '_> {
         for at in self.touched.iter().copied() {
             let point = PointIndex(at);
             let notes = &self.solved.notes[at as usize];
-            let is_unknown = |note: &Note| matches!(note, Note::UnknownSite(_) | Note::UnknownOp(_));
+            let is_unknown = |note: &Note| matches!(note, Note::UnknownSite(..) | Note::UnknownOp(_));
             if !notes.iter().any(is_unknown) {
                 continue;
             }
             passage.read(point);
             unchecked.extend(notes.iter().filter_map(|note| match note {
-                Note::UnknownSite(site) => Some((at, report::unknown_site(program, &passage.sites[*site as usize]))),
+                Note::UnknownSite(site, unknown) => Some((at, report::unknown_site(program, &passage.sites[*site as usize], *unknown))),
                 Note::UnknownOp(op) => Some((at, report::unknown_op(program, point, &passage.ops[*op as usize])?)),
                 _ => None,
             }));
         }
-        let mut reads: Vec<UncheckedRead> = unchecked.iter().map(|(_, read)| read.clone()).collect();
+        let behind = flow.behind(broken);
+        let reads = unchecked.iter().filter(|(at, _)| !behind[*at as usize]).map(|(_, read)| read.clone()).collect();
         self.solved.unchecked = unchecked;
-        reads.sort_unstable();
-        reads.dedup();
         reads
     }
 }

@@ -89,7 +89,7 @@ impl Knowledge<'_, '_> {
         let mark = self.terms.steps.mark(seat, at);
         let Some((slot, rest)) = mark.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
             if mark.is_deep {
-                now.notes.push(Note::UnknownSite(at));
+                now.notes.push(Note::UnknownSite(at, Unknown::Presence));
             }
             return;
         };
@@ -116,7 +116,13 @@ impl Knowledge<'_, '_> {
             now.suspect(Accident::Truth(at), false, known);
         }
         if mark.is_deep || open || (mark.is_opaque && is_absent) || (is_typed && any) || is_unsure {
-            now.notes.push(Note::UnknownSite(at));
+            let unknown = match is_there && !mark.is_deep {
+                true if any => Unknown::Kind,
+                true => Unknown::Use,
+                false if mark.inside != Inside::NONE => Unknown::Part,
+                false => Unknown::Presence,
+            };
+            now.notes.push(Note::UnknownSite(at, unknown));
         }
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
         if !is_there && mark.is_certain && mark.inside == Inside::NONE {

@@ -40,7 +40,7 @@ use super::{
     types::{Inside, Rest, TypeId, Types},
 };
 use crate::{
-    compile::UncheckedRead,
+    compile::{UncheckedRead, Unknown},
     path::KeyPath,
     program::{Guard, Node, NodeIndex, PointIndex, Program, Target},
     value::Value,

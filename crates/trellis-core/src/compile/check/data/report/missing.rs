@@ -3,6 +3,22 @@
 use super::{super::super::syntax_of, *};
 use crate::{program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
 
+/// What `sys.error` has.
+const ERRORS: [&str; 6] = ["sys.error.tool", "sys.error.node", "sys.error.kind", "sys.error.code", "sys.error.message", "sys.error.data"];
+
+/// Whether a path goes on below a name.
+fn stands_in(path: &str, name: &str) -> bool {
+    path.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether names differ in the last part alone, and there by a letter or two.
+fn is_beside(name: &str, other: &str) -> bool {
+    let parts =
+        |name: &str| name.rsplit_once('.').map_or((String::new(), name.to_owned()), |(above, last)| (above.to_owned(), last.to_owned()));
+    let ((above, last), (beside, like)) = (parts(name), parts(other));
+    above == beside && near(&last, [&*like]).is_some_and(|near| near.is_only)
+}
+
 impl Reporter<'_, '_> {
     pub(super) fn missing(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
         if !site.inside().is_empty() {
@@ -19,7 +35,15 @@ impl Reporter<'_, '_> {
             (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any way to `{}`", node.id)),
             (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every way to `{}`", node.id)),
         };
+        let is_error = matches!(path.rest().first(), Some(Segment::Key(key)) if &**key == "error");
+        let kept = match &**path.root() {
+            "input" => Some("the answer is there while its question resolves: keep it with `save_to`, and read that key"),
+            "tool_result" => Some("the result is there while its call resolves: keep it with `save_to`, and read that key"),
+            "sys" if is_error => Some("`sys.error` is there behind a call that failed: read it behind `on_error`, or guard it"),
+            _ => None,
+        };
         let guard = match site.kind {
+            _ if kept.is_some() => kept.unwrap_or_default().to_owned(),
             _ if is_uncounted => format!("give `{}` a `max_visits`", node.id),
             Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
             Kind::Edge(..) | Kind::Assert(..) => format!("ask first whether it is there, `{path} is set`, or set it before"),
@@ -27,11 +51,29 @@ impl Reporter<'_, '_> {
         };
         let (written, span) = (path.to_string(), site.span(self.program));
         let sibling = if candidate.never { None } else { self.sibling(path, met) };
+        // What is set on some way may well be what was meant.
+        let is_meant = candidate.never || sibling.is_some();
         let near = match &sibling {
             Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),
-            None => near(&written, met.there.iter().map(String::as_str)).filter(|_| candidate.never && !is_uncounted),
+            None if is_error && &**path.root() == "sys" => near(&written, ERRORS),
+            None if kept.is_some() || is_uncounted => None,
+            None if candidate.never => near(&written, met.there.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
+            // What is set on some way is misspelt only if its like stands right beside it.
+            None => met.there.iter().map(String::as_str).filter(|name| is_beside(&written, name)).find_map(|name| near(&written, [name])),
         };
-        let found = Diagnostic::new(code, self.file(site.document), span, message).help(near.map_or(guard, Near::question));
+        // What is set on some ways only is no certain remedy.
+        let possible = if near.is_none() && candidate.never && kept.is_none() { self.possible(known, candidate) } else { Vec::new() };
+        let near = near.or_else(|| {
+            self::near(&written, possible.iter().map(String::as_str).filter(|name| !stands_in(&written, name)))
+                .map(|near| Near { is_only: false, ..near })
+        });
+        let help = match near {
+            Some(near) if is_meant => near.question(),
+            Some(near) => format!("{} if not, {guard}", near.question()),
+            None => guard,
+        };
+        let near = near.filter(|_| is_meant);
+        let found = Diagnostic::new(code, self.file(site.document), span, message).help(help);
         let found = near.filter(|_| candidate.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
         // What is not spelled as the path, such as `user["name"]`, is not written anew.
         let text = self.program.documents[site.document as usize].text.get(span.range());
@@ -39,6 +81,30 @@ impl Reporter<'_, '_> {
             Some(near) => found.rename_if(near.is_only, span, near.name),
             None => found,
         }
+    }
+
+    /// The names that may be set where something is missing, and those that are written somewhere and that nothing reads.
+    fn possible(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate) -> Vec<String> {
+        let read = self.read_keys();
+        let written = self.program.replies.iter().flat_map(|reply| &reply.update).filter_map(|write| match &write.to {
+            To::Path(path) | To::Append(path) => Some(path.root()),
+            _ => None,
+        });
+        let unread: BTreeSet<&str> = written.map(|key| &**key).filter(|key| !read.contains(key)).collect();
+        let mut names: Vec<String> = unread.into_iter().map(str::to_owned).collect();
+        if let Some(facts) = known.standing(candidate.point) {
+            let there = known.keys().into_iter().filter(|(_, slot)| known.types.may_be_there(facts.get(*slot)));
+            names.extend(there.map(|(name, _)| name).filter(|name| !RESERVED.contains(&name.split('.').next().unwrap_or(name))));
+        }
+        names
+    }
+
+    /// The keys that something reads.
+    fn read_keys(&self) -> &FxHashSet<&str> {
+        self.read.get_or_init(|| {
+            let asked = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| &**operand.path.root());
+            self.script.sites.iter().map(|site| &**site.path.root()).chain(asked).collect()
+        })
     }
 
     /// What a node of this graph lacks that is called as a child: the call does not give it (language 8.7).
@@ -68,10 +134,7 @@ impl Reporter<'_, '_> {
 
     /// Says where what could be meant is set, if nothing ever reads it: the name may be wrong there (language 8.8).
     fn unread(&self, found: Diagnostic, name: &str) -> Diagnostic {
-        let read = self.read.get_or_init(|| {
-            let asked = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| &**operand.path.root());
-            self.script.sites.iter().map(|site| &**site.path.root()).chain(asked).collect()
-        });
+        let read = self.read_keys();
         let Some(path) = KeyPath::parse(name).filter(|path| path.is_key() && !read.contains(&**path.root())) else { return found };
         let setters = self.setters(&path).into_iter().take(SETTERS);
         setters.fold(found, |found, (file, span, _)| found.label(&file, span, format!("sets `{name}`, which nothing reads")))

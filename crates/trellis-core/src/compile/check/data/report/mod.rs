@@ -14,7 +14,10 @@ use std::{
 use rustc_hash::FxHashSet;
 
 use super::{
-    super::{super::UncheckedRead, exhaustive, never},
+    super::{
+        super::{UncheckedRead, Unknown},
+        exhaustive, never,
+    },
     accident::{Accident, Candidate},
     facts::Facts,
     knowledge::Knowledge,
@@ -26,7 +29,9 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
-    program::{Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Target, Why, Write},
+    program::{
+        Call, Callee, From, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Role, Target, Why, Write,
+    },
     schema::Schema,
     span::Span,
     template::{LOOPED, Shape, Sorts, Step},
@@ -113,6 +118,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
         let at_call = self.at_call(candidate, hops, met);
         let mut finding = at_call.unwrap_or_else(|| self.finding(known, candidate, met));
+<<<<<<< HEAD
         // Of a very long way its beginning and its end.
         let between = if hops.len() > 2 * HOPS { HOPS..hops.len() - HOPS } else { 0..0 };
         for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {
@@ -120,6 +126,11 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 if !between.is_empty() && at == between.end {
                     text = format!("{} steps later: {text}", between.len());
                 }
+=======
+        finding.witness.clone_from(&met.witness);
+        for hop in hops {
+            if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
+>>>>>>> main
                 finding = finding.step(&path, span, text);
             }
         }
@@ -144,7 +155,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             }
         }
         found.push(finding);
-        missing.filter(|path| !matches!(&**path.root(), "input" | "tool_result" | "sys"))
+        missing.filter(|path| &**path.root() != "sys")
     }
 
     /// What was left undecided beside what was named.
@@ -188,6 +199,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
                     Some(demand) if !demand.meet(Sorts::TEXT) => {
                         ("must be a list or mapping here, and is", "let every way save what this needs")
                     }
+                    Some(Sorts::TEXT) => {
+                        ("must be a text here, and is", "put values of any kind together with `~`, or let every way save a text")
+                    }
                     _ => ("cannot be used like this: it is", "let every way save what this needs"),
                 };
                 let message = format!("`{}` {what} {kind} on some way", site.path);
@@ -206,9 +220,36 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let facts = self.replies.get(&on);
         let mut closed = |operand: &Operand| {
             let of = known.known(facts?, &operand.path)?;
-            known.types.closed(of)
+            known.types.closed(of).or_else(|| self.listed(operand))
         };
         exhaustive::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
+    }
+
+    /// The values of a key that is only ever chosen from lists: of many, the analysis knows the kind alone.
+    fn listed(&self, operand: &Operand) -> Option<(Vec<Value>, bool)> {
+        let root = operand.path.root();
+        let mut values = Vec::new();
+        for node in &self.program.nodes {
+            let points = node.gate.into_iter().chain([node.body]).map(|point| self.program.point(point));
+            let replies = points.flat_map(|point| self.program.replies(&point.replies));
+            let mut writes = replies.flat_map(|reply| &reply.update).chain(&node.entry.defaults).filter(|write| match &write.to {
+                To::Path(path) | To::Append(path) => path.root() == root,
+                To::Absent(key) => key == root,
+                To::Input | To::Ans | To::Error => false,
+            });
+            if node.entry.required.iter().any(|path| path.root() == root) {
+                return None;
+            }
+            let listen = if let Role::Listen(listen) = &node.role { Some(listen) } else { None };
+            let all = writes.try_for_each(|write| {
+                let listen = listen.filter(|listen| listen.closed && matches!(&write.to, To::Path(path) if *path == operand.path))?;
+                matches!(write.value, From::Input).then(|| values.extend(listen.options.iter().map(|option| option.value.clone())))
+            });
+            all?;
+        }
+        let mut known = BTreeSet::new();
+        values.retain(|value: &Value| known.insert(value.to_json()));
+        (!values.is_empty()).then_some((values, false))
     }
 
     fn broken(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, op: &Op<'_>, met: &Met) -> Diagnostic {
@@ -234,10 +275,18 @@ impl<'a, 'p> Reporter<'a, 'p> {
                             "begin with a list, `set: {key: []}`, or leave the key unset",
                         )
                     }
-                    _ => (
-                        format!("`{}` is no mapping on some way, so `{path}` cannot be written", path.root()),
-                        "save to another key, or set a mapping before",
-                    ),
+                    _ => {
+                        let upper = (1..path.segments().len()).find(|length| {
+                            let rest = known.types.rest(&path.rest()[..*length]);
+                            known.types.may_block(candidate.seen, rest)
+                        });
+                        let upper =
+                            upper.and_then(|length| KeyPath::new(path.segments()[..length].to_vec())).unwrap_or_else(|| path.clone());
+                        (
+                            format!("`{upper}` is no mapping on some way, so `{path}` cannot be written"),
+                            "save to another key, or set a mapping before",
+                        )
+                    }
                 };
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
@@ -264,18 +313,18 @@ impl<'a, 'p> Reporter<'a, 'p> {
 }
 
 /// A read of a value of which nothing is known.
-pub(super) fn unknown_site(program: &Program, site: &Site<'_>) -> UncheckedRead {
+pub(super) fn unknown_site(program: &Program, site: &Site<'_>, unknown: Unknown) -> UncheckedRead {
     let path = &program.documents[site.document as usize].path;
-    UncheckedRead { place: Place::new(path, site.span(program)), path: site.path.clone() }
+    UncheckedRead { place: Place::new(path, site.span(program)), path: site.path.clone(), unknown }
 }
 
 /// Something that is done with a value of which nothing is known.
 pub(super) fn unknown_op(program: &Program, point: PointIndex, op: &Op<'_>) -> Option<UncheckedRead> {
     let of = program.node(program.point(point).node);
-    let (span, path) = match op {
+    let (span, path, unknown) = match op {
         Op::Fit { node, index, .. } => {
             let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
-            (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?)
+            (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?, Unknown::Fit)
         }
         Op::Assert { guard, node, index, .. } => {
             let name = || {
@@ -283,15 +332,15 @@ pub(super) fn unknown_op(program: &Program, point: PointIndex, op: &Op<'_>) -> O
                     &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
                 )
             };
-            (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?)
+            (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?, Unknown::Truth)
         }
         Op::Write { write, .. } => match &write.to {
-            To::Path(path) | To::Append(path) => (write.origin, path.clone()),
+            To::Path(path) | To::Append(path) => (write.origin, path.clone(), Unknown::Room),
             _ => return None,
         },
         Op::Read(_) | Op::Args { .. } => return None,
     };
-    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path })
+    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
 }
 
 /// Where a key stands in `context_schema`.

@@ -85,9 +85,11 @@ impl<'p> Site<'p> {
 
     /// How its author names it.
     pub(in super::super) fn name(&self, program: &Program) -> String {
-        if self.inside().is_empty() {
-            return self.path.to_string();
-        }
+        if self.inside().is_empty() { self.path.to_string() } else { self.written(program) }
+    }
+
+    /// What stands in the file, in one line.
+    pub(in super::super) fn written(&self, program: &Program) -> String {
         let written = program.documents[self.document as usize].text.get(self.span(program).range()).unwrap_or_default();
         written.split_whitespace().collect::<Vec<_>>().join(" ")
     }

@@ -76,7 +76,7 @@ impl Types {
     }
 
     /// What is added where a value is added to a list: of a list its items.
-    fn items_added(&mut self, id: TypeId) -> TypeId {
+    pub(in super::super) fn items_added(&mut self, id: TypeId) -> TypeId {
         let mut of = self.get(id).clone();
         let items = of.items.take();
         of.values.retain(|value| value.as_list().is_none());

@@ -1,0 +1,103 @@
+//! Reads of which nothing is known (language 8.2): counted, and findings for whoever wants everything proved.
+//!
+//! In: what the analysis of data could not tell. Out: the same without what only follows from findings, in words.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    diagnostic::{Code, Diagnostic, FilePath, Place},
+    path::KeyPath,
+    span::Span,
+};
+
+/// A read of which nothing is known (language 8.2).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UncheckedRead {
+    /// Where it stands.
+    pub place: Place,
+    /// What is read.
+    pub path: KeyPath,
+    /// What is not known of it.
+    pub unknown: Unknown,
+}
+
+/// What is not known of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unknown {
+    /// Whether it is there.
+    Presence,
+    /// Whether all is there that is read of its items or parts.
+    Part,
+    /// It is there; whether it is of the kind that is needed.
+    Kind,
+    /// It is there, of a known kind; whether what is done with it works.
+    Use,
+    /// Whether it is as a contract wants it.
+    Fit,
+    /// Whether a condition holds.
+    Truth,
+    /// Whether something can be written there.
+    Room,
+}
+
+impl UncheckedRead {
+    /// What it is for whoever wants everything proved.
+    pub fn finding(&self) -> Diagnostic {
+        let (path, root) = (&self.path, self.path.root());
+        let message = match self.unknown {
+            Unknown::Presence => format!("whether `{path}` is there is not known before it is read"),
+            Unknown::Part => format!("whether all is there that is read of `{path}` is not known"),
+            Unknown::Use => format!("whether `{path}` can be used like this is not known"),
+            Unknown::Kind => format!("whether `{path}` is of the right kind here is not known"),
+            Unknown::Fit => format!("whether `{path}` fits what is declared is not known"),
+            Unknown::Truth => format!("whether the condition on `{path}` holds is not known"),
+            Unknown::Room => format!("whether `{path}` can be written is not known"),
+        };
+        let say = format!("say what `{root}` holds (`returns` of a call, `input_schema`, `context_schema`)");
+        let help = match self.unknown {
+            Unknown::Presence | Unknown::Part => format!("{say}, or guard the read"),
+            Unknown::Use => "do it with values of one kind; texts are put together with `~`".to_owned(),
+            Unknown::Kind | Unknown::Fit | Unknown::Room => say,
+            Unknown::Truth => format!("{say}, or ask the same in the conditions of the ways here"),
+        };
+        Diagnostic::new(Code::UncheckedRead, &self.place.path, self.place.span, message).help(help)
+    }
+}
+
+/// Drops what stands where a finding stands: it is one mistake, and the finding says more.
+pub(super) fn drop_explained(unchecked: &mut Vec<UncheckedRead>, found: &[Diagnostic]) {
+    unchecked.sort_unstable();
+    unchecked.dedup_by(|a, b| a.place == b.place && a.path == b.path);
+    let mut places: BTreeMap<&FilePath, Vec<Span>> = BTreeMap::new();
+    for place in found.iter().filter(|found| is_about_a_value(found.code)).filter_map(|found| found.place.as_ref()) {
+        places.entry(&place.path).or_default().push(place.span);
+    }
+    if places.is_empty() {
+        return;
+    }
+    unchecked.retain(|read| {
+        let said = places.get(&read.place.path).into_iter().flatten();
+        let span = read.place.span;
+        !said.clone().any(|said| (said.start <= span.start && span.end <= said.end) || (span.start <= said.start && said.end <= span.end))
+    });
+}
+
+/// Whether findings of a code stand where a value is used, and say what is wrong with that.
+fn is_about_a_value(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UndefinedVariable
+            | Code::MaybeUndefined
+            | Code::UnsetRequiredContext
+            | Code::FailedAssert
+            | Code::TypeMismatch
+            | Code::BadToolArgs
+            | Code::NeverTrue
+            | Code::NotDecided
+            | Code::ReservedNamespace
+            | Code::UnknownFilter
+            | Code::TemplateSyntax
+            | Code::ConditionSyntax
+            | Code::ConditionTooComplex
+    )
+}
