@@ -170,16 +170,10 @@ impl Search<'_, '_> {
         names
     }
 
-<<<<<<< HEAD
-    fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Option<String>> {
-        self.spend(WALKED * (1 + moves.len()));
-        replay::walks(self, beginning, moves, &scene.vars)
-=======
     fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Met> {
-        self.spend(10 * (1 + moves.len()));
+        self.spend(WALKED * (1 + moves.len()));
         let walked = replay::walks(self, beginning, moves, &scene.vars)?;
         Some(Met { there: self.there(scene), said: walked.said, witness: walked.witness.map(Arc::new) })
->>>>>>> main
     }
 
     /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; of others nothing is

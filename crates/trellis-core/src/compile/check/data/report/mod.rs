@@ -118,7 +118,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
         let at_call = self.at_call(candidate, hops, met);
         let mut finding = at_call.unwrap_or_else(|| self.finding(known, candidate, met));
-<<<<<<< HEAD
+        finding.witness.clone_from(&met.witness);
         // Of a very long way its beginning and its end.
         let between = if hops.len() > 2 * HOPS { HOPS..hops.len() - HOPS } else { 0..0 };
         for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {
@@ -126,11 +126,6 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 if !between.is_empty() && at == between.end {
                     text = format!("{} steps later: {text}", between.len());
                 }
-=======
-        finding.witness.clone_from(&met.witness);
-        for hop in hops {
-            if let Some((path, span, text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
->>>>>>> main
                 finding = finding.step(&path, span, text);
             }
         }
