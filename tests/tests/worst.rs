@@ -186,9 +186,9 @@ fn a_long_way_is_told_in_few_steps() {
     let [found] = &found[..] else { panic!("{found:?}") };
     let steps: Vec<&str> = found.labels.iter().filter(|label| label.is_step).map(|label| &*label.message).collect();
     assert_eq!(steps.len(), 32, "{steps:?}");
-    assert_eq!((steps[0], steps[15]), ("goes on → n1", "goes on → n16"));
-    assert_eq!(steps[16], format!("{} steps later: goes on → n{}", many - 32, many - 15));
-    assert_eq!(steps[31], format!("goes on → n{many}"));
+    assert_eq!((steps[0], steps[15]), ("goes on → n1, saves nothing", "goes on → n16, saves nothing"));
+    assert_eq!(steps[16], format!("{} steps later: goes on → n{}, saves nothing", many - 32, many - 15));
+    assert_eq!(steps[31], format!("goes on → n{many}, saves nothing"));
 }
 
 #[test]
