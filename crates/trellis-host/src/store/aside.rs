@@ -25,6 +25,11 @@ impl Pace {
         self.is_quick.load(Ordering::Relaxed)
     }
 
+    #[cfg(test)]
+    pub(super) fn set(&self, is_quick: bool) {
+        self.is_quick.store(is_quick, Ordering::Relaxed);
+    }
+
     /// Does something, and remembers how long that took.
     pub(super) fn timed<T>(&self, act: impl FnOnce() -> T) -> T {
         let began = Instant::now();

@@ -271,3 +271,37 @@ fn is_passing(error: &io::Error) -> bool {
     let too_many_open = [Errno::MFILE, Errno::NFILE].map(|code| Some(code.raw_os_error())).contains(&error.raw_os_error());
     too_many_open || matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::TimedOut | io::ErrorKind::OutOfMemory)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::Standing;
+
+    #[test]
+    fn a_journal_that_another_process_holds_keeps_nobody_else_waiting() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let append = |seq: u64| {
+            let (session, graph, program, node) = (SessionId::from("one"), "orders".into(), "".into(), "start".into());
+            let head = Head { session, graph, program, next: seq + 1, began: 0, at: 0, node, standing: Standing::Active, due: None };
+            Append { session: "one".into(), expected: seq, records: vec!["{}".into()], head, snapshot: None }
+        };
+        for is_quick in [false, true] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let store = FilesStore::open(folder.path()).unwrap();
+            runtime.block_on(async {
+                store.append(append(0)).await.unwrap();
+                store.kept.pace.set(is_quick);
+                let other = File::open(folder.path().join("one.jsonl")).unwrap();
+                other.lock().unwrap();
+                let mut appended = std::pin::pin!(store.append(append(1)));
+                // The only thread is free meanwhile.
+                assert!(tokio::time::timeout(Duration::from_millis(50), &mut appended).await.is_err());
+                other.unlock().unwrap();
+                assert_eq!(appended.await, Ok(()));
+                assert_eq!(store.load(&["one".into()]).await.unwrap()[0].as_ref().unwrap().head.next, 2);
+            });
+        }
+    }
+}

@@ -148,3 +148,82 @@ impl Drop for Lead {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rusqlite::Connection;
+    use tempfile::TempDir;
+    use tokio::time::timeout;
+    use trellis_core::SessionId;
+
+    use super::*;
+    use crate::store::{Append, Head, SessionStore, SqliteStore, Standing};
+
+    fn beginning(session: &str) -> Append {
+        let (graph, program, node) = ("orders".into(), "".into(), "start".into());
+        let head = Head { session: session.into(), graph, program, next: 1, began: 0, at: 0, node, standing: Standing::Active, due: None };
+        Append { session: session.into(), expected: 0, records: vec!["{}".into()], head, snapshot: None }
+    }
+
+    async fn names(store: &SqliteStore, names: &[&str]) -> Vec<bool> {
+        let ids: Vec<SessionId> = names.iter().map(|name| SessionId::from(*name)).collect();
+        store.load(&ids).await.unwrap().iter().map(Option::is_some).collect()
+    }
+
+    fn run(test: impl AsyncFn(&TempDir, &SqliteStore)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for is_quick in [false, true] {
+            let folder = TempDir::new().unwrap();
+            let store = SqliteStore::open(folder.path().join("sessions.db")).unwrap();
+            store.queue.pace.set(is_quick);
+            runtime.block_on(test(&folder, &store));
+        }
+    }
+
+    #[test]
+    fn a_file_that_another_process_holds_keeps_nobody_else_waiting() {
+        run(async |folder, store| {
+            let other = Connection::open(folder.path().join("sessions.db")).unwrap();
+            other.execute_batch("BEGIN IMMEDIATE").unwrap();
+            let mut appended = std::pin::pin!(store.append(beginning("one")));
+            // The only thread is free meanwhile.
+            assert!(timeout(Duration::from_millis(50), &mut appended).await.is_err());
+            other.execute_batch("ROLLBACK").unwrap();
+            assert_eq!(appended.await, Ok(()));
+            assert_eq!(names(store, &["one"]).await, [true]);
+        });
+    }
+
+    #[test]
+    fn what_nobody_waits_for_when_its_turn_comes_is_not_written() {
+        run(async |_, store| {
+            drop(store.append(beginning("left")));
+            assert_eq!(store.append(beginning("one")).await, Ok(()));
+            assert_eq!(names(store, &["left", "one"]).await, [false, true]);
+        });
+    }
+
+    #[test]
+    fn who_writes_takes_along_all_who_wait() {
+        run(async |_, store| {
+            let all: Vec<_> = (0..3 * GROUP).map(|at| store.append(beginning(&at.to_string()))).collect();
+            for append in all {
+                assert_eq!(append.await, Ok(()));
+            }
+            let queue = store.queue.waiting();
+            assert!(queue.writes.is_empty());
+        });
+    }
+
+    #[test]
+    fn where_the_writer_is_gone_those_who_wait_hear_of_it() {
+        run(async |_, store| {
+            let waiting = store.append(beginning("one"));
+            drop(Lead::take(&store.queue).unwrap());
+            assert!(matches!(waiting.await, Err(StoreError::Unavailable { .. })));
+            assert_eq!(store.append(beginning("two")).await, Ok(()));
+        });
+    }
+}
