@@ -10,7 +10,7 @@ use std::{
 
 use super::StoreError;
 
-/// A disk that answers within this time is waited for: another thread would take about a tenth of it to begin, and again to tell.
+/// A disk that answers within this time is waited for: another thread would take about a tenth of it to begin and to tell.
 const QUICK: Duration = Duration::from_micros(500);
 
 /// How a disk answered the last time. Nothing is known at first: nobody is made to wait for a disk that may be slow.
