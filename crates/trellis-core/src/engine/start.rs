@@ -33,8 +33,8 @@ impl Engine {
         };
         let node = self.program.node(node);
         let graph = self.program.graph_of(node);
-        let mut problems = problems(graph, node, &start.context);
-        problems.retain(|problem| !self.is_trial || !problem.ends_with(RESERVED_NAME));
+        let mut problems = if self.is_trial { Vec::new() } else { reserved(&start.context) };
+        problems.extend(unmet(graph, node, &start.context));
         // At the entry the analysis has seen to it; a session that begins elsewhere skips the nodes that would have brought the keys.
         if node.index != graph.entry && !self.is_trial {
             let needs = self.program.needs(node);
@@ -79,9 +79,9 @@ impl Engine {
     }
 }
 
-/// The needs that a context does not meet and that [`problems`] has not named.
+/// The needs that a context does not meet and that [`unmet`] has not named.
 fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<String> {
-    let is_absent = |path: &KeyPath| context.get(path.root()).is_none_or(|root| walk(root, path.rest()).is_none());
+    let is_absent = |path: &KeyPath| given(context, path).is_none();
     let absent: Vec<&KeyPath> = needs.iter().filter(|path| is_absent(path)).collect();
     // What stands in something that is missing goes without saying.
     let stands_in = |path: &KeyPath, other: &KeyPath| {
@@ -94,9 +94,8 @@ fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<St
 
 /// The values that something behind the beginning cannot take, each once.
 fn unfit(kinds: &[(KeyPath, Schema)], context: &Mapping) -> Vec<String> {
-    let given = |path: &KeyPath| context.get(path.root()).and_then(|root| walk(root, path.rest()).cloned());
-    let unfit = kinds.iter().filter_map(|(path, kind)| Some((path, kind, given(path).filter(|value| !kind.fits(value))?)));
-    unfit.map(|(path, kind, value)| format!("`{path}` does not fit: {}", breaches(kind, &value))).collect()
+    let unfit = kinds.iter().filter_map(|(path, kind)| Some((path, kind, given(context, path).filter(|value| !kind.fits(value))?)));
+    unfit.map(|(path, kind, value)| format!("`{path}` does not fit: {}", breaches(kind, value))).collect()
 }
 
 /// What is read of `sys` that only what comes before the node would have written.
@@ -109,13 +108,19 @@ fn is_about(problem: &str) -> Option<&str> {
     problem.split('`').nth(1)
 }
 
-/// What is said of a key of the engine's own; a trial may suppose one to be there.
-const RESERVED_NAME: &str = " is a reserved name";
+/// What a context holds at a path.
+fn given<'c>(context: &'c Mapping, path: &KeyPath) -> Option<&'c Value> {
+    walk(context.get(path.root())?, path.rest())
+}
 
-/// Everything that keeps a session from beginning at `node`: its graph's `inputs` at the entry, and what the node itself needs.
-fn problems(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
-    let mut problems: Vec<_> =
-        RESERVED.into_iter().filter(|key| context.contains(key)).map(|key| format!("`{key}`{RESERVED_NAME}")).collect();
+/// The keys of the engine's own that nobody gives; a trial may suppose one to be there.
+fn reserved(context: &Mapping) -> Vec<String> {
+    RESERVED.into_iter().filter(|key| context.contains(key)).map(|key| format!("`{key}` is a reserved name")).collect()
+}
+
+/// What a session lacks to begin at `node`: its graph's `inputs` at the entry, and what the node itself needs.
+fn unmet(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
+    let mut problems = Vec::new();
     if let Some(inputs) = graph.inputs.as_ref().filter(|_| node.index == graph.entry) {
         let context = Value::Map(context.clone());
         if !inputs.fits(&context) {
@@ -125,8 +130,7 @@ fn problems(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
     // What comes before the requirements may bring their keys.
     let brought = |key: &str| node.brings(graph, key);
     for path in &node.entry.required {
-        let there = context.get(path.root()).is_some_and(|root| walk(root, path.rest()).is_some());
-        if !there && !brought(path.root()) {
+        if given(context, path).is_none() && !brought(path.root()) {
             problems.push(format!("`{path}` is missing"));
         }
     }

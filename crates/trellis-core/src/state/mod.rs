@@ -78,7 +78,7 @@ pub struct State {
 
 impl State {
     /// Whether something stands at a path of the context, of `sys.ans` or of `sys.error`.
-    pub(crate) fn has(&self, path: &KeyPath) -> bool {
+    pub fn has(&self, path: &KeyPath) -> bool {
         let (root, rest) = match (&**path.root(), path.rest()) {
             ("sys", [Segment::Key(key), rest @ ..]) if **key == *"ans" => (self.system_context.ans.as_ref(), rest),
             ("sys", [Segment::Key(key), rest @ ..]) if **key == *"error" => (self.system_context.error.as_ref(), rest),

@@ -21,11 +21,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use trellis_core::{
-    Document, Program, SessionId, State, Value,
-    path::{KeyPath, walk},
-    syntax::document::Content,
-};
+use trellis_core::{Document, Program, SessionId, State, Value, path::KeyPath, syntax::document::Content};
 
 pub use self::mark::{lacking, restore};
 use self::secret::{Secrets, strip};
@@ -119,7 +115,7 @@ pub fn redacted_by(documents: &[Arc<Document>]) -> Vec<KeyPath> {
 
 /// What a program redacts and a state does not have.
 pub(crate) fn absent<'p>(program: &'p Program, state: &State) -> impl Iterator<Item = &'p KeyPath> {
-    program.redacted().filter(|path| state.context.get(path.root()).and_then(|value| walk(value, path.rest())).is_none())
+    program.redacted().filter(|path| !state.has(path))
 }
 
 fn once(paths: impl Iterator<Item = KeyPath>) -> Vec<KeyPath> {

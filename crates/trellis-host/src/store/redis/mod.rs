@@ -46,7 +46,7 @@ struct Scripts {
 }
 
 /// What `load.lua` says of a session: head, snapshot, held, the number of the first record, records.
-type Loaded = Option<(Vec<u8>, String, String, u64, Vec<String>)>;
+type Loaded = (Vec<u8>, String, String, u64, Vec<String>);
 
 impl RedisStore {
     /// A store at `redis://[user:password@]host[:port][/database][?prefix=name]`; its keys begin with the prefix, `trellis` where none is given.
@@ -130,7 +130,7 @@ impl RedisStore {
             for session in some {
                 call.arg(session.as_str());
             }
-            let loaded: Vec<Loaded> = self.link.run(&call).await?;
+            let loaded: Vec<Option<Loaded>> = self.link.run(&call).await?;
             for (loaded, session) in loaded.into_iter().zip(some) {
                 found.push(loaded.map(|loaded| self.stored(session, loaded)).transpose()?);
             }
@@ -138,7 +138,7 @@ impl RedisStore {
         Ok(found)
     }
 
-    fn stored(&self, session: &SessionId, loaded: (Vec<u8>, String, String, u64, Vec<String>)) -> Result<Stored, StoreError> {
+    fn stored(&self, session: &SessionId, loaded: Loaded) -> Result<Stored, StoreError> {
         let (head, snapshot, held, first, records) = loaded;
         let snapshot = match held.parse() {
             Ok(held) => Some((held, snapshot.into())),
