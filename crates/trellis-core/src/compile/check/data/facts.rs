@@ -48,8 +48,8 @@ pub(super) struct Facts {
 
 impl Clone for Facts {
     fn clone(&self) -> Self {
-        // A copy is made to be changed.
-        let mut changes = Vec::with_capacity(self.changes.len() + FEW);
+        // A copy is made to be changed a little more.
+        let mut changes = Vec::with_capacity(if self.changes.is_empty() { 0 } else { self.changes.len() + FEW });
         changes.extend_from_slice(&self.changes);
         Self { own: self.own, shift: self.shift, pages: Arc::clone(&self.pages), changes }
     }
@@ -186,8 +186,7 @@ impl Facts {
         let mut changes = &other.changes[..];
         let mut changed = [Lane::ABSENT; WIDEST];
         for (at, page) in other.pages.iter().enumerate() {
-            let here = changes.partition_point(|(slot, _)| self.place(*slot).0 == at);
-            let (here, behind) = changes.split_at(here);
+            let (here, behind) = changes.split_at(changes.partition_point(|(slot, _)| self.place(*slot).0 == at));
             changes = behind;
             if here.is_empty() {
                 more |= !Arc::ptr_eq(&self.pages[at], page) && self.join_page(at, page, Some(page), types);
@@ -201,70 +200,79 @@ impl Facts {
         more
     }
 
-    /// Takes in what is possible elsewhere of the slots of one page, which may be a page there too.
-    fn join_page(&mut self, at: usize, others: &[Lane], page: Option<&Page>, types: &mut Types) -> bool {
-        let Differences { more, less, has_numbers } = Differences::of(&self.pages[at], others);
-        match page {
-            // Pages of one content become one page, which need not be compared again.
-            Some(page) if !more && !less => drop(Arc::get_mut(&mut self.pages).map(|pages| pages[at] = Arc::clone(page))),
-            _ if has_numbers => return self.join_by_lanes(at, others, types),
-            Some(page) if !less => Arc::make_mut(&mut self.pages)[at] = Arc::clone(page),
-            _ if more => {
-                let own = Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[at]);
-                own.iter_mut().zip(others).for_each(|(known, other)| *known = known.or(*other));
-            }
-            _ => {}
-        }
-        more
-    }
-
-    /// The same where numbers of types stand among the bits.
-    fn join_by_lanes(&mut self, at: usize, others: &[Lane], types: &mut Types) -> bool {
-        let mut more = false;
-        for (lane, other) in others.iter().enumerate() {
-            let known = self.pages[at][lane];
-            let joined = types.join_lanes(self.slot(at, lane), known, *other);
-            if joined != known {
-                more = true;
-                Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[at])[lane] = joined;
-            }
-        }
-        more
-    }
-
     /// The same where the pages are one.
     fn join_changes(&mut self, other: &Self, types: &mut Types) -> bool {
         let mut more = false;
-        let slots: Vec<Slot> = self.changes.iter().chain(&other.changes).map(|(slot, _)| *slot).collect();
-        for slot in slots {
-            let known = self.lane(slot);
-            let joined = types.join_lanes(slot, known, other.lane(slot));
+        for (slot, known) in &mut self.changes {
+            let joined = types.join_lanes(*slot, *known, other.lane(*slot));
+            more |= joined != *known;
+            *known = joined;
+        }
+        for (slot, lane) in &other.changes {
+            let known = self.lane(*slot);
+            let joined = types.join_lanes(*slot, known, *lane);
             if joined != known {
                 more = true;
-                self.put(slot, joined);
+                self.put(*slot, joined);
             }
         }
         more
     }
-}
 
-/// How the lanes of two pages differ.
-struct Differences {
-    /// Whether the second has bits that the first has not, and the other way round.
-    more: bool,
-    less: bool,
-    has_numbers: bool,
-}
-
-impl Differences {
-    /// Looked for without a way out: so it becomes vector instructions.
-    fn of(known: &[Lane], others: &[Lane]) -> Self {
-        let (mut more, mut less, mut all) = (0, 0, Lane::ABSENT);
-        for (known, other) in known.iter().zip(others) {
-            more |= other.beyond(*known);
-            less |= known.beyond(*other);
-            all = all.or(*known).or(*other);
+    /// Takes in what is possible elsewhere of the slots of one page, which may be a page there too: pages of one content become one.
+    fn join_page(&mut self, at: usize, others: &[Lane], page: Option<&Page>, types: &mut Types) -> bool {
+        let own = &self.pages[at];
+        let all_of_it = |own: &[Lane]| page.filter(|page| left(own, page) == Left::Nothing);
+        match left(others, own) {
+            Left::Nothing => {
+                if let Some(pages) = Arc::get_mut(&mut self.pages)
+                    && let Some(page) = all_of_it(&pages[at])
+                {
+                    pages[at] = Arc::clone(page);
+                }
+                return false;
+            }
+            Left::Bits => match all_of_it(own) {
+                Some(page) => Arc::make_mut(&mut self.pages)[at] = Arc::clone(page),
+                None => {
+                    let own = Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[at]);
+                    own.iter_mut().zip(others).for_each(|(known, other)| *known = known.or(*other));
+                }
+            },
+            Left::Numbers => {
+                let lanes = own.iter().zip(others).enumerate();
+                let joined: Page = lanes.map(|(lane, (known, other))| types.join_lanes(self.slot(at, lane), *known, *other)).collect();
+                if joined == *own {
+                    return false;
+                }
+                Arc::make_mut(&mut self.pages)[at] = joined;
+            }
         }
-        Self { more: more != 0, less: less != 0, has_numbers: all.is_number() }
+        true
+    }
+}
+
+/// What one page has that another has not.
+#[derive(PartialEq)]
+enum Left {
+    Nothing,
+    /// Bits: the other comes to more with them.
+    Bits,
+    /// They differ, and numbers of types stand on them: each lane has to be looked at.
+    Numbers,
+}
+
+/// Looked for without a way out: so it becomes vector instructions.
+fn left(of: &[Lane], without: &[Lane]) -> Left {
+    let (mut beyond, mut all) = (0, Lane::ABSENT);
+    for (of, without) in of.iter().zip(without) {
+        beyond |= of.beyond(*without);
+        all = all.or(*of).or(*without);
+    }
+    match all.is_number() {
+        false if beyond == 0 => Left::Nothing,
+        false => Left::Bits,
+        true if of == without => Left::Nothing,
+        true => Left::Numbers,
     }
 }

@@ -4,16 +4,14 @@ use super::*;
 
 impl Knowledge<'_, '_> {
     /// Everything that leads on from a point, and what is noticed on the way.
-    pub(super) fn look(&mut self, point: PointIndex, seat: &Seat, incoming: &Facts) -> Now {
+    pub(super) fn look(&mut self, point: PointIndex, seat: &Seat, mut incoming: Facts) -> Now {
         let mut now = Now::default();
         if self.wild[point.0 as usize] {
             let nothing = Facts::open(self.terms.keys.room());
             super::super::successors(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
         }
-        let mut counted = incoming.clone();
-        self.count(seat, &mut counted);
-        let incoming = &counted;
+        self.count(seat, &mut incoming);
         let mut facts = incoming.clone();
         let lives = self.happen(seat, &mut facts, seat.entering, &mut now);
         for on in self.terms.steps.answers(seat) {
@@ -88,7 +86,9 @@ impl Knowledge<'_, '_> {
             if left == TypeId::NEVER {
                 return;
             }
-            facts.set(slot, left, &mut self.types);
+            if left != known {
+                facts.set(slot, left, &mut self.types);
+            }
         }
     }
 

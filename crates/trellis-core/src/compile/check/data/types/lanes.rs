@@ -126,8 +126,9 @@ impl Palette {
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     palettes: Vec<Palette>,
-    by_type: FxHashMap<(Slot, TypeId), Lane>,
-    types: FxHashMap<(Slot, Lane), TypeId>,
+    /// By slot and number of a type, and by slot and word.
+    by_type: FxHashMap<u64, Lane>,
+    types: FxHashMap<u64, TypeId>,
 }
 
 impl Lanes {
@@ -140,15 +141,19 @@ impl Lanes {
     }
 }
 
+fn key(Slot(slot): Slot, of: u32) -> u64 {
+    u64::from(slot) << 32 | u64::from(of)
+}
+
 impl Types {
     /// The word of a type at a key.
     pub(in super::super) fn lane(&mut self, slot: Slot, id: TypeId) -> Lane {
-        if let Some(known) = self.lanes.by_type.get(&(slot, id)) {
+        if let Some(known) = self.lanes.by_type.get(&key(slot, id.0)) {
             return *known;
         }
         let of = &self.types[id.0 as usize];
         let lane = self.lanes.palette(slot).lane(of).unwrap_or(Lane(id.0 | Lane::NUMBER));
-        self.lanes.by_type.insert((slot, id), lane);
+        self.lanes.by_type.insert(key(slot, id.0), lane);
         lane
     }
 
@@ -157,12 +162,12 @@ impl Types {
         if lane.is_number() {
             return TypeId(lane.0 & !Lane::NUMBER);
         }
-        if let Some(known) = self.lanes.types.get(&(slot, lane)) {
+        if let Some(known) = self.lanes.types.get(&key(slot, lane.0)) {
             return *known;
         }
         let of = self.lanes.palette(slot).spelled(lane);
         let id = self.put(of);
-        self.lanes.types.insert((slot, lane), id);
+        self.lanes.types.insert(key(slot, lane.0), id);
         id
     }
 
