@@ -90,22 +90,21 @@ impl Palette {
     }
 
     fn bit(&mut self, value: &Value) -> Option<u32> {
-        let at = match value {
+        Some(match value {
             Value::Int(_) | Value::UInt(_) | Value::Text(_) if self.kind.hold(value) => {
                 let known = self.values.iter().position(|known| known == value);
-                let at = known.unwrap_or_else(|| {
-                    self.values.push(value.clone());
-                    self.values.len() - 1
-                });
-                u32::try_from(at).ok()? + VALUES
+                let next = || {
+                    let is_free = self.values.len() < ALL_VALUES.count_ones() as usize;
+                    is_free.then(|| self.values.push(value.clone())).map(|()| self.values.len() - 1)
+                };
+                u32::try_from(known.or_else(next)?).ok()? + VALUES
             }
             Value::Null => SCALARS,
             Value::Bool(truth) => SCALARS + 1 + u32::from(*truth),
             Value::Text(text) if text.is_empty() => SCALARS + 3,
             Value::List(items) if items.is_empty() => SCALARS + 4,
             _ => return None,
-        };
-        (at < Lane::NUMBER.trailing_zeros()).then_some(at)
+        })
     }
 
     /// What bits say.
@@ -189,5 +188,36 @@ impl Types {
         let (one, other) = (self.of_lane(slot, a), self.of_lane(slot, b));
         let joined = self.join(one, other);
         self.lane(slot, joined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_to_what_their_types_come_to() {
+        let mut types = Types::new();
+        let mut all = vec![TypeId::NEVER, TypeId::ABSENT, TypeId::ANY, TypeId::EITHER, TypeId::OPEN, TypeId::TEXT];
+        let numbers = types.of_kinds(&[Kinds::INT, Kinds::FLOAT]);
+        all.extend([types.integer(), types.text(), numbers, types.list(TypeId::TEXT), types.mapping([("key".into(), TypeId::TEXT)])]);
+        let few = [Value::Null, true.into(), false.into(), Value::text(""), Value::from(Vec::new()), Value::text("a"), Value::Int(1)];
+        // What is written otherwise, and more of one kind than have bits.
+        let others = [Value::Float(1.0), Value::Float(0.5), Value::Int(-2)];
+        let many = (0..70).map(|at| if at % 2 == 0 { Value::text(format!("text {at}")) } else { Value::Int(at) });
+        all.extend(few.into_iter().chain(others).chain(many).map(|value| types.of_value(&value)).collect::<Vec<_>>());
+        let both: Vec<TypeId> = all.windows(3).map(|of| types.join(of[0], of[2])).collect();
+        all.extend(both);
+        for slot in [Slot(2), Slot(3)] {
+            // Which values get bits depends on who comes first.
+            all.reverse();
+            for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b))) {
+                let (one, other, of) = (types.lane(slot, a), types.lane(slot, b), types.join(a, b));
+                let joined = types.join_lanes(slot, one, other);
+                assert_eq!((types.of_lane(slot, one), types.of_lane(slot, joined)), (a, of), "{:?} or {:?}", types.get(a), types.get(b));
+                assert_eq!(joined, types.lane(slot, of), "{:?} or {:?}", types.get(a), types.get(b));
+                assert!(hashes::is_same(&types.spelled(slot, one), types.get(a)));
+            }
+        }
     }
 }
