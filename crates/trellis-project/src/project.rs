@@ -15,7 +15,7 @@ use trellis_core::{
 };
 
 use crate::{
-    Directory, GraphLoader, LoadError,
+    Directory, GraphLoader, LoadError, linked,
     loader::{file_name, folder, is_graph_file},
     parse::{Parsed, both, on_threads, parse},
 };
@@ -80,7 +80,10 @@ impl Project {
     }
 
     /// What could not be read may be anything: there is no program then.
-    fn readable(&self, compiled: Compiled) -> Compiled {
+    fn readable(&self, mut compiled: Compiled) -> Compiled {
+        if let Some(root) = &self.root {
+            linked::say_once(root, &self.documents, &mut compiled);
+        }
         if self.problems.is_empty() {
             return compiled;
         }

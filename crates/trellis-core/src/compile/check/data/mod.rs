@@ -257,6 +257,7 @@ impl Findings<'_, '_> {
             breaks: OnceCell::new(),
             outcomes: RefCell::default(),
             grief,
+            is_hidden: Cell::new(false),
             is_astray: Cell::new(false),
             forks: RefCell::default(),
             is_lossy: Cell::new(false),

@@ -66,7 +66,7 @@ pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
     let Walk { state, begun, moments } = walk;
     let Some((accident, is_it)) = met(search, &state) else {
         let at = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed).and_then(|ended| program.find(&ended.node));
-        search.is_astray.set(search.is_astray.get() || at.is_none_or(|at| !search.grief.contains(&at)));
+        search.is_hidden.set(at.is_some_and(|at| search.grief.contains(&at)));
         return None;
     };
     let sorts = calculated(search, &state)?;

@@ -172,7 +172,10 @@ impl Search<'_, '_> {
 
     fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Met> {
         self.spend(WALKED * (1 + moves.len()));
-        let walked = replay::walks(self, beginning, moves, &scene.vars)?;
+        self.is_hidden.set(false);
+        let walked = replay::walks(self, beginning, moves, &scene.vars);
+        self.is_astray.set(self.is_astray.get() || (walked.is_none() && !self.is_hidden.get()));
+        let walked = walked?;
         Some(Met { there: self.there(scene), said: walked.said, sorts: walked.sorts, witness: walked.witness.map(Arc::new) })
     }
 

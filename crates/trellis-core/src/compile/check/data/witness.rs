@@ -128,7 +128,9 @@ pub(super) struct Search<'s, 'p> {
     pub(super) outcomes: RefCell<BTreeMap<Vec<Sorts>, Came>>,
     /// Nodes where a session was found to come to grief: none comes past that.
     pub(super) grief: &'s BTreeSet<NodeIndex>,
-    /// Whether a way that was walked ended where nobody knew that it would.
+    /// Whether the way that was walked last came to grief there.
+    pub(super) is_hidden: Cell<bool>,
+    /// Whether a way could not be walked for another reason.
     pub(super) is_astray: Cell<bool>,
     /// Which ways on are taken where a step has several.
     pub(super) forks: RefCell<Forks>,

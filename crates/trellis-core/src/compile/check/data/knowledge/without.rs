@@ -38,19 +38,78 @@ impl Knowledge<'_, '_> {
             if !spend(self.solved.at.len() / 16) {
                 break;
             }
-            let mut is_touched = self.wild.to_vec();
-            for key in [slot, other] {
-                touching.get(&key).into_iter().flatten().for_each(|point| is_touched[*point as usize] = true);
-            }
-            let Some(left) = self.left(slot, other, &all, &is_touched, spend) else { break };
+            let is_touched = self.touched(&touching, [slot, other]);
+            let Some(left) = self.left(slot, (other, None), &all, &is_touched, spend) else { break };
             comes = left[goal.0 as usize].is_some();
             if !comes {
                 break;
             }
             all.push((other, left));
         }
+        comes = comes && self.comes_by_some(goal, slot, (&all, &touching), spend);
         self.touching = Some(touching);
         comes
+    }
+
+    /// The same, way by way into the nearest point that asks something: what is so on each of them may be so of another key on each.
+    fn comes_by_some(
+        &mut self,
+        goal: PointIndex,
+        slot: Slot,
+        (all, touching): (&[Left], &FxHashMap<Slot, Vec<u32>>),
+        spend: &dyn Fn(usize) -> bool,
+    ) -> bool {
+        let Some(asking) = self.asking_before(goal) else { return true };
+        let mut from: Vec<u32> = self.solved.ways.backward.of(asking).collect();
+        from.sort_unstable();
+        from.dedup();
+        // A session that comes there more than once may come by several.
+        let is_passed_once = self.solved.parts.of(asking).is_some_and(|part| self.solved.parts.members(part).len() == 1);
+        if !is_passed_once || from.contains(&asking) || !(2..=OTHERS).contains(&from.len()) {
+            return true;
+        }
+        from.into_iter().any(|from| {
+            // What is asked on the way there tells most.
+            let asked = self.slots_asked(from).into_iter().chain(self.slots_asked(asking)).filter(|other| *other != slot);
+            let asked: Vec<Slot> = asked.take(ASKING).collect();
+            !asked.into_iter().any(|other| {
+                let is_touched = self.touched(touching, [slot, other]);
+                let left = spend(self.solved.at.len() / 16)
+                    .then(|| self.left(slot, (other, Some((from, asking))), all, &is_touched, spend))
+                    .flatten();
+                left.is_some_and(|left| left[goal.0 as usize].is_none())
+            })
+        })
+    }
+
+    /// The nearest point before another that asks something.
+    fn asking_before(&self, goal: PointIndex) -> Option<u32> {
+        let mut seen = vec![false; self.solved.at.len()];
+        let mut queue = VecDeque::from([goal.0]);
+        for _ in 0..BEFORE {
+            let point = queue.pop_front()?;
+            for before in self.solved.ways.backward.of(point) {
+                if !self.slots_asked(before).is_empty() {
+                    return Some(before);
+                }
+                if !std::mem::replace(&mut seen[before as usize], true) {
+                    queue.push_back(before);
+                }
+            }
+        }
+        None
+    }
+
+    fn slots_asked(&self, point: u32) -> Vec<Slot> {
+        let asked = self.terms.steps.asked(self.terms.steps.seat(PointIndex(point)));
+        asked.filter_map(|name| self.terms.keys.slot(name)).collect()
+    }
+
+    /// The points at which something happens to one of these.
+    fn touched(&self, touching: &FxHashMap<Slot, Vec<u32>>, keys: [Slot; 2]) -> Vec<bool> {
+        let mut is_touched = self.wild.to_vec();
+        keys.iter().filter_map(|key| touching.get(key)).flatten().for_each(|point| is_touched[*point as usize] = true);
+        is_touched
     }
 
     /// The points at which something happens to a key, or depends on it.
@@ -79,9 +138,8 @@ impl Knowledge<'_, '_> {
                     continue;
                 }
                 queue.push_back(before);
-                let asked = self.terms.steps.asked(self.terms.steps.seat(PointIndex(before)));
                 let known = others.len();
-                for slot in asked.filter_map(|name| self.terms.keys.slot(name)).filter(|slot| *slot != but) {
+                for slot in self.slots_asked(before).into_iter().filter(|slot| *slot != but) {
                     if others.len() < OTHERS && !others.contains(&slot) {
                         others.push(slot);
                     }
@@ -95,11 +153,11 @@ impl Knowledge<'_, '_> {
         others
     }
 
-    /// One run: what can be at `other` where nothing is at `slot`; nothing where the budget is spent.
+    /// One run: what can be at `other` where nothing is at `slot`; nothing where the budget is spent. Into one point only one way may lead.
     fn left(
         &mut self,
         slot: Slot,
-        other: Slot,
+        (other, only): (Slot, Option<(u32, u32)>),
         all: &[Left],
         is_touched: &[bool],
         spend: &dyn Fn(usize) -> bool,
@@ -123,11 +181,12 @@ impl Knowledge<'_, '_> {
             let Some(point) = queue.pop_front() else { return Some(at) };
             waits[point as usize] = false;
             let of = at[point as usize].unwrap_or(TypeId::NEVER);
+            let may = |to: PointIndex| only.is_none_or(|(from, into)| to.0 != into || from == point);
             let (Some(facts), true) = (&self.solved.at[point as usize], all.iter().all(|(_, left)| left[point as usize].is_some())) else {
                 continue;
             };
             if !is_touched[point as usize] {
-                let leads = self.solved.onward[point as usize].iter().filter(|(_, facts)| self.lacks(facts, slot));
+                let leads = self.solved.onward[point as usize].iter().filter(|(to, facts)| may(*to) && self.lacks(facts, slot));
                 onward.extend(leads.map(|(to, _)| (to.0, of)));
                 continue;
             }
@@ -140,7 +199,8 @@ impl Knowledge<'_, '_> {
             facts.set(other, of);
             let seat = self.terms.steps.seat(PointIndex(point)).clone();
             let now = self.look(PointIndex(point), &seat, &facts);
-            onward.extend(now.onward.iter().filter(|(_, facts)| self.lacks(facts, slot)).map(|(to, facts)| (to.0, facts.get(other))));
+            let leads = now.onward.iter().filter(|(to, facts)| may(*to) && self.lacks(facts, slot));
+            onward.extend(leads.map(|(to, facts)| (to.0, facts.get(other))));
         }
     }
 
