@@ -100,9 +100,11 @@ impl Knowledge<'_, '_> {
         None
     }
 
+    /// The keys that decide which way leads on from a point; without those that the engine writes where no step says so.
     fn slots_asked(&self, point: u32) -> Vec<Slot> {
+        let own = [VISITS, "sys.rollback"].map(|name| self.terms.keys.slot_of(name));
         let asked = self.terms.steps.asked(self.terms.steps.seat(PointIndex(point)));
-        asked.filter_map(|name| self.terms.keys.slot(name)).collect()
+        asked.filter_map(|name| self.terms.keys.slot(name)).filter(|slot| !own.contains(&Some(*slot))).collect()
     }
 
     /// The points at which something happens to one of these.
