@@ -113,11 +113,12 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_text_is_said_once_at_the_file_itself() {
         let link = [("../b/x.md", "a/x.md")];
-        for text in ["---\nto: nowhere\n---\n", "{{ nmae }}", "{{ any | uper }}", "---\nsav_to: x\n---\n"] {
+        for text in ["---\nto: nowhere\n---\n", "{{ any | uper }}", "---\nsav_to: x\n---\n"] {
             let (once, _) = found(&[START, ("b/x.md", text)], &link);
             assert_eq!(once.len(), 1, "{text}: {once:?}");
             assert!(once[0].starts_with("b/x.md "), "{once:?}");
         }
+        assert_eq!(found(&[START, ("b/x.md", "{{ nmae }}")], &link).0.len(), 1, "what is never set is said where it is read first");
         let (_, unchecked) = found(&[START, ("b/x.md", "{{ any.size }}")], &link);
         assert_eq!(unchecked, ["b/x.md"]);
     }
