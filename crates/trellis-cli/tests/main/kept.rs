@@ -100,17 +100,21 @@ fn what_may_not_be_written_can_be_looked_at() {
     for beside in ["kept/a #?.db-wal", "kept/a #?.db-shm"] {
         let _ = std::fs::remove_file(sandbox.path().join(beside));
     }
-    for (path, mode) in [(".", 0o755), ("kept/a #?.db", 0o444), ("kept", 0o555)] {
+    let earlier = concat!(env!("CARGO_MANIFEST_DIR"), "/../trellis-host/tests/stores/earlier/sqlite-2.db");
+    std::fs::copy(earlier, sandbox.path().join("kept/earlier.db")).unwrap();
+    for (path, mode) in [(".", 0o755), ("kept/a #?.db", 0o444), ("kept/earlier.db", 0o444), ("kept", 0o555)] {
         may(path, mode);
     }
-    let looked = |args: &[&str]| {
-        let mut command = sandbox.command(&[args, &["--store", "sqlite:kept/a #?.db"]].concat());
+    let looked_at = |store: &str, args: &[&str]| {
+        let mut command = sandbox.command(&[args, &["--store", store]].concat());
         // Nothing keeps the superuser from writing.
         if std::fs::metadata(sandbox.path()).unwrap().uid() == 0 {
             command.uid(65534).gid(65534);
         }
         crate::sandbox::finish(command.spawn().unwrap())
     };
+    let looked = |args: &[&str]| looked_at("sqlite:kept/a #?.db", args);
+    let of_earlier = looked_at("sqlite:kept/earlier.db", &["session", "ls"]);
     let (listed, shown) = (looked(&["session", "ls"]), looked(&["session", "show", "ana"]));
     let (moved, run) = (looked(&["session", "set", "ana", "a=1", "--graph", "."]), looked(&["run", ".", "--session", "ana"]));
     may("kept", 0o755);
@@ -119,7 +123,8 @@ fn what_may_not_be_written_can_be_looked_at() {
     for refused in [moved, run] {
         assert!(refused.code == Some(2) && refused.err.contains("cannot be written: "), "{refused:?}");
     }
-    assert_eq!(std::fs::read_dir(sandbox.path().join("kept")).unwrap().count(), 1, "nothing was made");
+    assert!(of_earlier.code == Some(2) && of_earlier.err.contains("of an earlier version of trellis"), "{of_earlier:?}");
+    assert_eq!(std::fs::read_dir(sandbox.path().join("kept")).unwrap().count(), 2, "nothing was made");
 }
 
 #[test]

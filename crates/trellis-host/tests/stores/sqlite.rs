@@ -1,10 +1,14 @@
 //! SQLite: earlier and later versions, what is no database of ours, a full disk, writes that wait together.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rusqlite::Connection;
 use tempfile::TempDir;
-use trellis_host::store::{SessionStore, SqliteStore, StoreError, Which};
+use trellis_host::store::{Append, Removal, SessionStore, SqliteStore, StoreError, Stored, Which};
 
 use crate::{
     bad_head,
@@ -33,22 +37,88 @@ fn tables(path: &Path) -> Vec<String> {
     tables.map(Result::unwrap).collect()
 }
 
+/// A file that an earlier version left.
+fn earlier(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/stores/earlier/sqlite-{version}.db"))
+}
+
 #[tokio::test]
 async fn files_of_each_earlier_version_go_on() {
     let folder = TempDir::new().unwrap();
-    let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
+    let new = folder.path().join("new.db");
     drop(SqliteStore::open(&new).unwrap());
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores/earlier/sqlite-1.db"), &old).unwrap();
-    assert_ne!(tables(&old), tables(&new), "the stored file is of an earlier version");
-    let store = SqliteStore::open(&old).unwrap();
-    assert_eq!(tables(&old), tables(&new));
-    let stored = load(&store, "one").await.unwrap();
-    assert_eq!((stored.head, stored.snapshot, stored.records.len()), (head("one", 4), Some((3, snapshot("three"))), 1));
-    assert_eq!(texts(&store, "one", 0).await, (0..4).map(|seq| record(seq, "said")).collect::<Vec<_>>());
-    assert_eq!(names(&store.list(query(Which::Newest, None, 9)).await.unwrap()), ["one", "two", "three"]);
-    assert_eq!(names(&store.list(query(Which::Due(500), None, 9)).await.unwrap()), ["three", "two"]);
-    store.append(append("one", 4, &["on"])).await.unwrap();
-    assert_eq!(load(&SqliteStore::open(&old).unwrap(), "one").await.unwrap().head.next, 5);
+    for version in [1, 2] {
+        let old = folder.path().join(format!("{version}.db"));
+        fs::copy(earlier(version), &old).unwrap();
+        assert_ne!(tables(&old), tables(&new), "the stored file is of an earlier version");
+        let store = SqliteStore::open(&old).unwrap();
+        assert_eq!(tables(&old), tables(&new));
+        let stored = load(&store, "one").await.unwrap();
+        assert_eq!((stored.head, stored.snapshot, stored.records.len()), (head("one", 4), Some((3, snapshot("three"))), 1));
+        assert_eq!(texts(&store, "one", 0).await, (0..4).map(|seq| record(seq, "said")).collect::<Vec<_>>());
+        assert_eq!(texts(&store, "two", 1).await, [record(1, "said")]);
+        assert_eq!(names(&store.list(query(Which::Newest, None, 9)).await.unwrap()), ["one", "two", "three"]);
+        assert_eq!(names(&store.list(query(Which::Due(500), None, 9)).await.unwrap()), ["three", "two"]);
+        store.append(append("one", 4, &["on"])).await.unwrap();
+        assert_eq!(load(&SqliteStore::open(&old).unwrap(), "one").await.unwrap().head.next, 5);
+    }
+}
+
+/// Appends that wait together are written together.
+async fn at_once(store: &SqliteStore, appends: impl Iterator<Item = Append>) {
+    for append in appends.map(|append| store.append(append)).collect::<Vec<_>>() {
+        append.await.unwrap();
+    }
+}
+
+/// How many records are not with the others of their session yet.
+fn recent(path: &Path) -> i64 {
+    Connection::open(path).unwrap().query_row("SELECT count(*) FROM recent", [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn what_many_say_at_once_is_found_wherever_it_lies() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let session = |number: u64| format!("session-{number}");
+    let all = |seq: u64| (0..16).map(move |number| with_snapshot(append(&session(number), seq, &["said"]), "so far"));
+    at_once(&store, all(0)).await;
+    for seq in 1..3 {
+        store.append(append("session-3", seq, &["alone"])).await.unwrap();
+    }
+    at_once(
+        &store,
+        [append("session-3", 3, &["among", "others"])].into_iter().chain(all(1).filter(|one| one.session.as_str() != "session-3")),
+    )
+    .await;
+    store.append(append("session-3", 5, &["alone"])).await.unwrap();
+    assert_eq!(recent(&path), 16 + 17);
+    let whole: Vec<_> =
+        [(0, "said"), (1, "alone"), (2, "alone"), (3, "among"), (4, "others"), (5, "alone")].map(|(seq, text)| record(seq, text)).into();
+    let look = async |first: u64| {
+        for (from, limit) in (0..8).flat_map(|from| (0..8).map(move |limit| (from, limit))) {
+            let rows = store.records(&"session-3".into(), from, limit).await.unwrap();
+            let expected = whole.iter().enumerate().skip(from.max(first) as usize).take(limit);
+            assert!(rows.iter().map(|row| (row.seq as usize, row.text.as_ref().unwrap())).eq(expected), "{limit} from {from}: {rows:?}");
+        }
+        let Some(Stored { records, .. }) = load(&store, "session-3").await else { panic!("it is gone") };
+        assert!(records.iter().map(|row| row.text.as_ref().unwrap()).eq(&whole[1..]));
+        assert_eq!(load(&store, "session-4").await.unwrap().head.next, 2);
+    };
+    look(0).await;
+    store.remove(&"session-3".into(), Removal::Before(9)).await.unwrap();
+    look(1).await;
+    store.remove(&"session-5".into(), Removal::Session { expected: 2 }).await.unwrap();
+    assert_eq!(recent(&path), 16 + 17 - 1 - 2);
+    // So much is put in order, by whoever opens the file next, too.
+    let store = SqliteStore::open(&path).unwrap();
+    let large = "x".repeat(100_000);
+    at_once(&store, (0..6).map(|number| append(&format!("large-{number}"), 0, &[&large]))).await;
+    store.append(append("last", 0, &["said"])).await.unwrap();
+    assert_eq!(recent(&path), 0);
+    look(1).await;
+    assert_eq!(texts(&store, "large-5", 0).await, [record(0, &large)]);
 }
 
 #[tokio::test]
@@ -61,8 +131,8 @@ async fn a_newer_version_is_not_touched() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 9).unwrap();
     let error = SqliteStore::open(&path).unwrap_err();
     let store: Arc<str> = format!("`sqlite:{}`", path.display()).into();
-    assert_eq!(error, StoreError::Newer { store: store.clone(), found: 9, known: 2 });
-    assert_eq!(error.to_string(), format!("{store} was written by a newer version of trellis (format 9; this one reads up to 2)"));
+    assert_eq!(error, StoreError::Newer { store: store.clone(), found: 9, known: 3 });
+    assert_eq!(error.to_string(), format!("{store} was written by a newer version of trellis (format 9; this one reads up to 3)"));
 }
 
 #[tokio::test]
@@ -89,7 +159,7 @@ async fn what_is_no_database_of_ours_is_not_touched() {
 async fn a_database_that_was_cut_says_so_or_what_is_right() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("sessions.db");
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stores/earlier/sqlite-1.db"), &path).unwrap();
+    fs::copy(earlier(1), &path).unwrap();
     let whole = fs::read(&path).unwrap();
     let store = SqliteStore::open(&path).unwrap();
     let (loaded, newest) = (store.load(&["one".into()]).await, store.list(query(Which::Newest, None, 9)).await);

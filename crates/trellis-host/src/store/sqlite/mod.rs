@@ -1,7 +1,8 @@
 //! A store in one SQLite file: the embedded default.
 //!
 //! Whatever waits to be written is committed together, so many sessions share one write to the disk (`queue.rs`). Who reads does not wait for who
-//! writes. The file is in WAL mode with `synchronous = full`: what was committed is there after a loss of power. Several processes may use one file.
+//! writes. Records come to lie one behind the other as they come, so that many sessions share a page; now and then they are sorted to the others of their
+//! session. The file is in WAL mode with `synchronous = full`: what was committed is there after a loss of power. Several processes may use one file.
 //!
 //! **Invariant:** an append is acknowledged after its commit; a file that is not of this program, or of a newer version, is not touched.
 
@@ -136,6 +137,16 @@ impl Name {
 /// A number as SQLite keeps it: those beyond 2⁶³ − 1 are kept as that.
 fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Where a record lies: those of a session lie side by side, in their order.
+fn place(id: i64, seq: u64) -> i64 {
+    id << 32 | i64::from(u32::try_from(seq).unwrap_or(u32::MAX))
+}
+
+/// Where a session stands in the list of the newest, roughly: one that moves all the time need not be put elsewhere each time.
+fn listed(at: u64) -> i64 {
+    stored(at) >> 3
 }
 
 fn number(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {

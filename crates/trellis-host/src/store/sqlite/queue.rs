@@ -71,6 +71,10 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Those whose turn it is.
     fn group(&self) -> Vec<Write> {
         let mut waiting = self.waiting();
@@ -86,7 +90,7 @@ impl Queue {
             return true;
         }
         let written = {
-            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut writer = self.writer();
             self.pace.timed(|| writer.write(&group, patience, &self.name))
         };
         let Some(outcomes) = written else {
@@ -99,6 +103,14 @@ impl Queue {
             let _ = tell.send(outcome);
         }
         true
+    }
+
+    /// Puts the records in order that came lately, where they are many.
+    fn sort(&self) {
+        let mut writer = self.writer();
+        if writer.has_much_to_sort() {
+            writer.sort();
+        }
     }
 }
 
@@ -126,15 +138,17 @@ impl Lead {
             spawn_blocking(move || {
                 while !self.ends() {
                     self.queue.commit(Patience::Some);
+                    self.queue.sort();
                 }
             });
         }
     }
 
-    /// Leaves, if nobody waits.
+    /// Leaves, if nobody waits and there is nothing to put in order.
     fn ends(&mut self) -> bool {
+        let has_much_to_sort = self.queue.writer().has_much_to_sort();
         let mut waiting = self.queue.waiting();
-        self.has_ended = waiting.writes.is_empty();
+        self.has_ended = waiting.writes.is_empty() && !has_much_to_sort;
         waiting.is_led = !self.has_ended;
         self.has_ended
     }

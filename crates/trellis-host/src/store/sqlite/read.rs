@@ -1,12 +1,12 @@
 //! The one that reads: beside the one that writes, so that nobody who asks waits for a disk.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use rusqlite::{Connection, OptionalExtension, Row as Found, params, types::ValueRef};
 use serde::{Deserialize, de::IntoDeserializer};
 use trellis_core::{NodeId, SessionId};
 
-use super::{number, stored};
+use super::{listed, number, place, stored};
 use crate::store::{Head, Query, Row, Standing, Stored, Which};
 
 /// The one that reads. Statements are prepared once, and kept by the connection.
@@ -24,25 +24,36 @@ macro_rules! heads {
 
 /// A page of heads, of one graph or of all.
 macro_rules! page {
-    ($condition:literal, $order:literal) => {
-        concat!(heads!(" FROM sessions WHERE (?3 IS NULL OR graph = ?3) AND "), $condition, " ORDER BY ", $order, " LIMIT ?4")
+    ($index:literal, $condition:literal, $order:literal) => {
+        concat!(
+            heads!(" FROM sessions INDEXED BY "),
+            $index,
+            " WHERE (?3 IS NULL OR graph = ?3) AND ",
+            $condition,
+            " ORDER BY ",
+            $order,
+            " LIMIT ?4"
+        )
     };
 }
 
 const HEAD: &str = heads!(", id FROM sessions WHERE session = ?1");
 const SNAPSHOT: &str = "SELECT next, text FROM snapshots WHERE id = ?1";
-const RECORDS: &str = "SELECT seq, text FROM records WHERE id = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
-const NEWEST: [&str; 2] =
-    [page!("?1 IS NULL AND ?2 IS NULL", "at DESC, session"), page!("at <= ?1 AND (at < ?1 OR session > ?2)", "at DESC, session")];
+const RECORDS: &str = "SELECT place & 0xffffffff, text FROM records WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3";
+const RECENT: &str = "SELECT seq, text FROM recent WHERE id = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
+const NEWEST: [&str; 2] = [
+    page!("newest", "?1 IS NULL AND ?2 IS NULL AND ?5 IS NULL", "listed DESC, at DESC, session"),
+    page!("newest", "listed <= ?5 AND at <= ?1 AND (at < ?1 OR session > ?2)", "listed DESC, at DESC, session"),
+];
 const DUE: [&str; 2] = [
-    page!("due <= ?5 AND ?1 IS NULL AND ?2 IS NULL", "due, session"),
-    page!("due <= ?5 AND due >= ?1 AND (due > ?1 OR session > ?2)", "due, session"),
+    page!("due", "due <= ?5 AND ?1 IS NULL AND ?2 IS NULL", "due, session"),
+    page!("due", "due <= ?5 AND due >= ?1 AND (due > ?1 OR session > ?2)", "due, session"),
 ];
 
 impl Reader {
     /// Refuses a file whose tables are not as the statements want them.
     pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
-        for sql in [HEAD, SNAPSHOT, RECORDS].iter().chain(&NEWEST).chain(&DUE) {
+        for sql in [HEAD, SNAPSHOT, RECORDS, RECENT].iter().chain(&NEWEST).chain(&DUE) {
             connection.prepare_cached(sql)?;
         }
         Ok(Self { connection })
@@ -69,20 +80,21 @@ impl Reader {
         let Some((head, id)) = found else { return Ok(None) };
         let snapshot = self.connection.prepare_cached(SNAPSHOT)?.query_row([id], |row| Ok((number(row, 0)?, text(row, 1)?))).optional()?;
         let since = snapshot.as_ref().map_or(0, |(next, _)| *next);
-        let records = self.rows(session, id, since, usize::MAX)?;
+        let records = self.rows(session, id, since..head.next, usize::MAX)?;
         Ok(Some(Stored { head, snapshot, records }))
     }
 
     pub(super) fn records(&self, session: &SessionId, from: u64, limit: usize) -> rusqlite::Result<Vec<Row>> {
         self.at_once(|reader| {
-            match reader.connection.prepare_cached(HEAD)?.query_row([session.as_str()], |row| row.get::<_, i64>(9)).optional()? {
-                Some(id) => reader.rows(session, id, from, limit),
+            let mut head = reader.connection.prepare_cached(HEAD)?;
+            match head.query_row([session.as_str()], |row| Ok((row.get(9)?, number(row, 3)?))).optional()? {
+                Some((id, next)) => reader.rows(session, id, from..next, limit),
                 None => Ok(Vec::new()),
             }
         })
     }
 
-    fn rows(&self, session: &SessionId, id: i64, from: u64, limit: usize) -> rusqlite::Result<Vec<Row>> {
+    fn rows(&self, session: &SessionId, id: i64, range: Range<u64>, limit: usize) -> rusqlite::Result<Vec<Row>> {
         let row = |row: &Found<'_>| {
             let seq = number(row, 0)?;
             let text = match row.get_ref(1)? {
@@ -91,7 +103,19 @@ impl Reader {
             };
             Ok(Row { seq, text: text.map_err(|why| format!("session `{session}`, record {seq}: {why}").into()) })
         };
-        self.connection.prepare_cached(RECORDS)?.query_map(params![id, stored(from), limited(limit)], row)?.collect()
+        let sorted = params![place(id, range.start), place(id, u64::MAX), limited(limit)];
+        let mut rows: Vec<Row> = self.connection.prepare_cached(RECORDS)?.query_map(sorted, row)?.collect::<Result<_, _>>()?;
+        let (count, next) = (rows.len() as u64, rows.last().map_or(range.start, |last| last.seq + 1));
+        let is_whole = next == range.start + count && (next == range.end || rows.len() == limit);
+        if !is_whole {
+            let recent = params![id, stored(range.start), limited(limit)];
+            for recent in self.connection.prepare_cached(RECENT)?.query_map(recent, row)? {
+                rows.push(recent?);
+            }
+            rows.sort_unstable_by_key(|row| row.seq);
+            rows.truncate(limit);
+        }
+        Ok(rows)
     }
 
     pub(super) fn list(&self, query: &Query) -> rusqlite::Result<Vec<Head>> {
@@ -102,11 +126,17 @@ impl Reader {
         let (graph, limit, later) = (query.graph.as_deref(), limited(query.limit), usize::from(moment.is_some()));
         match query.which {
             Which::Newest => {
-                self.connection.prepare_cached(NEWEST[later])?.query_map(params![moment, session, graph, limit], listed)?.collect()
+                let listed = query.after.as_ref().map(|(moment, _)| listed(*moment));
+                self.connection
+                    .prepare_cached(NEWEST[later])?
+                    .query_map(params![moment, session, graph, limit, listed], for_list)?
+                    .collect()
             }
-            Which::Due(by) => {
-                self.connection.prepare_cached(DUE[later])?.query_map(params![moment, session, graph, limit, stored(by)], listed)?.collect()
-            }
+            Which::Due(by) => self
+                .connection
+                .prepare_cached(DUE[later])?
+                .query_map(params![moment, session, graph, limit, stored(by)], for_list)?
+                .collect(),
         }
     }
 }
@@ -132,7 +162,7 @@ struct Misread {
 }
 
 /// A head for a list, which one that cannot be read does not spoil.
-fn listed(row: &Found<'_>) -> rusqlite::Result<Head> {
+fn for_list(row: &Found<'_>) -> rusqlite::Result<Head> {
     match head(row) {
         Err(rusqlite::Error::FromSqlConversionFailure(..)) => {
             let due = row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs);

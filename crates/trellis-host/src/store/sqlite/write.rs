@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use trellis_core::SessionId;
 
-use super::{Name, number, schema::PATIENCE, stored};
+use super::{Name, listed, number, place, schema::PATIENCE, stored};
 use crate::store::{Append, Removal, StoreError};
 
 /// What is written.
@@ -39,27 +39,51 @@ impl From<rusqlite::Error> for Refused {
 const BEGIN: &str = "BEGIN IMMEDIATE";
 const COMMIT: &str = "COMMIT";
 const FIND: &str = "SELECT id, next FROM sessions WHERE session = ?1";
-const START: &str =
-    "INSERT INTO sessions (session, graph, program, next, began, at, node, standing, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-const GO_ON: &str =
-    "UPDATE sessions SET graph = ?2, program = ?3, next = ?4, began = ?5, at = ?6, node = ?7, standing = ?8, due = ?9 WHERE id = ?1";
-const RECORD: &str = "INSERT INTO records (id, seq, text) VALUES (?1, ?2, ?3)";
+const START: &str = "INSERT INTO sessions (session, graph, listed, program, next, began, at, node, standing, due)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+const GO_ON: &str = "UPDATE sessions SET program = ?2, next = ?3, began = ?4, at = ?5, node = ?6, standing = ?7, due = ?8 WHERE id = ?1";
+const LIST: &str = "UPDATE sessions SET graph = ?2, listed = ?3 WHERE id = ?1 AND (graph, listed) <> (?2, ?3)";
+const RECORD: &str = "INSERT INTO records (place, text) VALUES (?1 << 32 | ?2, ?3)";
+const RECENT: &str = "INSERT INTO recent (id, seq, text) VALUES (?1, ?2, ?3)";
+const SORT: &str = "INSERT INTO records SELECT id << 32 | seq, text FROM recent ORDER BY 1; DELETE FROM recent";
 const SNAPSHOT: &str =
     "INSERT INTO snapshots (id, next, text) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET next = excluded.next, text = excluded.text";
+
+/// How many sessions step at once before it is worth it that their records share pages, and are sorted in later.
+const FEW: usize = 4;
+
+/// How many bytes of records lie in `recent` before they are sorted in.
+const MANY: usize = 512 << 10;
 
 /// The one that writes. Statements are prepared once, and kept by the connection.
 #[derive(Debug)]
 pub(super) struct Writer {
     connection: Connection,
+    /// How many bytes of records it put into `recent`, or found there.
+    recent: usize,
 }
 
 impl Writer {
     /// Refuses a file whose tables are not as the statements want them.
     pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
-        for sql in [BEGIN, COMMIT, FIND, START, GO_ON, RECORD, SNAPSHOT] {
+        for sql in [BEGIN, COMMIT, FIND, START, GO_ON, LIST, RECORD, RECENT, SNAPSHOT] {
             connection.prepare_cached(sql)?;
         }
-        Ok(Self { connection })
+        let recent = connection.query_row("SELECT coalesce(sum(octet_length(text)), 0) FROM recent", [], |row| number(row, 0))?;
+        Ok(Self { connection, recent: usize::try_from(recent).unwrap_or(usize::MAX) })
+    }
+
+    /// Whether there is much to sort in.
+    pub(super) fn has_much_to_sort(&self) -> bool {
+        self.recent >= MANY
+    }
+
+    /// Puts the records that came lately where those of a session lie side by side: one page then takes many of them at once. Where that fails, they can
+    /// be read as before, and it is tried again once more of them came.
+    pub(super) fn sort(&mut self) {
+        self.recent = 0;
+        let sorted = self.connection.busy_timeout(PATIENCE).and_then(|()| self.in_one(|writer| writer.connection.execute_batch(SORT)));
+        drop(sorted);
     }
 
     /// Commits all of a group together, and says of each what became of it. Nothing: another process holds the file, and it is not waited for.
@@ -75,27 +99,29 @@ impl Writer {
         }
     }
 
-    /// All writes in one transaction: it is kept when this returns, or nothing of it is.
-    fn all(&mut self, group: &[What]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
-        let outcomes = self.attempt(group);
-        if outcomes.is_err() && !self.connection.is_autocommit() {
+    /// One transaction: what is done in it is kept when this returns, or nothing of it is.
+    fn in_one<T>(&mut self, act: impl FnOnce(&mut Self) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        let attempt = || {
+            self.connection.prepare_cached(BEGIN)?.execute([])?;
+            let done = act(self)?;
+            self.connection.prepare_cached(COMMIT)?.execute([])?;
+            Ok(done)
+        };
+        let done = attempt();
+        if done.is_err() && !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        outcomes
+        done
     }
 
-    fn attempt(&mut self, group: &[What]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
-        self.connection.prepare_cached(BEGIN)?.execute([])?;
-        let mut outcomes = Vec::with_capacity(group.len());
-        for what in group {
-            outcomes.push(match self.one(what) {
-                Ok(()) => Ok(()),
-                Err(Refused::Conflict(conflict)) => Err(conflict),
-                Err(Refused::Failed(error)) => return Err(error),
-            });
-        }
-        self.connection.prepare_cached(COMMIT)?.execute([])?;
-        Ok(outcomes)
+    fn all(&mut self, group: &[What]) -> rusqlite::Result<Vec<Result<(), StoreError>>> {
+        let kept = |outcome| match outcome {
+            Ok(()) => Ok(Ok(())),
+            Err(Refused::Conflict(conflict)) => Ok(Err(conflict)),
+            Err(Refused::Failed(error)) => Err(error),
+        };
+        let record = if group.len() < FEW { RECORD } else { RECENT };
+        self.in_one(|writer| group.iter().map(|what| kept(writer.one(what, record))).collect())
     }
 
     fn alone(&mut self, what: &What, name: &Name) -> Result<(), StoreError> {
@@ -105,9 +131,9 @@ impl Writer {
         }
     }
 
-    fn one(&mut self, what: &What) -> Result<(), Refused> {
+    fn one(&mut self, what: &What, record: &str) -> Result<(), Refused> {
         match what {
-            What::Append(append) => self.append(append),
+            What::Append(append) => self.append(append, record),
             What::Remove(session, removal) => self.remove(session, *removal),
         }
     }
@@ -116,7 +142,7 @@ impl Writer {
         self.connection.prepare_cached(FIND)?.query_row([session.as_str()], |row| Ok((row.get(0)?, number(row, 1)?))).optional()
     }
 
-    fn append(&mut self, append: &Append) -> Result<(), Refused> {
+    fn append(&mut self, append: &Append, record: &str) -> Result<(), Refused> {
         let found = self.find(&append.session)?;
         let next = found.map_or(0, |(_, next)| next);
         if next != append.expected {
@@ -125,26 +151,24 @@ impl Writer {
         let head = &append.head;
         let (graph, program, node, standing) = (&*head.graph, &*head.program, head.node.as_str(), head.standing.as_str());
         let (next, began, at, due) = (stored(head.next), stored(head.began), stored(head.at), head.due.map(stored));
+        let listed = listed(head.at);
         let id = match found {
             Some((id, _)) => {
-                self.connection.prepare_cached(GO_ON)?.execute(params![id, graph, program, next, began, at, node, standing, due])?;
+                self.connection.prepare_cached(GO_ON)?.execute(params![id, program, next, began, at, node, standing, due])?;
+                self.connection.prepare_cached(LIST)?.execute(params![id, graph, listed])?;
                 id
             }
-            None => self.connection.prepare_cached(START)?.insert(params![
-                append.session.as_str(),
-                graph,
-                program,
-                next,
-                began,
-                at,
-                node,
-                standing,
-                due
-            ])?,
+            None => {
+                let session = append.session.as_str();
+                let start = params![session, graph, listed, program, next, began, at, node, standing, due];
+                self.connection.prepare_cached(START)?.insert(start)?
+            }
         };
-        let mut record = self.connection.prepare_cached(RECORD)?;
+        let is_recent = record == RECENT;
+        let mut record = self.connection.prepare_cached(record)?;
         for (text, seq) in append.records.iter().zip(append.expected..) {
             record.execute(params![id, stored(seq), &**text])?;
+            self.recent += if is_recent { text.len() } else { 0 };
         }
         if let Some(text) = &append.snapshot {
             self.connection.prepare_cached(SNAPSHOT)?.execute(params![id, next, &**text])?;
@@ -157,13 +181,16 @@ impl Writer {
         match removal {
             Removal::Session { expected } if expected != next => return Err(Refused::Conflict(conflict(session, expected, next))),
             Removal::Session { .. } => {
-                for table in ["records", "snapshots", "sessions"] {
+                self.connection.execute("DELETE FROM records WHERE place BETWEEN ?1 AND ?2", [place(id, 0), place(id, u64::MAX)])?;
+                for table in ["recent", "snapshots", "sessions"] {
                     self.connection.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [id])?;
                 }
             }
             Removal::Before(seq) => {
-                let sql = "DELETE FROM records WHERE id = ?1 AND seq < min(?2, coalesce((SELECT next FROM snapshots WHERE id = ?1), 0))";
-                self.connection.execute(sql, [id, stored(seq)])?;
+                let held = self.connection.query_row("SELECT next FROM snapshots WHERE id = ?1", [id], |row| number(row, 0)).optional()?;
+                let before = seq.min(held.unwrap_or(0));
+                self.connection.execute("DELETE FROM records WHERE place >= ?1 AND place < ?2", [place(id, 0), place(id, before)])?;
+                self.connection.execute("DELETE FROM recent WHERE id = ?1 AND seq < ?2", [id, stored(before)])?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Lists: orders, pages, filters.
 
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 use trellis_host::store::{Head, Query, SessionStore, Which};
 
@@ -102,10 +102,42 @@ pub(crate) async fn what_moves_meanwhile_is_not_lost(place: &Place) {
     assert_eq!(names(&store.list(query(Which::Newest, None, 1)).await.unwrap()), ["s2"]);
 }
 
+pub(crate) async fn steps_near_and_far_move_a_session(place: &Place) {
+    let store = place.open().await;
+    let mut moments = vec![("a", 1_000), ("b", 1_001), ("c", 1_063), ("d", 1_090), ("e", 90_000)];
+    for (name, at) in &moments {
+        put(&*store, name, "orders", *at, None).await;
+    }
+    // A clock may go back.
+    for (step, at) in [1_002, 1_003, 1_062, 1_064, 1_065, 1_007, 1_008, 1_088, 1, 2, 7, 8, 1_000_000, 90_000].into_iter().enumerate() {
+        let (name, last) = &mut moments[step % 3];
+        *last = at;
+        store.append(with_head(append(name, step as u64 / 3 + 1, &["on"]), |head| head.at = at)).await.unwrap();
+        let mut expected = moments.clone();
+        expected.sort_by_key(|(name, at)| (Reverse(*at), *name));
+        for limit in 1..7 {
+            assert!(names(&pages(&*store, Which::Newest, None, limit).await).into_iter().eq(expected.iter().map(|(name, _)| *name)));
+        }
+    }
+}
+
+pub(crate) async fn a_session_comes_to_another_graph(place: &Place) {
+    let store = place.open().await;
+    put(&*store, "one", "orders", 7, Some(9)).await;
+    store
+        .append(with_head(append("one", 1, &["on"]), |head| (head.graph, head.at, head.due) = ("returns".into(), 7, Some(9))))
+        .await
+        .unwrap();
+    for which in [Which::Newest, Which::Due(9)] {
+        assert_eq!(pages(&*store, which, Some("orders"), 9).await, []);
+        assert_eq!(names(&pages(&*store, which, Some("returns"), 9).await), ["one"]);
+    }
+}
+
 pub(crate) async fn many_sessions(place: &Place) {
     let store = place.open().await;
     for number in 0..300_u64 {
-        put(&*store, &format!("s{:03}", (number * 7) % 300), "orders", number / 10, (number % 2 == 0).then_some(number / 20)).await;
+        put(&*store, &format!("s{:03}", (number * 7) % 300), "orders", number / 10 * 13, (number % 2 == 0).then_some(number / 20)).await;
     }
     let heads = pages(&*store, Which::Newest, None, 64).await;
     assert_eq!(heads.len(), 300);

@@ -24,7 +24,7 @@ macro_rules! contract {
                 history: [records_come_in_pages, records_before_a_snapshot_stay, opening_again_keeps_everything, a_history_is_long],
                 list: [
                     newest_first, equal_moments_come_by_name, due_soonest_first, only_of_one_graph, what_moves_meanwhile_is_not_lost,
-                    many_sessions,
+                    steps_near_and_far_move_a_session, a_session_comes_to_another_graph, many_sessions,
                 ],
                 removal: [
                     a_session_goes, one_that_went_on_stays, what_is_not_there_is_gone, it_can_begin_again, old_records_go,
