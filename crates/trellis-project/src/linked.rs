@@ -33,13 +33,14 @@ pub(crate) fn say_once(root: &Path, documents: &[Arc<Document>], compiled: &mut 
         places.entry(key).or_default().push(place);
     }
     let mut again: Vec<(Code, Place)> = Vec::new();
-    for ((code, _), mut alike) in places.into_iter().filter(|(_, alike)| alike.len() > 1) {
+    for ((code, _), alike) in places.into_iter().filter(|(_, alike)| alike.len() > 1) {
         // Files that differ are not one; so hardly any has to be asked for.
-        alike.sort_by_key(|place| (text(&place.path), &place.path));
-        alike.dedup_by_key(|place| &place.path);
-        for same in alike.chunk_by(|one, other| text(&one.path) == text(&other.path)).filter(|same| same.len() > 1) {
+        let mut alike: Vec<(&str, &Place)> = alike.into_iter().filter_map(|place| Some((text(&place.path)?, place))).collect();
+        alike.sort_by_key(|(text, place)| (text.len(), *text, &place.path));
+        alike.dedup_by_key(|(_, place)| &place.path);
+        for same in alike.chunk_by(|(one, _), (other, _)| one == other).filter(|same| same.len() > 1) {
             let mut one: BTreeMap<PathBuf, &Place> = BTreeMap::new();
-            for place in same {
+            for (_, place) in same {
                 let real = files.real(&place.path);
                 let is_itself = real == root.join(&*place.path);
                 match one.get(&real) {

@@ -54,6 +54,12 @@ impl Project {
         Ok(project)
     }
 
+    /// The same graph, whose files stand below this folder, absolute: a loader that is no [`Directory`] does not say so.
+    #[must_use]
+    pub fn below(self, root: PathBuf) -> Self {
+        Self { root: Some(root), ..self }
+    }
+
     /// The folder that the graph's paths are below, absolute; nothing for a graph that is not on disk.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
