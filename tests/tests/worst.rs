@@ -291,6 +291,57 @@ fn flags_that_decide_what_is_read() {
 }
 
 #[test]
+fn very_many_flags_that_each_decide_one_read() {
+    assert_eq!(counted("500 flags", flags(500, None)), BTreeMap::new());
+}
+
+/// A chain of 64 questions, each of which sets one key where its answer is `sets`; the key is read where `read` leads.
+fn together(sets: &str, read: &str) -> Vec<File> {
+    let ask = |at: usize, next: &str| {
+        format!(
+            "---\noptions: [\"yes\", \"no\"]\nsave_to: f{at}\ntransitions:\n  - {{ condition: f{at} == \"{sets}\", to: y{at} }}\n  - to: {next}\n---\n"
+        )
+    };
+    let mut files = nodes(64, ask);
+    files.extend((0..64).map(|at| file(format!("y{at}.md"), format!("---\nset: {{ g: {at} }}\nto: n{}\n---\n", at + 1))));
+    files.push(file("n64.md", read.to_owned()));
+    files.extend([file("read.md", "{{ g }}\n"), file("end.md", "The end.\n")]);
+    files
+}
+
+#[test]
+fn flags_of_which_any_decides() {
+    let any =
+        format!("---\ntransitions:\n{}  - to: end\n---\n", lines(64, |at| format!("  - {{ condition: f{at} == \"yes\", to: read }}")));
+    assert_eq!(counted("any flag", together("yes", &any)), BTreeMap::new());
+    let found = counted("any flag, on the wrong side", together("no", &any));
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), [(Code::MaybeUndefined, 1)]);
+}
+
+#[test]
+fn flags_of_which_all_decide() {
+    let all = |last: usize| {
+        let mut files = nodes(64, |at, next| format!("---\noptions: [\"yes\", \"no\"]\nsave_to: f{at}\nto: {next}\n---\n"));
+        files.extend((0..64).map(|at| {
+            let text = format!("---\ntransitions:\n  - {{ condition: f{at} == \"yes\", to: n{} }}\n  - to: out\n---\n", 65 + at);
+            file(format!("n{}.md", 64 + at), text)
+        }));
+        files.push(file("n128.md", "---\nset: { all: true }\nto: out\n---\n"));
+        let no = lines(last, |at| format!("  - {{ condition: f{at} == \"no\", to: end }}"));
+        files.push(file("out.md", format!("---\ntransitions:\n{no}  - to: read\n---\n")));
+        files.extend([file("read.md", "{{ all }}\n"), file("end.md", "The end.\n")]);
+        counted("all flags", files)
+    };
+    assert_eq!(all(64), BTreeMap::new());
+    // The one way there answers 63 questions alike: whether it is found or not, it is not passed over.
+    let found = all(63);
+    assert!(
+        matches!(found.into_iter().collect::<Vec<_>>()[..], [(Code::MaybeUndefined | Code::NotDecided, 1)]),
+        "one flag is not asked about"
+    );
+}
+
+#[test]
 fn flags_that_are_set_on_both_sides() {
     let node = |at: usize, next: &str| {
         format!(

@@ -30,9 +30,12 @@ mod waking;
 mod walk;
 mod watch;
 
-use std::{io::Write, process::ExitCode};
+use std::{env, io::Write, path::Path, process::ExitCode};
 
-use clap::Parser;
+use clap::{
+    Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use crate::{args::Args, terminal::Closed};
 
@@ -70,7 +73,7 @@ impl From<Exit> for ExitCode {
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(said) => return tell(&said),
+        Err(said) => return tell(&hinted(said)),
     };
     match commands::run(args) {
         Ok(exit) => exit.into(),
@@ -80,6 +83,20 @@ fn main() -> ExitCode {
             Exit::Usage.into()
         }
     }
+}
+
+/// Says how a graph is named, where one stands and none is taken.
+fn hinted(mut said: clap::Error) -> clap::Error {
+    let is_of_sessions = env::args().nth(1).is_some_and(|command| command == "session");
+    if let Some(ContextValue::String(word)) = said.get(ContextKind::InvalidArg)
+        && said.kind() == ErrorKind::UnknownArgument
+        && is_of_sessions
+        && Path::new(word).exists()
+    {
+        let hint = format!("a graph is named with '--graph {word}'");
+        said.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
+    }
+    said
 }
 
 /// Prints a help text, the version, or what is wrong with the arguments.

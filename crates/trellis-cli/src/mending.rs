@@ -66,7 +66,7 @@ impl Mending {
         let directory = Directory::new(&place.path)?;
         let root = directory.root().to_owned();
         let snapshot = Snapshot::of(directory);
-        let project = Project::with_loader(snapshot.clone())?;
+        let project = Project::with_loader(snapshot.clone())?.below(root.clone());
         let compiled = project.compile();
         let mut mending = Self { place: place.clone(), root, snapshot, project, compiled, done: Vec::new() };
         let mut refused = BTreeSet::new();
@@ -91,13 +91,22 @@ impl Mending {
         }
         let before: BTreeMap<FilePath, Arc<Document>> =
             self.project.documents().iter().map(|document| (document.path.clone(), Arc::clone(document))).collect();
+        let mut alike: BTreeMap<&str, Vec<&FilePath>> = BTreeMap::new();
+        before.iter().for_each(|(path, document)| alike.entry(&document.text).or_default().push(path));
         let mut changed = BTreeSet::new();
         for (path, edits) in edits {
+            // It was changed under another path: its turn comes again.
+            if changed.contains(path) {
+                continue;
+            }
             let text = before.get(path).map(|document| &document.text);
             match text.and_then(|text| fixes::edited(text, edits).filter(|after| **after != **text)) {
                 Some(after) => {
-                    self.snapshot.put(path, &after);
-                    changed.insert(path.clone());
+                    let alike = text.and_then(|text| alike.get(&**text)).map_or(&[][..], Vec::as_slice);
+                    for path in self.paths_of(path, alike) {
+                        self.snapshot.put(&path, &after);
+                        changed.insert(path);
+                    }
                 }
                 None => {
                     refused.insert(path.clone());
@@ -122,6 +131,27 @@ impl Mending {
         }));
         self.compiled = self.project.compile();
         Ok(!changed.is_empty())
+    }
+
+    /// The paths under which a file stands in the graph, among those of equal text: links lead to it from the others.
+    fn paths_of(&self, path: &FilePath, alike: &[&FilePath]) -> Vec<FilePath> {
+        let links = alike.iter().filter(|other| ***other != *path && self.real(other) == self.real(path));
+        links.map(|other| FilePath::clone(other)).chain([path.clone()]).collect()
+    }
+
+    /// Where a file really is.
+    fn real(&self, path: &FilePath) -> PathBuf {
+        let written = self.root.join(&**path);
+        std::fs::canonicalize(&written).unwrap_or(written)
+    }
+
+    /// The files that change, each under one path, with their texts before and after.
+    fn changed(&self) -> Vec<(FilePath, String, String)> {
+        let mut changed = self.snapshot.changed();
+        changed.sort_by_cached_key(|(path, ..)| (self.real(path), self.real(path) != self.root.join(&**path)));
+        changed.dedup_by_key(|(path, ..)| self.real(path));
+        changed.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        changed
     }
 
     /// What was done, in the order in which it was.
@@ -158,14 +188,14 @@ impl Mending {
 
     /// What would change in the files.
     pub(crate) fn differences(&self) -> String {
-        let changed = self.snapshot.changed();
+        let changed = self.changed();
         changed.iter().map(|(path, before, after)| difference(&self.place.shown(path), before, after)).collect()
     }
 
     /// Replaces the files that changed. After one that cannot be written no other is tried, since the disk may be full.
     pub(crate) fn write(&self) -> Result<(), Unwritten> {
         let mut written = BTreeSet::new();
-        for (path, before, after) in self.snapshot.changed() {
+        for (path, before, after) in self.changed() {
             let file = self.root.join(&*path);
             if let Err(error) = as_it_was(&file, &before).and_then(|()| Ok(replace(&file, after.as_bytes())?)) {
                 return Err(Unwritten { path, written, error });

@@ -16,6 +16,7 @@ mod discover;
 mod error;
 mod format;
 mod ignored;
+mod linked;
 mod live;
 mod loader;
 mod memory;

@@ -15,7 +15,7 @@ use trellis_core::{
 };
 
 use crate::{
-    Directory, GraphLoader, LoadError,
+    Directory, GraphLoader, LoadError, linked,
     loader::{file_name, folder, is_graph_file},
     parse::{Parsed, both, on_threads, parse},
 };
@@ -52,6 +52,12 @@ impl Project {
         Ok(Self { loader: Box::new(loader), root: None, documents: documents(&files), files, problems })
     }
 
+    /// The same graph, whose files stand below this folder, absolute: a loader that is no [`Directory`] does not say so.
+    #[must_use]
+    pub fn below(self, root: PathBuf) -> Self {
+        Self { root: Some(root), ..self }
+    }
+
     /// The folder that the graph's paths are below, absolute; nothing for a graph that is not on disk.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_deref()
@@ -78,7 +84,10 @@ impl Project {
     }
 
     /// What could not be read may be anything: there is no program then.
-    fn readable(&self, compiled: Compiled) -> Compiled {
+    fn readable(&self, mut compiled: Compiled) -> Compiled {
+        if let Some(root) = &self.root {
+            linked::say_once(root, &self.documents, &mut compiled);
+        }
         if self.problems.is_empty() {
             return compiled;
         }

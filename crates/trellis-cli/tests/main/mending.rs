@@ -26,6 +26,20 @@ fn what_can_be_mended_is_mended_round_by_round_and_told() {
 }
 
 #[test]
+fn a_file_to_which_links_lead_is_mended_once() {
+    let start = "---\noptions: [{ text: A, to: a/x }, { text: B, to: b/x }]\n---\n";
+    let sandbox = Sandbox::new(&[("start.md", start), ("b/x.md", "---\nsave_too: x\nwait: true\n---\nHi\n"), ("a/y.md", "Page.\n")]);
+    std::os::unix::fs::symlink("../b/x.md", sandbox.path().join("a/x.md")).unwrap();
+    let dry = sandbox.trellis(&["check", "--fix", "--dry-run"]);
+    assert_eq!(dry.out.matches("+save_to: x").count(), 1, "{}", dry.out);
+    let ran = sandbox.trellis(&["check", "--fix"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
+    assert!(ran.out.starts_with("fixed b/x.md:2:1  unknown-key: rename to `save_to`\n1 finding fixed\n"), "{}", ran.out);
+    assert_eq!(read(&sandbox, "b/x.md"), "---\nsave_to: x\nwait: true\n---\nHi\n");
+    assert!(sandbox.path().join("a/x.md").is_symlink());
+}
+
+#[test]
 fn a_sound_graph_is_not_touched() {
     let sandbox = Sandbox::new(SOUND);
     let file = sandbox.path().join("start.md");

@@ -65,6 +65,8 @@ fn sessions_are_listed_newest_first_a_page_at_a_time() {
     let waiting = json(&fine(&sandbox, &["ls", "--status", "open", "--json"]));
     assert_eq!((waiting["sessions"].as_array().unwrap().len(), &waiting["sessions"][0]["status"]), (1, &Json::from("waiting_for_input")));
     assert_eq!(fine(&Sandbox::new(STAY), &["ls"]), "no sessions\n");
+    let (named, unknown) = (refused(&sandbox, &["ls", "start.md"]), refused(&sandbox, &["ls", "nowhere"]));
+    assert!(named.contains("tip: a graph is named with '--graph start.md'") && !unknown.contains("a graph"), "{named}{unknown}");
     assert!(!Sandbox::new(STAY).path().join(".trellis").exists());
 }
 
@@ -317,7 +319,7 @@ fn sessions_are_taken_out_when_they_have_ended() {
     let dry = fine(&sandbox, &["prune", "--keep", "0", "--dry-run"]);
     assert!(
         dry.starts_with("bob  would be taken out, it moved last 2")
-            && dry.ends_with("\n1 sessions would be taken out, 0 would be shortened\n"),
+            && dry.ends_with("\n1 session would be taken out, 0 would be shortened\n"),
         "{dry}"
     );
     fine(&sandbox, &["prune", "--keep", "0"]);

@@ -12,6 +12,7 @@
 
 mod bridge;
 pub mod builtins;
+mod calculation;
 mod check;
 mod engine;
 mod explain;
@@ -32,6 +33,7 @@ mod trial;
 
 use std::{fmt, ops::Deref, sync::Arc};
 
+pub(crate) use calculation::{Calculation, Last, Outcome, PATHS};
 use engine::Engine;
 use memchr::memchr;
 use mistake::Mistake;
@@ -144,6 +146,8 @@ pub(crate) struct Used<'t> {
     pub(crate) demand: Option<Demand>,
     /// Whether it only says that something is used of which nothing is known.
     pub(crate) blind: bool,
+    /// The calculation that it is, whose parts have to go together.
+    pub(crate) calculation: Option<&'t Arc<Calculation>>,
     place: &'t std::ops::Range<usize>,
     map: &'t SourceMap,
 }
@@ -249,7 +253,7 @@ impl Template {
     pub fn reads(&self) -> Vec<Read> {
         let mut reads = Vec::new();
         self.each_use(&mut |used| {
-            if !used.blind {
+            if !used.blind && used.calculation.is_none() {
                 let deep = used.deep || !used.inside.is_empty();
                 let demand = used.demand.filter(|_| !deep);
                 reads.push(Read { path: used.path.clone(), span: used.span(), when: used.when.into(), deep, demand });
@@ -266,13 +270,14 @@ impl Template {
             Body::Pieces(pieces) => {
                 for piece in pieces {
                     if let Piece::Path(path, place) = piece {
-                        see(Used { path, when: &[], inside: &[], deep: false, demand: None, blind: false, place, map });
+                        see(Used { path, when: &[], inside: &[], deep: false, demand: None, blind: false, calculation: None, place, map });
                     }
                 }
             }
             Body::Engine(engine) => {
-                for Use { path, place, when, inside, deep, demand, blind } in engine.uses() {
-                    see(Used { path, when, inside, deep: *deep, demand: *demand, blind: *blind, place, map });
+                for Use { path, place, when, inside, deep, demand, blind, calculation } in engine.uses() {
+                    let (deep, demand, blind, calculation) = (*deep, *demand, *blind, calculation.as_ref());
+                    see(Used { path, when, inside, deep, demand, blind, calculation, place, map });
                 }
             }
         }

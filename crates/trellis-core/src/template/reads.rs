@@ -4,11 +4,12 @@
 //!
 //! **Invariant:** what can fail because of a value is a use: of the path where it stands, or [`Use::blind`] where that is not followed.
 
+mod calculations;
 mod filters;
 mod scope;
 mod tests_of;
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use minijinja::{
     machinery::ast::{BinOpKind, CallArg, Expr, Stmt, UnaryOpKind},
@@ -16,12 +17,14 @@ use minijinja::{
 };
 
 pub(super) use self::scope::OF_LOOP;
-pub use self::{scope::Step, tests_of::Test};
 use self::{
+    calculations::{constant, taken_by_test},
     scope::{Binding, Names, Source, beginning, is_range, of_loop},
     tests_of::{Asked, opposite},
 };
+pub use self::{scope::Step, tests_of::Test};
 use super::{
+    calculation::Calculation,
     lower::extent,
     machine::hook,
     sorts::{self, Demand, Sorts},
@@ -44,6 +47,8 @@ pub(super) struct Use {
     pub(super) demand: Option<Demand>,
     /// Whether it only says that something is used here of which nothing is known; the path names it.
     pub(super) blind: bool,
+    /// The calculation that it is, where several parts have to go together: then each part is a use of its own as well.
+    pub(super) calculation: Option<Arc<Calculation>>,
 }
 
 /// The uses of a template, in order.
@@ -87,14 +92,16 @@ impl<'s> Reads<'s> {
             return;
         }
         let (when, inside) = (self.when.clone().into(), source.inside.into());
-        self.uses.push(Use { path: source.path, place: place(tree), when, inside, deep: source.deep, demand: self.demand, blind: false });
+        let (demand, deep) = (self.demand, source.deep);
+        self.uses.push(Use { path: source.path, place: place(tree), when, inside, deep, demand, blind: false, calculation: None });
     }
 
     /// Says that something is used of which nothing is known.
     fn blind(&mut self, tree: &Expr<'_>) {
         let Some(path) = beginning(tree) else { return };
         let when = self.when.clone().into();
-        self.uses.push(Use { path, place: place(tree), when, inside: Box::default(), deep: true, demand: None, blind: true });
+        let inside = Box::default();
+        self.uses.push(Use { path, place: place(tree), when, inside, deep: true, demand: None, blind: true, calculation: None });
     }
 
     /// What a value of these sorts may fail with: nothing is there, or something that is not taken.
@@ -252,7 +259,12 @@ impl<'s> Reads<'s> {
         match tree {
             Expr::Const(node) => Sorts::of(&node.value),
             Expr::Var(node) => self.names.sorts(node.id).unwrap_or(Sorts::ANY.or(Sorts::UNSET)),
-            Expr::Filter(node) => self.filter(node.name, node.expr.as_ref(), &node.args, used),
+            Expr::Filter(node) => {
+                let calculation = self.calculation(tree);
+                let made = self.filter(node.name, node.expr.as_ref(), &node.args, used, calculation.is_some());
+                self.calculates(calculation, tree);
+                made
+            }
             Expr::GetAttr(node) => match &node.expr {
                 Expr::Var(var) if var.id == "loop" => of_loop(node.name),
                 of => {
@@ -266,7 +278,9 @@ impl<'s> Reads<'s> {
                 Sorts::ANY.or(Sorts::UNSET)
             }
             Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Neg) => {
-                self.operand(&node.expr, Some(Sorts::NUMBER));
+                let calculation = self.calculation(tree);
+                self.part(&node.expr, Some(Sorts::NUMBER), calculation.is_some());
+                self.calculates(calculation, tree);
                 Sorts::NUMBER
             }
             Expr::UnaryOp(node) => {
@@ -284,13 +298,11 @@ impl<'s> Reads<'s> {
                     left.or(right)
                 }
                 ref op => {
-                    let right = match inner(&node.right) {
-                        Some(Expr::Const(node)) => Some(&node.value),
-                        _ => None,
-                    };
-                    let (of_left, of_right) = sorts::taken_by_operator(op, right);
-                    self.operand(&node.left, of_left);
-                    self.operand(&node.right, of_right);
+                    let (of_left, of_right) = sorts::taken_by_operator(op, constant(&node.right));
+                    let calculation = self.calculation(tree);
+                    self.part(&node.left, of_left, calculation.is_some());
+                    self.part(&node.right, of_right, calculation.is_some());
+                    self.calculates(calculation, tree);
                     let is_asked = matches!(
                         op,
                         BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte | BinOpKind::In
@@ -312,13 +324,16 @@ impl<'s> Reads<'s> {
                 one.or(other.unwrap_or(Sorts::NULL))
             }
             Expr::Test(node) => {
-                let takes_anything = !matches!(node.name, "startingwith" | "endingwith" | "lower" | "upper" | "in");
-                self.operand(&node.expr, (!takes_anything).then_some(Sorts::NONE));
-                self.arguments(&node.args);
+                let calculation = self.calculation(tree);
+                self.part(&node.expr, taken_by_test(node.name), calculation.is_some());
+                self.arguments(&node.args, calculation.is_some());
+                self.calculates(calculation, tree);
                 Sorts::TRUTH
             }
             Expr::Call(node) => {
-                self.arguments(&node.args);
+                let calculation = self.calculation(tree);
+                self.arguments(&node.args, calculation.is_some());
+                self.calculates(calculation, tree);
                 let is_changed = matches!(&node.expr, Expr::GetAttr(of) if of.name == "changed");
                 if is_range(tree) {
                     Sorts::LIST

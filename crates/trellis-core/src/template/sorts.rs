@@ -6,9 +6,10 @@ use minijinja::{
 };
 
 use super::machine::hook;
+use crate::value::Value;
 
 /// A set of sorts of values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sorts(u16);
 
 impl Sorts {
@@ -42,6 +43,42 @@ impl Sorts {
     /// Whether all of these are among `other`.
     pub(crate) const fn are(self, other: Self) -> bool {
         self.0 & !other.0 == 0
+    }
+
+    /// Each of them by itself.
+    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
+        (0..7).map(|bit| Self(1 << bit)).filter(move |sort| self.meet(*sort))
+    }
+
+    /// Its number, where it is one.
+    pub(crate) const fn number(self) -> u8 {
+        self.0.trailing_zeros() as u8
+    }
+
+    /// What it is called, where it is one.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::NULL => "null",
+            Self::TRUTH => "a boolean",
+            Self::NUMBER => "a number",
+            Self::TEXT => "a text",
+            Self::LIST => "a list",
+            Self::MAPPING => "a mapping",
+            _ => "not set",
+        }
+    }
+
+    /// The sort of a value; of none that nothing is set.
+    pub(crate) fn of_value(value: Option<&Value>) -> Self {
+        match value {
+            None => Self::UNSET,
+            Some(Value::Null) => Self::NULL,
+            Some(Value::Bool(_)) => Self::TRUTH,
+            Some(Value::Int(_) | Value::UInt(_) | Value::Float(_)) => Self::NUMBER,
+            Some(Value::Text(_)) => Self::TEXT,
+            Some(Value::List(_)) => Self::LIST,
+            Some(Value::Map(_)) => Self::MAPPING,
+        }
     }
 
     /// What JSON Schema calls them.

@@ -177,7 +177,7 @@ fn more(nodes: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
 fn what_every_way_does_with_a_value_says_of_what_kind_it_must_be() {
     let nodes = [
         ("start.md", "---\noptions: [{ text: A, to: x }, { text: B, to: y }]\n---\n"),
-        ("x.md", "---\nto: z\n---\n{{ a * 2 }}{% for one in b %}x{% endfor %}"),
+        ("x.md", "---\nto: z\n---\n{{ a - 2 }}{% for one in b %}x{% endfor %}"),
         ("y.md", "---\nto: z\n---\n{{ a - 1 }}"),
         ("z.md", "---\ncontext_schema: { c: { enum: [1, 2] } }\noutput: 1\n---\n"),
     ];
@@ -187,9 +187,9 @@ fn what_every_way_does_with_a_value_says_of_what_kind_it_must_be() {
         "one way says nothing of `b`"
     );
     // What is written before is not what was given.
-    let nodes = [("start.md", "---\nset: { a: 1 }\nto: x\n---\n"), ("x.md", "{{ a * 2 }}")];
+    let nodes = [("start.md", "---\nset: { a: 1 }\nto: x\n---\n"), ("x.md", "{{ a - 2 }}")];
     assert_eq!(more(&nodes).0, strings(&[]));
-    let nodes = [("start.md", "{% if a %}{{ a * 2 }}{% endif %}")];
+    let nodes = [("start.md", "{% if a %}{{ a - 2 }}{% endif %}")];
     assert_eq!(more(&nodes).0, strings(&[]), "what is asked first may be of any kind");
     let nodes = [
         (

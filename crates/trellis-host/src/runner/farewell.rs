@@ -10,7 +10,12 @@ impl Farewell {
         let failed = matches!(ended.reason, EndReason::Failed | EndReason::Denied);
         let code = ended.code.as_deref().unwrap_or_default();
         let place = failed.then(|| place(program, &ended)).flatten();
-        let help = if ended.reason == EndReason::Denied { help("denied") } else { help(code) };
+        let is_set = ended.message.as_deref().is_some_and(|message| !message.ends_with("is not set"));
+        let help = match code {
+            _ if ended.reason == EndReason::Denied => help("denied"),
+            "template" if is_set => Some("let every way here save values of the kind that this needs"),
+            code => help(code),
+        };
         Self { reason: ended.reason.into(), place, help: help.filter(|_| failed), message: None, ended: Some(ended) }
     }
 

@@ -43,7 +43,14 @@ impl Head {
 
 impl Query {
     /// The page of this query, where all heads are at hand.
-    pub fn of(&self, mut heads: Vec<Head>) -> Vec<Head> {
+    pub fn of(&self, heads: Vec<Head>) -> Vec<Head> {
+        let mut heads = self.all_of(heads);
+        heads.truncate(self.limit);
+        heads
+    }
+
+    /// The page of this query and all pages behind it.
+    pub(super) fn all_of(&self, mut heads: Vec<Head>) -> Vec<Head> {
         heads.retain(|head| self.graph.as_ref().is_none_or(|graph| *graph == head.graph));
         match self.which {
             Which::Newest => {
@@ -60,8 +67,16 @@ impl Query {
                 heads.sort_unstable_by(|one, other| (one.due, &one.session).cmp(&(other.due, &other.session)));
             }
         }
-        heads.truncate(self.limit);
         heads
+    }
+
+    /// Where the next page begins, if that head is the last of this one.
+    pub(super) fn behind(&self, last: &Head) -> (u64, SessionId) {
+        let moment = match self.which {
+            Which::Newest => last.at,
+            Which::Due(_) => last.due.unwrap_or_default(),
+        };
+        (moment, last.session.clone())
     }
 }
 

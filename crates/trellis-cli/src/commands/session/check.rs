@@ -17,7 +17,11 @@ use super::{
     stand::{Form, Stand, Use, Where},
     times::date_time,
 };
-use crate::{Exit, report::printable, terminal};
+use crate::{
+    Exit,
+    report::{counted, printable},
+    terminal,
+};
 
 /// Names of other graphs that are shown.
 const GRAPHS: usize = 5;
@@ -267,6 +271,6 @@ impl Tally {
             let more = if self.others.len() > GRAPHS { ", …" } else { "" };
             let _ = write!(parts, " ({}{more})", names.collect::<Vec<_>>().join(", "));
         }
-        format!("{all} sessions{parts}\n")
+        format!("{}{parts}\n", counted(all, "session"))
     }
 }

@@ -13,7 +13,7 @@ use super::{
     stand::{Form, Use, Where},
     times::{date_time, span},
 };
-use crate::{Exit, terminal};
+use crate::{Exit, report::counted, terminal};
 
 /// Takes out sessions that ended long ago, and old records of long ones
 ///
@@ -80,7 +80,7 @@ impl Prune {
             text = format!("{}\n", json!({ "dry_run": self.dry_run, "pruned": wire }));
         } else {
             let [sessions, shortened] = count;
-            let _ = writeln!(text, "{sessions} sessions {would}taken out, {shortened} {would}shortened");
+            let _ = writeln!(text, "{} {would}taken out, {shortened} {would}shortened", counted(sessions, "session"));
         }
         terminal::print(&text)?;
         Ok(Exit::Fine)

@@ -8,7 +8,11 @@ use trellis_core::SessionId;
 use trellis_host::store::{Keys, Query, Sealed, SessionStore, Which};
 
 use super::stand::{Form, Where};
-use crate::{Exit, report::printable, terminal};
+use crate::{
+    Exit,
+    report::{counted, printable},
+    terminal,
+};
 
 /// Sessions that are asked for at once.
 const PAGE: usize = 500;
@@ -97,7 +101,7 @@ impl Seal {
             let _ = writeln!(text, "{session}  is not sealed: {}", printable(why));
         }
         let rest = if failed.is_empty() { String::new() } else { format!(", {} could not be", failed.len()) };
-        let _ = writeln!(text, "{sealed} sessions sealed, {kept} were already{rest}");
+        let _ = writeln!(text, "{} sealed, {kept} were already{rest}", counted(*sealed, "session"));
         terminal::print(&text)?;
         Ok(exit)
     }
@@ -128,20 +132,24 @@ impl Seal {
             terminal::print(&format!("{}\n", json!({ "keys": keys, "seals": names[0], "clear": clear })))?;
             return Ok(Exit::Fine);
         }
+        let needed = |sessions: usize| match sessions {
+            1 => "1 session needs it".to_owned(),
+            sessions => format!("{sessions} sessions need it"),
+        };
         let mut text = String::new();
         for (at, key) in names.iter().enumerate() {
             let what = match (at, count(key)) {
-                (0, needs) => format!("seals; {needs} sessions need it"),
+                (0, count) => format!("seals; {}", needed(count)),
                 (_, 0) => "no session here needs it: its line can go".to_owned(),
-                (_, needs) => format!("{needs} sessions need it"),
+                (_, count) => needed(count),
             };
             let _ = writeln!(text, "{key}  {what}");
         }
         for key in &strange {
-            let _ = writeln!(text, "{}  {} sessions need it, and it is not in the file", printable(key), count(key));
+            let _ = writeln!(text, "{}  {}, and it is not in the file", printable(key), needed(count(key)));
         }
         if clear > 0 {
-            let _ = writeln!(text, "{clear} sessions have records in the clear");
+            let _ = writeln!(text, "records in the clear: {}", counted(clear, "session"));
         }
         terminal::print(&text)?;
         Ok(Exit::Fine)

@@ -3,10 +3,11 @@
 use super::*;
 
 impl<'s> Reads<'s> {
-    pub(super) fn filter(&mut self, name: &str, input: Option<&Expr<'s>>, args: &[CallArg<'s>], used: bool) -> Sorts {
+    /// `is_one`: it is a calculation that is looked at as a whole.
+    pub(super) fn filter(&mut self, name: &str, input: Option<&Expr<'s>>, args: &[CallArg<'s>], used: bool, is_one: bool) -> Sorts {
         let Some(tree) = input else {
             // The filter of a block takes the text of the block.
-            self.arguments(args);
+            self.arguments(args, false);
             return sorts::made_by(name, Sorts::TEXT);
         };
         match name {
@@ -27,37 +28,67 @@ impl<'s> Reads<'s> {
                 let fallback = self.under(vec![Asked::Test(test)], |reads| {
                     let (first, rest) = args.split_first()?;
                     let made = reads.expression(value_of(first), used);
-                    reads.arguments(rest);
+                    reads.arguments(rest, false);
                     Some(made)
                 });
                 input.or(fallback.unwrap_or(Sorts::TEXT))
             }
             hook::ADD | hook::MULTIPLY => {
                 let Some(other) = args.first().map(value_of) else { return Sorts::ANY };
-                let (left, right) = (self.glance(tree), self.glance(other));
-                self.operand(tree, Some(sorts::beside(name, right)));
-                self.operand(other, Some(sorts::beside(name, left)));
-                sorts::combined(name, left, right)
+                let (of_left, of_right) = self.sides(name, tree, other);
+                self.part(tree, of_left, is_one);
+                self.part(other, of_right, is_one);
+                sorts::combined(name, self.side(name, tree), self.side(name, other))
+            }
+            hook::CONCAT => {
+                self.visit(tree, None);
+                args.iter().for_each(|arg| self.visit(value_of(arg), None));
+                Sorts::TEXT
             }
             _ => {
-                let made = self.operand(tree, sorts::taken_by(name, !args.is_empty()));
+                let made = self.part(tree, sorts::taken_by(name, !args.is_empty()), is_one);
                 if matches!(name, hook::SLICE) {
-                    args.iter().for_each(|arg| self.visit(value_of(arg), Some(Sorts::NULL.or(Sorts::NUMBER))));
+                    for arg in args {
+                        self.part(value_of(arg), Some(BOUND), is_one);
+                    }
                 } else {
-                    self.arguments(args);
+                    self.arguments(args, is_one);
                 }
                 sorts::made_by(name, made)
             }
         }
     }
 
+    /// What adding or multiplying demands on its left and right; nothing of a side that decides what the other must be.
+    pub(super) fn sides(&self, name: &str, left: &Expr<'_>, right: &Expr<'_>) -> (Option<Demand>, Option<Demand>) {
+        let (of_left, of_right) = (self.glance(left), self.glance(right));
+        let beside = |side: &Expr<'_>, other: Sorts| match name {
+            hook::MULTIPLY if self.is_path(side) => Sorts::NONE,
+            _ => sorts::beside(name, other),
+        };
+        let (on_left, on_right) = (beside(left, of_right), beside(right, of_left));
+        let decides = |of: Sorts, on_other: Demand| on_other != Sorts::NONE && of.are(on_other);
+        let demand = |on: Demand, decides: bool| Some(on).filter(|on| *on != Sorts::NONE || !decides);
+        (demand(on_left, decides(of_left, on_right)), demand(on_right, decides(of_right, on_left)))
+    }
+
+    /// The sorts of one side, as far as the other does not decide them: a text times a number is a text.
+    fn side(&self, name: &str, tree: &Expr<'_>) -> Sorts {
+        if name == hook::MULTIPLY && self.is_path(tree) { Sorts::NUMBER.or(Sorts::TEXT) } else { self.glance(tree) }
+    }
+
+    fn is_path(&self, tree: &Expr<'_>) -> bool {
+        self.names.source(inner(tree).unwrap_or(tree)).and_then(Source::plain).is_some()
+    }
+
     /// The sorts of an operand, before it is visited: of what is read or computed further down, nothing is known.
-    fn glance(&self, tree: &Expr<'_>) -> Sorts {
+    pub(super) fn glance(&self, tree: &Expr<'_>) -> Sorts {
         match inner(tree) {
             Some(Expr::Const(node)) => Sorts::of(&node.value),
             Some(Expr::Filter(node)) if matches!(node.name, hook::ADD | hook::MULTIPLY) => {
                 let side = |tree: &Expr<'_>| match inner(tree) {
                     Some(Expr::Const(node)) => Sorts::of(&node.value),
+                    _ if node.name == hook::MULTIPLY && self.is_path(tree) => Sorts::NUMBER.or(Sorts::TEXT),
                     _ => Sorts::READ,
                 };
                 let other = node.args.first().map_or(Sorts::READ, |arg| side(value_of(arg)));
@@ -77,11 +108,18 @@ impl<'s> Reads<'s> {
     }
 
     /// Constants were tried when the template was checked; what else is given, the filter decides about.
-    pub(super) fn arguments(&mut self, args: &[CallArg<'s>]) {
+    pub(super) fn arguments(&mut self, args: &[CallArg<'s>], is_one: bool) {
         for arg in args {
             let value = value_of(arg);
-            let is_constant = matches!(inner(value), Some(Expr::Const(_) | Expr::List(_) | Expr::Map(_)));
-            self.operand(value, (!is_constant).then_some(Sorts::NONE));
+            self.part(value, (!is_constant(value)).then_some(Sorts::NONE), is_one);
         }
     }
+}
+
+/// What bounds a slice.
+pub(super) const BOUND: Demand = Sorts::NULL.or(Sorts::NUMBER);
+
+/// Whether an argument was tried when the template was checked.
+pub(super) fn is_constant(value: &Expr<'_>) -> bool {
+    matches!(inner(value), Some(Expr::Const(_) | Expr::List(_) | Expr::Map(_)))
 }

@@ -1,19 +1,22 @@
 //! The heads of all sessions of a folder: each stands at the end of a journal, and is read again only when its file changed.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     ffi::{OsStr, OsString},
     fs::{self, OpenOptions},
     io::{self, BufRead, BufReader, Read},
     os::unix::fs::MetadataExt,
     path::Path,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use trellis_core::SessionId;
 
 use super::{Folder, line, name, opened};
-use crate::store::{Head, StoreError};
+use crate::store::{Head, Query, StoreError};
+
+/// A list that somebody reads page by page is of one moment for so long.
+const ONE_MOMENT: Duration = Duration::from_secs(10);
 
 /// A file that changed within this time may change again without looking different.
 const SETTLED: Duration = Duration::from_secs(1);
@@ -27,6 +30,18 @@ const BEGINNING: u64 = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     seen: BTreeMap<OsString, (Look, Option<Head>)>,
+    rest: Option<Rest>,
+}
+
+/// The pages behind one that was asked for: to look at every file again for each would take long where there are many.
+#[derive(Debug)]
+struct Rest {
+    /// What asks for them, at any limit.
+    query: Query,
+    heads: VecDeque<Head>,
+    seen: Instant,
+    /// How many writes there were before.
+    writes: u64,
 }
 
 /// What a file looks like from outside.
@@ -38,8 +53,27 @@ struct Look {
 }
 
 impl Heads {
+    /// A page. One behind another is of the same moment, unless that is long ago or something was written here since.
+    pub(super) fn page(&mut self, folder: &Folder, query: Query, writes: u64) -> Result<Vec<Head>, StoreError> {
+        let limit = query.limit;
+        let follows = |rest: &Rest| {
+            let is_of_one = (&rest.query.graph, rest.query.which, &rest.query.after) == (&query.graph, query.which, &query.after);
+            is_of_one && rest.writes == writes && rest.seen.elapsed() < ONE_MOMENT
+        };
+        let mut rest = match self.rest.take().filter(follows) {
+            Some(rest) => rest,
+            None => Rest { seen: Instant::now(), heads: query.all_of(self.all(folder)?).into(), query, writes },
+        };
+        let page: Vec<Head> = rest.heads.drain(..limit.min(rest.heads.len())).collect();
+        if let Some(last) = page.last().filter(|_| !rest.heads.is_empty()) {
+            rest.query.after = Some(rest.query.behind(last));
+            self.rest = Some(rest);
+        }
+        Ok(page)
+    }
+
     /// The heads of all sessions. Of a file that cannot be read only the name is known: it says why when it is loaded.
-    pub(super) fn all(&mut self, folder: &Folder) -> Result<Vec<Head>, StoreError> {
+    fn all(&mut self, folder: &Folder) -> Result<Vec<Head>, StoreError> {
         let unreadable = |error: &io::Error| folder.is_there().err().unwrap_or_else(|| folder.unreadable(&folder.path, error));
         let (mut seen, mut heads, now) = (BTreeMap::new(), Vec::new(), SystemTime::now());
         for entry in fs::read_dir(&folder.path).map_err(|error| unreadable(&error))? {

@@ -18,7 +18,10 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use rustix::{fs::OFlags, io::Errno};
@@ -52,6 +55,8 @@ struct Kept {
     /// Journals that were written lately. Whoever writes one holds its lock here, and then that of the file.
     open: Mutex<BTreeMap<SessionId, Arc<Mutex<Held>>>>,
     heads: Mutex<Heads>,
+    /// How often something was written here.
+    writes: AtomicU64,
     pace: Pace,
     /// Held by the one who may append without a thread for it.
     here: AsyncMutex<()>,
@@ -77,7 +82,8 @@ impl FilesStore {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder.path);
             made.and_then(|()| folder.sync()).map_err(|error| folder.unwritable(&folder.path, &error))?;
         }
-        let kept = Kept { folder, open: Mutex::default(), heads: Mutex::default(), pace: Pace::default(), here: AsyncMutex::default() };
+        let (open, heads, writes) = (Mutex::default(), Mutex::default(), AtomicU64::default());
+        let kept = Kept { folder, open, heads, writes, pace: Pace::default(), here: AsyncMutex::default() };
         Ok(Self { kept: Arc::new(kept) })
     }
 
@@ -192,8 +198,9 @@ impl Folder {
 }
 
 impl Kept {
-    /// The journal of a session, which stays open.
+    /// The journal of a session, which stays open, for who writes it.
     fn held(&self, session: &SessionId) -> Arc<Mutex<Held>> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= OPEN && !open.contains_key(session) {
             open.retain(|_, held| Arc::strong_count(held) > 1);
@@ -248,7 +255,10 @@ impl SessionStore for FilesStore {
     }
 
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>> {
-        self.aside(move |kept| Ok(query.of(kept.heads.lock().unwrap_or_else(PoisonError::into_inner).all(&kept.folder)?)))
+        self.aside(move |kept| {
+            let mut heads = kept.heads.lock().unwrap_or_else(PoisonError::into_inner);
+            heads.page(&kept.folder, query, kept.writes.load(Ordering::Relaxed))
+        })
     }
 
     fn remove<'a>(&'a self, session: &'a SessionId, removal: Removal) -> Pending<'a, ()> {

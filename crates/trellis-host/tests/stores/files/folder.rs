@@ -3,9 +3,9 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use tempfile::TempDir;
-use trellis_host::store::{FilesStore, SessionStore, StoreError, Which};
+use trellis_host::store::{FilesStore, Removal, SessionStore, StoreError, Which};
 
-use crate::make::{append, load, names, query, record, texts, with_snapshot};
+use crate::make::{append, load, names, query, record, texts, with_head, with_snapshot};
 
 #[tokio::test]
 async fn no_id_leads_out_of_the_folder() {
@@ -117,4 +117,24 @@ async fn a_record_of_two_lines_is_refused() {
     let error = store.append(step).await.unwrap_err();
     assert_eq!(error.to_string(), "session `one` cannot be read: record 0 is not on one line");
     assert_eq!(load(&store, "one").await, None);
+}
+
+#[tokio::test]
+async fn pages_of_one_list_are_of_one_moment_whatever_others_write() {
+    let folder = TempDir::new().unwrap();
+    let (store, other) = (FilesStore::open(folder.path()).unwrap(), FilesStore::open(folder.path()).unwrap());
+    for number in 0..6 {
+        store.append(with_head(append(&format!("s{number}"), 0, &["start"]), |head| head.at = number)).await.unwrap();
+    }
+    assert_eq!(names(&store.list(query(Which::Newest, None, 2)).await.unwrap()), ["s5", "s4"]);
+    other.append(with_head(append("s1", 1, &["on"]), |head| head.at = 50)).await.unwrap();
+    other.remove(&"s5".into(), Removal::Session { expected: 1 }).await.unwrap();
+    assert_eq!(names(&store.list(query(Which::Newest, Some((4, "s4")), 3)).await.unwrap()), ["s3", "s2", "s1"]);
+    assert_eq!(names(&store.list(query(Which::Newest, Some((1, "s1")), 3)).await.unwrap()), ["s0"]);
+    assert_eq!(
+        names(&store.list(query(Which::Newest, Some((4, "s4")), 9)).await.unwrap()),
+        ["s3", "s2", "s0"],
+        "this is a look of its own"
+    );
+    assert_eq!(names(&store.list(query(Which::Newest, None, 2)).await.unwrap()), ["s1", "s4"]);
 }

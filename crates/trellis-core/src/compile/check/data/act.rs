@@ -83,7 +83,8 @@ impl Search<'_, '_> {
     pub(super) fn subjects(&self) -> Vec<KeyPath> {
         match self.candidate.accident {
             Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
-                vec![self.script.sites[site as usize].path.clone()]
+                let site = &self.script.sites[site as usize];
+                site.calculation().map_or_else(|| vec![site.path.clone()], |calculation| calculation.paths.to_vec())
             }
             Accident::NoMatch(_) => Vec::new(),
             Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => match &self.script.ops[op as usize] {
@@ -278,6 +279,9 @@ impl Search<'_, '_> {
 
     pub(super) fn read(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
         let site = &self.script.sites[at as usize];
+        if let Some(calculation) = site.calculation() {
+            return if self.is_goal(point, Accident::Operand(at)) { self.calculate(scene, site, calculation) } else { Done::On };
+        }
         if !site.is_followed() {
             return Done::On;
         }

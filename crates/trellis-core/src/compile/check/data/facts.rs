@@ -143,6 +143,14 @@ impl Facts {
         }
     }
 
+    /// Whether nothing can be there.
+    pub(super) fn may_lack(&self, slot: Slot, types: &Types) -> bool {
+        match self.own.get(slot.0 as usize) {
+            Some(own) => types.may_lack(*own),
+            None => types.may_lack_lane(self.lane(slot)),
+        }
+    }
+
     pub(super) fn set(&mut self, slot: Slot, of: TypeId, types: &mut Types) {
         match self.own.get_mut(slot.0 as usize) {
             Some(own) => *own = of,

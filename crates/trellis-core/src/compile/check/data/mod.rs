@@ -3,9 +3,12 @@
 //! A fixed point over the ways says what can be at each point, and nominates what may go wrong there; each candidate is then searched for a way
 //! there, which the engine itself walks. What cannot be walked is not reported, or reported as not decided.
 
+mod absence;
 mod accident;
 mod act;
 mod asides;
+mod behind;
+mod calculate;
 mod declared;
 mod facts;
 mod instance;
@@ -20,6 +23,7 @@ mod report;
 mod scene;
 mod script;
 mod search;
+mod searched;
 mod shapes;
 mod steps;
 mod symbols;
@@ -38,11 +42,13 @@ pub(crate) use self::known::Known;
 
 use self::{
     accident::{Accident, Candidate},
+    behind::Behind,
     knowledge::Gathered,
     origins::Origin,
     report::Reporter,
     script::{Op, Script},
     search::{BUDGET_OF_ALL, Tree},
+    searched::Searched,
     symbols::Lore,
     witness::{Search, Verdict},
 };
@@ -54,7 +60,7 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
-    program::{Callee, Place as To, PointIndex, PredicateSource, Program, Target, Why},
+    program::{Callee, NodeIndex, Place as To, PointIndex, PredicateSource, Program, Target, Why},
     schema::Schema,
     scope::RESERVED,
     span::Span,
@@ -76,7 +82,9 @@ pub(super) fn check<'k>(
     let kept_before = kept.take();
     let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
     let mut known = known.or_else(again).unwrap_or_else(|| Knowledge::new(program, flow, wild));
-    let mut unchecked = known.unchecked(flow, &nameless(program, wild, found));
+    let mut behind = Behind::new(program, flow, wild, nameless(program, wild, found));
+    let mut unchecked = known.unchecked();
+    unchecked.retain(|(point, read)| !behind.explains(*point, read));
     declared::check(&mut known, wild, found);
     if !is_lossy {
         asides::check(&mut known, wild, found);
@@ -85,14 +93,14 @@ pub(super) fn check<'k>(
     if known.suspects() {
         let script = Script::new(program);
         let gathered = known.gathered(&script);
-        let (untold, mended) = Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
-        let unknown = |site: u32| report::unknown_site(program, &script.sites[site as usize], Unknown::Part);
-        unchecked.extend(untold.into_iter().map(unknown));
-        // Of what stands in something that is missing nothing can be known.
-        unchecked.retain(|read| !mended.iter().any(|missing| read.path.segments().starts_with(missing.segments())));
+        let searched = Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
+        let unknown =
+            |(point, site): (PointIndex, u32)| (point.0, report::unknown_site(program, &script.sites[site as usize], Unknown::Part));
+        unchecked.extend(searched.untold.iter().copied().map(unknown));
+        searched.explain(&script, flow, &mut unchecked);
     }
     *kept = Some(known.leave());
-    unchecked
+    unchecked.into_iter().map(|(_, read)| read).collect()
 }
 
 /// The points of which nothing is known, and those whose call could not be made out: nobody knows what it returns.
@@ -135,9 +143,8 @@ struct Findings<'a, 'p> {
 }
 
 impl Findings<'_, '_> {
-    /// Searches every candidate, then once more those that only stand behind others. Gives the sites inside of values that no search can tell of, and
-    /// the paths that were found missing.
-    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> (Vec<u32>, Vec<KeyPath>) {
+    /// Searches every candidate, then once more those that only stand behind others.
+    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Searched {
         let mut origins = vec![Origin::entry(self.program)];
         origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
@@ -150,7 +157,8 @@ impl Findings<'_, '_> {
             origins,
         };
         let mut mended: Vec<KeyPath> = Vec::new();
-        let mut untold = Vec::new();
+        let mut searched = Searched::default();
+        let mut grief: BTreeSet<NodeIndex> = BTreeSet::new();
         let is_inside = |candidate: &Candidate| match candidate.accident {
             Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(site),
             _ => None,
@@ -178,21 +186,30 @@ impl Findings<'_, '_> {
             let before = mended.len();
             left.retain(|candidate| {
                 if reporter.is_told(candidate) {
+                    searched.explained.extend(if let Accident::Operand(site) = candidate.accident { Some(site) } else { None });
                     return false;
                 }
-                let (verdict, may_be_hidden) = self.one(known, candidate, &shared, &mended, &budget);
+                let inside = || is_inside(candidate).map(|site| (candidate.point, site));
+                let (verdict, may_be_hidden) = self.one(known, candidate, &shared, (&mended, &grief), &budget);
                 match verdict {
                     Verdict::Proved(hops, met) => {
-                        mended.extend(reporter.tell(known, candidate, &hops, &met, found));
+                        if let Some(missing) = reporter.tell(known, candidate, &hops, &met, found) {
+                            searched.missing.push((missing.clone(), (!candidate.never).then_some(candidate.point)));
+                            mended.push(missing);
+                        } else {
+                            grief.insert(self.program.point(candidate.point).node);
+                        }
                         false
                     }
                     Verdict::Refuted => {
-                        untold.extend(is_inside(candidate));
+                        searched.untold.extend(inside());
                         may_be_hidden
                     }
-                    Verdict::Open => {
-                        untold.extend(is_inside(candidate));
-                        reporter.leave_open(candidate, found);
+                    verdict @ (Verdict::Hidden | Verdict::Open) => {
+                        searched.untold.extend(inside());
+                        if matches!(verdict, Verdict::Open) {
+                            reporter.leave_open(candidate, found);
+                        }
                         false
                     }
                 }
@@ -202,8 +219,8 @@ impl Findings<'_, '_> {
             }
         }
         reporter.sum_up(found);
-        drop_undecided(found);
-        (untold, mended)
+        searched::drop_undecided(found);
+        searched
     }
 
     /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as
@@ -213,7 +230,7 @@ impl Findings<'_, '_> {
         known: &mut Knowledge<'_, '_>,
         candidate: &Candidate,
         shared: &Shared,
-        mended: &[KeyPath],
+        (mended, grief): (&[KeyPath], &BTreeSet<NodeIndex>),
         budget: &Cell<usize>,
     ) -> (Verdict, bool) {
         let absent = self.may_be_absent(known, candidate);
@@ -238,6 +255,10 @@ impl Findings<'_, '_> {
             lore: &shared.lore,
             reads: &shared.reads,
             breaks: OnceCell::new(),
+            outcomes: RefCell::default(),
+            grief,
+            is_hidden: Cell::new(false),
+            is_astray: Cell::new(false),
             forks: RefCell::default(),
             is_lossy: Cell::new(false),
             blurred: RefCell::default(),
@@ -246,6 +267,9 @@ impl Findings<'_, '_> {
         let (bare, helped) = (search(&[][..]), search(mended));
         let may_help = is_missing && !mended.is_empty();
         let straight = bare.straight().or_else(|| if may_help { helped.straight() } else { None });
+        if straight.is_none() && !self.may_come(known, candidate, &bare) {
+            return (Verdict::Refuted, false);
+        }
         let verdict = straight.unwrap_or_else(|| bare.wide());
         // Nothing that is missing elsewhere stands before it, unless ways were told apart by that.
         match verdict {
@@ -279,7 +303,8 @@ impl Findings<'_, '_> {
     fn reads(&self) -> BTreeSet<Key> {
         let sites = self.script.sites.iter().flat_map(|site| {
             let tests = site.when().iter().filter_map(crate::template::Test::path);
-            tests.chain([site.path]).map(|path| path.root().clone())
+            let parts = site.calculation().into_iter().flat_map(|calculation| &*calculation.paths);
+            tests.chain(parts).chain([site.path]).map(|path| path.root().clone())
         });
         let ops = self.script.ops.iter().filter_map(|op| match op {
             Op::Fit { node, index, .. } => self.program.node(*node).entry.types.get(*index as usize).map(|(key, _)| key.clone()),
@@ -296,22 +321,6 @@ impl Findings<'_, '_> {
             _ => None,
         });
         sites.chain(ops).chain(guards).chain(asked.flat_map(|asked| asked.keys().cloned())).collect()
-    }
-
-    /// Where a missing path may still be absent; nothing where it does not matter: something may take it away again.
-    fn may_be_absent(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate) -> Option<Vec<bool>> {
-        let Accident::Missing(site) = candidate.accident else { return None };
-        if candidate.never {
-            return None;
-        }
-        let site = &self.script.sites[site as usize];
-        if self.forgets(site.path) || !site.inside().is_empty() {
-            return None;
-        }
-        let (slot, rest) = known.followed(site.path)?;
-        let points = 0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
-        let absent = points.map(|point| known.stands_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
-        Some(absent.collect())
     }
 
     /// The keys that something sets: what nothing sets is missing on every way, also where a loop comes back behind a read of it.
@@ -338,15 +347,6 @@ impl Findings<'_, '_> {
         let mut writes = self.script.ops.iter().filter_map(|op| if let Op::Write { write, .. } = op { Some(&write.to) } else { None });
         matches!(&**path.root(), "input" | "tool_result" | "sys")
             || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
-    }
-}
-
-/// What was not decided about a place where something is wrong anyway is not said.
-fn drop_undecided(found: &mut Vec<Diagnostic>) {
-    if found.iter().any(|found| found.code == Code::NotDecided) {
-        let decided: BTreeSet<_> =
-            found.iter().filter(|found| found.code != Code::NotDecided).filter_map(|found| found.place.clone()).collect();
-        found.retain(|found| found.code != Code::NotDecided || found.place.as_ref().is_none_or(|place| !decided.contains(place)));
     }
 }
 

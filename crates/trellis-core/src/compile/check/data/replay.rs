@@ -15,7 +15,9 @@ use crate::{
     id::SessionId,
     program::{Call, Callee, Failure, Place, Write},
     schema::Schema,
+    scope::{RESERVED, Scope},
     state::{CallKind, EndReason, PendingCall, State, Status},
+    template::Sorts,
     value::{Mapping, Value},
     witness::{Accident, Witness},
 };
@@ -29,6 +31,8 @@ pub(super) struct Walked {
     pub(super) witness: Option<Witness>,
     /// What the engine said.
     pub(super) said: Option<String>,
+    /// Of what sorts the parts of a calculation were, where it is about one.
+    pub(super) sorts: Vec<Sorts>,
 }
 
 /// Walks these moves with the engine. Where they end in the candidate's accident, gives the session, and what the engine says of it.
@@ -48,7 +52,7 @@ pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
             let missing = search.wanted()?.to_string();
             let is_it = moves.is_empty() && problems.contains(&format!("`{missing}` is missing"));
             let witness = || walked(Answers::new(), Vec::new(), Accident::Refused { missing: missing.into() });
-            return is_it.then(|| Walked { witness: Some(witness()), said: None });
+            return is_it.then(|| Walked { witness: Some(witness()), said: None, sorts: Vec::new() });
         }
         Err(_) => return None,
     };
@@ -60,9 +64,27 @@ pub(super) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
         walk.take(&engine, step, vars)?;
     }
     let Walk { state, begun, moments } = walk;
-    let (accident, is_it) = met(search, &state)?;
+    let Some((accident, is_it)) = met(search, &state) else {
+        let at = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed).and_then(|ended| program.find(&ended.node));
+        search.is_hidden.set(at.is_some_and(|at| search.grief.contains(&at)));
+        return None;
+    };
+    let sorts = calculated(search, &state)?;
     let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
-    Some(Walked { witness: is_it.then(|| walked(begun, moments, accident)), said })
+    Some(Walked { witness: is_it.then(|| walked(begun, moments, accident)), said, sorts })
+}
+
+/// Of what sorts the parts of a calculation are where a session came to grief; nothing where they go together. What only stands there while a node
+/// resolves is not asked again.
+fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<Sorts>> {
+    let Candidate::Operand(at) = search.candidate.accident else { return Some(Vec::new()) };
+    let Some(calculation) = search.script.sites[at as usize].calculation() else { return Some(Vec::new()) };
+    if calculation.paths.iter().any(|path| RESERVED.contains(&&**path.root())) {
+        return Some(Vec::new());
+    }
+    let scope = Scope { context: state.context.clone(), ..Scope::default() };
+    let values: Vec<Option<Value>> = calculation.paths.iter().map(|path| scope.lookup(path).cloned()).collect();
+    calculation.fails(&values).then(|| values.iter().map(|value| Sorts::of_value(value.as_ref())).collect())
 }
 
 /// What predicates answered in a step.

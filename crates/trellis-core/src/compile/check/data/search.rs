@@ -172,8 +172,11 @@ impl Search<'_, '_> {
 
     fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Met> {
         self.spend(WALKED * (1 + moves.len()));
-        let walked = replay::walks(self, beginning, moves, &scene.vars)?;
-        Some(Met { there: self.there(scene), said: walked.said, witness: walked.witness.map(Arc::new) })
+        self.is_hidden.set(false);
+        let walked = replay::walks(self, beginning, moves, &scene.vars);
+        self.is_astray.set(self.is_astray.get() || (walked.is_none() && !self.is_hidden.get()));
+        let walked = walked?;
+        Some(Met { there: self.there(scene), said: walked.said, sorts: walked.sorts, witness: walked.witness.map(Arc::new) })
     }
 
     /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; of others nothing is
@@ -271,7 +274,7 @@ impl Search<'_, '_> {
                             return Ok(Verdict::Proved(hops, met));
                         }
                         if tries >= TRIES {
-                            return Ok(Verdict::Open);
+                            return Ok(self.unwalked());
                         }
                     }
                 }
@@ -279,9 +282,15 @@ impl Search<'_, '_> {
         }
         match pretended.or_else(|| self.blurred.borrow().clone()) {
             Some(more) => Err(more),
-            None if tries > 0 || self.is_lossy.get() => Ok(Verdict::Open),
+            None if self.is_lossy.get() => Ok(Verdict::Open),
+            None if tries > 0 => Ok(self.unwalked()),
             None => Ok(Verdict::Refuted),
         }
+    }
+
+    /// What is said where no way that was found could be walked.
+    fn unwalked(&self) -> Verdict {
+        if self.is_astray.get() { Verdict::Open } else { Verdict::Hidden }
     }
 
     /// Every step of a session that waits, with the hops to where it waits then; ends are left out.

@@ -20,8 +20,11 @@ use super::{
 use crate::{
     id::SignalName,
     path::KeyPath,
-    program::{Edge, Failure, From, Guard, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write},
+    program::{
+        Edge, Failure, From, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write,
+    },
     schema::Schema,
+    template::{Outcome as Came, Sorts},
     value::Key,
     witness::Witness,
 };
@@ -32,6 +35,8 @@ pub(super) enum Verdict {
     Proved(Vec<Hop>, Met),
     /// There is no such way.
     Refuted,
+    /// Every way that was found comes to grief before, where that was told.
+    Hidden,
     /// The budget was spent, or no way that was found could be walked.
     Open,
 }
@@ -42,6 +47,8 @@ pub(super) struct Met {
     pub(super) there: Vec<String>,
     /// What the engine said.
     pub(super) said: Option<String>,
+    /// Of what sorts the parts of a calculation were, where it is about one.
+    pub(super) sorts: Vec<Sorts>,
     /// The session that was walked; nothing where another mistake stands before it in the same text.
     pub(super) witness: Option<Arc<Witness>>,
 }
@@ -117,6 +124,14 @@ pub(super) struct Search<'s, 'p> {
     pub(super) reads: &'s BTreeSet<Key>,
     /// The schema that the accident breaks.
     pub(super) breaks: OnceCell<Option<Schema>>,
+    /// What the calculation that the accident is about comes to, by the sorts of its parts.
+    pub(super) outcomes: RefCell<BTreeMap<Vec<Sorts>, Came>>,
+    /// Nodes where a session was found to come to grief: none comes past that.
+    pub(super) grief: &'s BTreeSet<NodeIndex>,
+    /// Whether the way that was walked last came to grief there.
+    pub(super) is_hidden: Cell<bool>,
+    /// Whether a way could not be walked for another reason.
+    pub(super) is_astray: Cell<bool>,
     /// Which ways on are taken where a step has several.
     pub(super) forks: RefCell<Forks>,
     /// Whether something could neither be found nor ruled out.

@@ -129,9 +129,8 @@ impl Knowledge<'_, '_> {
         never
     }
 
-    /// The reads of which nothing is known; of points that were not looked at this time they stand as they stood. What stands behind nodes that are
-    /// broken follows from the mistakes there.
-    pub(in super::super) fn unchecked(&mut self, flow: &Flow<'_>, broken: &[bool]) -> Vec<UncheckedRead> {
+    /// The reads of which nothing is known, by their points; of points that were not looked at this time they stand as they stood.
+    pub(in super::super) fn unchecked(&mut self) -> Vec<(u32, UncheckedRead)> {
         let program = self.program;
         self.touched.sort_unstable();
         self.touched.dedup();
@@ -152,9 +151,7 @@ impl Knowledge<'_, '_> {
                 _ => None,
             }));
         }
-        let behind = flow.behind(broken);
-        let reads = unchecked.iter().filter(|(at, _)| !behind[*at as usize]).map(|(_, read)| read.clone()).collect();
-        self.solved.unchecked = unchecked;
-        reads
+        self.solved.unchecked.clone_from(&unchecked);
+        unchecked
     }
 }

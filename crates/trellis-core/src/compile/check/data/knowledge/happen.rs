@@ -1,6 +1,7 @@
 //! What happens at a point, over types: reads, writes, what must hold; and what may go wrong with it.
 
 use super::*;
+use crate::template::Sorts;
 
 impl Knowledge<'_, '_> {
     /// Whether a session can come past what happens.
@@ -88,6 +89,9 @@ impl Knowledge<'_, '_> {
     /// Something is read; by the condition of a choice, where it is one.
     pub(super) fn read(&mut self, seat: &Seat, facts: &mut Facts, at: u32, choice: Option<&Choice>, now: &mut Now) {
         let mark = self.terms.steps.mark(seat, at);
+        if let Some(calculated) = mark.calculated {
+            return self.calculate(facts, at, calculated, now);
+        }
         let Some((slot, rest)) = mark.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
             if mark.is_deep {
                 now.notes.push(Note::UnknownSite(at, Unknown::Presence));
@@ -129,6 +133,27 @@ impl Knowledge<'_, '_> {
         if !is_there && mark.is_certain && mark.inside == Inside::NONE {
             now.learned = true;
             self.be_set(facts, slot, rest);
+        }
+    }
+
+    /// Something is calculated from parts that are there.
+    fn calculate(&mut self, facts: &Facts, at: u32, calculated: Calculated, now: &mut Now) {
+        let (mut sorts, mut seen, mut is_known) = (Vec::new(), TypeId::NEVER, true);
+        for part in self.terms.calculations.parts(calculated).iter() {
+            // Of what the engine always knows nothing is followed.
+            let known = part.and_then(|part| Some(self.below(facts, self.slot(part)?, part.rest))).unwrap_or(TypeId::ANY);
+            let of = self.types.get(known);
+            is_known &= !of.any && !of.open;
+            let absent = if of.absent { Sorts::UNSET } else { Sorts::NONE };
+            sorts.push(self.types.sorts(known).or(absent));
+            seen = if sorts.len() == 1 { known } else { seen };
+        }
+        let (fails, works) = self.terms.calculations.asked(calculated, &sorts);
+        if fails {
+            now.suspect(Accident::Operand(at), false, seen);
+        }
+        if !is_known || !works {
+            now.notes.push(Note::UnknownSite(at, if is_known { Unknown::Use } else { Unknown::Kind }));
         }
     }
 

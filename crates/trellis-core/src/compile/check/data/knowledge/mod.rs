@@ -18,8 +18,11 @@ mod happen;
 mod solve;
 mod terms;
 mod values;
+mod without;
 
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use self::{
     child::Children,
@@ -36,7 +39,7 @@ use super::{
     keys::Name,
     script::{VISITS, split},
     shapes,
-    steps::{Brought, Choice, Given, How, Made, Path, Reader, Seat, Source, Span, Step, Steps, To},
+    steps::{Brought, Calculated, Choice, Given, How, Made, Path, Reader, Seat, Source, Span, Step, Steps, To},
     types::{Inside, Rest, TypeId, Types},
 };
 use crate::{
@@ -58,6 +61,8 @@ pub(in super::super) struct Knowledge<'a, 'p> {
     unwound: Vec<Vec<PointIndex>>,
     /// The points that were looked at this time.
     touched: Vec<u32>,
+    /// The points at which something happens to a key, once somebody asked.
+    touching: Option<FxHashMap<Slot, Vec<u32>>>,
 }
 
 /// What one analysis leaves to the next.
@@ -116,7 +121,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
             unchecked: Vec::new(),
             size: 0,
         };
-        let mut known = Self { program, types, terms, solved, wild, unwound: unwound(program), touched: Vec::new() };
+        let mut known = Self { program, types, terms, solved, wild, unwound: unwound(program), touched: Vec::new(), touching: None };
         known.solved.begun = known.begin();
         known.weave();
         let all = vec![true; known.solved.parts.count() as usize];
@@ -126,7 +131,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     }
 
     fn size(&self) -> usize {
-        self.types.size() + self.terms.sources.len()
+        self.types.size() + self.terms.sources.len() + self.terms.calculations.len()
     }
 
     /// What stays for the next time.

@@ -6,7 +6,7 @@ use super::{
     super::{
         keys::Keys,
         script::Passage,
-        steps::{Sources, Step},
+        steps::{Calculations, Sources, Step},
         types::{Contract, Question},
     },
     *,
@@ -22,6 +22,7 @@ pub(in super::super) struct Terms {
     pub(in super::super) keys: Keys,
     pub(in super::super) sources: Sources,
     pub(in super::super) steps: Steps,
+    pub(in super::super) calculations: Calculations,
     /// `sys.error`.
     pub(in super::super) error: TypeId,
     /// What children take, by their nodes.
@@ -35,7 +36,8 @@ impl Terms {
         let error = shapes::error(types);
         let path = KeyPath::new(vec![Segment::Key("input".into())]).unwrap_or_else(|| unreachable!("`input` is a path"));
         let is_set = types.question(&Guard::Set(Operand { root: Root::Input, path }, true));
-        Self { keys: Keys::new(), sources: Sources::default(), steps: Steps::default(), error, taken: BTreeMap::new(), is_set }
+        let (sources, steps, calculations) = (Sources::default(), Steps::default(), Calculations::default());
+        Self { keys: Keys::new(), sources, steps, calculations, error, taken: BTreeMap::new(), is_set }
     }
 
     /// Reads all points.

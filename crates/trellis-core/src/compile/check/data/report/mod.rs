@@ -3,6 +3,7 @@
 mod arguments;
 mod hops;
 mod missing;
+mod operands;
 mod undecided;
 
 use std::{
@@ -53,6 +54,8 @@ pub(super) struct Reporter<'a, 'p> {
     script: &'a Script<'p>,
     replies: BTreeMap<u32, Facts>,
     told: BTreeSet<(String, u32)>,
+    /// What was calculated with at points where that was told: other calculations with the same there fail for the same reason.
+    calculated: BTreeMap<PointIndex, Vec<BTreeSet<&'p KeyPath>>>,
     /// How much was left undecided.
     open: usize,
     /// Findings about arguments that are a path of a kind, by what the path is and its kind.
@@ -63,7 +66,16 @@ pub(super) struct Reporter<'a, 'p> {
 
 impl<'a, 'p> Reporter<'a, 'p> {
     pub(super) fn new(program: &'p Arc<Program>, script: &'a Script<'p>, replies: BTreeMap<u32, Facts>) -> Self {
-        Self { program, script, replies, told: BTreeSet::new(), open: 0, arguments: BTreeMap::new(), read: OnceCell::new() }
+        Self {
+            program,
+            script,
+            replies,
+            told: BTreeSet::new(),
+            calculated: BTreeMap::new(),
+            open: 0,
+            arguments: BTreeMap::new(),
+            read: OnceCell::new(),
+        }
     }
 
     /// One mistake is one finding: what is never set is said once, what is missing at a point is said once there.
@@ -76,13 +88,33 @@ impl<'a, 'p> Reporter<'a, 'p> {
             }
             Accident::Missing(site) => (self.script.sites[site as usize].path.to_string(), whose),
             Accident::Truth(site) => (format!("truth {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
-            Accident::Operand(site) => (format!("operand {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
+            Accident::Operand(site) => (format!("operand {:?}", self.operands(site)), candidate.point.0 + 1),
             accident => (format!("{accident:?}"), 0),
         }
     }
 
     pub(super) fn is_told(&self, candidate: &Candidate) -> bool {
-        self.told.contains(&self.key(candidate))
+        let explains = |told: &BTreeSet<&KeyPath>, site| {
+            let paths = self.operands(site);
+            told.is_subset(&paths) || paths.is_subset(told)
+        };
+        let is_explained = |site| self.calculated.get(&candidate.point).into_iter().flatten().any(|told| explains(told, site));
+        self.told.contains(&self.key(candidate)) || matches!(candidate.accident, Accident::Operand(site) if is_explained(site))
+    }
+
+    /// What a place calculates with.
+    fn operands(&self, site: u32) -> BTreeSet<&'p KeyPath> {
+        let site = &self.script.sites[site as usize];
+        site.calculation().map_or_else(|| [site.path].into(), |calculation| calculation.paths.iter().collect())
+    }
+
+    /// Remembers that something was told.
+    fn remember(&mut self, candidate: &Candidate) {
+        self.told.insert(self.key(candidate));
+        if let Accident::Operand(site) = candidate.accident {
+            let operands = self.operands(site);
+            self.calculated.entry(candidate.point).or_default().push(operands);
+        }
     }
 
     /// Whether what was found without following any way says the same already.
@@ -112,7 +144,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         met: &Met,
         found: &mut Vec<Diagnostic>,
     ) -> Option<KeyPath> {
-        self.told.insert(self.key(candidate));
+        self.remember(candidate);
         if self.is_the_same(known, candidate, found) {
             return None;
         }
@@ -180,28 +212,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message)
                     .help(format!("compare it with a value: `{} == …`", site.path))
             }
-            Accident::Operand(site) => {
-                let site = &self.script.sites[site as usize];
-                let kind = known.types.described(candidate.seen);
-                let (what, help) = match site.demand() {
-                    _ if matches!(site.kind, Kind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
-                    Some(Sorts::NUMBER) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
-                    Some(LOOPED) => ("is looped over, and is", "let every way save a list"),
-                    Some(Sorts::MAPPING) => ("must be a mapping here, and is", "let every way save what this needs"),
-                    Some(demand) if !demand.meet(Sorts::LIST.or(Sorts::MAPPING)) && demand.meet(Sorts::NUMBER) => {
-                        ("must be a number here, and is", "let every way save a number, such as `input_type: int`")
-                    }
-                    Some(demand) if !demand.meet(Sorts::TEXT) => {
-                        ("must be a list or mapping here, and is", "let every way save what this needs")
-                    }
-                    Some(Sorts::TEXT) => {
-                        ("must be a text here, and is", "put values of any kind together with `~`, or let every way save a text")
-                    }
-                    _ => ("cannot be used like this: it is", "let every way save what this needs"),
-                };
-                let message = format!("`{}` {what} {kind} on some way", site.path);
-                Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message).help(help)
-            }
+            Accident::Operand(site) => self.operand(known, candidate, &self.script.sites[site as usize], met),
             Accident::NoMatch(on) => self.gap(known, candidate, on),
             Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => {
                 self.broken(known, candidate, &self.script.ops[op as usize], met)
@@ -307,10 +318,14 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 }
 
+/// Where a site stands.
+pub(super) fn place(program: &Program, site: &Site<'_>) -> Place {
+    Place::new(&program.documents[site.document as usize].path, site.span(program))
+}
+
 /// A read of a value of which nothing is known.
 pub(super) fn unknown_site(program: &Program, site: &Site<'_>, unknown: Unknown) -> UncheckedRead {
-    let path = &program.documents[site.document as usize].path;
-    UncheckedRead { place: Place::new(path, site.span(program)), path: site.path.clone(), unknown }
+    UncheckedRead { place: place(program, site), path: site.path.clone(), unknown }
 }
 
 /// Something that is done with a value of which nothing is known.

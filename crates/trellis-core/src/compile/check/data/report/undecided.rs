@@ -4,7 +4,7 @@ use super::*;
 
 impl Reporter<'_, '_> {
     pub(in super::super) fn leave_open(&mut self, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
-        self.told.insert(self.key(candidate));
+        self.remember(candidate);
         self.open += 1;
         if self.open <= OPEN {
             let (document, span, message, help) = self.undecided(candidate);
@@ -28,6 +28,9 @@ impl Reporter<'_, '_> {
                         format!("whether `{name}` is a boolean on every way to `{id}` was not decided"),
                         "compare it with a value, to be sure",
                     ),
+                    _ if site.calculation().is_some() => {
+                        (format!("whether `{name}` can be calculated on every way to `{id}` was not decided"), WRITE)
+                    }
                     _ => (format!("whether `{name}` is of the right kind on every way to `{id}` was not decided"), WRITE),
                 };
                 (site.document, site.span(program), message, help)

@@ -8,7 +8,7 @@
 mod site;
 mod write;
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 pub(super) use self::site::{Kind, Site, Spoken, assert_span};
 use crate::{

@@ -1,6 +1,7 @@
 //! A place in the author's files where something is read.
 
 use super::*;
+use crate::template::Calculation;
 
 /// A place in the author's files where something is read.
 #[derive(Clone, Copy)]
@@ -78,6 +79,11 @@ impl<'p> Site<'p> {
         if let Kind::Template(used, _) = self.kind { used.inside } else { &[] }
     }
 
+    /// The calculation that it is, whose parts have to go together.
+    pub(in super::super) fn calculation(&self) -> Option<&'p Arc<Calculation>> {
+        if let Kind::Template(used, _) = self.kind { used.calculation } else { None }
+    }
+
     /// Whether it is `sys.visits`.
     pub(in super::super) fn is_count(&self) -> bool {
         &**self.path.root() == "sys" && matches!(self.path.rest().first(), Some(Segment::Key(key)) if &**key == "visits")
@@ -85,7 +91,7 @@ impl<'p> Site<'p> {
 
     /// How its author names it.
     pub(in super::super) fn name(&self, program: &Program) -> String {
-        if self.inside().is_empty() { self.path.to_string() } else { self.written(program) }
+        if self.inside().is_empty() && self.calculation().is_none() { self.path.to_string() } else { self.written(program) }
     }
 
     /// What stands in the file, in one line.

@@ -5,12 +5,14 @@
 //!
 //! **Invariant:** steps and marks of a point stand in the order of the script's operations and sites.
 
+mod calculations;
 mod read;
 mod source;
 
 use std::ops::Range;
 
 pub(super) use self::{
+    calculations::{Calculated, Calculations, choices},
     read::Reader,
     source::{Made, Source, Sources},
 };
@@ -82,6 +84,8 @@ pub(super) struct Mark {
     pub(super) is_opaque: bool,
     /// Whether it goes on below the path into the unknown.
     pub(super) is_deep: bool,
+    /// The calculation that it is, whose parts have to go together.
+    pub(super) calculated: Option<Calculated>,
 }
 
 /// What a reply gives to its node.
@@ -211,6 +215,21 @@ impl Steps {
     /// The keys that a point reads.
     pub(super) fn follows(&self, seat: &Seat) -> &[Name] {
         &self.follows[range(&seat.follows)]
+    }
+
+    /// The keys that a point reads, writes or holds to something.
+    pub(super) fn names(&self, seat: &Seat) -> impl Iterator<Item = Name> {
+        let written = self.steps(seat).iter().filter_map(|step| match step {
+            Step::Write { to, .. } => to.map(|to| to.name),
+            Step::Fit { name, .. } => Some(*name),
+            Step::Read(_) | Step::Assert { .. } | Step::Args { .. } => None,
+        });
+        self.follows(seat).iter().copied().chain(written)
+    }
+
+    /// The keys that decide which way leads on from a point.
+    pub(super) fn asked(&self, seat: &Seat) -> impl Iterator<Item = Name> {
+        self.choices[range(&seat.choices)].iter().filter_map(|choice| choice.path.map(|path| path.name))
     }
 
     pub(super) fn steps(&self, seat: &Seat) -> &[Step] {

@@ -59,7 +59,11 @@ impl<'p> Reader<'_, 'p> {
             let path = if site.is_followed() { self.follow(site.path) } else { None };
             let inside = self.types.steps(site.inside());
             let (is_certain, is_opaque, is_deep) = (site.is_certain(), site.is_opaque(), site.is_deep());
-            self.terms.steps.marks.push(Mark { path, inside, demand: site.demand(), is_certain, is_opaque, is_deep });
+            let calculated = site.calculation().map(|calculation| {
+                let parts = calculation.paths.iter().map(|path| self.follow(path)).collect();
+                self.terms.calculations.put(calculation, parts)
+            });
+            self.terms.steps.marks.push(Mark { path, inside, demand: site.demand(), is_certain, is_opaque, is_deep, calculated });
         }
     }
 

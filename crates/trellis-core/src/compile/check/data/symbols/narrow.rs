@@ -1,7 +1,7 @@
 //! Narrowing what a value can still be: guards, schemas that it must fit or must not fit.
 
 use super::{lore::ITEMS, *};
-use crate::compile::check::data::types::plain;
+use crate::{compile::check::data::types::plain, template::Sorts};
 
 /// Whether something does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,6 +288,29 @@ impl Vars {
             Sym::List(items) if items.is_filled => vec![Value::map([("minItems", Value::Int(1))])],
             _ => Vec::new(),
         }
+    }
+
+    /// The sorts that something can be of, as far as they are known; nothing is claimed of anything else.
+    pub(in super::super) fn sorts(&self, found: &Found) -> Sorts {
+        let (sym, absent) = match found {
+            Found::Absent => return Sorts::UNSET,
+            Found::There(sym) => (sym, Sorts::NONE),
+            Found::Maybe(sym) => (sym, Sorts::UNSET),
+        };
+        let lore = &mut *self.lore.borrow_mut();
+        let of = self.typed(lore, sym);
+        lore.types.sorts(of).or(absent)
+    }
+
+    /// Whether something stands for what is not looked at more closely.
+    pub(in super::super) fn is_lost(&self, found: &Found) -> bool {
+        matches!(found, Found::There(Sym::Var(at)) | Found::Maybe(Sym::Var(at)) if matches!(self.get(*at).kind, Kind::Lost))
+    }
+
+    /// Narrows something that is there to one of its sorts; false where it cannot be of it.
+    pub(in super::super) fn be_of(&mut self, of: &Sym, sort: Sorts) -> bool {
+        let schema = sort.types().first().and_then(|name| self.kind(name));
+        schema.is_some_and(|schema| self.fit(of, &schema))
     }
 
     /// Narrows something that is there to where a guard comes to `truth`; false where it cannot.

@@ -179,6 +179,11 @@ impl Types {
         Cow::Owned(self.lanes.palettes.get(slot.0 as usize).unwrap_or(&bare).spelled(lane))
     }
 
+    /// Whether nothing can be there, also where nothing is known.
+    pub(in super::super) fn may_lack_lane(&self, lane: Lane) -> bool {
+        if lane.is_number() { self.may_lack(TypeId(lane.0 & !Lane::NUMBER)) } else { lane.0 & (Lane::ABSENT.0 | Lane::OPEN.0) != 0 }
+    }
+
     /// Either of two at a key.
     #[inline]
     pub(in super::super) fn join_lanes(&mut self, slot: Slot, a: Lane, b: Lane) -> Lane {

@@ -196,6 +196,12 @@ impl Types {
         self.get(id).absent
     }
 
+    /// The same where perhaps nothing is known at all.
+    pub(super) fn may_lack(&self, id: TypeId) -> bool {
+        let of = self.get(id);
+        of.absent || of.open
+    }
+
     /// Whether something can be there.
     pub(super) fn may_be_there(&self, id: TypeId) -> bool {
         id != TypeId::ABSENT && id != TypeId::NEVER

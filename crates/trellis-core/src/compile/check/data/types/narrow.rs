@@ -123,7 +123,7 @@ impl Types {
     }
 
     /// The sorts of what is known of it.
-    fn sorts(&self, id: TypeId) -> Sorts {
+    pub(in super::super) fn sorts(&self, id: TypeId) -> Sorts {
         let of = self.get(id);
         let numbers = of.kinds.has(Kinds::INT) || of.kinds.has(Kinds::FLOAT);
         let parts = [
@@ -133,14 +133,7 @@ impl Types {
             (of.items.is_some(), Sorts::LIST),
         ];
         let parts = parts.into_iter().filter(|(is, _)| *is).map(|(_, sort)| sort);
-        let values = of.values.iter().map(|value| match value {
-            Value::Null => Sorts::NULL,
-            Value::Bool(_) => Sorts::TRUTH,
-            Value::Int(_) | Value::UInt(_) | Value::Float(_) => Sorts::NUMBER,
-            Value::Text(_) => Sorts::TEXT,
-            Value::List(_) => Sorts::LIST,
-            Value::Map(_) => Sorts::MAPPING,
-        });
+        let values = of.values.iter().map(|value| Sorts::of_value(Some(value)));
         parts.chain(values).fold(Sorts::NONE, Sorts::or)
     }
 

@@ -1,0 +1,170 @@
+//! Calculations whose parts have to go together: whether they work depends on the sorts of all of them, so the engine itself is asked.
+//!
+//! Paths and samples enter, what the engine makes of them leaves.
+//!
+//! **Invariant:** what is said to fail failed on the engine for every sample; what is said to work depends on nothing but sorts.
+
+mod detached;
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use minijinja::{ErrorKind, machinery::ast::Expr};
+
+pub(super) use self::detached::{At, detached};
+use super::{RenderLimits, machine::Program, sorts::Sorts};
+use crate::{
+    context::Context,
+    path::KeyPath,
+    scope::Scope,
+    value::{Key, Mapping, Value},
+};
+
+/// More paths than these are not looked at together.
+pub(crate) const PATHS: usize = 3;
+
+/// What the paths of a calculation are called in it.
+const NAMES: [&str; PATHS] = ["a", "b", "c"];
+
+/// What one trial may cost.
+const LIMITS: RenderLimits = RenderLimits { output: 1 << 20, fuel: 100_000 };
+
+/// An expression over a few paths, without the template that it stands in.
+pub(crate) struct Calculation {
+    /// What it calculates with, each once.
+    pub(crate) paths: Box<[KeyPath]>,
+    /// The same for calculations that differ in nothing but their paths.
+    pub(crate) form: Arc<str>,
+    /// What it takes to know the outcome for all values of some sorts.
+    nature: Nature,
+    /// What it does last.
+    pub(crate) last: Last,
+    tree: Expr<'static>,
+    program: OnceLock<Program<'static>>,
+}
+
+/// On what it depends whether a calculation works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Nature {
+    /// On sorts: it only adds, or puts texts together.
+    Sorts,
+    /// On sorts, where all are numbers.
+    Numbers,
+    /// On values.
+    Values,
+}
+
+/// What a calculation does last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// It adds.
+    Adds,
+    /// Some other arithmetic.
+    Reckons,
+    /// Something else.
+    Other,
+}
+
+/// What a calculation comes to over values of some sorts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It works, bounds aside.
+    Works,
+    /// It fails.
+    Fails,
+    /// That depends on the values.
+    Depends,
+}
+
+/// What one trial came to.
+enum Trial {
+    Works,
+    /// Something is not set: another finding says so.
+    Unset,
+    Fails,
+}
+
+impl Calculation {
+    /// What it comes to where each of its paths holds something of one sort.
+    pub(crate) fn outcome(&self, sorts: &[Sorts]) -> Outcome {
+        let samples: Vec<Vec<Option<Value>>> = sorts.iter().map(|sort| samples(*sort)).collect();
+        let (mut works, mut fails) = (false, false);
+        let mut at = vec![0; samples.len()];
+        loop {
+            let values: Vec<Option<Value>> = at.iter().zip(&samples).map(|(at, samples)| samples[*at].clone()).collect();
+            match self.attempt(&values) {
+                Trial::Works => works = true,
+                Trial::Unset => return Outcome::Works,
+                Trial::Fails => fails = true,
+            }
+            if works && fails {
+                return Outcome::Depends;
+            }
+            let Some(next) = (0..at.len()).find(|place| at[*place] + 1 < samples[*place].len()) else { break };
+            at[next] += 1;
+            at[..next].fill(0);
+        }
+        let is_sure = match self.nature {
+            Nature::Sorts => true,
+            Nature::Numbers => sorts.iter().all(|sort| *sort == Sorts::NUMBER),
+            Nature::Values => false,
+        };
+        match fails {
+            true => Outcome::Fails,
+            false if is_sure => Outcome::Works,
+            false => Outcome::Depends,
+        }
+    }
+
+    /// Whether it fails with these values; one that is missing is absent.
+    pub(crate) fn fails(&self, values: &[Option<Value>]) -> bool {
+        matches!(self.attempt(values), Trial::Fails)
+    }
+
+    fn attempt(&self, values: &[Option<Value>]) -> Trial {
+        let named = NAMES.iter().zip(values).filter_map(|(name, value)| Some((Key::from(*name), value.clone()?)));
+        let scope = Scope { context: Context::new(named.collect::<Mapping>()), ..Scope::default() };
+        let program = self.program.get_or_init(|| Program::expression("", &self.tree));
+        match program.evaluate(&scope, LIMITS) {
+            Ok(_) => Trial::Works,
+            Err(error) => match error.kind() {
+                // A graph may have other limits.
+                ErrorKind::WriteFailure | ErrorKind::OutOfFuel => Trial::Works,
+                ErrorKind::UndefinedError => Trial::Unset,
+                _ => Trial::Fails,
+            },
+        }
+    }
+}
+
+impl PartialEq for Calculation {
+    fn eq(&self, other: &Self) -> bool {
+        self.form == other.form && self.paths == other.paths
+    }
+}
+
+impl fmt::Debug for Calculation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Calculation").field("paths", &self.paths).field("form", &self.form).finish()
+    }
+}
+
+/// Values of a sort that behave differently.
+fn samples(sort: Sorts) -> Vec<Option<Value>> {
+    let texts = ["[]", r#"[1]"#, r#"["a"]"#, r#"[{"a":1}]"#];
+    let values: Vec<Value> = match sort {
+        Sorts::UNSET => return vec![None],
+        Sorts::NULL => vec![Value::Null],
+        Sorts::TRUTH => vec![true.into(), false.into()],
+        Sorts::NUMBER => vec![Value::Int(1), Value::Int(0), Value::Int(-1), Value::Float(2.5)],
+        Sorts::TEXT => ["a", "1", "", "a b"].map(Value::text).into(),
+        Sorts::LIST => texts.iter().filter_map(|text| Value::from_json(text).ok()).collect(),
+        _ => vec![Value::Map(Mapping::new()), Value::map([("a", Value::Int(1))])],
+    };
+    values.into_iter().map(Some).collect()
+}
+
+#[cfg(test)]
+mod tests;
