@@ -137,14 +137,20 @@ impl Opened {
 
     /// What was found, ready to be shown.
     pub(crate) fn into_checked(self) -> Checked {
-        Checked {
+        self.into_parts().1
+    }
+
+    /// The same, and the project.
+    pub(crate) fn into_parts(self) -> (Project, Checked) {
+        let checked = Checked {
             shown_below: self.shown_below,
             below: self.below,
             documents: self.project.documents().to_vec(),
             diagnostics: self.compiled.diagnostics,
             nodes: self.compiled.nodes,
             unchecked: self.compiled.unchecked,
-        }
+        };
+        (self.project, checked)
     }
 }
 

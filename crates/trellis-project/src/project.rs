@@ -48,10 +48,8 @@ impl Project {
     /// # Errors
     /// As [`Project::open`].
     pub fn with_loader(loader: impl GraphLoader + 'static) -> Result<Self, LoadError> {
-        let mut project =
-            Self { loader: Box::new(loader), root: None, files: BTreeMap::new(), documents: Vec::new(), problems: Vec::new() };
-        project.reload()?;
-        Ok(project)
+        let (files, problems) = load(&loader, &Files::new())?;
+        Ok(Self { loader: Box::new(loader), root: None, documents: documents(&files), files, problems })
     }
 
     /// The same graph, whose files stand below this folder, absolute: a loader that is no [`Directory`] does not say so.
@@ -114,13 +112,17 @@ impl Project {
         let mut changed: Vec<_> = self.files.keys().chain(files.keys()).filter(|path| !same(path)).cloned().collect();
         changed.sort_unstable();
         changed.dedup();
-        self.documents = files.values().map(|file| Arc::clone(&file.document)).collect();
+        self.documents = documents(&files);
         (self.files, self.problems) = (files, problems);
         Ok(changed)
     }
 }
 
 type Files = BTreeMap<FilePath, Parsed>;
+
+fn documents(files: &Files) -> Vec<Arc<Document>> {
+    files.values().map(|file| Arc::clone(&file.document)).collect()
+}
 
 /// Lists, reads and parses a graph; what is in `known` and did not change is taken from there.
 fn load(loader: &dyn GraphLoader, known: &Files) -> Result<(Files, Vec<LoadError>), LoadError> {

@@ -133,11 +133,11 @@ impl Check {
             let opened = place.open_with(&mut compiler)?;
             outcome.whole &= opened.is_whole();
             let (program, folder) = (opened.compiled.program.clone(), opened.folder().to_owned());
-            let mut checked = opened.into_checked();
+            let (project, mut checked) = opened.into_parts();
             demands.apply(&mut checked, program.as_deref(), &folder);
             outcome.graphs.push(checked);
-            // As with the documents in the end: nobody waits for it to be taken apart.
-            std::mem::forget((program, compiler));
+            // As with the documents in the end: nobody waits for them to be taken apart.
+            std::mem::forget((program, compiler, project));
         }
         Ok(outcome)
     }

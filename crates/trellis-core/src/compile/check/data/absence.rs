@@ -21,13 +21,7 @@ impl Findings<'_, '_> {
         }
         let (slot, rest) = known.followed(site.path)?;
         let points = 0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
-        let absent = points.map(|point| {
-            let of = known.at(PointIndex(point)).map(|facts| facts.get(slot));
-            of.is_some_and(|of| {
-                let of = known.types.below(of, rest);
-                known.types.may_be_absent(of)
-            })
-        });
+        let absent = points.map(|point| known.stands_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
         Some(absent.collect())
     }
 

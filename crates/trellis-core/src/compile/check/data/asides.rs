@@ -23,7 +23,7 @@ pub(super) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Ve
                 return;
             }
             let written = used.path.to_string();
-            let names = known.keys().into_iter().filter(|(_, slot)| known.types.may_be_there(facts.get(*slot)));
+            let names = known.keys().into_iter().filter(|(_, slot)| facts.may_hold(*slot, &known.types));
             let names: Vec<String> = names.map(|(name, _)| name).collect();
             let message = format!("`{written}` is not set on any way to `{}`, so this is never shown", node.id);
             let missing = Diagnostic::new(Code::UndefinedVariable, program.path_of(node), used.span(), message);

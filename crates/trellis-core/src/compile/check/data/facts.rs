@@ -1,10 +1,10 @@
 //! What is known of every key at one moment: a type for each.
 //!
-//! Facts are shared: what a point does not touch is the same page as at the point before it.
+//! Facts are shared: what a point does not touch is the same page as at the point before it, and the little that it does touch stands beside the pages.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use super::types::{TypeId, Types};
+use super::types::{Lane, Type, TypeId, Types};
 
 /// A key that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,8 +17,8 @@ pub(super) const RESULT: Slot = Slot(1);
 /// How many slots those are; they stand beside the others, since they change all the time.
 pub(super) const OWN: usize = 2;
 
-/// Slots that are compared at once.
-const BLOCK: usize = 16;
+/// No page is narrower.
+const NARROWEST: usize = 16;
 
 /// A graph has about so many pages: copying a page costs less than counting who shares the others.
 const PAGES: usize = 4;
@@ -26,22 +26,44 @@ const PAGES: usize = 4;
 /// No page is wider: where keys are very many, a point changes few of them.
 const WIDEST: usize = 256;
 
+/// More changes than these go to the pages.
+const MANY: usize = 64;
+
+/// Room for changes that a copy is given.
+const FEW: usize = 2;
+
 /// Types of neighbouring slots.
-type Page = Arc<[TypeId]>;
+type Page = Arc<[Lane]>;
 
 /// A type for each key.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Facts {
     own: [TypeId; OWN],
     /// The binary logarithm of a page's width.
     shift: u32,
     pages: Arc<[Page]>,
+    /// What is not as on the pages, by slot: the ways out of a point differ in few keys.
+    changes: Vec<(Slot, Lane)>,
+}
+
+impl Clone for Facts {
+    fn clone(&self) -> Self {
+        // A copy is made to be changed a little more.
+        let mut changes = Vec::with_capacity(if self.changes.is_empty() { 0 } else { self.changes.len() + FEW });
+        changes.extend_from_slice(&self.changes);
+        Self { own: self.own, shift: self.shift, pages: Arc::clone(&self.pages), changes }
+    }
 }
 
 impl PartialEq for Facts {
     fn eq(&self, other: &Self) -> bool {
-        let is_same = |(one, other): (&Page, &Page)| Arc::ptr_eq(one, other) || first_difference(one, other).is_none();
-        self.own == other.own && (Arc::ptr_eq(&self.pages, &other.pages) || self.pages.iter().zip(&*other.pages).all(is_same))
+        let is_same = |slot| self.lane(slot) == other.lane(slot);
+        let is_same_page = |(at, (one, other)): (usize, (&Page, &Page))| {
+            Arc::ptr_eq(one, other) || (0..one.len()).all(|lane| one[lane] == other[lane] || is_same(self.slot(at, lane)))
+        };
+        self.own == other.own
+            && self.changes.iter().chain(&other.changes).all(|(slot, _)| is_same(*slot))
+            && (Arc::ptr_eq(&self.pages, &other.pages) || self.pages.iter().zip(&*other.pages).enumerate().all(is_same_page))
     }
 }
 
@@ -55,40 +77,105 @@ pub(super) fn room(needed: usize) -> usize {
 }
 
 fn width(needed: usize) -> usize {
-    needed.div_ceil(PAGES).next_power_of_two().clamp(BLOCK, WIDEST)
+    needed.div_ceil(PAGES).next_power_of_two().clamp(NARROWEST, WIDEST)
 }
 
 impl Facts {
-    /// Everything is `of`; for as many slots as there is room for.
-    pub(super) fn all(of: TypeId, room: usize) -> Self {
-        let (slots, width) = (room.saturating_sub(OWN), width(room.saturating_sub(OWN)));
-        let page: Page = vec![of; width].into();
-        Self { own: [of; OWN], shift: width.trailing_zeros(), pages: vec![page; slots.div_ceil(width)].into() }
+    /// No key is there; for as many slots as there is room for.
+    pub(super) fn absent(room: usize) -> Self {
+        Self::all(TypeId::ABSENT, Lane::ABSENT, room)
     }
 
-    fn place(&self, at: usize) -> (usize, usize) {
+    /// Nothing is known of any key; for as many slots as there is room for.
+    pub(super) fn open(room: usize) -> Self {
+        Self::all(TypeId::OPEN, Lane::OPEN, room)
+    }
+
+    fn all(own: TypeId, lane: Lane, room: usize) -> Self {
+        let (slots, width) = (room.saturating_sub(OWN), width(room.saturating_sub(OWN)));
+        let page: Page = vec![lane; width].into();
+        Self { own: [own; OWN], shift: width.trailing_zeros(), pages: vec![page; slots.div_ceil(width)].into(), changes: Vec::new() }
+    }
+
+    /// On which page a slot stands, and where there.
+    fn place(&self, Slot(at): Slot) -> (usize, usize) {
+        let at = at as usize - OWN;
         (at >> self.shift, at & ((1 << self.shift) - 1))
     }
 
-    pub(super) fn get(&self, slot: Slot) -> TypeId {
-        match (slot.0 as usize).checked_sub(OWN) {
-            Some(at) => {
-                let (page, at) = self.place(at);
-                self.pages[page][at]
-            }
-            None => self.own[slot.0 as usize],
+    /// The slot at a place.
+    fn slot(&self, page: usize, lane: usize) -> Slot {
+        Slot(u32::try_from((page << self.shift) + lane + OWN).unwrap_or(u32::MAX))
+    }
+
+    fn lane(&self, slot: Slot) -> Lane {
+        match self.changes.binary_search_by_key(&slot, |(slot, _)| *slot) {
+            Ok(at) => self.changes[at].1,
+            Err(_) => self.on_page(slot),
         }
     }
 
-    pub(super) fn set(&mut self, slot: Slot, of: TypeId) {
-        match (slot.0 as usize).checked_sub(OWN) {
-            Some(at) => {
-                let (page, at) = self.place(at);
-                if self.pages[page][at] != of {
-                    Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = of;
-                }
-            }
-            None => self.own[slot.0 as usize] = of,
+    fn on_page(&self, slot: Slot) -> Lane {
+        let (page, lane) = self.place(slot);
+        self.pages[page][lane]
+    }
+
+    pub(super) fn get(&self, slot: Slot, types: &mut Types) -> TypeId {
+        match self.own.get(slot.0 as usize) {
+            Some(own) => *own,
+            None => types.of_lane(slot, self.lane(slot)),
+        }
+    }
+
+    /// What is known of a slot, where nothing is to be remembered.
+    pub(super) fn look<'t>(&self, slot: Slot, types: &'t Types) -> Cow<'t, Type> {
+        match self.own.get(slot.0 as usize) {
+            Some(own) => Cow::Borrowed(types.get(*own)),
+            None => types.spelled(slot, self.lane(slot)),
+        }
+    }
+
+    /// Whether something can be there.
+    pub(super) fn may_hold(&self, slot: Slot, types: &Types) -> bool {
+        match self.own.get(slot.0 as usize) {
+            Some(own) => types.may_be_there(*own),
+            None => self.lane(slot).may_be_there(),
+        }
+    }
+
+    /// Whether nothing can be there.
+    pub(super) fn may_lack(&self, slot: Slot, types: &Types) -> bool {
+        match self.own.get(slot.0 as usize) {
+            Some(own) => types.may_lack(*own),
+            None => types.may_lack_lane(self.lane(slot)),
+        }
+    }
+
+    pub(super) fn set(&mut self, slot: Slot, of: TypeId, types: &mut Types) {
+        match self.own.get_mut(slot.0 as usize) {
+            Some(own) => *own = of,
+            None => self.put(slot, types.lane(slot, of)),
+        }
+    }
+
+    fn put(&mut self, slot: Slot, lane: Lane) {
+        let is_change = self.on_page(slot) != lane;
+        match self.changes.binary_search_by_key(&slot, |(slot, _)| *slot) {
+            Ok(at) if is_change => self.changes[at].1 = lane,
+            Ok(at) => drop(self.changes.remove(at)),
+            Err(at) if is_change => self.changes.insert(at, (slot, lane)),
+            Err(_) => {}
+        }
+        if self.changes.len() > MANY {
+            self.settle();
+        }
+    }
+
+    /// Brings the changes to the pages.
+    fn settle(&mut self) {
+        for (slot, lane) in std::mem::take(&mut self.changes) {
+            let (page, at) = self.place(slot);
+            Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = lane;
         }
     }
 
@@ -101,65 +188,99 @@ impl Facts {
             *known = joined;
         }
         if Arc::ptr_eq(&self.pages, &other.pages) {
-            return more;
+            return self.join_changes(other, types) || more;
         }
-        for (at, others) in other.pages.iter().enumerate() {
-            let own = &self.pages[at];
-            if Arc::ptr_eq(own, others) {
+        self.settle();
+        let mut changes = &other.changes[..];
+        let mut changed = [Lane::ABSENT; WIDEST];
+        for (at, page) in other.pages.iter().enumerate() {
+            let (here, behind) = changes.split_at(changes.partition_point(|(slot, _)| self.place(*slot).0 == at));
+            changes = behind;
+            if here.is_empty() {
+                more |= !Arc::ptr_eq(&self.pages[at], page) && self.join_page(at, page, Some(page), types);
                 continue;
             }
-            let (joined, is_other) = joined(own, others, types);
-            more |= joined.is_some();
-            match joined {
-                Some(_) if is_other => Arc::make_mut(&mut self.pages)[at] = Arc::clone(others),
-                Some(joined) => Arc::make_mut(&mut self.pages)[at] = joined,
-                // Pages of one content become one page, which need not be compared again.
-                None if is_other => {
-                    if let Some(pages) = Arc::get_mut(&mut self.pages) {
-                        pages[at] = Arc::clone(others);
-                    }
-                }
-                None => {}
+            let others = &mut changed[..page.len()];
+            others.copy_from_slice(page);
+            here.iter().for_each(|(slot, lane)| others[self.place(*slot).1] = *lane);
+            more |= self.join_page(at, others, None, types);
+        }
+        more
+    }
+
+    /// The same where the pages are one.
+    fn join_changes(&mut self, other: &Self, types: &mut Types) -> bool {
+        let mut more = false;
+        for (slot, known) in &mut self.changes {
+            let joined = types.join_lanes(*slot, *known, other.lane(*slot));
+            more |= joined != *known;
+            *known = joined;
+        }
+        for (slot, lane) in &other.changes {
+            let known = self.lane(*slot);
+            let joined = types.join_lanes(*slot, known, *lane);
+            if joined != known {
+                more = true;
+                self.put(*slot, joined);
             }
         }
         more
     }
-}
 
-/// Two pages together, if that is more than the first, and whether it is the second.
-fn joined(own: &Page, others: &Page, types: &mut Types) -> (Option<Page>, bool) {
-    let mut joined: Option<Page> = None;
-    let mut is_other = true;
-    let mut at = 0;
-    while let Some(block) = first_difference(&own[at..], &others[at..]) {
-        for slot in at + block..at + block + BLOCK {
-            let (known, other) = (own[slot], others[slot]);
-            if known != other {
-                let either = types.join(known, other);
-                is_other &= either == other;
-                if either != known {
-                    Arc::make_mut(joined.get_or_insert_with(|| Arc::clone(own)))[slot] = either;
+    /// Takes in what is possible elsewhere of the slots of one page, which may be a page there too: pages of one content become one.
+    fn join_page(&mut self, at: usize, others: &[Lane], page: Option<&Page>, types: &mut Types) -> bool {
+        let own = &self.pages[at];
+        let all_of_it = |own: &[Lane]| page.filter(|page| left(own, page) == Left::Nothing);
+        match left(others, own) {
+            Left::Nothing => {
+                if let Some(pages) = Arc::get_mut(&mut self.pages)
+                    && let Some(page) = all_of_it(&pages[at])
+                {
+                    pages[at] = Arc::clone(page);
                 }
+                return false;
+            }
+            Left::Bits => match all_of_it(own) {
+                Some(page) => Arc::make_mut(&mut self.pages)[at] = Arc::clone(page),
+                None => {
+                    let own = Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[at]);
+                    own.iter_mut().zip(others).for_each(|(known, other)| *known = known.or(*other));
+                }
+            },
+            Left::Numbers => {
+                let lanes = own.iter().zip(others).enumerate();
+                let joined: Page = lanes.map(|(lane, (known, other))| types.join_lanes(self.slot(at, lane), *known, *other)).collect();
+                if joined == *own {
+                    return false;
+                }
+                Arc::make_mut(&mut self.pages)[at] = joined;
             }
         }
-        at += block + BLOCK;
+        true
     }
-    (joined, is_other)
 }
 
-/// Where the first block begins in which two pages differ.
-fn first_difference(one: &[TypeId], other: &[TypeId]) -> Option<usize> {
-    let (ones, _) = one.as_chunks::<BLOCK>();
-    let (others, _) = other.as_chunks::<BLOCK>();
-    ones.iter().zip(others).position(|(one, other)| differ(one, other)).map(|block| block * BLOCK)
+/// What one page has that another has not.
+#[derive(PartialEq)]
+enum Left {
+    Nothing,
+    /// Bits: the other comes to more with them.
+    Bits,
+    /// They differ, and numbers of types stand on them: each lane has to be looked at.
+    Numbers,
 }
 
-/// Whether two blocks differ. Bits, by their places and without a way out, become vector instructions; of iterators over both they do not.
-#[inline]
-fn differ(one: &[TypeId; BLOCK], other: &[TypeId; BLOCK]) -> bool {
-    let mut differences = 0;
-    for at in 0..BLOCK {
-        differences |= one[at].differences(other[at]);
+/// Looked for without a way out: so it becomes vector instructions.
+fn left(of: &[Lane], without: &[Lane]) -> Left {
+    let (mut beyond, mut all) = (0, Lane::ABSENT);
+    for (of, without) in of.iter().zip(without) {
+        beyond |= of.beyond(*without);
+        all = all.or(*of).or(*without);
     }
-    differences != 0
+    match all.is_number() {
+        false if beyond == 0 => Left::Nothing,
+        false => Left::Bits,
+        true if of == without => Left::Nothing,
+        true => Left::Numbers,
+    }
 }

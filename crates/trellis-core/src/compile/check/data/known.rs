@@ -4,7 +4,7 @@ use super::super::flow::Flow;
 use super::{
     facts::{Facts, Slot},
     knowledge::Knowledge,
-    types::{TypeId, Types},
+    types::{Type, Types},
 };
 use crate::{
     program::{PointIndex, Program},
@@ -32,9 +32,9 @@ impl Known {
     pub(crate) fn at(&self, point: u32) -> impl Iterator<Item = (&str, bool, String)> {
         let facts = self.standing[point as usize].as_ref();
         self.keys.iter().filter_map(move |(key, slot)| {
-            let of = facts?.get(*slot);
-            let known = self.types.get(of);
-            self.types.may_be_there(of).then(|| (key.as_str(), !known.absent && !known.open, self.types.described(of)))
+            let facts = facts?;
+            let known = facts.look(*slot, &self.types);
+            facts.may_hold(*slot, &self.types).then(|| (key.as_str(), !known.absent && !known.open, known.described()))
         })
     }
 
@@ -42,14 +42,10 @@ impl Known {
     pub(crate) fn admit(&self, point: u32, value: impl Fn(&str) -> Option<Value>) -> Result<(), String> {
         let Some(facts) = &self.standing[point as usize] else { return Err("no session was thought to come here".to_owned()) };
         for (key, slot) in &self.keys {
-            let (of, value) = (facts.get(*slot), value(key));
-            if !self.types.holds(of, value.as_ref()) {
+            let (of, value) = (facts.look(*slot, &self.types), value(key));
+            if !self.types.holds(&of, value.as_ref()) {
                 let met = value.map_or_else(|| "absent".to_owned(), |value| value.to_json());
-                return Err(format!(
-                    "`{key}` is {met}, and was thought to be {:?} {}",
-                    self.types.get(of).absent,
-                    self.types.described(of)
-                ));
+                return Err(format!("`{key}` is {met}, and was thought to be {:?} {}", of.absent, of.described()));
             }
         }
         Ok(())
@@ -58,18 +54,19 @@ impl Known {
 
 impl Types {
     /// Whether a value is among those of a type.
-    fn holds(&self, id: TypeId, value: Option<&Value>) -> bool {
-        let of = self.get(id);
+    fn holds(&self, of: &Type, value: Option<&Value>) -> bool {
         let Some(value) = value else { return of.absent || of.open };
         if of.any || of.open {
             return true;
         }
         match value {
             Value::Map(entries) => of.fields.as_ref().is_some_and(|fields| {
-                let named = fields.named.iter().all(|(key, of)| self.holds(*of, entries.get(key)));
-                named && entries.iter().all(|(key, value)| self.holds(fields.get(key), Some(value)))
+                let named = fields.named.iter().all(|(key, of)| self.holds(self.get(*of), entries.get(key)));
+                named && entries.iter().all(|(key, value)| self.holds(self.get(fields.get(key)), Some(value)))
             }),
-            Value::List(items) if !items.is_empty() => of.items.is_some_and(|of| items.iter().all(|item| self.holds(of, Some(item)))),
+            Value::List(items) if !items.is_empty() => {
+                of.items.is_some_and(|of| items.iter().all(|item| self.holds(self.get(of), Some(item))))
+            }
             value => of.kinds.hold(value) || of.values.contains(value),
         }
     }

@@ -90,7 +90,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     /// Whether anything becomes known at a point by being read.
     fn learns(&mut self, point: PointIndex, seat: &Seat) -> bool {
         match self.solved.at[point.0 as usize].clone() {
-            Some(facts) => self.look(point, seat, &facts).learned,
+            Some(facts) => self.look(point, seat, facts).learned,
             None => false,
         }
     }

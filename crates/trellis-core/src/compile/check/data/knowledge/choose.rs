@@ -4,16 +4,14 @@ use super::*;
 
 impl Knowledge<'_, '_> {
     /// Everything that leads on from a point, and what is noticed on the way.
-    pub(super) fn look(&mut self, point: PointIndex, seat: &Seat, incoming: &Facts) -> Now {
+    pub(super) fn look(&mut self, point: PointIndex, seat: &Seat, mut incoming: Facts) -> Now {
         let mut now = Now::default();
         if self.wild[point.0 as usize] {
-            let nothing = Facts::all(TypeId::OPEN, self.terms.keys.room());
+            let nothing = Facts::open(self.terms.keys.room());
             super::super::successors(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
         }
-        let mut counted = incoming.clone();
-        self.count(seat, &mut counted);
-        let incoming = &counted;
+        self.count(seat, &mut incoming);
         let mut facts = incoming.clone();
         let lives = self.happen(seat, &mut facts, seat.entering, &mut now);
         for on in self.terms.steps.answers(seat) {
@@ -26,12 +24,12 @@ impl Knowledge<'_, '_> {
             match answer.given {
                 Given::Input => {
                     let of = self.answer(seat);
-                    facts.set(INPUT, of);
+                    facts.set(INPUT, of, &mut self.types);
                 }
                 Given::Result => {
                     let of = self.answer(seat);
-                    facts.set(INPUT, of);
-                    facts.set(RESULT, of);
+                    facts.set(INPUT, of, &mut self.types);
+                    facts.set(RESULT, of, &mut self.types);
                 }
                 Given::Exhausted | Given::Nothing => {}
             }
@@ -46,7 +44,7 @@ impl Knowledge<'_, '_> {
     pub(super) fn count(&mut self, seat: &Seat, facts: &mut Facts) {
         if let Some(slot) = self.terms.keys.slot_of(VISITS) {
             let counts = if seat.counts { self.types.integer() } else { TypeId::ABSENT };
-            facts.set(slot, counts);
+            facts.set(slot, counts, &mut self.types);
         }
     }
 
@@ -65,8 +63,9 @@ impl Knowledge<'_, '_> {
             let operand = choice.path.and_then(|path| Some((self.slot(path)?, path.rest)));
             if let (true, Some((slot, rest))) = (choice.compares, operand) {
                 // What it comes to wherever it is asked, whatever stood before it: over what was there when the node began to choose.
-                let known = self.types.below(before.get(slot), rest);
-                let holds = self.types.narrowed(before.get(slot), rest, question, true) != TypeId::NEVER;
+                let whole = before.get(slot, &mut self.types);
+                let known = self.types.below(whole, rest);
+                let holds = self.types.narrowed(whole, rest, question, true) != TypeId::NEVER;
                 now.ask(at, holds, known, &mut self.types);
             }
             for mark in choice.marks.iter() {
@@ -76,29 +75,32 @@ impl Knowledge<'_, '_> {
                 self.follow(seat, choice.to, facts.clone(), now);
                 continue;
             };
-            let taken = self.types.narrowed(facts.get(slot), rest, question, true);
-            let left = self.types.narrowed(facts.get(slot), rest, question, false);
+            let known = facts.get(slot, &mut self.types);
+            let taken = self.types.narrowed(known, rest, question, true);
+            let left = self.types.narrowed(known, rest, question, false);
             if taken != TypeId::NEVER {
                 let mut facts = facts.clone();
-                facts.set(slot, taken);
+                facts.set(slot, taken, &mut self.types);
                 self.follow(seat, choice.to, facts, now);
             }
             if left == TypeId::NEVER {
                 return;
             }
-            facts.set(slot, left);
+            if left != known {
+                facts.set(slot, left, &mut self.types);
+            }
         }
     }
 
     fn follow(&mut self, seat: &Seat, to: To, mut facts: Facts, now: &mut Now) {
-        facts.set(INPUT, TypeId::ABSENT);
-        facts.set(RESULT, TypeId::ABSENT);
+        facts.set(INPUT, TypeId::ABSENT, &mut self.types);
+        facts.set(RESULT, TypeId::ABSENT, &mut self.types);
         match to {
             To::Point(to) => now.onward.push((to, facts)),
             To::Again | To::NoMatch => {}
             To::Rollback(graph) => {
                 if let Some(slot) = self.terms.keys.slot_of("sys.rollback") {
-                    facts.set(slot, TypeId::ANY);
+                    facts.set(slot, TypeId::ANY, &mut self.types);
                 }
                 let unwound = &self.unwound[graph as usize];
                 now.onward.extend(unwound.iter().map(|to| (*to, facts.clone())));
@@ -117,9 +119,9 @@ impl Knowledge<'_, '_> {
 
     /// What is read is there from then on.
     pub(super) fn be_set(&mut self, facts: &mut Facts, slot: Slot, rest: Rest) {
-        let known = facts.get(slot);
+        let known = facts.get(slot, &mut self.types);
         let is_set = self.terms.is_set;
         let left = self.types.narrowed(known, rest, is_set, true);
-        facts.set(slot, if left == TypeId::NEVER { TypeId::ANY } else { left });
+        facts.set(slot, if left == TypeId::NEVER { TypeId::ANY } else { left }, &mut self.types);
     }
 }

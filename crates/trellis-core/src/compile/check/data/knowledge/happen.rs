@@ -12,7 +12,7 @@ impl Knowledge<'_, '_> {
                 Step::Write { to, how, source, reads } => {
                     let to = to.and_then(|to| Some((self.slot(to)?, to.rest)));
                     if how == How::Default {
-                        let known = to.map(|(slot, _)| facts.get(slot));
+                        let known = to.map(|(slot, _)| facts.get(slot, &mut self.types));
                         if known.is_some_and(|known| !self.types.may_be_absent(known) && !self.types.get(known).open) {
                             continue;
                         }
@@ -30,7 +30,7 @@ impl Knowledge<'_, '_> {
                 }
                 Step::Fit { name, contract, .. } => {
                     let Some(slot) = self.terms.keys.slot(name) else { continue };
-                    let known = facts.get(slot);
+                    let known = facts.get(slot, &mut self.types);
                     if self.types.breaches(known, contract, true) {
                         now.suspect(Accident::Unfit(at), false, known);
                     }
@@ -45,14 +45,14 @@ impl Knowledge<'_, '_> {
                     if may_be_absent {
                         left = self.types.join(left, TypeId::ABSENT);
                     }
-                    facts.set(slot, if left == TypeId::NEVER { declared } else { left });
+                    facts.set(slot, if left == TypeId::NEVER { declared } else { left }, &mut self.types);
                 }
                 Step::Assert { question, path, is_predicate } => {
                     if is_predicate {
                         now.notes.push(Note::UnknownOp(at));
                     }
                     let Some((slot, rest)) = path.and_then(|path| Some((self.slot(path)?, path.rest))) else { continue };
-                    let known = self.types.below(facts.get(slot), rest);
+                    let known = self.below(facts, slot, rest);
                     if self.is_unknown(known) {
                         now.notes.push(Note::UnknownOp(at));
                     }
@@ -60,9 +60,10 @@ impl Knowledge<'_, '_> {
                     if known != TypeId::NEVER && self.types.narrowed(known, Rest::NONE, question, false) != TypeId::NEVER {
                         now.suspect(Accident::Fails(at), false, known);
                     }
-                    let left = self.types.narrowed(facts.get(slot), rest, question, true);
+                    let whole = facts.get(slot, &mut self.types);
+                    let left = self.types.narrowed(whole, rest, question, true);
                     if left != TypeId::NEVER {
-                        facts.set(slot, left);
+                        facts.set(slot, left, &mut self.types);
                     }
                 }
                 Step::Args { args, child, takes } => {
@@ -97,7 +98,7 @@ impl Knowledge<'_, '_> {
             }
             return;
         };
-        let known = self.types.below(facts.get(slot), rest);
+        let known = self.below(facts, slot, rest);
         let known = self.types.stands_inside(known, mark.inside);
         let of = self.types.get(known);
         let (is_absent, any, open) = (of.absent, of.any, of.open);
@@ -140,7 +141,7 @@ impl Knowledge<'_, '_> {
         let (mut sorts, mut seen, mut is_known) = (Vec::new(), TypeId::NEVER, true);
         for part in self.terms.calculations.parts(calculated).iter() {
             // Of what the engine always knows nothing is followed.
-            let known = part.and_then(|part| Some(self.types.below(facts.get(self.slot(part)?), part.rest))).unwrap_or(TypeId::ANY);
+            let known = part.and_then(|part| Some(self.below(facts, self.slot(part)?, part.rest))).unwrap_or(TypeId::ANY);
             let of = self.types.get(known);
             is_known &= !of.any && !of.open;
             let absent = if of.absent { Sorts::UNSET } else { Sorts::NONE };
@@ -159,7 +160,7 @@ impl Knowledge<'_, '_> {
     /// Something is written; false where no session comes past that.
     fn write(&mut self, seat: &Seat, at: u32, facts: &mut Facts, what: (How, Source), to: (Slot, Rest), now: &mut Now) -> bool {
         let ((how, source), (slot, rest)) = (what, to);
-        let known = facts.get(slot);
+        let known = facts.get(slot, &mut self.types);
         let source = self.source(seat, facts, source);
         if self.is_unknown(known) && (rest != Rest::NONE || how == How::Append) {
             now.notes.push(Note::UnknownOp(at));
@@ -195,7 +196,7 @@ impl Knowledge<'_, '_> {
                 }
             }
         };
-        facts.set(slot, new);
+        facts.set(slot, new, &mut self.types);
         new != TypeId::NEVER
     }
 

@@ -114,7 +114,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
             parts: Arc::default(),
             children: child::children(program, &terms.steps),
             wild: wild.to_vec(),
-            begun: Facts::all(TypeId::ABSENT, terms.keys.room()),
+            begun: Facts::absent(terms.keys.room()),
             at: vec![None; count],
             onward: vec![Box::default(); count],
             notes: std::iter::repeat_with(Box::default).take(count).collect(),
@@ -157,6 +157,12 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         self.solved.at[point.0 as usize].as_ref()
     }
 
+    /// What stands below a key on entering a point; nothing where no session comes.
+    pub(super) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: Rest) -> Option<TypeId> {
+        let known = self.solved.at[point.0 as usize].as_ref()?.get(slot, &mut self.types);
+        Some(self.types.below(known, rest))
+    }
+
     /// What is known while a session stands at a point: behind all that entering it does.
     pub(super) fn standing(&mut self, point: PointIndex) -> Option<Facts> {
         let mut facts = self.at(point)?.clone();
@@ -180,7 +186,13 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     /// What stands at a path; nothing for what the engine always knows.
     pub(super) fn known(&mut self, facts: &Facts, path: &KeyPath) -> Option<TypeId> {
         let (slot, rest) = self.followed(path)?;
-        Some(self.types.below(facts.get(slot), rest))
+        Some(self.below(facts, slot, rest))
+    }
+
+    /// What stands below a key.
+    fn below(&mut self, facts: &Facts, slot: Slot, rest: Rest) -> TypeId {
+        let known = facts.get(slot, &mut self.types);
+        self.types.below(known, rest)
     }
 
     fn slot(&self, path: Path) -> Option<Slot> {

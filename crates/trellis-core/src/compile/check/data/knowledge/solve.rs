@@ -118,7 +118,7 @@ impl Knowledge<'_, '_> {
     pub(super) fn look_at(&mut self, point: PointIndex) -> Vec<u32> {
         let Some(facts) = self.solved.at[point.0 as usize].clone() else { return Vec::new() };
         let seat = self.terms.steps.seat(point).clone();
-        let mut now = self.look(point, &seat, &facts);
+        let mut now = self.look(point, &seat, facts);
         self.solved.notes[point.0 as usize] = now.noted();
         self.solved.onward[point.0 as usize] = self.sorted(now.onward);
         now.returned.map_or_else(Vec::new, |output| self.ended(point, output))

@@ -11,7 +11,7 @@ impl Knowledge<'_, '_> {
             Made::Path(path, optional) => {
                 let (path, optional) = (*path, *optional);
                 let Some(slot) = self.slot(path) else { return TypeId::ANY };
-                let known = self.types.below(facts.get(slot), path.rest);
+                let known = self.below(facts, slot, path.rest);
                 match optional {
                     true if self.types.get(known).open => TypeId::EITHER,
                     true => known,

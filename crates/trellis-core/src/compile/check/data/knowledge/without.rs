@@ -169,7 +169,7 @@ impl Knowledge<'_, '_> {
         let mut waits = vec![false; at.len()];
         let begun = self.solved.begun.clone();
         let mut onward: Vec<(u32, TypeId)> = Vec::new();
-        onward.extend(self.lacks(&begun, slot).then(|| (self.first().0, begun.get(other))));
+        onward.extend(begun.may_lack(slot, &self.types).then(|| (self.first().0, begun.get(other, &mut self.types))));
         loop {
             for (to, of) in onward.drain(..) {
                 let joined = at[to as usize].map_or(of, |known| self.types.join(known, of));
@@ -188,7 +188,7 @@ impl Knowledge<'_, '_> {
                 continue;
             };
             if !is_touched[point as usize] {
-                let leads = self.solved.onward[point as usize].iter().filter(|(to, facts)| may(*to) && self.lacks(facts, slot));
+                let leads = self.solved.onward[point as usize].iter().filter(|(to, facts)| may(*to) && facts.may_lack(slot, &self.types));
                 onward.extend(leads.map(|(to, _)| (to.0, of)));
                 continue;
             }
@@ -196,19 +196,18 @@ impl Knowledge<'_, '_> {
                 return None;
             }
             let mut facts = facts.clone();
-            facts.set(slot, TypeId::ABSENT);
-            all.iter().for_each(|(known, left)| facts.set(*known, left[point as usize].unwrap_or(TypeId::NEVER)));
-            facts.set(other, of);
+            facts.set(slot, TypeId::ABSENT, &mut self.types);
+            for (known, left) in all {
+                facts.set(*known, left[point as usize].unwrap_or(TypeId::NEVER), &mut self.types);
+            }
+            facts.set(other, of, &mut self.types);
             let seat = self.terms.steps.seat(PointIndex(point)).clone();
-            let now = self.look(PointIndex(point), &seat, &facts);
-            let leads = now.onward.iter().filter(|(to, facts)| may(*to) && self.lacks(facts, slot));
-            onward.extend(leads.map(|(to, facts)| (to.0, facts.get(other))));
+            let now = self.look(PointIndex(point), &seat, facts);
+            for (to, facts) in &now.onward {
+                if may(*to) && facts.may_lack(slot, &self.types) {
+                    onward.push((to.0, facts.get(other, &mut self.types)));
+                }
+            }
         }
-    }
-
-    /// Whether nothing may be at a key.
-    fn lacks(&self, facts: &Facts, slot: Slot) -> bool {
-        let of = self.types.get(facts.get(slot));
-        of.absent || of.open
     }
 }

@@ -93,7 +93,7 @@ impl Reporter<'_, '_> {
         let unread: BTreeSet<&str> = written.map(|key| &**key).filter(|key| !read.contains(key)).collect();
         let mut names: Vec<String> = unread.into_iter().map(str::to_owned).collect();
         if let Some(facts) = known.standing(candidate.point) {
-            let there = known.keys().into_iter().filter(|(_, slot)| known.types.may_be_there(facts.get(*slot)));
+            let there = known.keys().into_iter().filter(|(_, slot)| facts.may_hold(*slot, &known.types));
             names.extend(there.map(|(name, _)| name).filter(|name| !RESERVED.contains(&name.split('.').next().unwrap_or(name))));
         }
         names

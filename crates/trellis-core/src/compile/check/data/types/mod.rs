@@ -10,6 +10,7 @@ mod contracts;
 mod hashes;
 mod inside;
 mod joined;
+mod lanes;
 mod narrow;
 mod questions;
 mod schemas;
@@ -18,12 +19,13 @@ mod write;
 
 pub(super) use contracts::Contract;
 pub(super) use inside::having;
+pub(super) use lanes::Lane;
 pub(super) use questions::{Inside, Question, Rest};
 pub(super) use schemas::plain;
 
 use rustc_hash::FxHashMap;
 
-use self::{contracts::Contracts, joined::Joined, questions::Questions};
+use self::{contracts::Contracts, joined::Joined, lanes::Lanes, questions::Questions};
 
 use crate::{
     path::Segment,
@@ -47,12 +49,6 @@ impl TypeId {
     pub(super) const TEXT: Self = Self(4);
     /// Not even whether something is there is known: what stands below a value of which nothing is known.
     pub(super) const OPEN: Self = Self(5);
-
-    /// The bits in which two numbers differ.
-    #[inline]
-    pub(super) fn differences(self, other: Self) -> u32 {
-        self.0 ^ other.0
-    }
 }
 
 /// Kinds of values that are not counted out. Truth values, null, the empty text and the empty list are values of their own.
@@ -151,6 +147,7 @@ pub(super) struct Types {
     depths: Vec<u8>,
     by_hash: FxHashMap<u64, Vec<TypeId>>,
     joined: Joined,
+    lanes: Lanes,
     questions: Questions,
     below: FxHashMap<(TypeId, Rest), TypeId>,
     narrowed: FxHashMap<(TypeId, Rest, Question, bool), TypeId>,
@@ -197,6 +194,12 @@ impl Types {
     /// Whether nothing can be there.
     pub(super) fn may_be_absent(&self, id: TypeId) -> bool {
         self.get(id).absent
+    }
+
+    /// The same where perhaps nothing is known at all.
+    pub(super) fn may_lack(&self, id: TypeId) -> bool {
+        let of = self.get(id);
+        of.absent || of.open
     }
 
     /// Whether something can be there.

@@ -12,7 +12,14 @@ impl Types {
 
     /// What is known of it, in words: "a text or an integer", "one of `a`, `b`".
     pub(in super::super) fn described(&self, id: TypeId) -> String {
-        let of = self.get(id);
+        self.get(id).described()
+    }
+}
+
+impl Type {
+    /// The same.
+    pub(in super::super) fn described(&self) -> String {
+        let of = self;
         let mut words: Vec<String> = Vec::new();
         let booleans = of.values.iter().filter(|value| value.as_bool().is_some()).count();
         let hides = |value: &&Value| match value {
