@@ -22,6 +22,7 @@ pub mod sessions;
 pub mod store;
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
+pub mod values;
 
 pub use binding::{Bindings, Secrets};
 pub use interceptor::{Interceptor, Verdict};

@@ -8,6 +8,7 @@ pub(crate) mod race;
 pub(crate) mod removal;
 pub(crate) mod retention;
 pub(crate) mod shapes;
+pub(crate) mod values;
 
 /// Holds the contract against the stores that an expression places; each case has a place of its own.
 macro_rules! contract {
@@ -34,6 +35,10 @@ macro_rules! contract {
                 shapes: [every_kind_of_text, large_records, odd_names, moments_at_the_edges, a_head_comes_back_whole],
                 race: [one_wins_each_number, beginning_is_won_once, two_that_opened_it_race, many_sessions_do_not_disturb_each_other],
                 model: [it_does_what_memory_does],
+                values: [
+                    what_is_put_is_there, of_two_writers_one_wins, what_is_over_is_never_shown_again,
+                    a_number_that_was_seen_is_of_one_value, a_key_that_is_written_often_stays_small, keys_come_in_pages,
+                ],
             }
         }
     };

@@ -1,0 +1,284 @@
+//! Values that outlive a session: what a host remembers by key, with versions and an end of their time, over any store.
+//!
+//! ```text
+//! put(key, value, expected) ──Append──▶ SessionStore        a key is kept as a session is: each write a record, its number the version
+//! ```
+//!
+//! **Invariant:** of two writers that expect the same version one wins, and the other is told; what was put is there after a crash; what is over is
+//! never shown again.
+
+mod entry;
+
+use std::{sync::Arc, time::Duration};
+
+use trellis_core::{SessionId, Value};
+
+use self::entry::{Entry, Found};
+use crate::{
+    journal::Clock,
+    store::{Append, BadName, Head, Query, Removal, SessionStore, Standing, StoreError, Which, check_name},
+};
+
+/// Records of a key that are read at most: behind so many a snapshot takes their place.
+const RECORDS: u64 = 8;
+
+/// How long a key that was taken out keeps its number, in milliseconds: a writer that saw it before must not take another value for it.
+const REMEMBERED: u64 = 24 * 60 * 60 * 1_000;
+
+/// The longest key, in bytes: stores make keys of indexes of them.
+const LONGEST: usize = 512;
+
+/// Heads that are asked for at once.
+const PAGE: usize = 256;
+
+/// Values of one space. The store should hold nothing else: `session ls` would list keys beside sessions.
+///
+/// ```
+/// use std::time::Duration;
+/// use trellis_core::Value;
+/// use trellis_host::{store, values::{Expected, Values}};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let carts = Values::new(store::open("memory").await?, "carts")?;
+/// let first = carts.put("ana", Value::Int(1), Expected::Absent, Some(Duration::from_secs(24 * 3600))).await?;
+/// assert!(carts.put("ana", Value::Int(2), Expected::Version(first), None).await.is_ok());
+/// assert!(carts.put("ana", Value::Int(3), Expected::Version(first), None).await.is_err(), "somebody was quicker");
+/// assert_eq!(carts.get("ana").await?.map(|kept| kept.value), Some(Value::Int(2)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Values {
+    store: Arc<dyn SessionStore>,
+    space: Arc<str>,
+    clock: Clock,
+}
+
+/// A value as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The value.
+    pub value: Value,
+    /// How often its key was written: what the next writer expects.
+    pub version: u64,
+    /// When its time is over, in milliseconds since 1970.
+    pub until: Option<u64>,
+}
+
+/// What lists show of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its key.
+    pub key: String,
+    /// As in [`Kept::version`].
+    pub version: u64,
+    /// When it was written, in milliseconds since 1970.
+    pub at: u64,
+    /// As in [`Kept::until`].
+    pub until: Option<u64>,
+}
+
+/// What a writer believes of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// Nothing: the last one to write wins.
+    Any,
+    /// There is no value.
+    Absent,
+    /// There is a value of this version.
+    Version(u64),
+}
+
+/// What cannot be done with a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ValueError {
+    /// It is not as was expected; nothing was written. Get it, and decide again.
+    #[error("`{key}` is not as it was expected: {}", told(*found))]
+    Conflict {
+        /// The key.
+        key: String,
+        /// The version that is there.
+        found: Option<u64>,
+    },
+    /// No key can be so.
+    #[error("a key has 1 to {LONGEST} bytes and no control characters")]
+    Key,
+    /// No JSON says what it is.
+    #[error("the value cannot be kept: it is nested deeper than 120 levels, or holds a number that is none")]
+    Value,
+    /// The store fails. Behind [`StoreError::Unavailable`] it may have been written or not: the version tells.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn told(found: Option<u64>) -> String {
+    found.map_or_else(|| "there is no value".to_owned(), |version| format!("it has version {version}"))
+}
+
+impl Values {
+    /// Those of a space: spaces know nothing of each other.
+    ///
+    /// # Errors
+    /// The name of the space is no [name](check_name).
+    pub fn new(store: Arc<dyn SessionStore>, space: &str) -> Result<Self, BadName> {
+        check_name(space)?;
+        Ok(Self { store, space: space.into(), clock: Clock::system() })
+    }
+
+    /// Asks another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The value at a key, unless its time is over.
+    ///
+    /// # Errors
+    /// The key is none; the store fails, or what it has cannot be read.
+    pub async fn get(&self, key: &str) -> Result<Option<Kept>, ValueError> {
+        let (_, found) = self.find(key).await?;
+        Ok(found.live(self.clock.now()))
+    }
+
+    /// Puts a value at a key and returns its version. After `ttl`, if one is given, it is as if it had been taken out.
+    ///
+    /// # Errors
+    /// [`ValueError::Conflict`]: another writer was quicker. Otherwise as [`Values::get`].
+    pub async fn put(&self, key: &str, value: Value, expected: Expected, ttl: Option<Duration>) -> Result<u64, ValueError> {
+        let lasts = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        let until = lasts.map(|lasts| self.clock.now().saturating_add(lasts));
+        self.write(key, &Entry::Kept { value, until }, expected).await
+    }
+
+    /// Takes out the value at a key. Where none is, that is fine, unless another version is expected.
+    ///
+    /// # Errors
+    /// As [`Values::put`].
+    pub async fn remove(&self, key: &str, expected: Expected) -> Result<(), ValueError> {
+        let until = self.clock.now().saturating_add(REMEMBERED);
+        self.write(key, &Entry::Gone { until }, expected).await.map(drop)
+    }
+
+    /// The keys that have a value, those that were written last first: at most `limit`, behind `after`, the last of the page before.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn list(&self, after: Option<&Listed>, limit: usize) -> Result<Vec<Listed>, ValueError> {
+        let now = self.clock.now();
+        let mut listed = Vec::new();
+        let mut after = after.map(|last| (last.at, self.session(&last.key)));
+        loop {
+            let query = Query { graph: Some(self.graph()), which: Which::Newest, after, limit: PAGE.min(limit) };
+            let is_wanted = |head: &&Head| head.standing == Standing::Active && head.due.is_none_or(|until| until > now);
+            let page = self.store.list(query).await?;
+            listed.extend(page.iter().filter(is_wanted).filter_map(|head| self.listed(head)));
+            listed.truncate(limit);
+            after = page.last().map(|head| (head.at, head.session.clone()));
+            if after.is_none() || listed.len() == limit {
+                return Ok(listed);
+            }
+        }
+    }
+
+    /// Frees the room of values whose time is over, and returns how many there were. It may be stopped at any moment.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn sweep(&self) -> Result<usize, ValueError> {
+        let (mut after, mut swept) = (None, 0);
+        loop {
+            let which = Which::Due(self.clock.now());
+            let page = self.store.list(Query { graph: Some(self.graph()), which, after, limit: PAGE }).await?;
+            for head in &page {
+                match self.store.remove(&head.session, Removal::Session { expected: head.next }).await {
+                    Ok(()) => swept += 1,
+                    // Somebody put a value there meanwhile.
+                    Err(StoreError::Conflict { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            after = page.last().map(|head| (head.due.unwrap_or_default(), head.session.clone()));
+            if after.is_none() {
+                return Ok(swept);
+            }
+        }
+    }
+
+    async fn write(&self, key: &str, entry: &Entry, expected: Expected) -> Result<u64, ValueError> {
+        let text: Arc<str> = entry.text()?.into();
+        loop {
+            let (session, found) = self.find(key).await?;
+            let now = self.clock.now();
+            let version = found.live(now).map(|kept| kept.version);
+            let is_fit = match expected {
+                Expected::Any => true,
+                Expected::Absent => version.is_none(),
+                Expected::Version(expected) => version == Some(expected),
+            };
+            match (is_fit, version, entry) {
+                (false, ..) => return Err(ValueError::Conflict { key: key.to_owned(), found: version }),
+                (true, None, Entry::Gone { .. }) => return Ok(found.next),
+                (true, ..) => {}
+            }
+            let next = found.next + 1;
+            match self.store.append(self.append(&session, &found, (entry, &text), now)).await {
+                // Who was quicker got on, so somebody always does; whether the other is still as expected, the next look tells.
+                Err(StoreError::Conflict { .. }) => continue,
+                Err(error) => return Err(error.into()),
+                Ok(()) => {}
+            }
+            if next.is_multiple_of(RECORDS) {
+                // The value is kept; what stays of the old ones now goes the next time.
+                let _ = self.store.remove(&session, Removal::Before(next)).await;
+            }
+            return Ok(next);
+        }
+    }
+
+    fn append(&self, session: &SessionId, found: &Found, (entry, text): (&Entry, &Arc<str>), now: u64) -> Append {
+        let (standing, due) = match entry {
+            Entry::Kept { until, .. } => (Standing::Active, *until),
+            Entry::Gone { until } => (Standing::Finished, Some(*until)),
+        };
+        let next = found.next + 1;
+        let head = Head {
+            session: session.clone(),
+            graph: self.graph(),
+            program: "".into(),
+            next,
+            began: found.began.unwrap_or(now),
+            at: now,
+            node: "".into(),
+            standing,
+            due,
+        };
+        let snapshot = next.is_multiple_of(RECORDS).then(|| Arc::clone(text));
+        Append { session: session.clone(), expected: found.next, records: vec![Arc::clone(text)], head, snapshot }
+    }
+
+    async fn find(&self, key: &str) -> Result<(SessionId, Found), ValueError> {
+        if key.is_empty() || key.len() > LONGEST || key.chars().any(char::is_control) {
+            return Err(ValueError::Key);
+        }
+        let session = self.session(key);
+        let stored = self.store.load(std::slice::from_ref(&session)).await?.pop().flatten();
+        let found = stored.map_or_else(|| Ok(Found::default()), |stored| Found::read(&session, &stored))?;
+        Ok((session, found))
+    }
+
+    /// A name of a space holds no `/`.
+    fn session(&self, key: &str) -> SessionId {
+        format!("{}/{key}", self.space).as_str().into()
+    }
+
+    /// No graph has this name: nobody takes a value for a session that is due.
+    fn graph(&self) -> Arc<str> {
+        format!("values/{}", self.space).into()
+    }
+
+    fn listed(&self, head: &Head) -> Option<Listed> {
+        let key = head.session.as_str().strip_prefix(&*self.space)?.strip_prefix('/')?;
+        Some(Listed { key: key.to_owned(), version: head.next, at: head.at, until: head.due })
+    }
+}

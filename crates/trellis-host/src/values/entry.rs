@@ -1,0 +1,70 @@
+//! What is kept of a key: the text of its newest record.
+
+use serde::{Deserialize, Serialize};
+use trellis_core::{SessionId, Value};
+
+use super::{Kept, ValueError};
+use crate::store::{StoreError, Stored};
+
+/// What a record says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// There is a value, until its time is over.
+    Kept {
+        value: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<u64>,
+    },
+    /// It was taken out; until then its number is remembered.
+    Gone { until: u64 },
+}
+
+impl Entry {
+    /// JSON on one line.
+    ///
+    /// # Errors
+    /// It would not come back as it is.
+    pub(super) fn text(&self) -> Result<String, ValueError> {
+        let text = serde_json::to_string(self).map_err(|_| ValueError::Value)?;
+        let is_same = serde_json::from_str(&text).is_ok_and(|back: Self| back == *self);
+        if is_same { Ok(text) } else { Err(ValueError::Value) }
+    }
+}
+
+/// Where a key is.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// How often it was written.
+    pub(super) next: u64,
+    /// When it was written first, in milliseconds since 1970.
+    pub(super) began: Option<u64>,
+    entry: Option<Entry>,
+}
+
+impl Found {
+    /// # Errors
+    /// The newest record cannot be read. An older one is not asked: its value was replaced.
+    pub(super) fn read(session: &SessionId, stored: &Stored) -> Result<Self, StoreError> {
+        let corrupt = |message: String| StoreError::Corrupt { place: format!("value `{session}`"), message };
+        let snapshot = stored.snapshot.as_ref().map(|(_, text)| text);
+        let text = match stored.records.last() {
+            Some(row) => Some(row.text.as_ref().map_err(|message| corrupt(message.to_string()))?),
+            None => snapshot,
+        };
+        // What is said of a text that cannot be read shows nothing of it.
+        let entry = text.map(|text| serde_json::from_str(text)).transpose();
+        let entry = entry.map_err(|error| corrupt(format!("it is no value of this version, column {}", error.column())))?;
+        Ok(Self { next: stored.head.next, began: Some(stored.head.began), entry })
+    }
+
+    /// The value, if there is one at this moment.
+    pub(super) fn live(&self, now: u64) -> Option<Kept> {
+        match &self.entry {
+            Some(Entry::Kept { value, until }) if until.is_none_or(|until| until > now) => {
+                Some(Kept { value: value.clone(), version: self.next, until: *until })
+            }
+            _ => None,
+        }
+    }
+}
