@@ -281,14 +281,16 @@ fn predicate(name: &str) -> String {
     format!("the answer to the predicate `{name}`")
 }
 
-fn kind(reply: &Reply) -> &'static str {
+/// What came instead.
+fn kind(reply: &Reply) -> String {
     match reply {
-        Reply::Input(Input::Result(_)) => "a result",
-        Reply::Input(_) => "an input",
-        Reply::Approve { .. } => "an approval",
-        Reply::Predicate { .. } => "the answer to a predicate",
-        Reply::Context(_) => "a context",
-        Reply::Keep(_) => "a decision about a call",
+        Reply::Input(Input::Result(result)) => format!("the result of call `{}`", result.id),
+        Reply::Input(_) => "an input".to_owned(),
+        Reply::Approve { call: Some(call), .. } => format!("the approval of call `{call}`"),
+        Reply::Approve { call: None, .. } => "an approval".to_owned(),
+        Reply::Predicate { .. } => "the answer to a predicate".to_owned(),
+        Reply::Context(_) => "a context".to_owned(),
+        Reply::Keep(_) => "a decision about a call".to_owned(),
     }
 }
 

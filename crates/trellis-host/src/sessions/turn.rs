@@ -162,7 +162,7 @@ pub enum SendError {
         /// What is.
         expected: String,
         /// What came.
-        got: &'static str,
+        got: String,
     },
     /// The time was up before the answer came.
     #[error("the time was up; the session went on without an answer")]

@@ -109,6 +109,20 @@ fn another_process_takes_an_approved_session_up() {
 }
 
 #[test]
+fn an_approval_of_another_call_says_which_one_is_awaited() {
+    let ((stage, made), store) = (charging(), Arc::new(MemoryStore::new()));
+    run(async {
+        let sessions = stage.stored(&store);
+        let turn = sessions.start(Start::default()).await.unwrap();
+        let Stop::Held { call, .. } = turn.stop else { panic!("{:?}", turn.stop) };
+        let other = Reply::Approve { call: Some("other".into()), yes: true };
+        let refused = sessions.send(&id(), other).await.unwrap_err().to_string();
+        assert_eq!(refused, format!("the approval of call `{}` is awaited, not the approval of call `other`", call.id));
+        assert_eq!(made.load(Ordering::Relaxed), 0);
+    });
+}
+
+#[test]
 fn a_no_that_comes_after_somebody_elses_yes_is_a_conflict() {
     let ((stage, made), store) = (charging(), Arc::new(MemoryStore::new()));
     run(async {
