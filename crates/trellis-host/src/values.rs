@@ -144,7 +144,8 @@ impl Values {
     /// Puts a value at a key and returns its version. After `ttl`, if one is given, it is as if it had been taken out.
     ///
     /// # Errors
-    /// [`ValueError::Conflict`]: another writer was quicker. Otherwise as [`Values::get`].
+    /// [`ValueError::Conflict`]: another writer was quicker. [`StoreError::Conflict`]: the store shows an old value, as a copy that lags does. Otherwise
+    /// as [`Values::get`].
     pub async fn put(&self, key: &str, value: Value, expected: Expected, ttl: Option<Duration>) -> Result<u64, ValueError> {
         let lasts = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
         let until = lasts.map(|lasts| self.clock.now().saturating_add(lasts));
@@ -207,8 +208,15 @@ impl Values {
 
     async fn write(&self, key: &str, entry: &Entry, expected: Expected) -> Result<u64, ValueError> {
         let text: Arc<str> = entry.text()?.into();
+        let mut lost: Option<(u64, StoreError)> = None;
         loop {
             let (session, found) = self.find(key).await?;
+            // A store that shows once more what was replaced answers with an old value: asking on and on would not help.
+            if let Some((next, conflict)) = lost.take()
+                && next == found.next
+            {
+                return Err(conflict.into());
+            }
             let now = self.clock.now();
             let version = found.live(now).map(|kept| kept.version);
             let is_fit = match expected {
@@ -223,8 +231,11 @@ impl Values {
             }
             let next = found.next + 1;
             match self.store.append(self.append(&session, &found, (entry, &text), now)).await {
-                // Who was quicker got on, so somebody always does; whether the other is still as expected, the next look tells.
-                Err(StoreError::Conflict { .. }) => continue,
+                // Somebody was quicker; whether it is still as expected, the next look tells.
+                Err(conflict @ StoreError::Conflict { .. }) => {
+                    lost = Some((found.next, conflict));
+                    continue;
+                }
                 Err(error) => return Err(error.into()),
                 Ok(()) => {}
             }

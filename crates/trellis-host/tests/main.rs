@@ -33,6 +33,8 @@ mod text;
 mod tools;
 #[path = "main/troubled.rs"]
 mod troubled;
+#[path = "main/values.rs"]
+mod values;
 #[path = "main/veil.rs"]
 mod veil;
 #[path = "main/waking.rs"]

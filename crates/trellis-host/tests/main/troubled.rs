@@ -17,6 +17,8 @@ pub(crate) struct Troubled {
     pub(crate) damaged: Mutex<Option<SessionId>>,
     /// Whether nothing can be written.
     pub(crate) is_full: AtomicBool,
+    /// Whether loading shows what was there before anything was written, as a copy that lags does.
+    pub(crate) is_old: AtomicBool,
     pub(crate) store: MemoryStore,
     pub(crate) troubles: Mutex<Vec<Trouble>>,
     asked: Mutex<Vec<&'static str>>,
@@ -95,6 +97,9 @@ impl SessionStore for Troubled {
             self.reached()?;
             if let Some(damaged) = self.damaged.lock().unwrap().as_ref().filter(|damaged| sessions.contains(damaged)) {
                 return Err(StoreError::Corrupt { place: format!("session `{damaged}`"), message: "its head is none".into() });
+            }
+            if self.is_old.load(Ordering::Relaxed) {
+                return Ok(vec![None; sessions.len()]);
             }
             self.store.load(sessions).await
         })
