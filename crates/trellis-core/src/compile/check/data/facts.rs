@@ -2,8 +2,11 @@
 //!
 //! Facts are shared: what a point does not touch is the same page as at the point before it, and the little that it does touch stands beside the pages.
 
+mod join;
+
 use std::{borrow::Cow, sync::Arc};
 
+pub(super) use self::join::Bound;
 use super::types::{Lane, Type, TypeId, Types};
 
 /// A key that is followed.
@@ -171,116 +174,32 @@ impl Facts {
         }
     }
 
+    /// Whether these are others of nothing but keys besides some.
+    pub(super) fn differs_beside(&self, other: &Self, mut slots: impl Iterator<Item = Slot>) -> bool {
+        self.own == other.own
+            && self.changes.is_empty()
+            && other.changes.is_empty()
+            && slots.all(|slot| (slot.0 as usize) < OWN || self.on_page(slot) == other.on_page(slot))
+    }
+
+    /// Whether they stand on the pages of others.
+    pub(super) fn is_on(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.pages, &other.pages)
+    }
+
+    /// Lays what is changed on the pages of others.
+    pub(super) fn lay_on(&mut self, other: &Self) {
+        self.pages = Arc::clone(&other.pages);
+    }
+
     /// Brings the changes to the pages.
     fn settle(&mut self) {
-        for (slot, lane) in std::mem::take(&mut self.changes) {
-            let (page, at) = self.place(slot);
-            Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = lane;
-        }
+        std::mem::take(&mut self.changes).into_iter().for_each(|(slot, lane)| self.change(slot, lane));
     }
 
-    /// Takes in what is possible elsewhere; says whether that is more.
-    pub(super) fn join(&mut self, other: &Self, types: &mut Types) -> bool {
-        let mut more = false;
-        for (known, other) in self.own.iter_mut().zip(other.own) {
-            let joined = types.join(*known, other);
-            more |= joined != *known;
-            *known = joined;
-        }
-        if Arc::ptr_eq(&self.pages, &other.pages) {
-            return self.join_changes(other, types) || more;
-        }
-        self.settle();
-        let mut changes = &other.changes[..];
-        let mut changed = [Lane::ABSENT; WIDEST];
-        for (at, page) in other.pages.iter().enumerate() {
-            let (here, behind) = changes.split_at(changes.partition_point(|(slot, _)| self.place(*slot).0 == at));
-            changes = behind;
-            if here.is_empty() {
-                more |= !Arc::ptr_eq(&self.pages[at], page) && self.join_page(at, page, Some(page), types);
-                continue;
-            }
-            let others = &mut changed[..page.len()];
-            others.copy_from_slice(page);
-            here.iter().for_each(|(slot, lane)| others[self.place(*slot).1] = *lane);
-            more |= self.join_page(at, others, None, types);
-        }
-        more
-    }
-
-    /// The same where the pages are one.
-    fn join_changes(&mut self, other: &Self, types: &mut Types) -> bool {
-        let mut more = false;
-        for (slot, known) in &mut self.changes {
-            let joined = types.join_lanes(*slot, *known, other.lane(*slot));
-            more |= joined != *known;
-            *known = joined;
-        }
-        for (slot, lane) in &other.changes {
-            let known = self.lane(*slot);
-            let joined = types.join_lanes(*slot, known, *lane);
-            if joined != known {
-                more = true;
-                self.put(*slot, joined);
-            }
-        }
-        more
-    }
-
-    /// Takes in what is possible elsewhere of the slots of one page, which may be a page there too: pages of one content become one.
-    fn join_page(&mut self, at: usize, others: &[Lane], page: Option<&Page>, types: &mut Types) -> bool {
-        let own = &self.pages[at];
-        let all_of_it = |own: &[Lane]| page.filter(|page| left(own, page) == Left::Nothing);
-        match left(others, own) {
-            Left::Nothing => {
-                if let Some(pages) = Arc::get_mut(&mut self.pages)
-                    && let Some(page) = all_of_it(&pages[at])
-                {
-                    pages[at] = Arc::clone(page);
-                }
-                return false;
-            }
-            Left::Bits => match all_of_it(own) {
-                Some(page) => Arc::make_mut(&mut self.pages)[at] = Arc::clone(page),
-                None => {
-                    let own = Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[at]);
-                    own.iter_mut().zip(others).for_each(|(known, other)| *known = known.or(*other));
-                }
-            },
-            Left::Numbers => {
-                let lanes = own.iter().zip(others).enumerate();
-                let joined: Page = lanes.map(|(lane, (known, other))| types.join_lanes(self.slot(at, lane), *known, *other)).collect();
-                if joined == *own {
-                    return false;
-                }
-                Arc::make_mut(&mut self.pages)[at] = joined;
-            }
-        }
-        true
-    }
-}
-
-/// What one page has that another has not.
-#[derive(PartialEq)]
-enum Left {
-    Nothing,
-    /// Bits: the other comes to more with them.
-    Bits,
-    /// They differ, and numbers of types stand on them: each lane has to be looked at.
-    Numbers,
-}
-
-/// Looked for without a way out: so it becomes vector instructions.
-fn left(of: &[Lane], without: &[Lane]) -> Left {
-    let (mut beyond, mut all) = (0, Lane::ABSENT);
-    for (of, without) in of.iter().zip(without) {
-        beyond |= of.beyond(*without);
-        all = all.or(*of).or(*without);
-    }
-    match all.is_number() {
-        false if beyond == 0 => Left::Nothing,
-        false => Left::Bits,
-        true if of == without => Left::Nothing,
-        true => Left::Numbers,
+    /// Changes a page.
+    fn change(&mut self, slot: Slot, lane: Lane) {
+        let (page, at) = self.place(slot);
+        Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = lane;
     }
 }

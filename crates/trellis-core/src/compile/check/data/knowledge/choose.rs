@@ -50,6 +50,7 @@ impl Knowledge<'_, '_> {
 
     fn choose(&mut self, seat: &Seat, on: u32, choices: Span, mut facts: Facts, now: &mut Now) {
         let before = facts.clone();
+        now.onward.reserve(choices.iter().len());
         for at in choices.iter() {
             let choice = self.terms.steps.choice(seat, at);
             if choice.to == To::NoMatch {

@@ -28,46 +28,33 @@ impl Knowledge<'_, '_> {
     /// Works out the parts that have to be, one behind the other, and those behind them of which something else is known now.
     pub(super) fn settle(&mut self, mut open: Vec<bool>) {
         let parts = Arc::clone(&self.solved.parts);
-        let mut waiting = vec![false; self.solved.at.len()];
+        let mut course = Course::of(self.solved.at.len());
         for part in 0..parts.count() {
             if open[part as usize] {
-                self.part(part, &parts, &mut waiting, &mut open);
+                self.part(part, &parts, &mut course, &mut open);
             }
         }
     }
 
-    fn part(&mut self, part: u32, parts: &Parts, waiting: &mut [bool], open: &mut [bool]) {
+    fn part(&mut self, part: u32, parts: &Parts, course: &mut Course, open: &mut [bool]) {
         let count = u32::try_from(self.solved.at.len()).unwrap_or(u32::MAX);
         let points = || parts.members(part).iter().copied().filter(|member| *member < count);
         let returned = self.forget_ends(part, parts);
         let before: Vec<_> = points().map(|point| std::mem::take(&mut self.solved.onward[point as usize])).collect();
-        let mut left = 0_usize;
+        let is_in_part = |point: u32| parts.of(point) == Some(part);
         for point in points() {
             self.touched.push(point);
             self.solved.notes[point as usize] = Box::default();
-            self.solved.at[point as usize] = self.incoming(point, part, parts);
-            waiting[point as usize] = self.solved.at[point as usize].is_some();
-            left += usize::from(waiting[point as usize]);
+            self.solved.at[point as usize] = (point == self.first().0).then(|| self.solved.begun.clone());
+            let letters = self.letters(point, |from| !is_in_part(from));
+            self.meet(point, &letters);
+            if self.solved.at[point as usize].is_some() {
+                course.wait(point, Waits::ForLook);
+            }
         }
-        while left > 0 {
+        while course.left > 0 {
             for point in points() {
-                if !std::mem::replace(&mut waiting[point as usize], false) {
-                    continue;
-                }
-                left -= 1;
-                let changed = self.look_at(PointIndex(point));
-                let onward = std::mem::take(&mut self.solved.onward[point as usize]);
-                for (to, facts) in onward.iter().filter(|(to, _)| parts.of(to.0) == Some(part)) {
-                    if self.meet(*to, facts) {
-                        left += usize::from(!std::mem::replace(&mut waiting[to.0 as usize], true));
-                    }
-                }
-                self.solved.onward[point as usize] = onward;
-                for caller in
-                    changed.into_iter().filter(|caller| parts.of(*caller) == Some(part) && self.solved.at[*caller as usize].is_some())
-                {
-                    left += usize::from(!std::mem::replace(&mut waiting[caller as usize], true));
-                }
+                self.visit(point, &is_in_part, course);
             }
         }
         for (point, before) in points().zip(&before) {
@@ -84,34 +71,91 @@ impl Knowledge<'_, '_> {
         }
     }
 
-    /// What leads to a point from without its part.
-    fn incoming(&mut self, point: u32, part: u32, parts: &Parts) -> Option<Facts> {
-        let web = Arc::clone(&self.solved.web);
-        let mut known = (point == self.first().0).then(|| self.solved.begun.clone());
-        let mut last = None;
-        for from in web.backward.of(point).filter(|from| (*from as usize) < self.solved.at.len() && parts.of(*from) != Some(part)) {
-            // They are sorted, and more than one way may lead from one to the other.
-            if last.replace(from) == Some(from) {
-                continue;
-            }
-            let onward = &self.solved.onward[from as usize];
-            let Ok(at) = onward.binary_search_by_key(&point, |(to, _)| to.0) else { continue };
-            match &mut known {
-                Some(known) => drop(known.join(&onward[at].1, &mut self.types)),
-                None => known = Some(onward[at].1.clone()),
-            }
+    /// Takes in what came to a point since the last time, and passes on what comes of it.
+    fn visit(&mut self, point: u32, is_in_part: &impl Fn(u32) -> bool, course: &mut Course) {
+        let at = point as usize;
+        let waited = course.take(point);
+        let before = match waited {
+            Waits::Not => return,
+            Waits::ForMore => self.solved.at[at].clone(),
+            Waits::ForLook => None,
+        };
+        let more = self.meet(point, &course.letters[at]);
+        course.letters[at].clear();
+        if !more && waited != Waits::ForLook {
+            return;
         }
-        known
+        let passes = before.is_some_and(|before| self.passes_on(point, &before));
+        let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point)) };
+        for (place, (to, _)) in (0..).zip(&self.solved.onward[at]).filter(|(_, (to, _))| is_in_part(to.0)) {
+            course.letters[to.0 as usize].push((point, place));
+            course.wait(to.0, Waits::ForMore);
+        }
+        let callers = changed.into_iter().filter(|caller| is_in_part(*caller) && self.solved.at[*caller as usize].is_some());
+        callers.for_each(|caller| course.wait(caller, Waits::ForLook));
     }
 
-    fn meet(&mut self, point: PointIndex, facts: &Facts) -> bool {
-        match &mut self.solved.at[point.0 as usize] {
-            Some(known) => known.join(facts, &mut self.types),
+    /// What leads to a point from some others.
+    fn letters(&self, point: u32, is_from: impl Fn(u32) -> bool) -> Vec<Letter> {
+        let mut last = None;
+        // They are sorted, and more than one way may lead from one to the other.
+        let from = self.solved.web.backward.of(point).filter(|from| last.replace(*from) != Some(*from));
+        let from = from.filter(|from| (*from as usize) < self.solved.onward.len() && is_from(*from));
+        let letter = |from: u32| {
+            let at = self.solved.onward[from as usize].binary_search_by_key(&point, |(to, _)| to.0).ok()?;
+            Some((from, u32::try_from(at).ok()?))
+        };
+        from.filter_map(letter).collect()
+    }
+
+    /// Takes in what leads to a point, what was looked at last first; says whether that is more.
+    fn meet(&mut self, point: u32, letters: &[Letter]) -> bool {
+        let Solved { at, onward, bound, .. } = &mut self.solved;
+        // Who was looked at again may lead elsewhere; then there is another letter.
+        let facts =
+            |(from, place): &Letter| onward[*from as usize].get(*place as usize).filter(|(to, _)| to.0 == point).map(|(_, facts)| facts);
+        let all = letters.iter().rev().filter_map(facts);
+        match &mut at[point as usize] {
+            Some(known) if bound.is_reached(known) => {
+                debug_assert!(!known.clone().join(&all.collect::<Vec<_>>(), &Bound::default(), &mut self.types), "more than the bound");
+                false
+            }
+            Some(known) => known.join(&all.collect::<Vec<_>>(), bound, &mut self.types),
             unknown => {
-                *unknown = Some(facts.clone());
+                let mut all = all;
+                *unknown = all.next().cloned();
+                let Some(known) = unknown else { return false };
+                known.join(&all.collect::<Vec<_>>(), bound, &mut self.types);
                 true
             }
         }
+    }
+
+    /// Where a point gets to know more of nothing but keys that it has nothing to do with, that leads on as it is. Says whether it was so.
+    fn passes_on(&mut self, point: u32, before: &Facts) -> bool {
+        let (seat, keys) = (self.terms.steps.seat(PointIndex(point)), &self.terms.keys);
+        let by_engine = [VISITS, "sys.rollback"].into_iter().filter_map(|name| keys.slot_of(name));
+        let own = self.terms.steps.names(seat).filter_map(|name| keys.slot(name)).chain(by_engine);
+        let at = point as usize;
+        let Solved { at: known, onward, notes, .. } = &mut self.solved;
+        let Some(known) = &known[at] else { return false };
+        let noted = notes[at].iter_mut().filter_map(|note| if let Note::Gap { facts, .. } = note { Some(facts) } else { None });
+        let mut made: Vec<&mut Facts> = onward[at].iter_mut().map(|(_, facts)| facts).chain(noted).collect();
+        let passes = known.differs_beside(before, own) && made.iter().all(|facts| facts.is_on(before));
+        if passes {
+            made.iter_mut().for_each(|facts| facts.lay_on(known));
+            debug_assert!(self.is_as_looked_at(point), "what was passed on is not what a look gives");
+        }
+        passes
+    }
+
+    /// Whether a look at a point would come to what is remembered of it.
+    fn is_as_looked_at(&mut self, point: u32) -> bool {
+        let Some(facts) = self.solved.at[point as usize].clone() else { return false };
+        let seat = self.terms.steps.seat(PointIndex(point)).clone();
+        let mut now = self.look(PointIndex(point), &seat, facts);
+        let (notes, onward) = (now.noted(), self.sorted(now.onward));
+        self.solved.onward[point as usize] == onward && self.solved.notes[point as usize].len() == notes.len()
     }
 
     /// Looks at a point with what is known there, and remembers what comes of it. Gives the callers that get something else by that.
@@ -120,6 +164,10 @@ impl Knowledge<'_, '_> {
         let seat = self.terms.steps.seat(point).clone();
         let mut now = self.look(point, &seat, facts);
         self.solved.notes[point.0 as usize] = now.noted();
+        let entering = if point == self.first() { None } else { self.solved.at[point.0 as usize].as_ref() };
+        for (_, facts) in &now.onward {
+            self.solved.bound.take_in(facts, entering, &mut self.types);
+        }
         self.solved.onward[point.0 as usize] = self.sorted(now.onward);
         now.returned.map_or_else(Vec::new, |output| self.ended(point, output))
     }
@@ -130,11 +178,51 @@ impl Knowledge<'_, '_> {
         onward.dedup_by(|more, known| {
             let is_same = more.0 == known.0;
             if is_same {
-                known.1.join(&more.1, &mut self.types);
+                known.1.join(&[&more.1], &self.solved.bound, &mut self.types);
             }
             is_same
         });
         onward.into()
+    }
+}
+
+/// What a point waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Waits {
+    Not,
+    /// Something may come from a point that was looked at.
+    ForMore,
+    /// It has to be looked at, whether or not anything comes.
+    ForLook,
+}
+
+/// A way to a point: from whom, and at which place of what leads on from there.
+type Letter = (u32, u32);
+
+/// How far the points are.
+struct Course {
+    waits: Vec<Waits>,
+    /// How many wait.
+    left: usize,
+    /// What led to points since they took in the last of it.
+    letters: Vec<Vec<Letter>>,
+}
+
+impl Course {
+    fn of(points: usize) -> Self {
+        Self { waits: vec![Waits::Not; points], left: 0, letters: vec![Vec::new(); points] }
+    }
+
+    fn wait(&mut self, point: u32, waits: Waits) {
+        let known = &mut self.waits[point as usize];
+        self.left += usize::from(*known == Waits::Not);
+        *known = waits.max(*known);
+    }
+
+    fn take(&mut self, point: u32) -> Waits {
+        let waited = std::mem::replace(&mut self.waits[point as usize], Waits::Not);
+        self.left -= usize::from(waited != Waits::Not);
+        waited
     }
 }
 

@@ -25,6 +25,8 @@ const VALUES: u32 = 11;
 const ALL_VALUES: u32 = Lane::NUMBER - (1 << VALUES);
 
 impl Lane {
+    /// Nothing is possible.
+    pub(in super::super) const NEVER: Self = Self(0);
     /// Nothing is there.
     pub(in super::super) const ABSENT: Self = Self(1);
     /// Nothing is known, not even whether something is there.
@@ -41,12 +43,6 @@ impl Lane {
     #[inline]
     pub(in super::super) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
-    }
-
-    /// The bits that are not in another.
-    #[inline]
-    pub(in super::super) fn beyond(self, other: Self) -> u32 {
-        self.0 & !other.0
     }
 
     /// Whether it is the number of a type.
@@ -128,6 +124,8 @@ pub(super) struct Lanes {
     /// By slot and number of a type, and by slot and word.
     by_type: FxHashMap<u64, Lane>,
     types: FxHashMap<u64, TypeId>,
+    /// What was asked for last: it is asked for again at once.
+    last: Option<(u64, TypeId)>,
 }
 
 impl Lanes {
@@ -161,12 +159,19 @@ impl Types {
         if lane.is_number() {
             return TypeId(lane.0 & !Lane::NUMBER);
         }
-        if let Some(known) = self.lanes.types.get(&key(slot, lane.0)) {
-            return *known;
+        let key = key(slot, lane.0);
+        if let Some((last, id)) = self.lanes.last
+            && last == key
+        {
+            return id;
         }
-        let of = self.lanes.palette(slot).spelled(lane);
-        let id = self.put(of);
-        self.lanes.types.insert(key(slot, lane.0), id);
+        let id = self.lanes.types.get(&key).copied().unwrap_or_else(|| {
+            let of = self.lanes.palette(slot).spelled(lane);
+            let id = self.put(of);
+            self.lanes.types.insert(key, id);
+            id
+        });
+        self.lanes.last = Some((key, id));
         id
     }
 
