@@ -64,6 +64,12 @@ impl KeyPath {
 
 /// Whether `text` may name a key: a letter or `_`, then letters, digits, `_` and `-`.
 pub fn is_name(text: &str) -> bool {
+    if let [first, rest @ ..] = text.as_bytes()
+        && text.is_ascii()
+    {
+        let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        return (first.is_ascii_alphabetic() || *first == b'_') && rest.iter().all(is_inside);
+    }
     let mut chars = text.chars();
     chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
         && chars.all(|char| char.is_alphanumeric() || char == '_' || char == '-')

@@ -51,17 +51,17 @@ impl<'c> Iterator for Lexer<'c> {
     type Item = Token<'c>;
 
     fn next(&mut self) -> Option<Token<'c>> {
-        let start = self.text.len() - self.text[self.at..].trim_start().len();
+        let start = self.at + blanks(&self.text[self.at..]);
         let rest = &self.text[start..];
         let first = rest.chars().next()?;
         let second = rest[first.len_utf8()..].chars().next();
         let negative = first == '-' && second.is_some_and(|digit| digit.is_ascii_digit());
-        let (kind, length) = if first == '"' || first == '\'' {
-            quoted(rest, first)
+        let (kind, length) = if let '"' | '\'' = first {
+            quoted(rest, rest.as_bytes()[0])
         } else if first.is_ascii_digit() || negative {
             (TokenKind::Number, number(rest))
         } else if is_word(first) || first == '.' {
-            (TokenKind::Word, rest.find(|char| !is_word(char) && char != '-' && char != '.').unwrap_or(rest.len()))
+            (TokenKind::Word, word(rest))
         } else {
             let long = LONG.iter().find(|symbol| rest.starts_with(**symbol));
             (TokenKind::Symbol, long.map_or(first.len_utf8(), |symbol| symbol.len()))
@@ -75,6 +75,24 @@ fn is_word(char: char) -> bool {
     char.is_alphanumeric() || char == '_'
 }
 
+/// How many bytes of blanks a text begins with.
+fn blanks(text: &str) -> usize {
+    let spaces = text.bytes().take_while(|byte| *byte == b' ').count();
+    match text.as_bytes().get(spaces) {
+        Some(byte) if byte.is_ascii_graphic() => spaces,
+        _ => text.len() - text.trim_start().len(),
+    }
+}
+
+/// How many bytes of a word a text begins with.
+fn word(rest: &str) -> usize {
+    let ascii = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')).count();
+    match rest.as_bytes().get(ascii) {
+        Some(byte) if !byte.is_ascii() => rest.find(|char| !is_word(char) && char != '-' && char != '.').unwrap_or(rest.len()),
+        _ => ascii,
+    }
+}
+
 /// A number with whatever letters stick to it: `1.5e-3`, but also `12ab`, so that it can be refused as a whole.
 fn number(rest: &str) -> usize {
     let mut before = ' ';
@@ -86,13 +104,14 @@ fn number(rest: &str) -> usize {
     end.map_or(rest.len(), |(at, _)| at)
 }
 
-fn quoted(rest: &str, quote: char) -> (TokenKind, usize) {
+fn quoted(rest: &str, quote: u8) -> (TokenKind, usize) {
     let mut escaped = false;
-    for (at, char) in rest.char_indices().skip(1) {
-        if char == quote && !escaped {
+    // Neither stands inside another character.
+    for (at, byte) in rest.bytes().enumerate().skip(1) {
+        if byte == quote && !escaped {
             return (TokenKind::Text, at + 1);
         }
-        escaped = char == '\\' && !escaped;
+        escaped = byte == b'\\' && !escaped;
     }
     (TokenKind::Unclosed, rest.len())
 }

@@ -44,6 +44,20 @@ impl Facts {
         more
     }
 
+    /// Whether all of this is possible by the pages.
+    fn hold_on_pages(&self, changes: &[(Slot, Lane)]) -> bool {
+        changes.iter().all(|(slot, lane)| self.on_page(*slot).holds(*lane))
+    }
+
+    /// Takes in what is possible of one key, on its page.
+    fn widen(&mut self, slot: Slot, lane: Lane, types: &mut Types) {
+        let known = self.on_page(slot);
+        let joined = types.join_lanes(slot, known, lane);
+        if joined != known {
+            self.change(slot, joined);
+        }
+    }
+
     /// Takes in what leads on from elsewhere, of the slots of one page. Pages of one content become one.
     fn join_page(&mut self, at: usize, others: &mut [Other<'_>], bound: Option<&Page>, sum: &mut Sum, types: &mut Types) -> bool {
         let own = &self.pages[at];
@@ -112,14 +126,11 @@ impl Bound {
         for (own, other) in known.own.iter_mut().zip(onward.own) {
             *own = types.join(*own, other);
         }
-        let given_up = entering.changes.iter().map(|(slot, _)| (*slot, onward.lane(*slot)));
-        for (slot, lane) in onward.changes.iter().copied().chain(given_up) {
-            let on_page = known.on_page(slot);
-            let joined = types.join_lanes(slot, on_page, lane);
-            if joined != on_page {
-                known.change(slot, joined);
-            }
+        if !known.hold_on_pages(&onward.changes) {
+            onward.changes.iter().for_each(|(slot, lane)| known.widen(*slot, *lane, types));
         }
+        // Where that is as on the page again, it may be what no other way leads on with.
+        entering.changes.iter().for_each(|(slot, _)| known.widen(*slot, onward.lane(*slot), types));
     }
 
     /// Whether facts have come to it.

@@ -50,6 +50,11 @@ impl Now {
 
     /// A condition was looked at; replies may share it.
     pub(super) fn ask(&mut self, edge: u32, holds: bool, operand: TypeId, types: &mut Types) {
+        // The first reply asks in their order.
+        if self.asked.last().is_none_or(|(last, ..)| *last < edge) {
+            self.asked.push((edge, holds, operand));
+            return;
+        }
         match self.asked.binary_search_by_key(&edge, |(known, ..)| *known) {
             Ok(at) => {
                 let (_, known, of) = &mut self.asked[at];

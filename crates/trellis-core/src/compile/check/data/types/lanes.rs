@@ -45,6 +45,12 @@ impl Lane {
         Self(self.0 | other.0)
     }
 
+    /// Whether another is possible by it; not asked of what types by number come to.
+    #[inline]
+    pub(in super::super) fn holds(self, other: Self) -> bool {
+        self == other || (self.or(other) == self && !self.is_number())
+    }
+
     /// Whether it is the number of a type.
     #[inline]
     pub(in super::super) fn is_number(self) -> bool {
