@@ -137,6 +137,10 @@ fn unneeded(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>, needed
 /// What takes one word out of a comment: all of the comment where it is the only one.
 fn removed(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>) -> Option<(&'static str, Span, String)> {
     let text = &*document.text;
+    // What else an author says in it stays with the author.
+    if !text.get(allow.comment.range())?.ends_with(')') {
+        return None;
+    }
     let others: Vec<&str> = allow.codes.iter().filter(|other| other.span != code.span).map(|code| &*code.value).collect();
     if !others.is_empty() {
         return Some(("take it out of the comment", allow.comment, format!("# trellis: allow({})", others.join(", "))));

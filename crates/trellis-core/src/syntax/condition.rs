@@ -321,6 +321,15 @@ impl<'c> Reader<'c> {
             token.range(),
             format!("`{text}` is no value: texts have quotes, and paths cannot be compared with each other"),
         );
+        let meant = match text.to_ascii_lowercase().as_str() {
+            "yes" | "no" | "on" | "off" => Some(format!("for a boolean write `true` or `false`, for the text {quote}{text}{quote}")),
+            "none" | "nil" | "undefined" => Some("write `null`, or `is not set` where nothing may be there".to_owned()),
+            "empty" | "set" => Some(format!("write `is {text}` or `is not {text}`")),
+            _ => None,
+        };
+        if let Some(help) = meant {
+            return found.help(help).into();
+        }
         let fixed = format!("{quote}{text}{quote}");
         found.help(format!("for the text write {fixed}")).fix("put it in quotes", self.map.span(token.range()), fixed).into()
     }

@@ -2,14 +2,14 @@
 //!
 //! **Invariant:** a broken document gets exactly one diagnostic, at the place of the cause.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use granit_parser::ErrorKind;
 
 use super::{
     scalar::Style,
     text::shown,
-    tree::{Data, Entry, Last},
+    tree::{Data, Entry, Last, Node},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
@@ -71,7 +71,8 @@ impl Slip {
 
 /// Reports why a document is broken.
 pub(super) fn explain(broken: &Broken<'_, '_>, report: &mut Report) {
-    let slip = template(broken).or_else(|| open_quote(broken)).or_else(|| bracket(broken)).unwrap_or_else(|| other(broken));
+    let slip = template(broken).or_else(|| spaceless_item(broken)).or_else(|| open_quote(broken)).or_else(|| bracket(broken));
+    let slip = slip.unwrap_or_else(|| other(broken));
     slip.report(Code::YamlSyntax, report);
 }
 
@@ -82,6 +83,24 @@ pub(super) fn unquoted_template(text: &str, span: Span, report: &mut Report) {
 
 fn template_at(text: &str, span: Span) -> Slip {
     Slip::new(span, "a template needs quotes: YAML takes `{` for the beginning of a mapping").quote(text, span)
+}
+
+/// Reports keys of `{ … }` that YAML takes for a text, since no space stands behind their `:`, and reads them as they are meant: `{ to:start }`.
+pub(super) fn spaceless_keys(text: &str, entries: &mut [Entry<'_>], report: &mut Report) {
+    for entry in entries.iter_mut().filter(|entry| entry.bare) {
+        let (start, end) = (entry.span.start as usize, entry.span.end as usize);
+        let Some(slip) = text[start..end].starts_with(|first| first != '-').then(|| missing_space(&text[start..end], start)).flatten()
+        else {
+            continue;
+        };
+        let colon = slip.span;
+        slip.report(Code::YamlSyntax, report);
+        let value = Cow::Owned(text[colon.end as usize..end].to_owned());
+        entry.key = Cow::Owned(text[start..colon.start as usize].to_owned());
+        entry.span = Span::new(start, colon.start as usize);
+        entry.value = Node { data: Data::Scalar(value, Style::Plain), span: Span::new(colon.end as usize, end) };
+        entry.bare = false;
+    }
 }
 
 /// Reports the parts of a text that an unquoted comma cut off, and drops them: `{ text: Yes, please }`.
@@ -132,6 +151,14 @@ fn begins_a_value(before: &str) -> bool {
     let quotes = line.bytes().filter(|byte| matches!(byte, b'"' | b'\'')).count();
     let line = line.trim_end();
     quotes % 2 == 0 && (line.ends_with([':', '-', ',', '[']) || line.is_empty() || line.ends_with('{') && !line.ends_with("{{"))
+}
+
+/// A list item whose `-` has no space, `-{ to: start }`: the parser goes on with it as with a text.
+fn spaceless_item(broken: &Broken<'_, '_>) -> Option<Slip> {
+    let start = line_start(broken.text, broken.at);
+    let line = broken.text[start..line_end(broken.text, broken.at)].trim_end();
+    let item = line.trim_start_matches(' ');
+    ["-{", "-["].iter().any(|mark| item.starts_with(mark)).then(|| missing_space(item, start + line.len() - item.len()))?
 }
 
 /// A quote that is never closed, or not where it should be.

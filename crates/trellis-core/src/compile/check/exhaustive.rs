@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic},
+    path::Segment,
     program::{Callee, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target},
     span::Span,
     syntax::document::Content,
@@ -66,13 +67,14 @@ fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Op
     if last.to != NO_MATCH {
         return None;
     }
-    let mut known: FxHashMap<&Operand, usize> = FxHashMap::default();
+    // A key that the input was saved to is the input.
+    let mut known: FxHashMap<Result<&[Segment], &Operand>, usize> = FxHashMap::default();
     let mut operands: Vec<(&Operand, Vec<&Guard>)> = Vec::new();
     let mut predicates: Vec<(u32, Vec<bool>)> = Vec::new();
     for guard in explicit.iter().map(|edge| &edge.when) {
         match (subject(guard), guard) {
             (Some(operand), _) => {
-                let at = *known.entry(operand).or_insert(operands.len());
+                let at = *known.entry(input_path(reply, operand).ok_or(operand)).or_insert(operands.len());
                 if at == operands.len() {
                     operands.push((operand, Vec::new()));
                 }

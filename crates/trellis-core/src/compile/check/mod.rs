@@ -23,7 +23,7 @@ pub(crate) use self::data::Known;
 use self::{data::Knowledge, flow::Flow, wild::Wild};
 use super::{Both, UncheckedRead, settle::Settled};
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath},
+    diagnostic::{Code, Diagnostic, FilePath, Place},
     program::{Node, Program, Role},
     syntax::{
         document::Content,
@@ -114,12 +114,13 @@ fn shape(flow: &Flow<'_>, unresolved: bool, (never, gaps, fresh): (&mut Found, &
     loops::check(flow, &reached, unresolved, found);
     renew(never, program, fresh, |node, found| never::check(program, node, found));
     found.extend(never.iter().map(|(_, found)| found.clone()));
-    let before = found.len();
     renew(gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
     // A condition that can never be true is the gap.
     let is_never = |node: &u32| never.binary_search_by_key(node, |(node, _)| *node).is_ok();
-    found.extend(gaps.iter().filter(|(node, _)| !is_never(node)).map(|(_, found)| found.clone()));
-    leaves_by_a_gap(found);
+    let gaps: Vec<_> = gaps.iter().filter(|(node, _)| !is_never(node)).collect();
+    leaves_by_a_gap(program, &gaps, found);
+    let before = found.len();
+    found.extend(gaps.into_iter().map(|(_, found)| found.clone()));
     if flow.rolls_back {
         gap::check(program, found);
     }
@@ -127,15 +128,19 @@ fn shape(flow: &Flow<'_>, unresolved: bool, (never, gaps, fresh): (&mut Found, &
 }
 
 /// Drops that no end can be reached from nodes of which one has a gap: the way that is missing there is the mistake.
-fn leaves_by_a_gap(found: &mut Vec<Diagnostic>) {
-    let of = |diagnostic: &Diagnostic| diagnostic.place.as_ref().map(|place| place.path.clone());
-    if !found.iter().any(|found| found.code == Code::NoWayOut) {
+fn leaves_by_a_gap(program: &Program, gaps: &[&(u32, Diagnostic)], found: &mut Vec<Diagnostic>) {
+    if gaps.is_empty() || !found.iter().any(|found| found.code == Code::NoWayOut) {
         return;
     }
-    let gaps: FxHashSet<FilePath> = found.iter().filter(|found| found.code == Code::NonExhaustive).filter_map(of).collect();
+    // A file may hold several nodes.
+    let has_gap = |place: &Place| {
+        gaps.iter()
+            .map(|(node, _)| &program.nodes[*node as usize])
+            .any(|node| *program.path_of(node) == place.path && (node.span.start..=node.span.end).contains(&place.span.start))
+    };
     found.retain(|found| {
-        let places = found.place.iter().chain(found.labels.iter().map(|label| &label.place));
-        found.code != Code::NoWayOut || !places.map(|place| &place.path).any(|path| gaps.contains(path))
+        let mut places = found.place.iter().chain(found.labels.iter().map(|label| &label.place));
+        found.code != Code::NoWayOut || !places.any(has_gap)
     });
 }
 

@@ -46,20 +46,30 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnosti
             }
         }
     }
-    let mut explained = reached.to_vec();
     let begins = |node: &&&Node| !led[flow.entry(node.index) as usize] && !led[node.body.0 as usize];
     let first = lost.iter().filter(begins);
-    for node in first.chain(lost.iter()) {
-        if explained[node.body.0 as usize] {
-            continue;
-        }
-        let mut walk = Dfs::new(&*flow.web, flow.entry(node.index));
-        while let Some(point) = walk.next(&*flow.web) {
-            explained[point as usize] = true;
-        }
-        explained[node.body.0 as usize] = true;
-        found.push(unreachable(program, node));
-    }
+    // None of these leads to one behind it; and what begins in a circle is led to by none that is left the second time.
+    let once = leading(flow, reached, first.chain(&lost).copied());
+    let twice = leading(flow, reached, once.into_iter().rev());
+    found.extend(twice.into_iter().map(|node| unreachable(program, node)));
+}
+
+/// The nodes to which none of those before them leads.
+fn leading<'p>(flow: &Flow<'_>, reached: &[bool], nodes: impl Iterator<Item = &'p Node>) -> Vec<&'p Node> {
+    let mut explained = reached.to_vec();
+    nodes
+        .filter(|node| {
+            let is_leading = !explained[node.body.0 as usize];
+            if is_leading {
+                let mut walk = Dfs::new(&*flow.web, flow.entry(node.index));
+                while let Some(point) = walk.next(&*flow.web) {
+                    explained[point as usize] = true;
+                }
+                explained[node.body.0 as usize] = true;
+            }
+            is_leading
+        })
+        .collect()
 }
 
 fn unreachable(program: &Program, node: &Node) -> Diagnostic {

@@ -209,7 +209,13 @@ impl<'t> Decoder<'t, '_> {
             self.report.push(if form.keys.len() <= 12 { found.help(format!("there are `{known}`")) } else { found });
             return None;
         };
-        self.report.push(found.help(near.question()).rename_if(near.is_only && is_free(near.name), entry.span, near.name));
+        // Of two that seem to mean one key only the first can be renamed to it.
+        let mut before = entries.iter().take_while(|other| other.span != entry.span);
+        let is_first = !before.any(|other| {
+            form.canonical(&other.key).is_none() && self.near(&other.key, form.spellings()).is_some_and(|other| other.name == near.name)
+        });
+        let is_clear = near.is_only && is_free(near.name) && is_first;
+        self.report.push(found.help(near.question()).rename_if(is_clear, entry.span, near.name));
         form.canonical(near.name)
     }
 }

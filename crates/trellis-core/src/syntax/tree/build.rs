@@ -199,6 +199,7 @@ impl<'t> Builder<'t, '_> {
                     Node { span, data: Data::Reported }
                 } else {
                     if open.flow && !self.text[..open.start].ends_with('{') {
+                        slips::spaceless_keys(self.text, &mut entries, self.report);
                         slips::split_by_comma(self.text, &mut entries, self.report);
                     }
                     Node { span, data: Data::Map(entries) }

@@ -82,6 +82,7 @@ struct Misnamed {
 impl Check<'_> {
     /// One finding for each flaw; a key that is not declared takes the place of the missing one that it seems to mean.
     fn report(&self, flaws: &[Flaw], found: &mut Vec<Diagnostic>) {
+        let first = found.len();
         let misnamed = self.misnamed(flaws);
         let missing = flaws.iter().filter_map(|flaw| if let Flaw::Missing(at, key) = flaw { Some((at, key)) } else { None });
         let mut missing: Vec<_> =
@@ -105,6 +106,14 @@ impl Check<'_> {
                 format!("{} needs `{meant}`, and `{key}` is none of its {}", self.owner(at), format_args!("{}s", self.key_of(at)));
             self.renamed(self.finding(self.key(at, key), message), meant)
         }));
+        // Of two that seem to mean one key only one can be renamed to it.
+        let mut titles: Vec<String> = Vec::new();
+        for fix in found[first..].iter_mut().map(|found| &mut found.fix) {
+            match fix.take_if(|fix| titles.contains(&fix.title)) {
+                Some(_) => {}
+                None => titles.extend(fix.as_ref().map(|fix| fix.title.clone()).filter(|title| title.starts_with("rename"))),
+            }
+        }
     }
 
     fn finding(&self, span: Span, message: String) -> Diagnostic {
@@ -241,17 +250,36 @@ impl Check<'_> {
                 }
                 let fits = |value: &Value| self.part(at).is_some_and(|part| part.fits(value));
                 let bare = Value::from_json(text).ok().filter(|value| !matches!(value, Value::List(_) | Value::Map(_)) && fits(value));
+                let bare = bare.filter(|_| self.is_of_wrong_kind(at, &Value::Text(text.clone())));
                 match self.written.quoted(span).filter(|_| bare.is_some() && written == &**text) {
                     Some(quoted) => diagnostic.help("write it without quotes").fix("write it without quotes", quoted, &**text),
                     None => diagnostic,
                 }
             }
-            Some(Shape::Literal(Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Bool(_)))
-                if self.part(at).is_some_and(|part| part.fits(&Value::text(written))) =>
+            Some(Shape::Literal(value @ (Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Bool(_))))
+                if self.is_of_wrong_kind(at, value) && self.part(at).is_some_and(|part| part.fits(&Value::text(written))) =>
             {
                 diagnostic.help("put it in quotes").fix("put it in quotes", span, format!("\"{written}\""))
             }
             _ => diagnostic,
+        }
+    }
+
+    /// Whether a value is of no kind that fits: then it may be meant otherwise; else quotes would only take it out of sight.
+    fn is_of_wrong_kind(&self, at: &str, value: &Value) -> bool {
+        let names: &[&str] = match value {
+            Value::Int(_) | Value::UInt(_) => &["integer", "number"],
+            Value::Float(_) => &["number"],
+            Value::Bool(_) => &["boolean"],
+            Value::Text(_) => &["string"],
+            Value::Null | Value::List(_) | Value::Map(_) => &[],
+        };
+        let Some(part) = self.part(at) else { return false };
+        let Some(words) = part.source().as_map() else { return false };
+        match words.get("type") {
+            Some(Value::Text(kind)) => !names.contains(&&**kind),
+            Some(Value::List(kinds)) => !kinds.iter().filter_map(Value::as_str).any(|kind| names.contains(&kind)),
+            _ => words.contains("enum") || words.contains("const"),
         }
     }
 

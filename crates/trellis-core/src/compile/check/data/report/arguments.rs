@@ -7,7 +7,8 @@ use crate::value::Key;
 struct Broken {
     key: Key,
     of: TypeId,
-    schema: Schema,
+    /// What fits it.
+    wanted: String,
     /// Where it is given.
     span: Option<Span>,
     /// The path that it is.
@@ -20,11 +21,12 @@ impl Reporter<'_, '_> {
         let schema = shapes::taken(self.program, call)?;
         let properties = schema.get("properties").and_then(Value::as_map)?;
         let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
-        let mut broken = given.filter_map(|(key, of)| {
-            let schema = Schema::new(properties.get(key)?).ok()?;
-            known.types.breaks(*of, &schema, false).then_some((key.clone(), *of, schema))
-        });
-        let (key, of, schema) = broken.next()?;
+        let root = Value::from(schema.clone());
+        let mut broken = given.filter_map(|(key, of)| Some((key.clone(), *of, properties.get(key)?)));
+        let (key, of, part) = broken.find(|(_, of, part)| known.types.breaks_part(*of, &root, part))?;
+        let mut types = Types::new();
+        let wanted = types.of_part(&root, part);
+        let wanted = types.described(wanted);
         let entry = match &call.args {
             Some(Shape::Map(entries)) => entries.iter().find(|(name, _)| name.value == key).map(|(_, shape)| shape),
             _ => None,
@@ -33,7 +35,7 @@ impl Reporter<'_, '_> {
             Shape::Expression(expression) => expression.path().map(|(path, _)| path.clone()),
             _ => None,
         });
-        Some(Broken { key, of, schema, span: entry.map(|shape| shape.span), path })
+        Some(Broken { key, of, wanted, span: entry.map(|shape| shape.span), path })
     }
 
     /// Whether a value that does not fit was told already for another call: then this is one more place of it.
@@ -62,13 +64,11 @@ impl Reporter<'_, '_> {
 
     pub(super) fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, call: &Call) -> Diagnostic {
         let (node, name) = (self.node(candidate), self.called(call));
-        let Some(Broken { key, of, schema, span, .. }) = self.broken_argument(known, candidate, call) else {
+        let Some(Broken { key, of, wanted, span, .. }) = self.broken_argument(known, candidate, call) else {
             let message = format!("the arguments of `{name}` do not fit what it takes on some way");
             return Diagnostic::new(Code::BadToolArgs, self.file(node.document), node.span, message);
         };
-        let mut types = Types::new();
-        let wanted = types.of_schema(schema.source());
-        let (is, wanted) = (known.types.described(of), types.described(wanted));
+        let is = known.types.described(of);
         let message = format!("`{key}` is {is} on some way, and `{name}` takes {wanted}");
         Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message)
             .help(format!("give {wanted} on every way, or change what `{name}` takes"))

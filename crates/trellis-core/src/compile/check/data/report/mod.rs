@@ -33,7 +33,6 @@ use crate::{
     program::{
         Call, Callee, From, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Role, Target, Why, Write,
     },
-    schema::Schema,
     span::Span,
     template::{LOOPED, Shape, Sorts, Step},
     value::Value,

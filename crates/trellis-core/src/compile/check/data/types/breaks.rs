@@ -56,6 +56,11 @@ impl Types {
         self.broken(self.get(id), root, Asked { root, exactly }, super::DEPTH)
     }
 
+    /// As [`Types::breaks`], not exactly, of one part of a schema.
+    pub(in super::super) fn breaks_part(&self, id: TypeId, root: &Value, part: &Value) -> bool {
+        self.broken(self.get(id), part, Asked { root, exactly: false }, super::DEPTH)
+    }
+
     /// Whether a schema says something of a place of which nothing is known.
     pub(in super::super) fn is_unsure(&self, id: TypeId, schema: &Schema) -> bool {
         self.unsure(id, schema.source(), super::DEPTH)
@@ -92,14 +97,14 @@ impl Types {
         let exactly = asked.exactly;
         let composed = ["$ref", "anyOf", "oneOf", "allOf"].iter().any(|key| map.contains(key));
         // What goes beyond this is left to whoever tries it.
-        if depth == 0 || (!exactly && (composed || BEYOND.iter().any(|key| map.contains(key)))) {
+        if depth == 0 || (!exactly && BEYOND.iter().any(|key| map.contains(key))) {
             return exactly;
         }
         let is_read = |key: &str| READ.contains(&key) || REFINED.contains(&key) || key.starts_with("x-");
         if !map.keys().all(|key| is_read(key)) && exactly {
             return !self.all_values_fit(of, schema);
         }
-        self.broken_here(of, map, schema, asked, depth) || (composed && self.broken_parts(of, map, asked, depth))
+        self.broken_here(of, map, asked, depth) || (composed && self.broken_parts(of, map, asked, depth))
     }
 
     /// Whether nothing but values are possible, and all fit.
@@ -109,7 +114,7 @@ impl Types {
     }
 
     /// What a schema says by itself.
-    fn broken_here(&self, of: &Type, map: &Mapping, schema: &Value, asked: Asked<'_>, depth: u8) -> bool {
+    fn broken_here(&self, of: &Type, map: &Mapping, asked: Asked<'_>, depth: u8) -> bool {
         let exactly = asked.exactly;
         let closed = map.contains("enum") || map.contains("const");
         let refined = exactly && REFINED.iter().any(|key| map.contains(key));
@@ -120,7 +125,8 @@ impl Types {
         };
         let number = |name: &str| takes(name) || takes("number");
         let fits = |value: &Value| {
-            let source = if exactly { without_parts(map).into() } else { plain(schema) };
+            let own = without_parts(map).into();
+            let source = if exactly { own } else { plain(&own) };
             Schema::new(&source).is_ok_and(|schema| schema.fits(value))
         };
         let kinds = (of.kinds.has(Kinds::TEXT) && !takes("string"))
@@ -153,7 +159,7 @@ impl Types {
             atoms(of).iter().any(|atom| {
                 let taken = alternatives.iter().filter(|schema| !self.broken(atom, schema, asked, depth - 1)).count();
                 let refused = || alternatives.iter().filter(|schema| refuses(atom, schema)).count();
-                taken == 0 || (*key == "oneOf" && taken + refused() < alternatives.len())
+                taken == 0 || (asked.exactly && *key == "oneOf" && taken + refused() < alternatives.len())
             })
         })
     }

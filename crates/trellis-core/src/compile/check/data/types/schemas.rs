@@ -37,6 +37,11 @@ impl Types {
         self.schema(schema, schema, &mut { STEPS }, 0)
     }
 
+    /// What fits one part of a schema.
+    pub(in super::super) fn of_part(&mut self, root: &Value, part: &Value) -> TypeId {
+        self.schema(root, part, &mut { STEPS }, 0)
+    }
+
     fn schema(&mut self, root: &Value, schema: &Value, left: &mut usize, depth: u8) -> TypeId {
         let Some(schema) = schema.as_map().filter(|_| depth <= super::DEPTH && *left > 0) else {
             return if schema.as_bool() == Some(false) { TypeId::NEVER } else { TypeId::ANY };
@@ -198,15 +203,18 @@ fn is_format_of_words(schema: &Mapping) -> bool {
 pub(in super::super) fn plain(schema: &Value) -> Value {
     match schema {
         Value::Map(entries) => {
-            let kept = entries.iter().filter(|(key, _)| !REFINED.contains(&&***key));
+            let kept = entries.iter().filter(|(key, _)| !REFINED.contains(&&***key) && !BEYOND.contains(&&***key));
             let parts = kept.map(|(key, value)| match &**key {
                 "enum" | "const" | "required" | "type" | "default" | "examples" => (key.clone(), value.clone()),
                 "properties" | "$defs" => {
                     let parts = value.as_map().into_iter().flat_map(Mapping::iter).map(|(key, schema)| (key.clone(), plain(schema)));
                     (key.clone(), Value::Map(parts.collect()))
                 }
+                // Of what is left of them several may fit.
+                "oneOf" if !entries.contains("anyOf") => ("anyOf".into(), plain(value)),
                 _ => (key.clone(), plain(value)),
             });
+            let parts = parts.filter(|(key, _)| **key != *"oneOf");
             Value::Map(parts.collect())
         }
         Value::List(items) => Value::list(items.iter().map(plain)),
