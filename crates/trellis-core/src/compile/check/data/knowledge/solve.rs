@@ -46,8 +46,9 @@ impl Knowledge<'_, '_> {
             self.touched.push(point);
             self.solved.notes[point as usize] = Box::default();
             self.solved.at[point as usize] = (point == self.first().0).then(|| self.solved.begun.clone());
-            let letters = self.letters(point, |from| !is_in_part(from));
-            self.meet(point, &letters);
+            course.opened.clear();
+            self.letters(point, |from| !is_in_part(from), &mut course.opened);
+            self.meet(point, &course.opened);
             if self.solved.at[point as usize].is_some() {
                 course.wait(point, Waits::ForLook);
             }
@@ -57,6 +58,7 @@ impl Knowledge<'_, '_> {
                 self.visit(point, &is_in_part, course);
             }
         }
+        course.sent.clear();
         for (point, before) in points().zip(&before) {
             differences(before, &self.solved.onward[point as usize], &mut |to| {
                 if let Some(of) = parts.of(to.0) {
@@ -80,15 +82,15 @@ impl Knowledge<'_, '_> {
             Waits::ForMore => self.solved.at[at].clone(),
             Waits::ForLook => None,
         };
-        let more = self.meet(point, &course.letters[at]);
-        course.letters[at].clear();
+        course.open(point);
+        let more = self.meet(point, &course.opened);
         if !more && waited != Waits::ForLook {
             return;
         }
         let passes = before.is_some_and(|before| self.passes_on(point, &before));
         let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point)) };
         for (place, (to, _)) in (0..).zip(&self.solved.onward[at]).filter(|(_, (to, _))| is_in_part(to.0)) {
-            course.letters[to.0 as usize].push((point, place));
+            course.send(to.0, (point, place));
             course.wait(to.0, Waits::ForMore);
         }
         let callers = changed.into_iter().filter(|caller| is_in_part(*caller) && self.solved.at[*caller as usize].is_some());
@@ -96,7 +98,7 @@ impl Knowledge<'_, '_> {
     }
 
     /// What leads to a point from some others.
-    fn letters(&self, point: u32, is_from: impl Fn(u32) -> bool) -> Vec<Letter> {
+    fn letters(&self, point: u32, is_from: impl Fn(u32) -> bool, into: &mut Vec<Letter>) {
         let mut last = None;
         // They are sorted, and more than one way may lead from one to the other.
         let from = self.solved.web.backward.of(point).filter(|from| last.replace(*from) != Some(*from));
@@ -105,16 +107,16 @@ impl Knowledge<'_, '_> {
             let at = self.solved.onward[from as usize].binary_search_by_key(&point, |(to, _)| to.0).ok()?;
             Some((from, u32::try_from(at).ok()?))
         };
-        from.filter_map(letter).collect()
+        into.extend(from.filter_map(letter));
     }
 
-    /// Takes in what leads to a point, what was looked at last first; says whether that is more.
+    /// Takes in what leads to a point; says whether that is more.
     fn meet(&mut self, point: u32, letters: &[Letter]) -> bool {
         let Solved { at, onward, bound, .. } = &mut self.solved;
         // Who was looked at again may lead elsewhere; then there is another letter.
         let facts =
             |(from, place): &Letter| onward[*from as usize].get(*place as usize).filter(|(to, _)| to.0 == point).map(|(_, facts)| facts);
-        let all = letters.iter().rev().filter_map(facts);
+        let all = letters.iter().filter_map(facts);
         match &mut at[point as usize] {
             Some(known) if bound.is_reached(known) => {
                 debug_assert!(!known.clone().join(&all.collect::<Vec<_>>(), &Bound::default(), &mut self.types), "more than the bound");
@@ -204,13 +206,32 @@ struct Course {
     waits: Vec<Waits>,
     /// How many wait.
     left: usize,
-    /// What led to points since they took in the last of it.
-    letters: Vec<Vec<Letter>>,
+    /// Letters of this part, each with the one before it to the same point; and the last to each point: numbers from one, or none.
+    sent: Vec<(Letter, u32)>,
+    last: Vec<u32>,
+    /// Those that a point takes in.
+    opened: Vec<Letter>,
 }
 
 impl Course {
     fn of(points: usize) -> Self {
-        Self { waits: vec![Waits::Not; points], left: 0, letters: vec![Vec::new(); points] }
+        Self { waits: vec![Waits::Not; points], left: 0, sent: Vec::new(), last: vec![0; points], opened: Vec::new() }
+    }
+
+    fn send(&mut self, to: u32, letter: Letter) {
+        let before = self.last[to as usize];
+        self.sent.push((letter, before));
+        self.last[to as usize] = u32::try_from(self.sent.len()).unwrap_or(u32::MAX);
+    }
+
+    /// Opens what was sent to a point, from whom was looked at last first: most is known there.
+    fn open(&mut self, point: u32) {
+        self.opened.clear();
+        let mut at = std::mem::take(&mut self.last[point as usize]);
+        while let Some((letter, before)) = (at as usize).checked_sub(1).and_then(|at| self.sent.get(at)) {
+            self.opened.push(*letter);
+            at = *before;
+        }
     }
 
     fn wait(&mut self, point: u32, waits: Waits) {
