@@ -174,8 +174,8 @@ impl Facts {
         }
     }
 
-    /// Whether these are others of nothing but keys besides some.
-    pub(super) fn differs_beside(&self, other: &Self, mut slots: impl Iterator<Item = Slot>) -> bool {
+    /// Whether these keys are as in others; not asked of facts with changes beside their pages.
+    pub(super) fn is_same_at(&self, other: &Self, mut slots: impl Iterator<Item = Slot>) -> bool {
         self.own == other.own
             && self.changes.is_empty()
             && other.changes.is_empty()
