@@ -15,7 +15,7 @@ pub(super) mod shadowing;
 mod web;
 mod wild;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
@@ -132,11 +132,12 @@ fn leaves_by_a_gap(program: &Program, gaps: &[&(u32, Diagnostic)], found: &mut V
     if gaps.is_empty() || !found.iter().any(|found| found.code == Code::NoWayOut) {
         return;
     }
-    // A file may hold several nodes.
+    // A file may hold several nodes, one behind the other.
+    let nodes = gaps.iter().map(|(node, _)| &program.nodes[*node as usize]);
+    let ends: BTreeMap<(&FilePath, u32), u32> = nodes.map(|node| ((program.path_of(node), node.span.start), node.span.end)).collect();
     let has_gap = |place: &Place| {
-        gaps.iter()
-            .map(|(node, _)| &program.nodes[*node as usize])
-            .any(|node| *program.path_of(node) == place.path && (node.span.start..=node.span.end).contains(&place.span.start))
+        let before = ends.range(..=(&place.path, place.span.start)).next_back();
+        before.is_some_and(|((path, _), end)| **path == place.path && place.span.start <= *end)
     };
     found.retain(|found| {
         let mut places = found.place.iter().chain(found.labels.iter().map(|label| &label.place));

@@ -130,6 +130,9 @@ impl Seen {
     }
 }
 
+/// Keys of a mapping in which a slip of one of them is clear.
+const CLEAR: usize = 64;
+
 impl<'t> Decoder<'t, '_> {
     /// Hands each entry of a mapping to `take` under its canonical key; unknown keys, keys said twice in two spellings and keys without a
     /// value are reported and left out. An unknown key that can only mean one other is taken for it, silently.
@@ -210,11 +213,12 @@ impl<'t> Decoder<'t, '_> {
             return None;
         };
         // Of two that seem to mean one key only the first can be renamed to it.
-        let mut before = entries.iter().take_while(|other| other.span != entry.span);
-        let is_first = !before.any(|other| {
+        let is_another = |other: &Entry<'t>| {
             form.canonical(&other.key).is_none() && self.near(&other.key, form.spellings()).is_some_and(|other| other.name == near.name)
-        });
-        let is_clear = near.is_only && is_free(near.name) && is_first;
+        };
+        let is_first = || !entries.iter().take_while(|other| other.span != entry.span).any(is_another);
+        // Where so many keys stand that finding out takes long, nobody knows what was meant.
+        let is_clear = near.is_only && is_free(near.name) && entries.len() <= CLEAR && is_first();
         self.report.push(found.help(near.question()).rename_if(is_clear, entry.span, near.name));
         form.canonical(near.name)
     }
