@@ -20,7 +20,10 @@ pub(crate) use part::followed;
 pub use partial::{Flaw, Hole, below};
 use serde_json::Value as Json;
 
-use crate::{path::Segment, value::Value};
+use crate::{
+    path::Segment,
+    value::{Mapping, Value},
+};
 
 /// A compiled schema. Cheap to clone.
 #[derive(Clone)]
@@ -100,6 +103,15 @@ impl Schema {
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Schema").field(&self.0.source).finish()
+    }
+}
+
+/// Whether `type` of a schema names one of these kinds; nothing where it has no `type`.
+pub(crate) fn takes(words: &Mapping, kinds: &[&str]) -> Option<bool> {
+    match words.get("type")? {
+        Value::Text(kind) => Some(kinds.contains(&&**kind)),
+        Value::List(named) => Some(named.iter().filter_map(Value::as_str).any(|kind| kinds.contains(&kind))),
+        _ => None,
     }
 }
 

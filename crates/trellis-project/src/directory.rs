@@ -217,6 +217,10 @@ mod tests {
         let directory = Directory::new(graph.path()).unwrap();
         assert!(matches!(directory.get_node("pipe.md"), Err(LoadError::NotAFile { .. })));
         assert!(matches!(directory.get_node("link.md"), Err(LoadError::NotAFile { .. })));
+        // Nor is it taken for a file where something waits in it.
+        let mut both_ends = fs::File::options().read(true).write(true).open(&pipe).unwrap();
+        std::io::Write::write_all(&mut both_ends, b"start").unwrap();
+        assert!(matches!(directory.get_node("pipe.md"), Err(LoadError::NotAFile { .. })));
     }
 
     #[test]

@@ -148,27 +148,25 @@ impl Root {
 }
 
 /// Bytes that are read at once of a file of which nothing is known.
+#[cfg(unix)]
 const SMALL: usize = 4096;
 
 /// Reads an open file to its end, unless it is larger than `limit`; nothing where it is no regular file.
 pub(crate) fn read_file(mut file: File, limit: u64) -> io::Result<Option<Bytes>> {
-    // Most nodes are small: a read that leaves room has met the end, and nothing else has to be asked for. Where nothing comes, it may be no file.
-    let mut small = [0; SMALL];
-    let mut filled = file.read(&mut small).unwrap_or_default();
-    if (1..SMALL).contains(&filled) && filled as u64 <= limit {
-        return Ok(Some(Bytes::Read(Arc::from(&small[..filled]))));
+    if let Some(bytes) = read_small(&file, limit) {
+        return Ok(Some(bytes));
     }
     let about = file.metadata()?;
     if !about.is_file() {
         return Ok(None);
     }
-    let size = about.len().max(filled as u64);
+    let size = about.len();
     if size > limit {
         return Ok(Some(Bytes::TooLarge { size, limit }));
     }
     // One byte more than expected: a read that leaves it free has met the end, and no second read is needed to learn so.
     let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)? + 1];
-    bytes[..filled].copy_from_slice(&small[..filled]);
+    let mut filled = 0;
     loop {
         match file.read(&mut bytes[filled..]) {
             Ok(0) => break,
@@ -187,4 +185,18 @@ pub(crate) fn read_file(mut file: File, limit: u64) -> io::Result<Option<Bytes>>
         }
     }
     Ok(Some(Bytes::Read(Arc::from(&bytes[..filled]))))
+}
+
+/// Most nodes are small: a read that leaves room has met the end, and nothing else has to be asked for. Only what has places can be read at one,
+/// which no pipe, socket or folder has; where nothing comes, it may be no file either.
+#[cfg(unix)]
+fn read_small(file: &File, limit: u64) -> Option<Bytes> {
+    let mut small = [0; SMALL];
+    let filled = std::os::unix::fs::FileExt::read_at(file, &mut small, 0).ok()?;
+    ((1..SMALL).contains(&filled) && filled as u64 <= limit).then(|| Bytes::Read(Arc::from(&small[..filled])))
+}
+
+#[cfg(not(unix))]
+fn read_small(_: &File, _: u64) -> Option<Bytes> {
+    None
 }

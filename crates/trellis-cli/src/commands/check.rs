@@ -142,11 +142,11 @@ impl Check {
         Ok(outcome)
     }
 
-    /// Makes the changes that findings offer; what is left is the outcome, or with `--dry-run` what is there now.
+    /// Makes the changes that findings offer; what is left is the outcome, or what is there now, with `--dry-run` and where something could not be written.
     fn mend(&self, demands: &Demands) -> anyhow::Result<Outcome> {
         let mut outcome = Outcome { graphs: Vec::new(), whole: true };
         let mut said = String::new();
-        let mut count = 0;
+        let (mut count, mut is_written) = (0, true);
         for place in self.places()? {
             let progress = Progress::begin("mending");
             progress.at(&place.path.to_string_lossy());
@@ -155,7 +155,10 @@ impl Check {
             for problem in mending.problems() {
                 terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
             }
-            outcome.whole &= mending.problems().is_empty();
+            if !mending.problems().is_empty() {
+                outcome.whole = false;
+                terminal::print_error("note: nothing is mended: what could not be read may be just what a name means\n");
+            }
             let mut made: Vec<&Mended> = mending.done().iter().collect();
             if self.dry_run {
                 terminal::print(&mending.differences())?;
@@ -163,7 +166,7 @@ impl Check {
                 let shown = place.shown(&unwritten.path);
                 let error = unwritten.error.context(format!("`{shown}` is as it was"));
                 terminal::print_error(&report::failure(&error));
-                outcome.whole = false;
+                (outcome.whole, is_written) = (false, false);
                 made.retain(|mended| unwritten.written.contains(&mended.path));
             }
             let verb = if self.dry_run { "would fix" } else { "fixed" };
@@ -184,7 +187,11 @@ impl Check {
             Format::Human => terminal::print(&said)?,
             _ => terminal::print_error(&said),
         }
-        Ok(if self.dry_run { self.look(demands)? } else { outcome })
+        if !self.dry_run && is_written {
+            return Ok(outcome);
+        }
+        let now = self.look(demands)?;
+        Ok(Outcome { whole: now.whole && outcome.whole, ..now })
     }
 
     fn stay(self, demands: Demands) -> anyhow::Result<Exit> {

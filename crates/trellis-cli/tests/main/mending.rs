@@ -108,6 +108,17 @@ fn a_file_that_may_not_be_written_is_an_error_and_stays() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("`start.md` is as it was"), "{}", ran.err);
     assert_eq!(read(&sandbox, "start.md"), "---\nto: by\n---\nHi.\n");
+    assert!(ran.out.contains("error[unknown-target]: there is no node `by`"), "what is there now: {}", ran.out);
+}
+
+#[test]
+fn beside_a_file_that_cannot_be_read_nothing_is_mended() {
+    let sandbox = Sandbox::new(&[("start.md", "---\nto: by\n---\nHi.\n"), ("bye.md", "Bye.\n")]);
+    std::os::unix::fs::symlink("nowhere.md", sandbox.path().join("other.md")).unwrap();
+    let ran = sandbox.trellis(&["check", "--fix"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.ends_with("note: nothing is mended: what could not be read may be just what a name means\n"), "{}", ran.err);
+    assert_eq!(read(&sandbox, "start.md"), "---\nto: by\n---\nHi.\n");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(super) struct GraphSyntax<'d> {
     pub(super) root: Arc<str>,
     /// `trellis.yaml`, or a file with `nodes:`, first; then `tools.yaml`.
     pub(super) projects: Vec<(u32, &'d FilePath, &'d ProjectSyntax)>,
+    /// Whether a project file could not be understood: then nobody knows what it would have bound.
+    pub(super) is_incomplete: bool,
     /// The `start` at the root.
     pub(super) entry: Option<u32>,
 }
@@ -51,6 +53,8 @@ pub(super) struct Split {
     pub(super) owner: Vec<u32>,
     /// The project files of each graph, in the order in which they are asked.
     projects: Vec<Vec<u32>>,
+    /// Whether one of them could not be understood.
+    incomplete: Vec<bool>,
 }
 
 impl Split {
@@ -60,15 +64,19 @@ impl Split {
         let roots: Vec<&str> = roots.into_iter().collect();
         let owner: Vec<u32> = documents.iter().map(|document| owner_of(&document.path, &roots)).collect();
         let mut projects = vec![Vec::new(); roots.len()];
+        let mut incomplete = vec![false; roots.len()];
         for ((index, document), &graph) in (0..).zip(documents).zip(&owner) {
-            let folder = || document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            if matches!(document.content, Content::Project(_) | Content::Nodes(..)) && folder() == roots[graph as usize] {
-                projects[graph as usize].push(index);
+            let (folder, name) = document.path.rsplit_once('/').unwrap_or(("", &document.path));
+            let graph = graph as usize;
+            match document.content {
+                Content::Project(_) | Content::Nodes(..) if folder == roots[graph] => projects[graph].push(index),
+                Content::Broken if folder == roots[graph] => incomplete[graph] |= matches!(name, "trellis.yaml" | "tools.yaml"),
+                _ => {}
             }
         }
         let path = |index: &u32| &documents[*index as usize].path;
         projects.iter_mut().for_each(|of| of.sort_by_key(|at| (!path(at).ends_with("trellis.yaml"), path(at).ends_with("tools.yaml"))));
-        Self { roots: roots.into_iter().map(Arc::from).collect(), owner, projects }
+        Self { roots: roots.into_iter().map(Arc::from).collect(), owner, projects, incomplete }
     }
 
     /// The graphs as their files describe them.
@@ -77,10 +85,14 @@ impl Split {
             Content::Project(project) | Content::Nodes(_, project) => Some((at, &documents[at as usize].path, &**project)),
             _ => None,
         };
-        let graphs = self.roots.iter().zip(&self.projects);
-        graphs
-            .map(|(root, of)| GraphSyntax { root: root.clone(), projects: of.iter().filter_map(project).collect(), entry: None })
-            .collect()
+        let graphs = self.roots.iter().zip(&self.projects).zip(&self.incomplete);
+        let graph = |((root, of), is_incomplete): ((&Arc<str>, &Vec<u32>), &bool)| GraphSyntax {
+            root: root.clone(),
+            projects: of.iter().filter_map(project).collect(),
+            is_incomplete: *is_incomplete,
+            entry: None,
+        };
+        graphs.map(graph).collect()
     }
 }
 

@@ -71,8 +71,8 @@ pub(super) struct Tools<'d> {
     documents: &'d [Arc<Document>],
     roots: Vec<Arc<str>>,
     bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
-    /// Of each graph, whether a project file of it cannot be read: then nobody knows what it binds.
-    unread: Vec<bool>,
+    /// Of each graph, whether a project file is missing from its bindings.
+    incomplete: Vec<bool>,
     modules: FxHashMap<(u32, String), Arc<Scope>>,
     /// Libraries that were resolved, by document and graph: each once, however many ways lead to it.
     libraries: RefCell<FxHashMap<(u32, u32), Arc<Scope>>>,
@@ -101,7 +101,7 @@ impl<'d> Tools<'d> {
             documents,
             roots,
             bindings: Vec::new(),
-            unread: graphs.iter().map(|graph| has_unread_project(documents, &graph.root)).collect(),
+            incomplete: graphs.iter().map(|graph| graph.is_incomplete).collect(),
             modules: FxHashMap::default(),
             libraries: RefCell::default(),
             shadowed: RefCell::default(),
@@ -148,7 +148,7 @@ impl<'d> Tools<'d> {
             if let ToolRef::Name(name) = reference
                 && scope.get(&name.value).is_none_or(|tool| !tool.bound && tool.parameters.is_none())
                 && self.inherited(candidate, &name.value).is_none()
-                && !self.unread[candidate.graph as usize]
+                && !self.incomplete[candidate.graph as usize]
             {
                 let near = near(&name.value, self.bindings[candidate.graph as usize].keys().map(|name| &**name));
                 let unknown = Diagnostic::new(Code::UnknownTool, candidate.path, name.span, format!("there is no tool `{}`", name.value));
@@ -280,7 +280,7 @@ impl<'d> Tools<'d> {
             return Ok(Arc::clone(tool));
         }
         let mut modules = self.modules_of(candidate).filter_map(|key| self.modules.get(&key));
-        if own.incomplete || self.unread[candidate.graph as usize] || modules.any(|scope| scope.incomplete) {
+        if own.incomplete || self.incomplete[candidate.graph as usize] || modules.any(|scope| scope.incomplete) {
             return Err(None);
         }
         let mut names: Vec<&str> = bindings.keys().map(|name| &**name).collect();
@@ -293,15 +293,6 @@ impl<'d> Tools<'d> {
         names.sort_unstable();
         Err(Some(near(name, names).map(|near| (near.name.to_owned(), near.is_only))))
     }
-}
-
-/// Whether a project file at a root is no YAML.
-fn has_unread_project(documents: &[Arc<Document>], root: &str) -> bool {
-    ["trellis.yaml", "tools.yaml"].iter().any(|name| {
-        let path = if root.is_empty() { (*name).to_owned() } else { format!("{root}/{name}") };
-        let at = documents.binary_search_by(|document| (*document.path).cmp(path.as_str()));
-        at.is_ok_and(|at| documents[at].diagnostics.iter().any(|found| found.code == Code::YamlSyntax))
-    })
 }
 
 fn folder(path: &str) -> &str {

@@ -48,7 +48,7 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnosti
     }
     let begins = |node: &&&Node| !led[flow.entry(node.index) as usize] && !led[node.body.0 as usize];
     let first = lost.iter().filter(begins);
-    // None of these leads to one behind it; and what begins in a circle is led to by none that is left the second time.
+    // None of these leads to one behind it. Of several in one circle the last taken leads to those before it: so they are gone through backwards too.
     let once = leading(flow, reached, first.chain(&lost).copied());
     let twice = leading(flow, reached, once.into_iter().rev());
     found.extend(twice.into_iter().map(|node| unreachable(program, node)));

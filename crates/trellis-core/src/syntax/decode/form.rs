@@ -119,7 +119,7 @@ impl Seen {
         self.keys.iter().find(|(seen, _)| *seen == key).map(|(_, span)| *span)
     }
 
-    /// Whether `key` is there.
+    /// Whether `key` is there, or a slip that was taken for it.
     pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -129,9 +129,6 @@ impl Seen {
         !self.unknown && !keys.iter().any(|key| self.has(key))
     }
 }
-
-/// Keys of a mapping in which a slip of one of them is clear.
-const CLEAR: usize = 64;
 
 impl<'t> Decoder<'t, '_> {
     /// Hands each entry of a mapping to `take` under its canonical key; unknown keys, keys said twice in two spellings and keys without a
@@ -148,8 +145,8 @@ impl<'t> Decoder<'t, '_> {
                 if entry.key.starts_with("x-") {
                     continue;
                 }
-                match self.unknown_key(entry, entries, form) {
-                    Some(meant) if !seen.has(meant) && !entries.iter().any(|other| form.canonical(&other.key) == Some(meant)) => {
+                match self.unknown_key(entry, entries, form, &seen) {
+                    Some(meant) if is_free(meant, entries, form, &seen) => {
                         seen.keys.push((meant, entry.span));
                         self.silently(|decoder| take(decoder, meant, entry));
                     }
@@ -188,9 +185,8 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Reports an unknown key and returns the one it must mean, if there is one.
-    fn unknown_key(&mut self, entry: &Entry<'t>, entries: &[Entry<'t>], form: &Form) -> Option<&'static str> {
-        // A second key of the same meaning would only be the next mistake.
-        let is_free = |key: &str| !entries.iter().any(|other| form.canonical(&other.key) == form.canonical(key));
+    fn unknown_key(&mut self, entry: &Entry<'t>, entries: &[Entry<'t>], form: &Form, seen: &Seen) -> Option<&'static str> {
+        let is_free = |key: &str| is_free(key, entries, form, seen);
         let written = &*entry.key;
         let message = format!("`{}` is no key of {}", shown(written), form.name);
         let found = self.finding(Code::UnknownKey, entry.span, message);
@@ -212,14 +208,13 @@ impl<'t> Decoder<'t, '_> {
             self.report.push(if form.keys.len() <= 12 { found.help(format!("there are `{known}`")) } else { found });
             return None;
         };
-        // Of two that seem to mean one key only the first can be renamed to it.
-        let is_another = |other: &Entry<'t>| {
-            form.canonical(&other.key).is_none() && self.near(&other.key, form.spellings()).is_some_and(|other| other.name == near.name)
-        };
-        let is_first = || !entries.iter().take_while(|other| other.span != entry.span).any(is_another);
-        // Where so many keys stand that finding out takes long, nobody knows what was meant.
-        let is_clear = near.is_only && is_free(near.name) && entries.len() <= CLEAR && is_first();
-        self.report.push(found.help(near.question()).rename_if(is_clear, entry.span, near.name));
+        self.report.push(found.help(near.question()).rename_if(near.is_only && is_free(near.name), entry.span, near.name));
         form.canonical(near.name)
     }
+}
+
+/// Whether no entry says `key`, and no slip was taken for it: a second key of the same meaning would only be the next mistake.
+fn is_free(key: &str, entries: &[Entry<'_>], form: &Form, seen: &Seen) -> bool {
+    let Some(key) = form.canonical(key) else { return true };
+    !seen.has(key) && !entries.iter().any(|other| form.canonical(&other.key) == Some(key))
 }

@@ -1,6 +1,6 @@
 //! The arguments of a call of a graph against what the called node declares (language 5.4, 7.1).
 
-use super::{Check, given_twice, is_unread, written::Written};
+use super::{Check, given_twice, is_unread, renamed, written::Written};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, nearest},
     path::{Segment, walk},
@@ -146,7 +146,7 @@ impl Check<'_> {
         let diagnostic = match (lack, nearest(&root, free)) {
             (Lack::Possible(pointer), _) => self.may_be_missing(&pointer),
             (Lack::Certain, _) if given.contains(&root) => self.finding(self.key("", &root), message),
-            (Lack::Certain, Some(near)) => self.renamed(self.finding(self.key("", near), message), &root),
+            (Lack::Certain, Some(near)) => renamed(self.finding(self.key("", near), message), &root, true),
             (Lack::Certain, None) => return absent.push((whole, span, label)),
         };
         found.push(diagnostic.label(demands.path, span, label));

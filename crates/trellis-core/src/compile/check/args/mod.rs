@@ -5,6 +5,8 @@
 mod child;
 mod written;
 
+use std::collections::BTreeSet;
+
 pub(in crate::compile) use child::{Demands, of_child};
 pub(in crate::compile) use written::outline;
 
@@ -13,11 +15,11 @@ use crate::{
     diagnostic::{Code, Diagnostic, Severity, nearest},
     path::{Segment, is_name, walk},
     program::Tool,
-    schema::{Flaw, Schema, below},
+    schema::{Flaw, Schema, below, takes},
     span::Span,
     syntax::{document::Document, node::CallSyntax},
     template::Shape,
-    value::Value,
+    value::{Mapping, Value},
 };
 
 /// Names that a help lists.
@@ -72,6 +74,9 @@ struct Check<'a> {
     schema: Option<&'a Schema>,
 }
 
+/// Where a key stands that is not declared, and the name that it is to have. Of several that seem to mean one key only the first can be renamed.
+type Rename = (String, String);
+
 /// A key that is not declared where it stands, and the missing one that it seems to mean.
 struct Misnamed {
     at: String,
@@ -82,8 +87,8 @@ struct Misnamed {
 impl Check<'_> {
     /// One finding for each flaw; a key that is not declared takes the place of the missing one that it seems to mean.
     fn report(&self, flaws: &[Flaw], found: &mut Vec<Diagnostic>) {
-        let first = found.len();
         let misnamed = self.misnamed(flaws);
+        let mut renames: BTreeSet<Rename> = misnamed.iter().map(|wrong| (wrong.at.clone(), wrong.meant.clone())).collect();
         let missing = flaws.iter().filter_map(|flaw| if let Flaw::Missing(at, key) = flaw { Some((at, key)) } else { None });
         let mut missing: Vec<_> =
             missing.filter(|(at, key)| !misnamed.iter().any(|wrong| wrong.at == **at && wrong.meant == **key)).collect();
@@ -96,7 +101,7 @@ impl Check<'_> {
             found.extend(match flaw {
                 Flaw::Missing(..) => None,
                 Flaw::Unknown(at, key) if misnamed.iter().any(|wrong| wrong.at == *at && wrong.key == *key) => None,
-                Flaw::Unknown(at, key) => Some(self.unknown(at, key)),
+                Flaw::Unknown(at, key) => Some(self.unknown(at, key, &mut renames)),
                 Flaw::MayBeMissing(at) => Some(self.may_be_missing(at)),
                 Flaw::Unfit(at, message) => Some(self.unfit(at, message)),
             });
@@ -104,16 +109,8 @@ impl Check<'_> {
         found.extend(misnamed.iter().map(|Misnamed { at, key, meant }| {
             let message =
                 format!("{} needs `{meant}`, and `{key}` is none of its {}", self.owner(at), format_args!("{}s", self.key_of(at)));
-            self.renamed(self.finding(self.key(at, key), message), meant)
+            renamed(self.finding(self.key(at, key), message), meant, true)
         }));
-        // Of two that seem to mean one key only one can be renamed to it.
-        let mut titles: Vec<String> = Vec::new();
-        for fix in found[first..].iter_mut().map(|found| &mut found.fix) {
-            match fix.take_if(|fix| titles.contains(&fix.title)) {
-                Some(_) => {}
-                None => titles.extend(fix.as_ref().map(|fix| fix.title.clone()).filter(|title| title.starts_with("rename"))),
-            }
-        }
     }
 
     fn finding(&self, span: Span, message: String) -> Diagnostic {
@@ -199,26 +196,21 @@ impl Check<'_> {
         self.finding(self.written.key(&self.full(at), self.callee), message).help(help)
     }
 
-    fn unknown(&self, at: &str, key: &str) -> Diagnostic {
+    fn unknown(&self, at: &str, key: &str, renames: &mut BTreeSet<Rename>) -> Diagnostic {
         let (declared, given) = (self.declared(at), self.given(at));
         let diagnostic = self.finding(self.key(at, key), format!("{} takes no {} `{key}`", self.owner(at), self.key_of(at)));
         let free = declared.iter().map(String::as_str).filter(|name| !given.iter().any(|given| given == name));
         match nearest(key, free) {
-            Some(near) => self.renamed(diagnostic, near),
+            Some(near) => {
+                let is_first = renames.insert((at.to_owned(), near.to_owned()));
+                renamed(diagnostic, near, is_first)
+            }
             None if declared.is_empty() => diagnostic.help("remove it"),
             None => {
                 let more = if declared.len() > LISTED { " …" } else { "" };
                 let names: Vec<_> = declared.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
                 diagnostic.help(format!("it takes {}{more}", names.join(", ")))
             }
-        }
-    }
-
-    fn renamed(&self, diagnostic: Diagnostic, meant: &str) -> Diagnostic {
-        let diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
-        match diagnostic.place.as_ref().map(|place| place.span).filter(|_| is_name(meant)) {
-            Some(span) => diagnostic.fix(format!("rename to `{meant}`"), span, meant),
-            None => diagnostic,
         }
     }
 
@@ -274,18 +266,16 @@ impl Check<'_> {
             Value::Text(_) => &["string"],
             Value::Null | Value::List(_) | Value::Map(_) => &[],
         };
-        let Some(part) = self.part(at) else { return false };
-        let Some(words) = part.source().as_map() else { return false };
-        match words.get("type") {
-            Some(Value::Text(kind)) => !names.contains(&&**kind),
-            Some(Value::List(kinds)) => !kinds.iter().filter_map(Value::as_str).any(|kind| names.contains(&kind)),
-            _ => words.contains("enum") || words.contains("const"),
-        }
+        let part = self.part(at);
+        let is_closed = |words: &Mapping| words.contains("enum") || words.contains("const");
+        let words = part.as_ref().and_then(|part| part.source().as_map());
+        words.is_some_and(|words| takes(words, names).map_or_else(|| is_closed(words), |takes| !takes))
     }
 
     /// Arguments that a schema lets pass but does not name, one slip away from one that it does name and that is not given.
     fn misspelt(&self, flaws: &[Flaw], found: &mut Vec<Diagnostic>) {
         let (declared, given) = (self.declared(""), self.given(""));
+        let mut renames: BTreeSet<&str> = BTreeSet::new();
         let is_reported = |key: &str| flaws.iter().any(|flaw| matches!(flaw, Flaw::Unknown(at, known) if at.is_empty() && known == key));
         for key in given.iter().filter(|key| !declared.contains(key) && !is_reported(key)) {
             let slip = if key.chars().count() < 6 { 1 } else { 2 };
@@ -295,10 +285,16 @@ impl Check<'_> {
                 |name: &str| flaws.iter().any(|flaw| matches!(flaw, Flaw::Missing(at, known) if at.is_empty() && known == name));
             if let Some(meant) = meant.filter(|name| !is_missing(name)) {
                 let diagnostic = self.finding(self.key("", key), format!("{} names no argument `{key}`", self.name));
-                found.push(Diagnostic { severity: Severity::Warning, ..self.renamed(diagnostic, meant) });
+                found.push(Diagnostic { severity: Severity::Warning, ..renamed(diagnostic, meant, renames.insert(meant)) });
             }
         }
     }
+}
+
+/// A key that seems to mean another, which is offered where none was renamed to that before.
+fn renamed(diagnostic: Diagnostic, meant: &str, is_first: bool) -> Diagnostic {
+    let span = diagnostic.place.as_ref().map_or(Span::at(0), |place| place.span);
+    diagnostic.help(format!("did you mean `{meant}`?")).rename_if(is_first && is_name(meant), span, meant)
 }
 
 /// A pointer as a dotted path.

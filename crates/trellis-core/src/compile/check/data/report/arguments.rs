@@ -7,8 +7,9 @@ use crate::value::Key;
 struct Broken {
     key: Key,
     of: TypeId,
-    /// What fits it.
-    wanted: String,
+    /// What takes it, and the part of that which it does not fit.
+    schema: Value,
+    part: Value,
     /// Where it is given.
     span: Option<Span>,
     /// The path that it is.
@@ -21,12 +22,9 @@ impl Reporter<'_, '_> {
         let schema = shapes::taken(self.program, call)?;
         let properties = schema.get("properties").and_then(Value::as_map)?;
         let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
-        let root = Value::from(schema.clone());
+        let schema = Value::from(schema.clone());
         let mut broken = given.filter_map(|(key, of)| Some((key.clone(), *of, properties.get(key)?)));
-        let (key, of, part) = broken.find(|(_, of, part)| known.types.breaks_part(*of, &root, part))?;
-        let mut types = Types::new();
-        let wanted = types.of_part(&root, part);
-        let wanted = types.described(wanted);
+        let (key, of, part) = broken.find(|(_, of, part)| known.types.breaks_part(*of, &schema, part))?;
         let entry = match &call.args {
             Some(Shape::Map(entries)) => entries.iter().find(|(name, _)| name.value == key).map(|(_, shape)| shape),
             _ => None,
@@ -35,7 +33,8 @@ impl Reporter<'_, '_> {
             Shape::Expression(expression) => expression.path().map(|(path, _)| path.clone()),
             _ => None,
         });
-        Some(Broken { key, of, wanted, span: entry.map(|shape| shape.span), path })
+        let (part, span) = (part.clone(), entry.map(|shape| shape.span));
+        Some(Broken { key, of, schema, part, span, path })
     }
 
     /// Whether a value that does not fit was told already for another call: then this is one more place of it.
@@ -64,11 +63,13 @@ impl Reporter<'_, '_> {
 
     pub(super) fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, call: &Call) -> Diagnostic {
         let (node, name) = (self.node(candidate), self.called(call));
-        let Some(Broken { key, of, wanted, span, .. }) = self.broken_argument(known, candidate, call) else {
+        let Some(Broken { key, of, schema, part, span, .. }) = self.broken_argument(known, candidate, call) else {
             let message = format!("the arguments of `{name}` do not fit what it takes on some way");
             return Diagnostic::new(Code::BadToolArgs, self.file(node.document), node.span, message);
         };
-        let is = known.types.described(of);
+        let mut types = Types::new();
+        let wanted = types.of_part(&schema, &part);
+        let (is, wanted) = (known.types.described(of), types.described(wanted));
         let message = format!("`{key}` is {is} on some way, and `{name}` takes {wanted}");
         Diagnostic::new(Code::BadToolArgs, self.file(node.document), span.unwrap_or(node.span), message)
             .help(format!("give {wanted} on every way, or change what `{name}` takes"))

@@ -7,7 +7,7 @@ use super::{
     schemas::{BEYOND, REFINED, plain},
 };
 use crate::{
-    schema::{Schema, followed},
+    schema::{Schema, followed, takes},
     value::{Mapping, Value},
 };
 
@@ -118,28 +118,23 @@ impl Types {
         let exactly = asked.exactly;
         let closed = map.contains("enum") || map.contains("const");
         let refined = exactly && REFINED.iter().any(|key| map.contains(key));
-        let takes = |name: &str| match map.get("type") {
-            Some(Value::Text(kind)) => **kind == *name,
-            Some(Value::List(kinds)) => kinds.iter().any(|kind| kind.as_str() == Some(name)),
-            _ => true,
-        };
-        let number = |name: &str| takes(name) || takes("number");
+        let takes = |names: &[&str]| takes(map, names).unwrap_or(true);
         let fits = |value: &Value| {
             let own = without_parts(map).into();
             let source = if exactly { own } else { plain(&own) };
             Schema::new(&source).is_ok_and(|schema| schema.fits(value))
         };
-        let kinds = (of.kinds.has(Kinds::TEXT) && !takes("string"))
-            || (of.kinds.has(Kinds::INT) && !number("integer"))
-            || (of.kinds.has(Kinds::FLOAT) && !takes("number"))
+        let kinds = (of.kinds.has(Kinds::TEXT) && !takes(&["string"]))
+            || (of.kinds.has(Kinds::INT) && !takes(&["integer", "number"]))
+            || (of.kinds.has(Kinds::FLOAT) && !takes(&["number"]))
             || (of.kinds != Kinds::default() && (closed || refined));
         let of_items = |items: TypeId| {
             let inner = || map.get("items").is_some_and(|schema| self.broken(self.get(items), schema, asked, depth - 1));
-            !takes("array") || closed || refined || inner()
+            !takes(&["array"]) || closed || refined || inner()
         };
         let of_fields = |fields: &Fields| {
             let sized = exactly && SIZES.iter().any(|key| map.contains(key));
-            !takes("object") || closed || sized || self.broken_fields(fields, map, asked, depth)
+            !takes(&["object"]) || closed || sized || self.broken_fields(fields, map, asked, depth)
         };
         kinds || of.values.iter().any(|value| !fits(value)) || of.items.is_some_and(of_items) || of.fields.as_ref().is_some_and(of_fields)
     }
@@ -206,11 +201,7 @@ fn refuses(atom: &Type, schema: &Value) -> bool {
         _ if atom.items.is_some() => &["array"],
         _ => &["object"],
     };
-    match map.get("type") {
-        Some(Value::Text(kind)) => !names.contains(&&**kind),
-        Some(Value::List(kinds)) => !kinds.iter().filter_map(Value::as_str).any(|kind| names.contains(&kind)),
-        _ => false,
-    }
+    takes(map, names) == Some(false)
 }
 
 /// A schema without what it says by others.

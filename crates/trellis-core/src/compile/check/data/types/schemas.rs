@@ -34,7 +34,7 @@ pub(super) const REFINED: [&str; 14] = [
 impl Types {
     /// What fits a schema; more where it says more than types do.
     pub(in super::super) fn of_schema(&mut self, schema: &Value) -> TypeId {
-        self.schema(schema, schema, &mut { STEPS }, 0)
+        self.of_part(schema, schema)
     }
 
     /// What fits one part of a schema.
