@@ -7,7 +7,10 @@ use trellis_core::{
     syntax::format::{self, Formatted},
 };
 
-use crate::{GraphLoader, LoadError, parse::on_threads};
+use crate::{
+    GraphLoader, LoadError,
+    threads::{FILES, on_threads},
+};
 
 /// A file, and what came of it.
 type Taken<T> = (FilePath, Result<T, LoadError>);
@@ -18,7 +21,7 @@ type Taken<T> = (FilePath, Result<T, LoadError>);
 /// The graph cannot be listed. A file that cannot be read is an error of its own.
 pub fn format<T: Send>(loader: &dyn GraphLoader, take: impl Fn(&FilePath, Formatted) -> T + Sync) -> Result<Vec<Taken<T>>, LoadError> {
     let paths = loader.list_nodes()?;
-    let taken = on_threads(&paths, |path| loader.get_node(path).map(|source| take(path, format::format(&source))));
+    let taken = on_threads(&paths, FILES, |path| loader.get_node(path).map(|source| take(path, format::format(&source))));
     let there = |taken: &Taken<T>| !matches!(taken.1, Err(LoadError::NotFound { .. }));
     Ok(paths.into_iter().zip(taken).filter(there).collect())
 }

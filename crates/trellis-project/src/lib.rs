@@ -23,6 +23,7 @@ mod memory;
 mod parse;
 mod project;
 mod root;
+mod threads;
 mod walk;
 mod watch;
 

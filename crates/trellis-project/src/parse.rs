@@ -1,22 +1,12 @@
-//! Threads: many files are read and parsed on them, each by the same one, and compiling does on them what it can do at the same time.
+//! One file's document, and what it was parsed from.
 //!
-//! **Invariant:** the result does not depend on the number of threads; a file whose bytes and dialect did not change keeps its document.
+//! **Invariant:** a file whose bytes and dialect did not change keeps its document.
 
-use std::{
-    num::NonZero,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::sync::Arc;
 
 use trellis_core::{Dialect, Document, Source, diagnostic::FilePath, syntax::document::Bytes};
 
 use crate::{GraphLoader, LoadError};
-
-/// Files that a thread takes at once.
-const CHUNK: usize = 32;
 
 /// A document and what it was parsed from.
 #[derive(Clone, Debug)]
@@ -86,64 +76,5 @@ pub(crate) fn parse(loader: &dyn GraphLoader, path: &FilePath, dialect: Dialect,
     match known {
         Some(known) if known.is_of(&source, dialect) => Ok(known.clone()),
         _ => Ok(Parsed::new(source, dialect)),
-    }
-}
-
-/// Does `work` for every path, on as many threads as the machine offers; results in the order of `paths`.
-pub(crate) fn on_threads<T: Send>(paths: &[FilePath], work: impl Fn(&FilePath) -> T + Sync) -> Vec<T> {
-    if paths.len() <= CHUNK {
-        return paths.iter().map(work).collect();
-    }
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(paths.len().div_ceil(CHUNK));
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut done = Vec::with_capacity(paths.len() / threads / CHUNK + 1);
-        loop {
-            let start = next.fetch_add(CHUNK, Ordering::Relaxed);
-            if start >= paths.len() {
-                return done;
-            }
-            let chunk = &paths[start..(start + CHUNK).min(paths.len())];
-            done.push((start, chunk.iter().map(&work).collect::<Vec<_>>()));
-        }
-    };
-    let mut chunks = thread::scope(|scope| {
-        // This thread works too, so a thread that cannot be had costs time and nothing else.
-        let others: Vec<_> = (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, worker).ok()).collect();
-        let mut chunks = worker();
-        for other in others {
-            chunks.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        chunks
-    });
-    chunks.sort_unstable_by_key(|(start, _)| *start);
-    chunks.into_iter().flat_map(|(_, results)| results).collect()
-}
-
-/// Does two things at the same time, if there are processors for that and a thread can be had.
-pub(crate) fn both(one: &mut (dyn FnMut() + Send), other: &mut (dyn FnMut() + Send)) {
-    if thread::available_parallelism().map_or(1, NonZero::get) == 1 {
-        one();
-        return other();
-    }
-    let is_shared = thread::scope(|scope| {
-        let shared = thread::Builder::new().spawn_scoped(scope, &mut *other);
-        one();
-        shared.map(|shared| shared.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).is_ok()
-    });
-    if !is_shared {
-        other();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_come_in_the_order_of_the_paths() {
-        let paths: Vec<FilePath> = (0..CHUNK * 10 + 7).map(|at| at.to_string().into()).collect();
-        let done = on_threads(&paths, ToString::to_string);
-        assert!(paths.iter().map(|path| &**path).eq(done.iter().map(String::as_str)));
     }
 }

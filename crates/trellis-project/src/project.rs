@@ -17,7 +17,8 @@ use trellis_core::{
 use crate::{
     Directory, GraphLoader, LoadError, linked,
     loader::{file_name, folder, is_graph_file},
-    parse::{Parsed, both, on_threads, parse},
+    parse::{Parsed, parse},
+    threads::{FILES, both, on_threads},
 };
 
 /// The name of a project file (language §1).
@@ -128,9 +129,9 @@ fn documents(files: &Files) -> Vec<Arc<Document>> {
 fn load(loader: &dyn GraphLoader, known: &Files) -> Result<(Files, Vec<LoadError>), LoadError> {
     let (project_files, others): (Vec<_>, Vec<_>) = loader.list_nodes()?.into_iter().partition(|path| file_name(path) == PROJECT_FILE);
     let read = |path: &FilePath, dialect| parse(loader, path, dialect, known.get(path));
-    let mut results = on_threads(&project_files, |path| read(path, Dialect::default()));
+    let mut results = on_threads(&project_files, FILES, |path| read(path, Dialect::default()));
     let dialects = Dialects::named_by(&results);
-    results.extend(on_threads(&others, |path| read(path, dialects.of(path))));
+    results.extend(on_threads(&others, FILES, |path| read(path, dialects.of(path))));
 
     let mut files = Vec::with_capacity(results.len());
     let mut problems = Vec::new();

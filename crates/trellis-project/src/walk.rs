@@ -1,15 +1,18 @@
 //! Listing the files below a root.
 //!
-//! Entries come with their kind, so that no file is looked at twice; only links cost more. Folders wait on a stack of our own.
+//! Entries come with their kind, so that no file is looked at twice; only links cost more. Folders of one depth are looked into at the same time.
 //!
 //! **Invariant:** a walk ends: a link into a folder that the walk is in is not followed, and the number of entries is bounded.
 
 use std::{
     ffi::OsStr,
-    fs::{self, DirEntry},
+    fs::{self, FileType},
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use trellis_core::diagnostic::FilePath;
@@ -19,10 +22,14 @@ use crate::{
     ignored::{self, Ignored},
     loader::{is_graph_file, is_hidden},
     root::Root,
+    threads::on_threads,
 };
 
 /// Files and folders that one graph may have.
 const ENTRY_LIMIT: usize = 1_000_000;
+
+/// Folders that a thread takes at once.
+const FOLDERS: usize = 4;
 
 /// A folder to list.
 struct Folder {
@@ -47,6 +54,7 @@ impl Real {
 }
 
 /// What a walk met.
+#[derive(Default)]
 pub(crate) struct Listing {
     /// The files that may belong to the graph, sorted.
     pub(crate) files: Vec<FilePath>,
@@ -58,34 +66,51 @@ pub(crate) struct Listing {
 
 /// Lists the files below `root` that may belong to a graph, in folders up to `depth` levels down.
 pub(crate) fn walk(root: &Root, depth: usize) -> Result<Listing, LoadError> {
+    let walk = Walk { root, depth, entries: AtomicUsize::new(0) };
     let real = Arc::new(Real { path: root.real().to_owned(), parent: None });
-    let mut walk =
-        Walk { root, depth, entries: 0, found: Listing { files: Vec::new(), folders: Vec::new(), links: Vec::new() }, folders: Vec::new() };
-    walk.folders.push(Folder { path: String::new(), depth: 0, real, ignored: Ignored::above(root.real())? });
-    while let Some(folder) = walk.folders.pop() {
-        walk.found.folders.push(folder.real.path.clone());
-        match walk.list(&folder) {
-            Ok(()) => {}
-            Err(Stop::Graph(error)) => return Err(error),
-            Err(Stop::Folder(cause)) if folder.path.is_empty() && cause.kind() == io::ErrorKind::NotFound => {
-                return Err(LoadError::NotFound { path: root.shown("") });
+    let mut found = Listing::default();
+    let mut level = vec![Folder { path: String::new(), depth: 0, real, ignored: Ignored::above(root.real())? }];
+    while !level.is_empty() {
+        let listed = on_threads(&level, FOLDERS, |folder| walk.list(folder));
+        let mut below = Vec::new();
+        for (folder, listed) in level.into_iter().zip(listed) {
+            found.folders.push(folder.real.path.clone());
+            match listed {
+                Ok(entries) => {
+                    found.files.extend(entries.files);
+                    found.links.extend(entries.links);
+                    below.extend(entries.folders);
+                }
+                Err(Stop::Graph(error)) => return Err(error),
+                Err(Stop::Folder(cause)) if folder.path.is_empty() && cause.kind() == io::ErrorKind::NotFound => {
+                    return Err(LoadError::NotFound { path: root.shown("") });
+                }
+                Err(Stop::Folder(cause)) if folder.path.is_empty() => return Err(LoadError::Unreadable { path: root.shown(""), cause }),
+                // A folder that vanished is as if it had never been listed; one that cannot be read is listed, so that reading it says why.
+                Err(Stop::Folder(cause)) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+                Err(Stop::Folder(_)) => found.files.push(folder.path.into()),
             }
-            Err(Stop::Folder(cause)) if folder.path.is_empty() => return Err(LoadError::Unreadable { path: root.shown(""), cause }),
-            // A folder that vanished is as if it had never been listed; one that cannot be read is listed, so that reading it says why.
-            Err(Stop::Folder(cause)) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-            Err(Stop::Folder(_)) => walk.found.files.push(folder.path.into()),
         }
+        level = below;
     }
-    walk.found.files.sort_unstable();
-    walk.found.files.dedup();
-    Ok(walk.found)
+    // Folder by folder they are sorted already, so this mostly puts folders in their places.
+    found.files.sort();
+    found.files.dedup();
+    Ok(found)
 }
 
 struct Walk<'r> {
     root: &'r Root,
     depth: usize,
-    entries: usize,
-    found: Listing,
+    /// How many were met so far.
+    entries: AtomicUsize,
+}
+
+/// What stands in one folder.
+#[derive(Default)]
+struct Entries {
+    files: Vec<FilePath>,
+    links: Vec<PathBuf>,
     /// Those that are still to be looked into.
     folders: Vec<Folder>,
 }
@@ -99,32 +124,33 @@ enum Stop {
 }
 
 impl Walk<'_> {
-    fn list(&mut self, folder: &Folder) -> Result<(), Stop> {
-        let mut entries = Vec::new();
-        let mut has_rules = false;
+    fn list(&self, folder: &Folder) -> Result<Entries, Stop> {
+        let mut named = Vec::new();
         for entry in fs::read_dir(&folder.real.path).map_err(Stop::Folder)? {
             let entry = entry.map_err(Stop::Folder)?;
-            let name = entry.file_name();
-            self.entries += 1;
-            if self.entries > ENTRY_LIMIT {
+            if self.entries.fetch_add(1, Ordering::Relaxed) >= ENTRY_LIMIT {
                 return Err(Stop::Graph(LoadError::TooMany { path: self.root.shown(""), limit: ENTRY_LIMIT }));
             }
-            has_rules |= name == ignored::FILE_NAME;
-            entries.push((name, entry));
+            named.push((entry.file_name(), entry.file_type().ok()));
         }
+        named.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let mut ignored = folder.ignored.clone();
-        if has_rules {
+        if named.iter().any(|(name, _)| name == ignored::FILE_NAME) {
             ignored = Ignored::read(&self.root.real().join(&folder.path), ignored).map_err(Stop::Graph)?;
         }
-        for (name, entry) in entries {
-            self.take(folder, ignored.as_ref(), &name, &entry);
+        let mut entries = Entries::default();
+        for (name, kind) in named {
+            self.take(folder, ignored.as_ref(), &name, kind, &mut entries);
         }
-        Ok(())
+        Ok(entries)
     }
 
-    fn take(&mut self, folder: &Folder, ignored: Option<&Arc<Ignored>>, raw: &OsStr, entry: &DirEntry) {
+    fn take(&self, folder: &Folder, ignored: Option<&Arc<Ignored>>, raw: &OsStr, kind: Option<FileType>, entries: &mut Entries) {
         let name = raw.to_string_lossy();
-        let kind = if is_hidden(&name) { Kind::Other } else { self.kind(folder, entry, &name) };
+        let kind = match kind {
+            Some(kind) if !is_hidden(&name) => self.kind(folder, kind, raw, &name, &mut entries.links),
+            _ => Kind::Other,
+        };
         let (wanted, is_folder) = match &kind {
             Kind::File => (is_graph_file(&name), false),
             Kind::Folder(_) => (true, true),
@@ -140,29 +166,29 @@ impl Walk<'_> {
                 if folder.depth < self.depth {
                     let real = target.unwrap_or_else(|| folder.real.path.join(raw));
                     let real = Arc::new(Real { path: real, parent: Some(Arc::clone(&folder.real)) });
-                    self.folders.push(Folder { path, depth: folder.depth + 1, real, ignored: ignored.cloned() });
+                    entries.folders.push(Folder { path, depth: folder.depth + 1, real, ignored: ignored.cloned() });
                 }
             }
-            _ => self.found.files.push(path.into()),
+            _ => entries.files.push(path.into()),
         }
     }
 
-    fn kind(&mut self, folder: &Folder, entry: &DirEntry, name: &str) -> Kind {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => Kind::Folder(None),
-            Ok(kind) if kind.is_file() => Kind::File,
-            Ok(kind) if kind.is_symlink() => self.follow(folder, entry.path(), name),
+    fn kind(&self, folder: &Folder, kind: FileType, raw: &OsStr, name: &str, links: &mut Vec<PathBuf>) -> Kind {
+        match kind {
+            kind if kind.is_dir() => Kind::Folder(None),
+            kind if kind.is_file() => Kind::File,
+            kind if kind.is_symlink() => self.follow(folder, folder.real.path.join(raw), name, links),
             _ => Kind::Other,
         }
     }
 
     /// What a link stands for.
-    fn follow(&mut self, folder: &Folder, link: PathBuf, name: &str) -> Kind {
+    fn follow(&self, folder: &Folder, link: PathBuf, name: &str, links: &mut Vec<PathBuf>) -> Kind {
         let target = fs::canonicalize(&link);
         let is_outside = target.as_ref().is_ok_and(|target| !target.starts_with(self.root.real()));
         // What is none of the graph's may become so when something else stands where it leads.
         if !is_outside || is_graph_file(name) {
-            self.found.links.push(link);
+            links.push(link);
         }
         let Ok(target) = target else {
             return if is_graph_file(name) { Kind::Refused } else { Kind::Other };
