@@ -101,25 +101,34 @@ impl Facts {
     }
 }
 
-/// What can be at each key wherever a way leads.
+/// What can be at each key where a way leads from one point of a part of the graph to another.
 ///
-/// Where ways lead in circles, most points come to it, and have one set of pages then: what else leads there is not looked at any more.
+/// Where many ways lead in circles, most points come to it, and have one set of pages then: what else leads there is not looked at any more.
 ///
 /// **Invariant:** all of it stands on its pages.
 #[derive(Debug, Default)]
-pub(in super::super) struct Bound(Option<Facts>);
+pub(in super::super) struct Bound {
+    is_kept: bool,
+    facts: Option<Facts>,
+}
 
 impl Bound {
-    /// Takes in what leads on from a point; what is known there on entering stands in it already, if it led there from another.
+    /// One that takes in; others know of nothing.
+    pub(in super::super) fn kept() -> Self {
+        Self { is_kept: true, facts: None }
+    }
+
+    /// Takes in what leads on from a point; what is known there on entering stands in it already, if it came from there too.
     pub(in super::super) fn take_in(&mut self, onward: &Facts, entering: Option<&Facts>, types: &mut Types) {
-        let Some(known) = &mut self.0 else {
-            let mut known = onward.clone();
-            known.settle();
-            self.0 = Some(known);
+        if !self.is_kept {
             return;
+        }
+        let Some(known) = &mut self.facts else {
+            let known = self.facts.insert(onward.clone());
+            return known.settle();
         };
         let Some(entering) = entering.filter(|entering| onward.is_on(entering)) else {
-            known.join(&[onward], &Self(None), types);
+            known.join(&[onward], &Self::default(), types);
             known.settle();
             return;
         };
@@ -135,16 +144,18 @@ impl Bound {
 
     /// Whether facts have come to it.
     pub(in super::super) fn is_reached(&self, facts: &Facts) -> bool {
-        self.0.as_ref().is_some_and(|bound| facts.own == bound.own && Arc::ptr_eq(&facts.pages, &bound.pages) && facts.changes.is_empty())
+        self.facts
+            .as_ref()
+            .is_some_and(|bound| facts.own == bound.own && Arc::ptr_eq(&facts.pages, &bound.pages) && facts.changes.is_empty())
     }
 
     fn page(&self, at: usize) -> Option<&Page> {
-        Some(&self.0.as_ref()?.pages[at])
+        Some(&self.facts.as_ref()?.pages[at])
     }
 
     /// Facts that have come to it in all their pages have its pages.
     fn share(&self, facts: &mut Facts) {
-        if let Some(bound) = &self.0
+        if let Some(bound) = &self.facts
             && facts.pages.iter().zip(&*bound.pages).all(|(page, bound)| Arc::ptr_eq(page, bound))
         {
             facts.pages = Arc::clone(&bound.pages);
@@ -222,7 +233,7 @@ mod tests {
         for _ in 0..300 {
             // Some stand on the pages of others, some on their own.
             let mut all = vec![Facts::absent(slots)];
-            let mut bound = Bound::default();
+            let mut bound = Bound::kept();
             while all.len() < 8 {
                 let entering = below(all.len());
                 let mut facts = all[entering].clone();
@@ -246,7 +257,7 @@ mod tests {
                 assert_eq!(at_once.get(slot, &mut types), expected);
             }
             // Who has come to the bound learns nothing more.
-            let mut reached = bound.0.clone().expect("something was taken in");
+            let mut reached = bound.facts.clone().expect("something was taken in");
             assert!(bound.is_reached(&reached) && !bound.is_reached(&all[0]));
             assert!(!reached.join(&others, &Bound::default(), &mut types));
         }

@@ -34,7 +34,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         for point in looked {
             known.touched.push(point.0);
             let before = known.solved.onward[point.0 as usize].clone();
-            known.look_at(point);
+            known.look_at(point, &mut Bound::default(), true);
             differences(&before, &known.solved.onward[point.0 as usize], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
         }
         Some(known)

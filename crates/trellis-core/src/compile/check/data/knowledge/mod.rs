@@ -94,8 +94,6 @@ struct Solved {
     at: Vec<Option<Facts>>,
     /// What is known behind each point, by where it leads, sorted.
     onward: Vec<Box<[(PointIndex, Facts)]>>,
-    /// What can be behind any point.
-    bound: Bound,
     notes: Vec<Box<[Note]>>,
     /// By point, sorted.
     unchecked: Vec<(u32, UncheckedRead)>,
@@ -119,7 +117,6 @@ impl<'a, 'p> Knowledge<'a, 'p> {
             begun: Facts::absent(terms.keys.room()),
             at: vec![None; count],
             onward: vec![Box::default(); count],
-            bound: Bound::default(),
             notes: std::iter::repeat_with(Box::default).take(count).collect(),
             unchecked: Vec::new(),
             size: 0,

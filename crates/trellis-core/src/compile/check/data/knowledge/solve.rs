@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Ways to each point of a part, on average, beyond which it pays to keep what can be at any of its points.
+const MANY_WAYS: usize = 8;
+
 impl Knowledge<'_, '_> {
     /// Works out who leads to whom, and in which parts: by the ways, and by what children return to who called them.
     pub(super) fn weave(&mut self) {
@@ -42,14 +45,17 @@ impl Knowledge<'_, '_> {
         let returned = self.forget_ends(part, parts);
         let before: Vec<_> = points().map(|point| std::mem::take(&mut self.solved.onward[point as usize])).collect();
         let is_in_part = |point: u32| parts.of(point) == Some(part);
+        let ways: usize = points().map(|point| self.solved.web.backward.of(point).len()).sum();
+        course.bound = if ways > MANY_WAYS * points().count() { Bound::kept() } else { Bound::default() };
         for point in points() {
             self.touched.push(point);
             self.solved.notes[point as usize] = Box::default();
             self.solved.at[point as usize] = (point == self.first().0).then(|| self.solved.begun.clone());
             course.opened.clear();
             self.letters(point, |from| !is_in_part(from), &mut course.opened);
-            self.meet(point, &course.opened);
-            if self.solved.at[point as usize].is_some() {
+            self.meet(point, &course.opened, &course.bound);
+            course.begun[point as usize] = self.solved.at[point as usize].is_some();
+            if course.begun[point as usize] {
                 course.wait(point, Waits::ForLook);
             }
         }
@@ -83,12 +89,12 @@ impl Knowledge<'_, '_> {
             Waits::ForLook => None,
         };
         course.open(point);
-        let more = self.meet(point, &course.opened);
+        let more = self.meet(point, &course.opened, &course.bound);
         if !more && waited != Waits::ForLook {
             return;
         }
         let passes = before.is_some_and(|before| self.passes_on(point, &before));
-        let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point)) };
+        let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point), &mut course.bound, course.begun[at]) };
         for (place, (to, _)) in (0..).zip(&self.solved.onward[at]).filter(|(_, (to, _))| is_in_part(to.0)) {
             course.send(to.0, (point, place));
             course.wait(to.0, Waits::ForMore);
@@ -111,8 +117,8 @@ impl Knowledge<'_, '_> {
     }
 
     /// Takes in what leads to a point; says whether that is more.
-    fn meet(&mut self, point: u32, letters: &[Letter]) -> bool {
-        let Solved { at, onward, bound, .. } = &mut self.solved;
+    fn meet(&mut self, point: u32, letters: &[Letter], bound: &Bound) -> bool {
+        let Solved { at, onward, .. } = &mut self.solved;
         // Who was looked at again may lead elsewhere; then there is another letter.
         let facts =
             |(from, place): &Letter| onward[*from as usize].get(*place as usize).filter(|(to, _)| to.0 == point).map(|(_, facts)| facts);
@@ -156,31 +162,30 @@ impl Knowledge<'_, '_> {
         let Some(facts) = self.solved.at[point as usize].clone() else { return false };
         let seat = self.terms.steps.seat(PointIndex(point)).clone();
         let mut now = self.look(PointIndex(point), &seat, facts);
-        let (notes, onward) = (now.noted(), self.sorted(now.onward));
+        let (notes, onward) = (now.noted(), self.sorted(now.onward, &Bound::default()));
         self.solved.onward[point as usize] == onward && self.solved.notes[point as usize].len() == notes.len()
     }
 
-    /// Looks at a point with what is known there, and remembers what comes of it. Gives the callers that get something else by that.
-    pub(super) fn look_at(&mut self, point: PointIndex) -> Vec<u32> {
+    /// Looks at a point with what is known there, and remembers what comes of it. Gives the callers that get something else by that. `is_begun`:
+    /// something of what is known there came from outside of its part.
+    pub(super) fn look_at(&mut self, point: PointIndex, bound: &mut Bound, is_begun: bool) -> Vec<u32> {
         let Some(facts) = self.solved.at[point.0 as usize].clone() else { return Vec::new() };
         let seat = self.terms.steps.seat(point).clone();
         let mut now = self.look(point, &seat, facts);
         self.solved.notes[point.0 as usize] = now.noted();
-        let entering = if point == self.first() { None } else { self.solved.at[point.0 as usize].as_ref() };
-        for (_, facts) in &now.onward {
-            self.solved.bound.take_in(facts, entering, &mut self.types);
-        }
-        self.solved.onward[point.0 as usize] = self.sorted(now.onward);
+        let entering = self.solved.at[point.0 as usize].as_ref().filter(|_| !is_begun);
+        now.onward.iter().for_each(|(_, facts)| bound.take_in(facts, entering, &mut self.types));
+        self.solved.onward[point.0 as usize] = self.sorted(now.onward, bound);
         now.returned.map_or_else(Vec::new, |output| self.ended(point, output))
     }
 
     /// What leads on, by where it does: what leads to one point several times is joined.
-    pub(super) fn sorted(&mut self, mut onward: Vec<(PointIndex, Facts)>) -> Box<[(PointIndex, Facts)]> {
+    fn sorted(&mut self, mut onward: Vec<(PointIndex, Facts)>, bound: &Bound) -> Box<[(PointIndex, Facts)]> {
         onward.sort_by_key(|(to, _)| *to);
         onward.dedup_by(|more, known| {
             let is_same = more.0 == known.0;
             if is_same {
-                known.1.join(&[&more.1], &self.solved.bound, &mut self.types);
+                known.1.join(&[&more.1], bound, &mut self.types);
             }
             is_same
         });
@@ -211,11 +216,22 @@ struct Course {
     last: Vec<u32>,
     /// Those that a point takes in.
     opened: Vec<Letter>,
+    /// What leads on from any point of this part to another, and which points know something from outside of it.
+    bound: Bound,
+    begun: Vec<bool>,
 }
 
 impl Course {
     fn of(points: usize) -> Self {
-        Self { waits: vec![Waits::Not; points], left: 0, sent: Vec::new(), last: vec![0; points], opened: Vec::new() }
+        Self {
+            waits: vec![Waits::Not; points],
+            left: 0,
+            sent: Vec::new(),
+            last: vec![0; points],
+            opened: Vec::new(),
+            bound: Bound::default(),
+            begun: vec![false; points],
+        }
     }
 
     fn send(&mut self, to: u32, letter: Letter) {
