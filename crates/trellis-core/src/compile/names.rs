@@ -135,7 +135,7 @@ impl<'d> Names<'d> {
                 help: Some(format!("call it: `do: {{graph: {name}}}`")),
                 fix: None,
             })),
-            None => Err(Box::new(self.missing(name, folder, graph))),
+            None => Err(Box::new(self.missing(name, folder, graph, call))),
         }
     }
 
@@ -164,7 +164,7 @@ impl<'d> Names<'d> {
     }
 
     /// Says why a name was not found; the only place that scans.
-    fn missing(&self, name: &str, folder: &str, graph: u32) -> Missing {
+    fn missing(&self, name: &str, folder: &str, graph: u32, call: bool) -> Missing {
         let root = &*self.table.roots[graph as usize];
         let bare = name.trim_start_matches("./").trim_start_matches('/');
         let before = &name[..name.len() - bare.len()];
@@ -178,8 +178,11 @@ impl<'d> Names<'d> {
             return Missing { code: Code::UnknownModule, message: format!("the folder `{bare}` has no `start`"), help, fix: None };
         }
         let patience = self.patience.get();
-        let visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
+        let mut visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
         self.patience.set(patience - visible.len());
+        if before.is_empty() && !call {
+            visible.extend(["rollback", "fail"]);
+        }
         if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
             let fix = Some(format!("{before}{right}"));
             return Missing {
@@ -189,12 +192,27 @@ impl<'d> Names<'d> {
                 fix,
             };
         }
+        // It is not where the name says, but would be found without that.
+        if !before.is_empty() && self.find(bare, false, folder, graph).is_some() {
+            return Missing {
+                code: Code::UnknownTarget,
+                message: format!("there is no node `{name}`"),
+                help: Some(format!(
+                    "did you mean `{bare}`? `{before}` looks {} only",
+                    if before == "./" { "beside this node" } else { "at the root" }
+                )),
+                fix: Some(bare.to_owned()),
+            };
+        }
         let stem = bare.rsplit_once('.').filter(|(_, extension)| is_node_extension(extension)).map(|(stem, _)| stem);
         let near = stem.filter(|stem| self.find(stem, false, folder, graph).is_some());
         let near = near.map(|name| Near { name, is_only: true }).or_else(|| crate::diagnostic::near(bare, visible.iter().copied()));
         let help = match near {
             Some(near) if Some(near.name) == stem => format!("targets have no extension: `{}`", near.name),
             Some(near) => near.question(),
+            None if ENDS.contains(&name) && !call => {
+                format!("a node that leads nowhere ends: leave the target out, or add `{}.md`", join(scopes[0], bare))
+            }
             None => format!("add `{}.md`, or name a node that exists", join(scopes[0], bare)),
         };
         Missing {
@@ -214,6 +232,9 @@ impl<'d> Names<'d> {
         })
     }
 }
+
+/// What authors call the end of a session, which has no name.
+const ENDS: [&str; 8] = ["end", "END", "exit", "stop", "done", "finish", "finished", "quit"];
 
 /// A target that leads nowhere.
 pub(super) struct Missing {

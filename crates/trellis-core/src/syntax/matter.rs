@@ -9,7 +9,8 @@ use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
 use memchr::memchr;
 
 use crate::{
-    diagnostic::{Code, Report},
+    diagnostic::{Code, Diagnostic, Report},
+    path::is_name,
     span::Span,
 };
 
@@ -44,7 +45,7 @@ pub(super) fn split(text: &str) -> Split {
     let mut at = first.end;
     while at < text.len() {
         let line = line_at(text, at);
-        if matches!(text.as_bytes()[at], b'-' | b'.') && matches!(text[line.clone()].trim_end(), "---" | "...") {
+        if matches!(text.as_bytes()[at], b'-' | b'.') && is_fence(&text[line.clone()]) {
             let header = open..at + 3;
             // Where the first line holds something there is no need to ask, and asking copies the header.
             let holds = !text[line_at(&text[..at], first.end)].trim().is_empty() || has_matter(&text[header.clone()]);
@@ -57,17 +58,77 @@ pub(super) fn split(text: &str) -> Split {
 }
 
 /// Reports an opening fence that is never closed.
-pub(super) fn unclosed(fence: Range<usize>, report: &mut Report) {
+pub(super) fn unclosed(text: &str, fence: Range<usize>, report: &mut Report) {
     let message = "the frontmatter that begins here is never closed";
-    report.add(Code::UnclosedFrontmatter, Span::new(fence.start, fence.end), message).help = Some("end it with a line `---`".into());
+    let found = Diagnostic::new(Code::UnclosedFrontmatter, &report.path, Span::new(fence.start, fence.end), message);
+    let mut at = line_at(text, fence.start).end;
+    let lines = std::iter::from_fn(|| {
+        let line = (at < text.len()).then(|| line_at(text, at))?;
+        at = line.end;
+        Some(line)
+    });
+    let slip = lines.map(|line| Span::new(line.start, line.start + text[line].trim_end().len())).find(|line| is_slip(&text[line.range()]));
+    let path = report.path.clone();
+    report.push(match slip {
+        Some(slip) => found.label(&path, slip, "three dashes close it").help("write `---` there").fix("write `---`", slip, "---"),
+        None => found.help("end it with a line `---`"),
+    });
 }
 
 /// Keys of a node that no prose begins a line with between two rules.
 const TELLING: [&str; 12] =
     ["to", "jump_to", "options", "input_type", "do", "transitions", "save_to", "set", "tools", "type", "output", "on_error"];
 
-/// Reports what looks like frontmatter but stands behind other text, where nothing is read.
-pub(super) fn late(text: &str, body: usize, report: &mut Report) {
+/// Whether a line begins with a key that tells.
+fn is_telling(line: &str) -> bool {
+    line.split_once(':').is_some_and(|(key, rest)| TELLING.contains(&key) && (rest.is_empty() || rest.starts_with([' ', '\n', '\r'])))
+}
+
+/// Whether a line may have been meant as a fence: dashes, but not three.
+fn is_slip(line: &str) -> bool {
+    let line = line.trim_end();
+    line != "---" && line.chars().count() > 1 && line.chars().all(|char| matches!(char, '-' | '–' | '—'))
+}
+
+/// Reports what looks like frontmatter in a file that does not begin with a fence; says whether there was any.
+pub(super) fn astray(text: &str, body: usize, report: &mut Report) -> bool {
+    fenceless(text, body, report) || late(text, body, report)
+}
+
+/// Frontmatter without the first fence, or with another line in its place.
+fn fenceless(text: &str, body: usize, report: &mut Report) -> bool {
+    let blank = text[body..].len() - text[body..].trim_start().len();
+    let first = line_at(text, body + blank);
+    let slip = is_slip(&text[first.clone()]);
+    if !slip && !is_telling(&text[first.clone()]) {
+        return false;
+    }
+    let mut lines = text[if slip { first.end } else { first.start }..].lines();
+    let mut has_key = false;
+    let is_matter = |line: &str| {
+        line.split_once(':').is_some_and(|(key, _)| is_name(key)) || line.trim().is_empty() || line.starts_with([' ', '-', '#'])
+    };
+    let closes = lines.by_ref().take_while(|line| is_fence(line) || is_slip(line) || is_matter(line)).any(|line| {
+        has_key |= is_telling(line);
+        is_fence(line) || is_slip(line)
+    });
+    if !closes || !has_key {
+        return false;
+    }
+    let written = Span::new(first.start, first.start + text[first.clone()].trim_end().len());
+    let found = |message: &str| Diagnostic::new(Code::UnclosedFrontmatter, &report.path, written, message);
+    let found = if slip {
+        found("frontmatter begins with three dashes").help("write `---`").fix("write `---`", written, "---")
+    } else {
+        let found = found("this looks like frontmatter, but no line `---` stands before it").help("begin the file with a line `---`");
+        found.fix("add a line `---`", Span::at(first.start), "---\n")
+    };
+    report.push(found);
+    true
+}
+
+/// Frontmatter behind other text, where nothing is read.
+fn late(text: &str, body: usize, report: &mut Report) -> bool {
     let (mut at, mut is_code) = (body, false);
     while at < text.len() {
         let line = line_at(text, at);
@@ -78,15 +139,21 @@ pub(super) fn late(text: &str, body: usize, report: &mut Report) {
             continue;
         }
         let after = || text[line.end..].lines().take_while(|line| !line.trim().is_empty());
-        let is_key = |line: &str| line.split_once(':').is_some_and(|(key, _)| TELLING.contains(&key));
         let closes = after().any(|line| line.trim_end() == "---");
-        if closes && after().take_while(|line| line.trim_end() != "---").any(is_key) {
+        let is_matter = closes && after().take_while(|line| line.trim_end() != "---").any(is_telling);
+        if is_matter {
             let message = "this is no frontmatter: text stands before it";
             let span = Span::new(line.start, line.start + written.len());
             report.add(Code::UnclosedFrontmatter, span, message).help = Some("begin the file with it, and write the text below".into());
         }
-        return;
+        return is_matter;
     }
+    false
+}
+
+/// Whether a line closes frontmatter.
+fn is_fence(line: &str) -> bool {
+    matches!(line.trim_end(), "---" | "...")
 }
 
 /// The line that begins at `at`, its line break included.

@@ -92,6 +92,8 @@ pub struct NodeSyntax {
     pub links: Vec<Spanned<Arc<str>>>,
     /// Where each top-level key stands, in file order, under its canonical name: for findings about a key's presence.
     pub keys: Vec<(&'static str, Span)>,
+    /// Whether a key stands beside them that could mean anything: then nobody knows what the node does.
+    pub is_unclear: bool,
 }
 
 impl NodeSyntax {

@@ -70,13 +70,15 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
     let (header, yaml, body) = match matter::split(text) {
         Split::Matter { header, yaml, body } => (Span::new(header.start, header.end), yaml, body),
         Split::Body(body) => {
+            if matter::astray(text, body.start, report) {
+                return Content::Broken;
+            }
             let mut node = NodeSyntax::default();
-            matter::late(text, body.start, report);
             say_body(&mut node, text, body, dialect, report);
             return Content::Node(Box::new(node));
         }
         Split::Unclosed(fence) => {
-            matter::unclosed(fence, report);
+            matter::unclosed(text, fence, report);
             return Content::Broken;
         }
     };

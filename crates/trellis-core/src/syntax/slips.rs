@@ -176,6 +176,11 @@ fn open_quote(broken: &Broken<'_, '_>) -> Option<Slip> {
     let quote = &text[open..=open];
     if trailing {
         let rest = Span::new(broken.at, line_end(text, broken.at).max(broken.at));
+        // `{ text: "Tea" to: a }`.
+        let is_inside = text[line_start(text, broken.at)..broken.at].contains(['{', '[']);
+        if let Some((key, _)) = text[rest.range()].split_once(':').filter(|(key, _)| is_inside && is_name(key)) {
+            return Some(missing_comma(broken, Span::new(broken.at, broken.at + key.len())));
+        }
         let help = match quote {
             "'" => "inside '…' a quote is written twice: ''",
             _ => "put the whole value into one pair of quotes, '…' if it holds \"",
@@ -297,9 +302,24 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
             Slip::new(rest, "half of a surrogate pair is no character").help(r"write both halves, or the character itself")
         }
         Kind::RecursionLimitExceeded => Slip::new(one, "lists and mappings nest too deep"),
+        Kind::ExpectedFlowMappingSeparator | Kind::ExpectedFlowSequenceSeparator => missing_comma(broken, one),
         Kind::MissingAnchorOrAliasName => Slip::new(one, "unquoted text cannot begin with `*` or `&`").help("put it in quotes"),
         kind => Slip::new(rest, format!("no YAML: {}", kind.to_string().trim_end_matches('.'))),
     }
+}
+
+/// Two entries of `{ … }` or `[ … ]` with no comma between them.
+fn missing_comma(broken: &Broken<'_, '_>, at: Span) -> Slip {
+    let (text, begin) = (broken.text, at.start as usize);
+    if !text[begin..].starts_with(':') {
+        return Slip::new(at, "a comma is missing before this").help("inside `{ … }` and `[ … ]` commas separate entries");
+    }
+    // `{ condition: n > 3 to: a }`: YAML takes all up to the second `:` for one text.
+    let before = text[..begin].trim_end();
+    let word = before.rfind(|char: char| char.is_whitespace() || matches!(char, ',' | '{' | '[' | ':')).map_or(0, |at| at + 1);
+    let is_key = broken.last.plain.is_some_and(|plain| (plain.start as usize) < word) && is_name(&before[word..]);
+    let next = if is_key { format!("`{}`", &before[word..]) } else { "the next key".into() };
+    Slip::new(at, "a second `:` in one entry").help(format!("a comma is missing before {next}, or the text needs quotes"))
 }
 
 /// A line that should be `key: value` and is not.

@@ -110,7 +110,7 @@ impl Form {
 pub(super) struct Seen {
     pub(super) keys: Vec<(&'static str, Span)>,
     /// Whether there was a key that could mean anything: then nothing can be said to be missing.
-    unknown: bool,
+    pub(super) unknown: bool,
 }
 
 impl Seen {

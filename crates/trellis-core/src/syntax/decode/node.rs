@@ -42,8 +42,23 @@ pub(in crate::syntax) static NODE: Form = Form {
         ("from", None, "a way is written at the node it leaves: remove `from`"),
         ("from_node_id", None, "a way is written at the node it leaves: remove `from_node_id`"),
         ("condition", None, "it belongs inside an entry of `transitions`"),
+        ("call", Some("do"), "write `do`"),
+        ("tool", Some("do"), "write `do`; what may be called stands in `tools`"),
+        ("action", Some("do"), "write `do`"),
+        ("input", Some("input_type"), "write `input_type`"),
+        ("question", Some("content"), "write it below the frontmatter; in YAML and JSON it is `content`"),
+        ("prompt", Some("content"), "write it below the frontmatter; in YAML and JSON it is `content`"),
         ("name", None, IN_CALL),
+        ("graph", None, IN_CALL),
+        ("parallel", None, IN_CALL),
+        ("each", None, IN_CALL),
+        ("join", None, IN_CALL),
+        ("limit", None, IN_CALL),
         ("args", None, IN_CALL),
+        ("arguments", None, "it belongs inside `do`, as `args`"),
+        ("params", None, "it belongs inside `do`, as `args`"),
+        ("parameters", None, "it belongs inside `do`, as `args`"),
+        ("with", None, "it belongs inside `do`, as `args`"),
         ("body", None, "the body is what follows the frontmatter; in YAML and JSON it is `content`"),
         ("approve", None, IN_CALL),
         ("effect", None, IN_CALL),
@@ -133,7 +148,7 @@ impl<'t> Decoder<'t, '_> {
             self.metadata(&mut node, entry);
         }
         self.exclude(&seen);
-        node.keys = seen.keys;
+        (node.keys, node.is_unclear) = (seen.keys, seen.unknown);
         node
     }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::Decoder;
 use crate::{
-    diagnostic::Code,
+    diagnostic::{Code, Near},
     path::{KeyPath, Segment, is_name},
     scope::RESERVED,
     span::{Span, Spanned},
@@ -18,6 +18,17 @@ use crate::{
     template::forbid_secrets,
     value::Key,
 };
+
+/// Words that authors know from elsewhere, and those that are meant.
+const ELSEWHERE: [(&str, &str); 7] = [
+    ("integer", "int"),
+    ("string", "text"),
+    ("str", "text"),
+    ("boolean", "confirm"),
+    ("bool", "confirm"),
+    ("select", "choice"),
+    ("password", "secret"),
+];
 
 impl<'t> Decoder<'t, '_> {
     /// A text; numbers are taken as they are spelled, since names and titles may look like one.
@@ -123,7 +134,10 @@ impl<'t> Decoder<'t, '_> {
         }
         let found =
             self.finding(Code::WrongType, self.head(node), format!("`{}` takes {}, not `{}`", shown(key), among(words), shown(text)));
-        let near = crate::diagnostic::near(shown(text), words.iter().map(|(word, _)| *word));
+        let meant = ELSEWHERE.iter().find(|(known, meant)| known == text && words.iter().any(|(word, _)| word == meant));
+        let near = meant
+            .map(|(_, name)| Near { name, is_only: true })
+            .or_else(|| crate::diagnostic::near(shown(text), words.iter().map(|(word, _)| *word)));
         self.report.push(match near {
             Some(near) if near.is_only => found.help(near.question()).fix(format!("write `{}`", near.name), node.span, near.name),
             Some(near) => found.help(near.question()),

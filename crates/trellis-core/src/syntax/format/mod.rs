@@ -70,7 +70,7 @@ fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<
             Split::Matter { yaml, .. } => yaml,
             Split::Body(_) => return None,
             Split::Unclosed(fence) => {
-                matter::unclosed(fence, report);
+                matter::unclosed(text, fence, report);
                 return None;
             }
         }

@@ -106,8 +106,12 @@ impl<'t> Builder<'t, '_> {
         let plain = matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) && end > start;
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let node = self.scalar(text, style, start, end);
+                let mut node = self.scalar(text, style, start, end);
                 self.tagged(tag.is_some(), &at, &node);
+                // `!paid` is a tag and nothing behind it.
+                if tag.is_some() && node.is_null() {
+                    node.data = Data::Reported;
+                }
                 self.anchor(anchor, &node)?;
                 self.put(node);
             }
