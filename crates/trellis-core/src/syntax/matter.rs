@@ -121,7 +121,8 @@ fn fenceless(text: &str, body: usize, report: &mut Report) -> bool {
         found("frontmatter begins with three dashes").help("write `---`").fix("write `---`", written, "---")
     } else {
         let found = found("this looks like frontmatter, but no line `---` stands before it").help("begin the file with a line `---`");
-        found.fix("add a line `---`", Span::at(first.start), "---\n")
+        let line_break = if text[first].ends_with("\r\n") { "\r\n" } else { "\n" };
+        found.fix("add a line `---`", Span::at(written.start as usize), format!("---{line_break}"))
     };
     report.push(found);
     true

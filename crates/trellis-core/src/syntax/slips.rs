@@ -316,9 +316,9 @@ fn missing_comma(broken: &Broken<'_, '_>, at: Span) -> Slip {
     }
     // `{ condition: n > 3 to: a }`: YAML takes all up to the second `:` for one text.
     let before = text[..begin].trim_end();
-    let word = before.rfind(|char: char| char.is_whitespace() || matches!(char, ',' | '{' | '[' | ':')).map_or(0, |at| at + 1);
-    let is_key = broken.last.plain.is_some_and(|plain| (plain.start as usize) < word) && is_name(&before[word..]);
-    let next = if is_key { format!("`{}`", &before[word..]) } else { "the next key".into() };
+    let word = before.rsplit(|char: char| char.is_whitespace() || matches!(char, ',' | '{' | '[' | ':')).next().unwrap_or_default();
+    let is_key = broken.last.plain.is_some_and(|plain| (plain.start as usize) < before.len() - word.len()) && is_name(word);
+    let next = if is_key { format!("`{word}`") } else { "the next key".into() };
     Slip::new(at, "a second `:` in one entry").help(format!("a comma is missing before {next}, or the text needs quotes"))
 }
 
