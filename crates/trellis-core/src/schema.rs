@@ -4,6 +4,7 @@
 //!
 //! **Invariant:** no schema reaches outside itself: remote references are refused when it is made.
 
+mod branches;
 mod closed;
 mod part;
 mod partial;
@@ -63,6 +64,7 @@ impl Schema {
         if !is_plain(source, PLAIN_DEPTH) {
             let json = to_json(source);
             words::check(&json)?;
+            branches::check(&json)?;
             let _ = validator.set(Some(build(&json).map_err(|error| words::unbuildable(&json, &error))?));
         }
         Ok(Self(Arc::new(Inner { source: source.clone(), validator })))

@@ -63,7 +63,12 @@ impl<T> Spanned<T> {
 pub struct LineIndex<'t> {
     text: &'t str,
     starts: Vec<u32>,
+    /// Of long lines, how many characters stand before some of their bytes, so that none is counted from its beginning each time.
+    marks: Vec<(u32, u32)>,
 }
+
+/// Bytes between two marks of a long line.
+const STRIDE: usize = 4096;
 
 /// A place as an editor shows it: both numbers from 1, the column in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -79,7 +84,18 @@ impl<'t> LineIndex<'t> {
     pub fn new(text: &'t str) -> Self {
         let breaks = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
         let starts = std::iter::once(0).chain(breaks.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX)));
-        Self { text, starts: starts.collect() }
+        let mut index = Self { text, starts: starts.collect(), marks: Vec::new() };
+        for line in 1..=index.starts.len() {
+            let (mut from, mut before) = (index.start(line), 0);
+            let end = index.start(line + 1);
+            while end - from > STRIDE {
+                let to = text.floor_char_boundary(from + STRIDE);
+                before += width(&text[from..to]);
+                from = to;
+                index.marks.push((u32::try_from(from).unwrap_or(u32::MAX), u32::try_from(before).unwrap_or(u32::MAX)));
+            }
+        }
+        index
     }
 
     /// The line and column of a byte offset; offsets past the end mean the end, a byte order mark takes no column.
@@ -87,8 +103,10 @@ impl<'t> LineIndex<'t> {
         let offset = (offset as usize).min(self.text.len());
         let line = self.starts.partition_point(|&start| start as usize <= offset);
         let start = self.starts[line - 1] as usize;
-        let before = self.text.get(start..offset).unwrap_or_default();
-        LineColumn { line, column: before.chars().filter(|&c| c != '\u{feff}').count() + 1 }
+        let marks = self.marks.partition_point(|&(at, _)| at as usize <= offset);
+        let mark = self.marks[..marks].last().filter(|(at, _)| *at as usize >= start);
+        let (from, before) = mark.map_or((start, 0), |&(at, before)| (at as usize, before as usize));
+        LineColumn { line, column: before + self.text.get(from..offset).map_or(0, width) + 1 }
     }
 
     /// The first byte of a line (from 1); the end of the text for lines that it does not have.
@@ -102,6 +120,11 @@ impl<'t> LineIndex<'t> {
         let end = self.starts.get(line).map_or(self.text.len(), |&start| start as usize);
         self.text[start..end].trim_end_matches(['\n', '\r'])
     }
+}
+
+/// The columns that a text takes.
+fn width(text: &str) -> usize {
+    text.chars().filter(|&char| char != '\u{feff}').count()
 }
 
 /// Where the bytes of a decoded text (a YAML scalar without its quotes and indentation) stand in the file.
@@ -131,4 +154,20 @@ fn locate(pieces: &[(u32, u32)], at: usize) -> usize {
     let before = pieces.partition_point(|&(decoded, _)| decoded as usize <= at);
     let (decoded, file) = pieces[before.max(1) - 1];
     file as usize + at - decoded as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_of_long_lines_are_counted_in_characters() {
+        let text = format!("\u{feff}a\n{}\n{}é", "aé😀\u{feff}".repeat(3 * STRIDE / 10), "b".repeat(STRIDE));
+        let index = LineIndex::new(&text);
+        for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+            let line = text[..at].matches('\n').count() + 1;
+            let column = text[..at].rsplit('\n').next().map_or(0, |line| line.chars().filter(|char| *char != '\u{feff}').count()) + 1;
+            assert_eq!(index.locate(u32::try_from(at).expect("a short text")), LineColumn { line, column });
+        }
+    }
 }
