@@ -29,6 +29,7 @@ mod steps;
 mod symbols;
 mod types;
 mod witness;
+mod written;
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
@@ -189,6 +190,13 @@ impl Findings<'_, '_> {
                     searched.explained.extend(if let Accident::Operand(site) = candidate.accident { Some(site) } else { None });
                     return false;
                 }
+                // No search follows what decides whether it is met. Of what nothing sets, the name is wrong whether it is or not.
+                if matches!(candidate.accident, Accident::Missing(site) if self.script.sites[site as usize].is_opaque()) {
+                    if self.unset(candidate, &set).is_some_and(|site| self.is_unasked(site)) {
+                        mended.extend(reporter.name(known, candidate, found));
+                    }
+                    return false;
+                }
                 let inside = || is_inside(candidate).map(|site| (candidate.point, site));
                 let (verdict, may_be_hidden) = self.one(known, candidate, &shared, (&mended, &grief), &budget);
                 match verdict {
@@ -207,8 +215,10 @@ impl Findings<'_, '_> {
                     }
                     verdict @ (Verdict::Hidden | Verdict::Open) => {
                         searched.untold.extend(inside());
-                        if matches!(verdict, Verdict::Open) {
-                            reporter.leave_open(candidate, found);
+                        match verdict {
+                            Verdict::Open if self.unset(candidate, &set).is_some() => mended.extend(reporter.name(known, candidate, found)),
+                            Verdict::Open => reporter.leave_open(candidate, found),
+                            _ => {}
                         }
                         false
                     }
@@ -321,32 +331,6 @@ impl Findings<'_, '_> {
             _ => None,
         });
         sites.chain(ops).chain(guards).chain(asked.flat_map(|asked| asked.keys().cloned())).collect()
-    }
-
-    /// The keys that something sets: what nothing sets is missing on every way, also where a loop comes back behind a read of it.
-    fn set(&self, origins: &[Origin]) -> BTreeSet<Key> {
-        let writes = self.script.ops.iter().filter_map(|op| match op {
-            Op::Write { write, .. } => match &write.to {
-                To::Path(path) | To::Append(path) => Some(path.root().clone()),
-                To::Absent(key) => Some(key.clone()),
-                To::Input | To::Ans | To::Error => None,
-            },
-            _ => None,
-        });
-        let begun = origins.iter().flat_map(|origin| {
-            let entry = &self.program.node(self.program.point(origin.point).node).entry;
-            let declared = entry.types.iter().map(|(key, _)| key.clone()).chain(entry.required.iter().map(|path| path.root().clone()));
-            origin.given.iter().map(|given| given.key.clone()).chain(declared)
-        });
-        writes.chain(begun).collect()
-    }
-
-    /// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.
-    fn forgets(&self, path: &KeyPath) -> bool {
-        let above = |written: &KeyPath| written.segments().len() < path.segments().len() && path.segments().starts_with(written.segments());
-        let mut writes = self.script.ops.iter().filter_map(|op| if let Op::Write { write, .. } = op { Some(&write.to) } else { None });
-        matches!(&**path.root(), "input" | "tool_result" | "sys")
-            || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) enum Verdict {
 }
 
 /// What was met where it went wrong.
+#[derive(Default)]
 pub(super) struct Met {
     /// The names that are set there.
     pub(super) there: Vec<String>,

@@ -3,6 +3,19 @@
 use super::*;
 
 impl Reporter<'_, '_> {
+    /// Reports what nothing in the graph sets, where no way to it was found: the name is wrong wherever it stands. Gives the path.
+    pub(in super::super) fn name(
+        &mut self,
+        known: &mut Knowledge<'_, '_>,
+        candidate: &Candidate,
+        found: &mut Vec<Diagnostic>,
+    ) -> Option<KeyPath> {
+        self.remember(candidate);
+        let finding = self.finding(known, candidate, &Met::default());
+        found.push(finding);
+        if let Accident::Missing(site) = candidate.accident { Some(self.script.sites[site as usize].path.clone()) } else { None }
+    }
+
     pub(in super::super) fn leave_open(&mut self, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
         self.remember(candidate);
         self.open += 1;
