@@ -6,6 +6,7 @@
 
 mod branches;
 mod closed;
+mod keywords;
 mod part;
 mod partial;
 mod plain;
@@ -16,7 +17,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+pub(crate) use closed::few_integers;
 use jsonschema::{Validator, draft202012};
+pub(crate) use keywords::without_keywords;
 pub(crate) use part::followed;
 pub use partial::{Flaw, Hole, below};
 use serde_json::Value as Json;

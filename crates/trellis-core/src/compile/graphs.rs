@@ -22,7 +22,7 @@ pub(super) struct GraphSyntax<'d> {
     pub(super) root: Arc<str>,
     /// `trellis.yaml`, or a file with `nodes:`, first; then `tools.yaml`.
     pub(super) projects: Vec<(u32, &'d FilePath, &'d ProjectSyntax)>,
-    /// Whether a project file could not be understood: then nobody knows what it would have bound.
+    /// Whether something in a project file could not be understood: then nobody knows what it would have bound.
     pub(super) is_incomplete: bool,
     /// The `start` at the root.
     pub(super) entry: Option<u32>,
@@ -53,7 +53,7 @@ pub(super) struct Split {
     pub(super) owner: Vec<u32>,
     /// The project files of each graph, in the order in which they are asked.
     projects: Vec<Vec<u32>>,
-    /// Whether one of them could not be understood.
+    /// Whether something in one of them could not be understood.
     incomplete: Vec<bool>,
 }
 
@@ -69,7 +69,11 @@ impl Split {
             let (folder, name) = document.path.rsplit_once('/').unwrap_or(("", &document.path));
             let graph = graph as usize;
             match document.content {
-                Content::Project(_) | Content::Nodes(..) if folder == roots[graph] => projects[graph].push(index),
+                Content::Project(_) | Content::Nodes(..) if folder == roots[graph] => {
+                    projects[graph].push(index);
+                    let is_project = matches!(document.content, Content::Project(_));
+                    incomplete[graph] |= is_project && document.diagnostics.iter().any(Diagnostic::is_error);
+                }
                 Content::Broken if folder == roots[graph] => incomplete[graph] |= matches!(name, "trellis.yaml" | "tools.yaml"),
                 _ => {}
             }

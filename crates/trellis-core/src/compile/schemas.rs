@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
-    schema::{Schema, SchemaError},
+    schema::{Schema, SchemaError, without_keywords},
     span::Spanned,
     syntax::node::ToolSyntax,
     value::Value,
@@ -53,7 +53,15 @@ impl Schemas {
     /// The compiled schema; what is no schema is reported under `code`.
     pub(super) fn checked(&mut self, code: Code, path: &FilePath, source: &Spanned<Value>, found: &mut Vec<Diagnostic>) -> Option<Schema> {
         match self.compile(&source.value) {
-            Ok(schema) => Some(schema.clone()),
+            Ok(schema) => {
+                if let Some((at, key)) = without_keywords(schema.source()) {
+                    let place = if at.is_empty() { String::new() } else { format!(" at `{at}`") };
+                    let message = format!("this is no JSON Schema{place}: `{key}` is none of its words, so everything would fit");
+                    let help = format!("what a mapping holds stands under `properties`: `properties: {{ {key}: {{ type: … }} }}`");
+                    found.push(Diagnostic::new(code, path, source.span, message).help(help));
+                }
+                Some(schema.clone())
+            }
             Err(error) => {
                 let place = if error.path.is_empty() { String::new() } else { format!(" at `{}`", error.path) };
                 found.push(

@@ -22,8 +22,8 @@ use crate::{
     program::Tool,
     span::Spanned,
     syntax::{
-        document::Document,
-        node::{ToolRef, ToolSyntax},
+        document::{Content, Document},
+        node::{NodeSyntax, ToolRef, ToolSyntax},
     },
 };
 
@@ -71,7 +71,7 @@ pub(super) struct Tools<'d> {
     documents: &'d [Arc<Document>],
     roots: Vec<Arc<str>>,
     bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
-    /// Of each graph, whether a project file is missing from its bindings.
+    /// Of each graph, whether something is missing from its bindings.
     incomplete: Vec<bool>,
     modules: FxHashMap<(u32, String), Arc<Scope>>,
     /// Libraries that were resolved, by document and graph: each once, however many ways lead to it.
@@ -143,12 +143,14 @@ impl<'d> Tools<'d> {
         let Some(syntax) = candidate.syntax else { return scope };
         let from = From { path: candidate.path, graph: candidate.graph };
         self.resolve(&syntax.tools, from, schemas, &mut scope, 0);
+        scope.incomplete |= has_unread_tools(self.document(candidate.document), syntax);
         self.compare_with_inherited(candidate, &scope);
         for reference in &syntax.tools {
             if let ToolRef::Name(name) = reference
                 && scope.get(&name.value).is_none_or(|tool| !tool.bound && tool.parameters.is_none())
                 && self.inherited(candidate, &name.value).is_none()
                 && !self.incomplete[candidate.graph as usize]
+                && !scope.incomplete
             {
                 let near = near(&name.value, self.bindings[candidate.graph as usize].keys().map(|name| &**name));
                 let unknown = Diagnostic::new(Code::UnknownTool, candidate.path, name.span, format!("there is no tool `{}`", name.value));
@@ -241,6 +243,8 @@ impl<'d> Tools<'d> {
         let mut imported = Scope::default();
         let from = From { path: &document.path, graph };
         self.resolve(references_of(document), from, schemas, &mut imported, depth);
+        // What was found wrong with it may be just what is looked for.
+        imported.incomplete |= matches!(document.content, Content::Broken) || document.diagnostics.iter().any(Diagnostic::is_error);
         let imported = Arc::new(imported);
         self.libraries.borrow_mut().insert((index, graph), Arc::clone(&imported));
         imported
@@ -293,6 +297,14 @@ impl<'d> Tools<'d> {
         names.sort_unstable();
         Err(Some(near(name, names).map(|near| (near.name.to_owned(), near.is_only))))
     }
+}
+
+/// Whether something in the `tools` of a node could not be understood.
+fn has_unread_tools(document: &Document, node: &NodeSyntax) -> bool {
+    let Some(at) = node.keys.iter().position(|(key, _)| *key == "tools").filter(|_| !document.diagnostics.is_empty()) else { return false };
+    let end = node.keys.get(at + 1).map_or(node.span.end, |(_, next)| next.start);
+    let places = document.diagnostics.iter().filter(|found| found.is_error()).filter_map(|found| found.place.as_ref());
+    places.map(|place| place.span.start).any(|found| (node.keys[at].1.start..end).contains(&found))
 }
 
 fn folder(path: &str) -> &str {

@@ -290,7 +290,28 @@ pub fn near<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Op
     }
     // Of a short name too little is left to be sure.
     let is_sure = |distance: usize, near: &str| 3 * distance <= name.chars().count().max(near.chars().count());
-    best.map(|(distance, near, is_only)| Near { name: near, is_only: is_only && is_sure(distance, near) })
+    let is_meant = |distance: usize, near: &str| is_sure(distance, near) && !are_counted(name, near);
+    best.map(|(distance, near, is_only)| Near { name: near, is_only: is_only && is_meant(distance, near) })
+}
+
+/// Whether names differ as those do that stand beside each other: `step1` and `step2`, `plan_a` and `plan_b`, `min_price` and `max_price`.
+fn are_counted(one: &str, other: &str) -> bool {
+    let parts = |name: &str| name.split(|char: char| !char.is_alphanumeric()).map(str::to_owned).collect::<Vec<_>>();
+    let letters = |name: &str| name.replace(|char: char| char.is_ascii_digit(), "");
+    let (first, second) = (parts(one), parts(other));
+    let differ: Vec<_> = first.iter().zip(&second).filter(|(a, b)| a != b).collect();
+    let sorted = |part: &str| {
+        let mut letters: Vec<char> = part.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    // Two letters that changed places are a slip.
+    let is_short = |a: &str, b: &str| {
+        let (a, b) = (sorted(a), sorted(b));
+        first.len() > 1 && a.len() == b.len() && a.len() <= 3 && a != b
+    };
+    let is_counted = |a: &str, b: &str| (a.len() == b.len() && letters(a) == letters(b)) || is_short(a, b);
+    first.len() == second.len() && matches!(differ.as_slice(), [(a, b)] if is_counted(a, b))
 }
 
 /// How often each byte stands in a name; longer names than these numbers hold are not compared that way.
@@ -325,6 +346,18 @@ pub fn did_you_mean<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_stand_beside_each_other_are_asked_for_and_not_renamed() {
+        for (name, like) in [("step2", "step1"), ("plan_b", "plan_a"), ("min_price", "max_price"), ("order-1/total", "order-2/total")] {
+            assert_eq!(near(name, [like]).map(|near| (near.name, near.is_only)), Some((like, false)), "{name}");
+        }
+        for (name, like) in
+            [("by", "bye"), ("shop/by", "shop/bye"), ("order_totl", "order_total"), ("lib/pya", "lib/pay"), ("recieved", "received")]
+        {
+            assert!(near(name, [like]).is_some_and(|near| near.is_only), "{name}");
+        }
+    }
 
     #[test]
     fn of_two_that_are_as_near_the_first_is_named_and_none_is_sure() {

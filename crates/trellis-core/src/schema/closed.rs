@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** the answer never leaves out a value that fits; where it is not certain there is none.
 
+use std::ops::RangeInclusive;
+
 use crate::{
     path::{Segment, walk},
     value::{Mapping, Value},
@@ -116,11 +118,21 @@ fn listed(schema: &Mapping, path: &[Segment]) -> Option<Closed> {
     Some((found.iter().flatten().copied().cloned().collect(), found.iter().any(Option::is_none)))
 }
 
+/// The integers between the bounds of a schema, where they are few.
+pub(crate) fn few_integers(schema: &Mapping) -> Option<RangeInclusive<i64>> {
+    let bound = |key: &str| if let Some(Value::Int(bound)) = schema.get(key) { Some(*bound) } else { None };
+    let least = bound("minimum").or_else(|| bound("exclusiveMinimum")?.checked_add(1))?;
+    let most = bound("maximum").or_else(|| bound("exclusiveMaximum")?.checked_sub(1))?;
+    let is_few = most >= least && most.checked_sub(least).and_then(|count| usize::try_from(count).ok()).is_some_and(|count| count < FEW);
+    is_few.then_some(least..=most)
+}
+
 /// The values of the types that have few.
 fn typed(schema: &Mapping) -> Option<Closed> {
     let of = |name: &Value| match name.as_str()? {
         "boolean" => Some(vec![Value::Bool(true), Value::Bool(false)]),
         "null" => Some(vec![Value::Null]),
+        "integer" => Some(few_integers(schema)?.map(Value::Int).collect()),
         _ => None,
     };
     let values = match schema.get("type")? {
@@ -151,6 +163,9 @@ mod tests {
         assert_eq!(at(order, "paid"), known("[true,false,null]", true));
         assert_eq!(at(order, "note"), None);
         assert_eq!(at(order, "other"), None);
+        assert_eq!(at(r#"{"type": "integer", "minimum": 1, "exclusiveMaximum": 4}"#, ""), known("[1,2,3]", false));
+        assert_eq!(at(r#"{"type": "integer", "minimum": 1, "maximum": 1000}"#, ""), None);
+        assert_eq!(at(r#"{"type": "integer", "minimum": -9223372036854775808, "maximum": 9223372036854775807}"#, ""), None);
         assert_eq!(at(order, "list.0"), known("[true,false]", true));
         assert_eq!(at(r#"{"anyOf": [{"const": 1}, {"enum": [2, 1.0]}]}"#, ""), known("[1,2]", false));
         assert_eq!(at(r#"{"anyOf": [{"const": 1}, {"type": "string"}]}"#, ""), None);

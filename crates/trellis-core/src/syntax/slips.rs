@@ -122,6 +122,7 @@ pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &
         let message = format!("the comma ends the text of `{}`: inside `{{ … }}` it separates entries", shown(&before.key));
         Slip::new(whole, message).quote(text, whole).report(Code::WrongType, report);
         parts[at..at + run].fill(true);
+        entries[at - 1].value.data = Data::Reported;
         at += run;
     }
     let mut part = parts.into_iter();

@@ -4,6 +4,7 @@
 //!
 //! **Invariant:** what can fail because of a value is a use: of the path where it stands, or [`Use::blind`] where that is not followed.
 
+mod blind;
 mod calculations;
 mod filters;
 mod scope;
@@ -94,23 +95,6 @@ impl<'s> Reads<'s> {
         let (when, inside) = (self.when.clone().into(), source.inside.into());
         let (demand, deep) = (self.demand, source.deep);
         self.uses.push(Use { path: source.path, place: place(tree), when, inside, deep, demand, blind: false, calculation: None });
-    }
-
-    /// Says that something is used of which nothing is known.
-    fn blind(&mut self, tree: &Expr<'_>) {
-        let Some(path) = beginning(tree) else { return };
-        let when = self.when.clone().into();
-        let inside = Box::default();
-        self.uses.push(Use { path, place: place(tree), when, inside, deep: true, demand: None, blind: true, calculation: None });
-    }
-
-    /// What a value of these sorts may fail with: nothing is there, or something that is not taken.
-    fn takes(&mut self, tree: &Expr<'_>, made: Sorts, used: bool) {
-        let is_unset = used && made.meet(Sorts::UNSET);
-        let is_wrong = self.demand.is_some_and(|demand| !made.without(Sorts::UNSET).without(Sorts::READ).are(demand));
-        if is_unset || is_wrong {
-            self.blind(tree);
-        }
     }
 
     /// Says what is demanded from here on, and what was before. No closure: templates nest deeply, and each frame counts.
@@ -302,6 +286,9 @@ impl<'s> Reads<'s> {
                     let calculation = self.calculation(tree);
                     self.part(&node.left, of_left, calculation.is_some());
                     self.part(&node.right, of_right, calculation.is_some());
+                    if matches!(op, BinOpKind::In) {
+                        self.looked_for(&node.left, &node.right);
+                    }
                     self.calculates(calculation, tree);
                     let is_asked = matches!(
                         op,
@@ -312,7 +299,13 @@ impl<'s> Reads<'s> {
             },
             Expr::Compare(node) => {
                 self.operand(&node.expr, None);
-                node.ops.iter().for_each(|op| self.visit(&op.expr, sorts::taken_by_comparison(op.op)));
+                for op in &node.ops {
+                    let demand = sorts::taken_by_comparison(op.op);
+                    self.visit(&op.expr, demand);
+                    if demand.is_some() {
+                        self.looked_for(&node.expr, &op.expr);
+                    }
+                }
                 Sorts::TRUTH
             }
             Expr::IfExpr(node) => {

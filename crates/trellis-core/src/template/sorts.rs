@@ -118,7 +118,7 @@ pub(crate) const LOOPED: Demand = Sorts::LIST.or(Sorts::MAPPING).or(Sorts::TEXT)
 const COUNTED: Demand = Sorts::LIST.or(Sorts::MAPPING).or(Sorts::TEXT);
 
 /// What holds something.
-const HOLDING: Demand = COUNTED;
+pub(super) const HOLDING: Demand = COUNTED;
 
 const PARTED: Demand = Sorts::LIST.or(Sorts::TEXT);
 

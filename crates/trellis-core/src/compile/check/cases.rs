@@ -4,6 +4,7 @@ use super::literals::Literals;
 use crate::{
     path::Segment,
     program::{Call, From, Guard, Listen, Node, Operand, Place, Reply, Role, Root},
+    schema::few_integers,
     syntax::node::InputType,
     value::Value,
 };
@@ -46,6 +47,7 @@ pub(super) fn input_path<'o>(reply: &Reply, operand: &'o Operand) -> Option<&'o 
 fn closed_input(listen: &Listen) -> Option<Vec<Value>> {
     match listen.kind {
         Some(InputType::Confirm) => Some(vec!["yes".into(), "no".into()]),
+        Some(InputType::Int) => Some(few_integers(listen.schema.as_ref()?.source().as_map()?)?.map(Value::Int).collect()),
         Some(InputType::Choice) if listen.closed => Some(listen.options.iter().map(|option| option.value.clone()).collect()),
         _ => None,
     }

@@ -46,15 +46,19 @@ impl<'d> Lowering<'d> {
     /// Lowers one call. Policies: the call's beats the tool's, that the graph's.
     pub(super) fn call(&mut self, around: &Around<'_, 'd>, syntax: &'d CallSyntax) -> Call {
         let here = around.here;
+        // A key beside the call may have been meant for its arguments.
+        let is_unclear = around.candidate.syntax.is_some_and(|node| node.is_unclear);
         let (callee, tool) = match &syntax.callee {
             CalleeSyntax::Tool(name) => {
                 let tool = self.tool(around, name);
-                args::of_tool(self.tools.document(here.document), syntax, name.span, &tool, &mut self.found);
+                if !is_unclear {
+                    args::of_tool(self.tools.document(here.document), syntax, name.span, &tool, &mut self.found);
+                }
                 (Callee::Tool(Arc::clone(&tool)), tool)
             }
             CalleeSyntax::Graph(target) => {
                 let (callee, candidate) = self.child(here, target);
-                candidate.into_iter().for_each(|candidate| self.child_args(here, syntax, target, candidate));
+                candidate.filter(|_| !is_unclear).into_iter().for_each(|candidate| self.child_args(here, syntax, target, candidate));
                 (callee, Arc::new(Tool::default()))
             }
             CalleeSyntax::Parallel(branches, composite) => {

@@ -39,6 +39,13 @@ impl Lowering<'_> {
             sleep: node.wait.as_ref().and_then(|wait| if let Wait::Sleep(duration) = wait.value { Some(duration) } else { None }),
             timeout: node.timeout.as_ref().map(|timeout| timeout.value),
         };
+        for option in options.iter().filter(|_| listen.schema.is_some()) {
+            if let Err(why) = crate::engine::accept(&listen, &option.value.value) {
+                let message = format!("the option `{}` is not a valid input: {why}", option.value.value);
+                self.report(here, Code::TypeMismatch, option.value.span, message).help =
+                    Some("let `input_schema` take it, or drop one of them".into());
+            }
+        }
         if let Some(default) = &node.input_default {
             match crate::engine::accept(&listen, &default.value) {
                 Ok(value) => listen.default = Some(value),

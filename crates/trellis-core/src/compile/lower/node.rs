@@ -165,7 +165,7 @@ impl<'d> Lowering<'d> {
         let entry = self.graphs[here.graph as usize].syntax.entry.is_some_and(|entry| self.names.candidate(entry).id == candidate.id);
         // A key whose value was refused still says what the node is.
         let acts = node.key("do").is_some() || node.is_unclear;
-        let listens = listening_key(node).is_some() || node.is_unclear;
+        let listens = listening_key(node).is_some() || node.is_unclear || (node.kind.is_none() && node.key("type").is_some());
         let gated = self.graphs[here.graph as usize].defaults.before_each.is_some();
         let waits = acts || listens || gated || node.key("wait").is_some();
         let terminal = node.to.is_none()

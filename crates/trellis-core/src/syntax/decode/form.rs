@@ -140,7 +140,9 @@ impl<'t> Decoder<'t, '_> {
         mut take: impl FnMut(&mut Self, &'static str, &'n Entry<'t>),
     ) -> Seen {
         let mut seen = Seen { keys: Vec::with_capacity(entries.len()), unknown: false };
-        for entry in entries {
+        let mut left = entries;
+        while let Some((entry, behind)) = left.split_first() {
+            left = behind;
             let Some(key) = form.canonical(&entry.key) else {
                 if entry.key.starts_with("x-") {
                     continue;
@@ -160,12 +162,16 @@ impl<'t> Decoder<'t, '_> {
             }
             seen.keys.push((key, entry.span));
             if entry.value.is_null() {
-                self.find_with(
-                    Code::MissingValue,
-                    entry.span,
-                    format!("`{}` has no value", shown(&entry.key)),
-                    "give it one, or remove the key",
-                );
+                let message = format!("`{}` has no value", shown(&entry.key));
+                let is_foreign = |other: &&Entry<'t>| !form.knows(&other.key) && self.near(&other.key, form.spellings()).is_none();
+                let foreign = behind.iter().take_while(is_foreign).count();
+                let help = match behind.first().filter(|_| foreign > 0) {
+                    Some(first) => format!("indent what belongs to it, from `{}` on", shown(&first.key)),
+                    None => "give it one, or remove the key".to_owned(),
+                };
+                self.find_with(Code::MissingValue, entry.span, message, help);
+                left = &behind[foreign..];
+                seen.unknown |= foreign > 0;
             } else if !matches!(entry.value.data, Data::Reported) {
                 take(self, key, entry);
             }

@@ -3,6 +3,7 @@
 use super::types::{Kinds, TypeId, Types, plain};
 use crate::{
     program::{Call, Callee, Listen, PointIndex, Program, Role},
+    schema::few_integers,
     syntax::node::{InputType, OnBranchError},
     value::{Key, Mapping, Value},
 };
@@ -19,7 +20,13 @@ pub(super) fn input(types: &mut Types, listen: &Listen) -> TypeId {
         }),
         Some(InputType::Text | InputType::Secret) => TypeId::TEXT,
         Some(InputType::Confirm) => types.of_schema(&Value::map([("enum", Value::list(["yes", "no"].map(Value::from)))])),
-        Some(InputType::Int) => types.of_kinds(&[Kinds::INT]),
+        Some(InputType::Int) => match listen.schema.as_ref().and_then(|schema| few_integers(schema.source().as_map()?)) {
+            Some(few) => few.fold(TypeId::NEVER, |known, one| {
+                let one = types.of_value(&Value::Int(one));
+                types.join(known, one)
+            }),
+            None => types.of_kinds(&[Kinds::INT]),
+        },
         Some(InputType::Float) => types.of_kinds(&[Kinds::INT, Kinds::FLOAT]),
         Some(InputType::Choice | InputType::Json) | None => TypeId::ANY,
     };

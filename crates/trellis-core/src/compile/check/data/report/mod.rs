@@ -3,6 +3,7 @@
 mod arguments;
 mod hops;
 mod missing;
+mod never_true;
 mod operands;
 mod undecided;
 
@@ -14,6 +15,7 @@ use std::{
 
 use rustc_hash::FxHashSet;
 
+pub(super) use self::never_true::never_true;
 use super::{
     super::{
         super::{UncheckedRead, Unknown},
@@ -125,6 +127,12 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 (site.document, site.span(self.program))
             }
             Accident::Args(_) => (node.document, node.span),
+            // A condition that can never hold is the gap.
+            Accident::NoMatch(_) => {
+                let mut said = found.get(self.file(node.document)).into_iter().flatten();
+                let is_here = |said: &Span| node.span.start <= said.start && said.end <= node.span.end;
+                return said.any(|(code, span)| *code == Code::NeverTrue && is_here(span));
+            }
             _ => return false,
         };
         let path = self.file(document);
@@ -357,43 +365,4 @@ fn declared_at(program: &Program, node: &Node, key: &str) -> Span {
     let syntax = super::super::syntax_of(program, node);
     let declared = syntax.and_then(|syntax| syntax.context_schema.iter().find(|(known, _)| *known.value == *key));
     declared.map_or(node.span, |(key, _)| key.span)
-}
-
-/// Conditions that hold for no value that can be there (language 8.2).
-pub(super) fn never_true(known: &Knowledge<'_, '_>, found: &mut Vec<Diagnostic>) {
-    let mut said: FxHashSet<(FilePath, Span)> =
-        found.iter().filter_map(|found| found.place.as_ref()).map(|place| (place.path.clone(), place.span)).collect();
-    for seen in known.never() {
-        let program = known.program;
-        let node = program.node(program.point(seen.point).node);
-        let edge = &program.edges[seen.edge as usize];
-        let of = known.types.get(seen.operand);
-        // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
-        let (Some(condition), Some(operand)) = (never::condition(program, node, edge), edge.when.operand()) else { continue };
-        let is_switch = matches!(of.values.as_slice(), [value] if of.kinds == Kinds::default() && literals(&edge.when).iter().all(|literal| same_kind(literal, value)));
-        if of.absent
-            || is_switch
-            || known.types.may_fail(seen.operand, &edge.when)
-            || !said.insert((program.path_of(node).clone(), condition.span))
-        {
-            continue;
-        }
-        let finding = never::finding(program, node, condition, &edge.when, operand, &of.values, &known.types.described(seen.operand));
-        found.push(finding);
-    }
-}
-
-/// What a guard compares with.
-fn literals(guard: &Guard) -> &[Value] {
-    match guard {
-        Guard::Is(_, _, value) => std::slice::from_ref(value),
-        Guard::In(_, _, values) => values,
-        _ => &[],
-    }
-}
-
-/// Whether two values are of one kind, numbers being one.
-fn same_kind(a: &Value, b: &Value) -> bool {
-    let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
-    a.kind() == b.kind() || (is_number(a) && is_number(b))
 }

@@ -2,7 +2,7 @@
 
 use super::{Fields, Kinds, Type, TypeId, Types};
 use crate::{
-    schema::followed,
+    schema::{few_integers, followed},
     value::{Key, Mapping, Value},
 };
 
@@ -100,7 +100,10 @@ impl Types {
             match kind {
                 "null" => of.values.push(Value::Null),
                 "boolean" => of.values.extend([false.into(), true.into()]),
-                "integer" => of.kinds = of.kinds.with(Kinds::INT),
+                "integer" => match few_integers(schema) {
+                    Some(few) => of.values.extend(few.map(Value::Int)),
+                    None => of.kinds = of.kinds.with(Kinds::INT),
+                },
                 "number" => of.kinds = of.kinds.with(Kinds::INT).with(Kinds::FLOAT),
                 "string" => {
                     of.kinds = of.kinds.with(Kinds::TEXT);

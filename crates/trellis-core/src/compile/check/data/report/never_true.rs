@@ -1,0 +1,42 @@
+//! Conditions that can never hold, by what is known of data.
+
+use super::*;
+
+/// Conditions that hold for no value that can be there (language 8.2).
+pub(in super::super) fn never_true(known: &Knowledge<'_, '_>, found: &mut Vec<Diagnostic>) {
+    let mut said: FxHashSet<(FilePath, Span)> =
+        found.iter().filter_map(|found| found.place.as_ref()).map(|place| (place.path.clone(), place.span)).collect();
+    for seen in known.never() {
+        let program = known.program;
+        let node = program.node(program.point(seen.point).node);
+        let edge = &program.edges[seen.edge as usize];
+        let of = known.types.get(seen.operand);
+        // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
+        let (Some(condition), Some(operand)) = (never::condition(program, node, edge), edge.when.operand()) else { continue };
+        let is_switch = matches!(of.values.as_slice(), [value] if of.kinds == Kinds::default() && literals(&edge.when).iter().all(|literal| same_kind(literal, value)));
+        if of.absent
+            || is_switch
+            || known.types.may_fail(seen.operand, &edge.when)
+            || !said.insert((program.path_of(node).clone(), condition.span))
+        {
+            continue;
+        }
+        let finding = never::finding(program, node, condition, &edge.when, operand, &of.values, &known.types.described(seen.operand));
+        found.push(finding);
+    }
+}
+
+/// What a guard compares with.
+fn literals(guard: &Guard) -> &[Value] {
+    match guard {
+        Guard::Is(_, _, value) => std::slice::from_ref(value),
+        Guard::In(_, _, values) => values,
+        _ => &[],
+    }
+}
+
+/// Whether two values are of one kind, numbers being one.
+fn same_kind(a: &Value, b: &Value) -> bool {
+    let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
+    a.kind() == b.kind() || (is_number(a) && is_number(b))
+}
