@@ -29,26 +29,27 @@ impl Vars {
         if let Some(only) = &var.only {
             return only.iter().chain(&var.more).find(|value| self.suits(var, value)).cloned();
         }
-        let breaks = || var.breaks.iter().flat_map(|schema| instance::of_schema(schema.source()));
+        let instances = |schema: &Schema| self.lore.borrow_mut().instances(schema).to_vec();
+        let breaks = || var.breaks.iter().flat_map(instances);
         let candidates: Vec<Value> = match &var.kind {
             Kind::Input(kind) => {
                 let wished = var.fits.iter().chain(&var.breaks).flat_map(|schema| instance::of_input_schema(*kind, schema.source()));
                 instance::inputs(*kind).into_iter().chain(wished).collect()
             }
             Kind::Schemas(schemas) => {
-                let wished = schemas.iter().chain(&var.fits).flat_map(|schema| instance::of_schema(schema.source()));
+                let wished = schemas.iter().chain(&var.fits).flat_map(instances);
                 wished.chain(breaks()).collect()
             }
             Kind::Any | Kind::Made | Kind::Lost | Kind::Words => {
                 let is_mapping = var.parts.values().any(|part| self.get(*part).there == Some(true));
-                let wished = var.fits.iter().flat_map(|schema| instance::of_schema(schema.source()));
+                let wished = var.fits.iter().flat_map(instances);
                 wished.chain(instance::any(is_mapping)).chain(breaks()).collect()
             }
         };
         let fitting = |value: Value| self.with_parts(value, var).filter(|value| self.admits(var, value));
         candidates.into_iter().chain(var.more.clone()).find_map(fitting).or_else(|| {
             let schema = self.schema_of(self.type_of(&Sym::Var(at)))?;
-            instance::of_schema(schema.source()).into_iter().find_map(fitting)
+            instances(&schema).into_iter().find_map(fitting)
         })
     }
 

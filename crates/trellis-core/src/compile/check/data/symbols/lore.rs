@@ -21,6 +21,8 @@ pub(in super::super) struct Lore {
     kinds: FxHashMap<&'static str, Option<Schema>>,
     /// The types of the alternatives that a schema leaves.
     alternatives: FxHashMap<usize, Rc<[TypeId]>>,
+    /// Values that may fit a schema.
+    instances: FxHashMap<usize, Rc<[Value]>>,
 }
 
 /// What stands for the items of a list, among names of properties.
@@ -36,6 +38,7 @@ impl Default for Lore {
             options: FxHashMap::default(),
             kinds: FxHashMap::default(),
             alternatives: FxHashMap::default(),
+            instances: FxHashMap::default(),
         }
     }
 }
@@ -52,6 +55,13 @@ impl Lore {
             Schema::new(part?).ok()
         };
         self.parts.entry((place, key.clone())).or_insert_with(part).clone()
+    }
+
+    /// Values that may fit a schema.
+    pub(super) fn instances(&mut self, schema: &Schema) -> Rc<[Value]> {
+        self.types.contract(schema);
+        let place = std::ptr::from_ref(schema.source()).addr();
+        Rc::clone(self.instances.entry(place).or_insert_with(|| instance::of_schema(schema.source()).into()))
     }
 
     /// A schema that says what a type says; nothing where that is nothing.
@@ -214,7 +224,7 @@ impl Vars {
                 }
                 let told = if deep { self.told(lore, var) } else { Vec::new() };
                 left.into_iter().fold(TypeId::NEVER, |known, of| {
-                    let of = told.iter().fold(of, |of, (key, there, part)| decided(&mut lore.types, of, key, *there, *part));
+                    let of = all_decided(&mut lore.types, of, &told);
                     lore.types.join(known, of)
                 })
             }
@@ -224,9 +234,8 @@ impl Vars {
             lore.types.met(known, schema)
         });
         if deep && !matches!(var.kind, Kind::Schemas(_)) {
-            for (key, there, part) in self.told(lore, var) {
-                whole = decided(&mut lore.types, whole, &key, there, part);
-            }
+            let told = self.told(lore, var);
+            whole = all_decided(&mut lore.types, whole, &told);
         }
         match &var.more {
             Some(more) if self.admits(var, more) => {
@@ -238,7 +247,7 @@ impl Vars {
     }
 
     /// What was decided about the parts of a variable.
-    fn told(&self, lore: &mut Lore, var: &Var) -> Vec<(Key, Option<bool>, TypeId)> {
+    fn told(&self, lore: &mut Lore, var: &Var) -> Vec<Told> {
         let parts = var.parts.iter().filter(|(key, _)| &***key != ITEMS).map(|(key, part)| {
             let of = self.typed_var(lore, *part, true);
             (key.clone(), self.get(*part).there, of)
@@ -276,6 +285,36 @@ impl Vars {
 
 /// Values of which each is looked at.
 const FEW: usize = 32;
+
+/// A key, whether something stands there, and what.
+type Told = (Key, Option<bool>, TypeId);
+
+/// A type of which that was decided of some keys. Of mappings it is, where one of them is there: many keys are then written into one.
+fn all_decided(types: &mut Types, of: TypeId, told: &[Told]) -> TypeId {
+    let known = types.get(of);
+    let one_by_one = |types: &mut Types| told.iter().fold(of, |of, (key, there, part)| decided(types, of, key, *there, *part));
+    let is_mapping = !known.any && !known.open && told.iter().any(|(_, there, _)| *there == Some(true));
+    let Some(mut fields) = known.fields.as_ref().filter(|_| is_mapping).cloned() else { return one_by_one(types) };
+    for (key, there, part) in told {
+        let field = fields.get(key);
+        let inner = match there {
+            Some(true) => {
+                let field = types.present(field);
+                types.met(field, *part)
+            }
+            Some(false) if types.get(field).absent || types.get(field).open => TypeId::ABSENT,
+            Some(false) => TypeId::NEVER,
+            None => continue,
+        };
+        if inner == TypeId::NEVER {
+            return TypeId::NEVER;
+        }
+        fields.set(key, inner);
+    }
+    let all = types.put(Type { fields: Some(fields), ..Type::default() });
+    debug_assert!(told.len() > FEW || one_by_one(types) == all, "many keys are not what they are one by one");
+    all
+}
 
 /// A type of which it was decided whether something stands at a key, and what.
 fn decided(types: &mut Types, of: TypeId, key: &Key, there: Option<bool>, part: TypeId) -> TypeId {

@@ -126,7 +126,7 @@ impl Fields {
         self.named.binary_search_by(|(known, _)| (**known).cmp(key)).map_or(self.others, |at| self.named[at].1)
     }
 
-    fn set(&mut self, key: &Key, of: TypeId) {
+    pub(super) fn set(&mut self, key: &Key, of: TypeId) {
         match self.named.binary_search_by(|(known, _)| known.cmp(key)) {
             Ok(at) => self.named[at].1 = of,
             Err(at) => self.named.insert(at, (key.clone(), of)),
