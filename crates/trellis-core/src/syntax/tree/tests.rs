@@ -114,7 +114,7 @@ fn what_graphs_do_not_use_of_yaml_is_said() {
     );
     assert_eq!(
         tree("{ a: b, c, d, e: f, g }\n"),
-        ("{a<a>=\"b\"<b> e<e>=\"f\"<f>}".into(), vec!["wrong-type b, c, d".into(), "wrong-type f, g".into()])
+        ("{a<a>=reported e<e>=reported}".into(), vec!["wrong-type b, c, d".into(), "wrong-type f, g".into()])
     );
 }
 
