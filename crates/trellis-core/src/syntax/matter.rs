@@ -90,6 +90,17 @@ fn is_slip(line: &str) -> bool {
     line != "---" && line.chars().count() > 1 && line.chars().all(|char| matches!(char, '-' | '–' | '—'))
 }
 
+/// Whether a line may have been meant as the first fence: indented, or what other formats have.
+fn is_other_fence(line: &str) -> bool {
+    let line = line.trim_end();
+    is_slip(line) || matches!(line, "---" | "+++") || line.starts_with("```y")
+}
+
+/// Whether a line may have been meant as the second one.
+fn may_close(line: &str) -> bool {
+    is_fence(line) || is_slip(line) || matches!(line.trim(), "+++" | "```" | "---")
+}
+
 /// Reports what looks like frontmatter in a file that does not begin with a fence; says whether there was any.
 pub(super) fn astray(text: &str, body: usize, report: &mut Report) -> bool {
     fenceless(text, body, report) || late(text, body, report)
@@ -99,7 +110,7 @@ pub(super) fn astray(text: &str, body: usize, report: &mut Report) -> bool {
 fn fenceless(text: &str, body: usize, report: &mut Report) -> bool {
     let blank = text[body..].len() - text[body..].trim_start().len();
     let first = line_at(text, body + blank);
-    let slip = is_slip(&text[first.clone()]);
+    let slip = is_other_fence(&text[first.clone()]);
     if !slip && !is_telling(&text[first.clone()]) {
         return false;
     }
@@ -108,9 +119,9 @@ fn fenceless(text: &str, body: usize, report: &mut Report) -> bool {
     let is_matter = |line: &str| {
         line.split_once(':').is_some_and(|(key, _)| is_name(key)) || line.trim().is_empty() || line.starts_with([' ', '-', '#'])
     };
-    let closes = lines.by_ref().take_while(|line| is_fence(line) || is_slip(line) || is_matter(line)).any(|line| {
+    let closes = lines.by_ref().take_while(|line| may_close(line) || is_matter(line)).any(|line| {
         has_key |= is_telling(line);
-        is_fence(line) || is_slip(line)
+        may_close(line)
     });
     if !closes || !has_key {
         return false;
@@ -118,7 +129,11 @@ fn fenceless(text: &str, body: usize, report: &mut Report) -> bool {
     let written = Span::new(first.start, first.start + text[first.clone()].trim_end().len());
     let found = |message: &str| Diagnostic::new(Code::UnclosedFrontmatter, &report.path, written, message);
     let found = if slip {
-        found("frontmatter begins with three dashes").help("write `---`").fix("write `---`", written, "---")
+        let line = text[..first.start]
+            .rfind(['\n', '\u{feff}'])
+            .map_or(0, |before| before + text[before..].chars().next().map_or(0, char::len_utf8));
+        let whole = Span::new(line, written.end as usize);
+        found("frontmatter begins with a line `---`, and nothing else on it").help("write `---`").fix("write `---`", whole, "---")
     } else {
         let found = found("this looks like frontmatter, but no line `---` stands before it").help("begin the file with a line `---`");
         let line_break = if text[first].ends_with("\r\n") { "\r\n" } else { "\n" };
