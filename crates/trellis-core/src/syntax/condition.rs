@@ -109,6 +109,9 @@ impl<'c> Reader<'c> {
                     let found = self.wrong(Code::ConditionSyntax, token.range(), "`!` is no word of conditions");
                     return Err(found.help("write `not`").fix("write `not`", self.map.span(token.range()), "not ").into());
                 }
+                (TokenKind::Symbol, "“" | "”" | "„" | "‘" | "’" | "«" | "»") => {
+                    return Err(self.syntax(token, &format!("`{}` is no quote of conditions", token.text), "write plain quotes: `\"…\"`"));
+                }
                 (TokenKind::Symbol, "=" | "===") => {
                     let found = self.wrong(Code::ConditionSyntax, token.range(), format!("`{}` does not compare", token.text));
                     return Err(found.help("write `==`").fix("write `==`", self.map.span(token.range()), "==").into());

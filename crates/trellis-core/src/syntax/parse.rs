@@ -7,7 +7,7 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     allow,
-    decode::{Decoder, has_bindings, is_library},
+    decode::{Decoder, NODE, has_bindings, is_library},
     document::{Content, Document, Source},
     links,
     matter::{self, Split},
@@ -127,8 +127,12 @@ fn data(text: &str, path: &str, dialect: Dialect, report: &mut Report) -> Conten
     };
     let span = root.span;
     let Ok(entries) = entries(root, text, "a file of a graph", report) else { return Content::Broken };
+    let is_misnamed = is_named(path, "trellis.yml") && entries.iter().any(|entry| NODE.canonical(&entry.key).is_none());
+    if is_misnamed {
+        report.add(Code::MisplacedKey, entries[0].span, "a project file is named `trellis.yaml`").help = Some("rename the file".into());
+    }
     let mut decoder = Decoder { text, dialect, report };
-    if is_project {
+    if is_project || is_misnamed {
         Content::Project(Box::new(decoder.project(&entries, false).0))
     } else if path == "tools.yaml" || is_named(path, "tools.yaml") && has_bindings(&entries) {
         Content::Project(Box::new(decoder.tools_file(&entries)))

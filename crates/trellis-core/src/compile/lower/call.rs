@@ -112,6 +112,9 @@ impl<'d> Lowering<'d> {
                     let found =
                         Diagnostic::new(Code::UnknownTool, around.here.path, name.span, format!("there is no tool `{}`", name.value));
                     self.push(found.meant(name.span, near, || {
+                        if let Some((called, _)) = name.value.split_once('(') {
+                            return format!("arguments stand under `args`: `do: {{ name: {called}, args: {{ … }} }}`");
+                        }
                         let binding = format!("`bindings: {{{}: {{process: […]}}}}`", name.value);
                         format!("declare it under `tools` here, in a library, or bind it in `trellis.yaml`: {binding}")
                     }));

@@ -21,6 +21,7 @@ use crate::{
 const BESIDE: &str = "it stands on the node, beside `do`";
 
 pub(in crate::syntax) static CALL: Form = Form {
+    otherwise: Some("arguments stand under `args`"),
     aliases: &[("output_schema", "returns")],
     inside: &[("parallel", Inside::Each(&CALL)), ("retry", Inside::One(&RETRY)), ("approve", Inside::One(&APPROVE))],
     elsewhere: &[

@@ -23,6 +23,8 @@ pub(in crate::syntax) struct Form {
     pub(in crate::syntax) aliases: &'static [(&'static str, &'static str)],
     /// Keys that authors know from elsewhere: the key that took their place, if there is one, and what to do.
     pub(in crate::syntax) elsewhere: &'static [(&'static str, Option<&'static str>, &'static str)],
+    /// What to do with any other key, where most mean one thing.
+    pub(in crate::syntax) otherwise: Option<&'static str>,
     /// Keys whose values have forms themselves.
     pub(in crate::syntax) inside: &'static [(&'static str, Inside)],
 }
@@ -57,7 +59,7 @@ impl Inside {
 impl Form {
     /// A form of these keys.
     pub(in crate::syntax) const fn new(name: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { name, keys, aliases: &[], elsewhere: &[], inside: &[] }
+        Self { name, keys, aliases: &[], elsewhere: &[], otherwise: None, inside: &[] }
     }
 
     /// The key that `written` means.
@@ -210,8 +212,9 @@ impl<'t> Decoder<'t, '_> {
         }
         let near = self.near(written, form.spellings());
         let Some(near) = near else {
-            let known = form.keys.join("`, `");
-            self.report.push(if form.keys.len() <= 12 { found.help(format!("there are `{known}`")) } else { found });
+            let known = || format!("there are `{}`", form.keys.join("`, `"));
+            let help = form.otherwise.map(str::to_owned).or_else(|| (form.keys.len() <= 12).then(known));
+            self.report.push(found.help_maybe(help));
             return None;
         };
         self.report.push(found.help(near.question()).rename_if(near.is_only && is_free(near.name), entry.span, near.name));

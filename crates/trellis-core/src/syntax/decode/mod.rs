@@ -123,7 +123,15 @@ impl<'t> Decoder<'t, '_> {
                     return Some(std::slice::from_ref(node));
                 }
             }
-            Data::Map(_) => self.wrong_type_with(key, what, node, "begin each item with `- `"),
+            Data::Map(_) => {
+                let help = match key {
+                    "options" => "write each as `- { text: …, to: … }`",
+                    "tools" => "write each as `- { name: …, parameters: … }`",
+                    "required_context" => "list the keys: `[name]`; what they hold stands in `context_schema`",
+                    _ => "begin each item with `- `",
+                };
+                self.wrong_type_with(key, what, node, help);
+            }
         }
         None
     }

@@ -21,6 +21,7 @@ use crate::{
 };
 
 const IN_CALL: &str = "it belongs inside `do`";
+const OF_PROJECT: &str = "it holds for the whole graph: put it into `trellis.yaml`";
 
 /// The keys of a node.
 pub(in crate::syntax) static NODE: Form = Form {
@@ -48,6 +49,13 @@ pub(in crate::syntax) static NODE: Form = Form {
         ("input", Some("input_type"), "write `input_type`"),
         ("question", Some("content"), "write it below the frontmatter; in YAML and JSON it is `content`"),
         ("prompt", Some("content"), "write it below the frontmatter; in YAML and JSON it is `content`"),
+        ("default", Some("input_default"), "write `input_default`"),
+        ("inputs", None, OF_PROJECT),
+        ("context", None, OF_PROJECT),
+        ("predicates", None, OF_PROJECT),
+        ("bindings", None, OF_PROJECT),
+        ("limits", None, OF_PROJECT),
+        ("severity", None, OF_PROJECT),
         ("name", None, IN_CALL),
         ("graph", None, IN_CALL),
         ("parallel", None, IN_CALL),
