@@ -6,7 +6,7 @@ use super::{
     syntax_of,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic, near},
+    diagnostic::{Code, Diagnostic, Severity, near},
     program::{Edge, Guard, Node, Operand, Program, Reply, Role, Why},
     span::{Span, Spanned},
     syntax::{
@@ -15,6 +15,9 @@ use crate::{
     },
     value::Value,
 };
+
+/// Ways of a node that are compared with each other.
+const FEW: usize = 64;
 
 /// Values that are compared with ones that are misspelt, at one node.
 const PATIENCE: usize = 1_000_000;
@@ -27,6 +30,17 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
         let asked: Vec<_> = asked.filter_map(|edge| Some((edge, subject(&edge.when)?))).collect();
         if asked.is_empty() {
             continue;
+        }
+        for (at, (edge, _)) in asked.iter().enumerate().take(FEW) {
+            if let Some((first, _)) = asked[..at].iter().find(|(other, _)| other.when == edge.when)
+                && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
+            {
+                let path = program.path_of(node);
+                let message = format!("`{}` can never be true here: a way before it asks the same", condition.value.text);
+                // Nothing goes wrong there: it is only never gone.
+                let report = Diagnostic { severity: Severity::Warning, ..Diagnostic::new(Code::NeverTrue, path, condition.span, message) };
+                found(report.label(path, first.span, "asked here first").help("ask for something else, or take this way out"));
+            }
         }
         let mut operands: Vec<&Operand> = asked.iter().map(|(_, operand)| *operand).collect();
         operands.sort_unstable();
