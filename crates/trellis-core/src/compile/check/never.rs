@@ -1,4 +1,4 @@
-//! `never-true`: a condition over closed values that none of them meets.
+//! `never-true`: a condition over closed values that none of them meets. `shadowed-transition`: one that was asked before.
 
 use super::{
     cases::{Closed, closed, input_path, subject},
@@ -36,9 +36,10 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
                 && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
             {
                 let path = program.path_of(node);
-                let message = format!("`{}` can never be true here: a way before it asks the same", condition.value.text);
-                // Nothing goes wrong there: it is only never gone.
-                let report = Diagnostic { severity: Severity::Warning, ..Diagnostic::new(Code::NeverTrue, path, condition.span, message) };
+                let message = format!("this way is never taken: one before it asks `{}` too", first.value.text);
+                // Nothing is lost by it, unlike what stands behind a way without a condition.
+                let report = Diagnostic::new(Code::ShadowedTransition, path, condition.span, message);
+                let report = Diagnostic { severity: Severity::Warning, ..report };
                 found(report.label(path, first.span, "asked here first").help("ask for something else, or take this way out"));
             }
         }
