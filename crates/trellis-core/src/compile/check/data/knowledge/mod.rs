@@ -152,6 +152,12 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         entry.gate.unwrap_or(entry.body)
     }
 
+    /// Whether ways lead from one point to another, or to itself.
+    pub(super) fn leads(&self, from: PointIndex, to: PointIndex) -> bool {
+        let web = &*self.solved.web;
+        web.forward.of(from.0).any(|next| petgraph::algo::has_path_connecting(web, next, to.0, None))
+    }
+
     /// What is known on entering a point; nothing where no session comes.
     pub(super) fn at(&self, point: PointIndex) -> Option<&Facts> {
         self.solved.at[point.0 as usize].as_ref()

@@ -39,8 +39,8 @@ impl Reporter<'_, '_> {
         Some((self.file(origin.document).clone(), origin.span, format!("{why} → {to}{nothing}")))
     }
 
-    /// Where a path, or what it stands in, is written, in file order, and what is written there.
-    pub(super) fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span, KeyPath)> {
+    /// Where a path, or what it stands in, is written, in file order, by which node, and what is written there.
+    pub(super) fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span, PointIndex, KeyPath)> {
         let sets = |write: &Write| match &write.to {
             To::Path(written) | To::Append(written) if path.segments().starts_with(written.segments()) => Some(written.clone()),
             To::Absent(key) if key == path.root() => KeyPath::new(vec![Segment::Key(key.clone())]),
@@ -52,7 +52,7 @@ impl Reporter<'_, '_> {
             let replies = self.program.replies(&point.replies).iter().flat_map(|reply| &reply.update);
             replies.chain(&node.entry.defaults).map(move |write| (node, write))
         });
-        let found = writes.filter_map(|(node, write)| Some((self.program.path_of(node).clone(), write.origin, sets(write)?)));
+        let found = writes.filter_map(|(node, write)| Some((self.program.path_of(node).clone(), write.origin, node.body, sets(write)?)));
         found.collect()
     }
 }

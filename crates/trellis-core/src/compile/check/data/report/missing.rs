@@ -42,9 +42,13 @@ impl Reporter<'_, '_> {
             "sys" if is_error => Some("`sys.error` is there behind a call that failed: read it behind `on_error`, or guard it"),
             _ => None,
         };
+        let is_predicate = self.program.predicates.iter().any(|predicate| *predicate.name == *path.to_string());
         let guard = match site.kind {
             _ if kept.is_some() => kept.unwrap_or_default().to_owned(),
             _ if is_uncounted => format!("give `{}` a `max_visits`", node.id),
+            Kind::Edge(..) | Kind::Assert(..) if is_predicate => {
+                format!("`{path}` is a predicate: ask it by its name alone, `{path}` or `not {path}`")
+            }
             Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
             Kind::Edge(..) | Kind::Assert(..) => format!("ask first whether it is there, `{path} is set`, or set it before"),
             Kind::Required(..) | Kind::List(_) => "set it before, or give it a `default_context`".to_owned(),
@@ -56,13 +60,14 @@ impl Reporter<'_, '_> {
         let near = match &sibling {
             Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),
             None if is_error && &**path.root() == "sys" => near(&written, ERRORS),
-            None if kept.is_some() || is_uncounted => None,
+            None if kept.is_some() || is_uncounted || is_predicate => None,
             None if candidate.never => near(&written, met.there.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
             // What is set on some way is misspelt only if its like stands right beside it.
             None => met.there.iter().map(String::as_str).filter(|name| is_beside(&written, name)).find_map(|name| near(&written, [name])),
         };
         // What is set on some ways only is no certain remedy.
-        let possible = if near.is_none() && candidate.never && kept.is_none() { self.possible(known, candidate) } else { Vec::new() };
+        let possible =
+            if near.is_none() && candidate.never && kept.is_none() && !is_predicate { self.possible(known, candidate) } else { Vec::new() };
         let near = near.or_else(|| {
             self::near(&written, possible.iter().map(String::as_str).filter(|name| !stands_in(&written, name)))
                 .map(|near| Near { is_only: false, ..near })
@@ -137,7 +142,7 @@ impl Reporter<'_, '_> {
         let read = self.read_keys();
         let Some(path) = KeyPath::parse(name).filter(|path| path.is_key() && !read.contains(&**path.root())) else { return found };
         let setters = self.setters(&path).into_iter().take(SETTERS);
-        setters.fold(found, |found, (file, span, _)| found.label(&file, span, format!("sets `{name}`, which nothing reads")))
+        setters.fold(found, |found, (file, span, ..)| found.label(&file, span, format!("sets `{name}`, which nothing reads")))
     }
 
     /// What is declared beside a part that is not declared itself, and that nothing sets; and whether nothing else is as near.

@@ -40,8 +40,9 @@ use crate::{
     value::Value,
 };
 
-/// How many places are named that set a path.
+/// How many places are named that set a path, and how many are looked at for that.
 const SETTERS: usize = 2;
+const LOOKED_AT: usize = 8;
 
 /// How many steps of a long way are told, of its beginning and of its end.
 const HOPS: usize = 16;
@@ -180,7 +181,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 let whole = KeyPath::new(path.segments()[..length].to_vec())?.to_string();
                 met.there.contains(&whole).then_some(whole)
             });
-            for (file, span, _) in self.setters(path).into_iter().take(SETTERS) {
+            // What is set elsewhere and never comes here explains nothing.
+            let setters = self.setters(path).into_iter().take(LOOKED_AT).filter(|(_, _, from, _)| known.leads(*from, candidate.point));
+            for (file, span, ..) in setters.take(SETTERS) {
                 let text = match &whole {
                     Some(whole) => format!("sets `{whole}`, in which `{path}` may be missing"),
                     None => format!("sets `{path}`, on other ways"),
