@@ -39,6 +39,9 @@ impl Reporter<'_, '_> {
         let kept = match &**path.root() {
             "input" => Some("the answer is there while its question resolves: keep it with `save_to`, and read that key"),
             "tool_result" => Some("the result is there while its call resolves: keep it with `save_to`, and read that key"),
+            "sys" if is_error && ["sys.error.code", "sys.error.data"].contains(&&*path.to_string()) => {
+                Some("not every error has it: guard it, and read it behind `on_error`")
+            }
             "sys" if is_error => Some("`sys.error` is there behind a call that failed: read it behind `on_error`, or guard it"),
             _ => None,
         };
@@ -59,6 +62,7 @@ impl Reporter<'_, '_> {
         let is_meant = candidate.never || sibling.is_some();
         let near = match &sibling {
             Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),
+            None if is_error && ERRORS.contains(&&*written) => None,
             None if is_error && &**path.root() == "sys" => near(&written, ERRORS),
             None if kept.is_some() || is_uncounted || is_predicate => None,
             None if candidate.never => near(&written, met.there.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
