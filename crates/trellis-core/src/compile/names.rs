@@ -181,7 +181,7 @@ impl<'d> Names<'d> {
         let mut visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
         self.patience.set(patience - visible.len());
         if before.is_empty() && !call {
-            visible.extend(["rollback", "fail"]);
+            visible.extend(ENDINGS);
         }
         if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
             let fix = Some(format!("{before}{right}"));
@@ -219,7 +219,8 @@ impl<'d> Names<'d> {
             code: Code::UnknownTarget,
             message: format!("there is no node `{name}`"),
             help: Some(help),
-            fix: near.filter(|near| near.is_only).map(|near| format!("{before}{}", near.name)),
+            // A node that was forgotten, such as `mail`, must not become an end in silence.
+            fix: near.filter(|near| near.is_only && !ENDINGS.contains(&near.name)).map(|near| format!("{before}{}", near.name)),
         }
     }
 
@@ -232,6 +233,9 @@ impl<'d> Names<'d> {
         })
     }
 }
+
+/// The reserved targets (language 1.6).
+const ENDINGS: [&str; 2] = ["rollback", "fail"];
 
 /// What authors call the end of a session, which has no name.
 const ENDS: [&str; 8] = ["end", "END", "exit", "stop", "done", "finish", "finished", "quit"];
