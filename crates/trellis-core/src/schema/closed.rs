@@ -118,11 +118,16 @@ fn listed(schema: &Mapping, path: &[Segment]) -> Option<Closed> {
     Some((found.iter().flatten().copied().cloned().collect(), found.iter().any(Option::is_none)))
 }
 
-/// The integers between the bounds of a schema, where they are few.
+/// The integers between the bounds of a schema, where they are few and it says nothing else of them.
 pub(crate) fn few_integers(schema: &Mapping) -> Option<RangeInclusive<i64>> {
-    let bound = |key: &str| if let Some(Value::Int(bound)) = schema.get(key) { Some(*bound) } else { None };
-    let least = bound("minimum").or_else(|| bound("exclusiveMinimum")?.checked_add(1))?;
-    let most = bound("maximum").or_else(|| bound("exclusiveMaximum")?.checked_sub(1))?;
+    const BOUNDS: [&str; 5] = ["type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
+    const NOTES: [&str; 5] = ["title", "description", "default", "examples", "deprecated"];
+    if !schema.keys().all(|key| BOUNDS.contains(&&**key) || NOTES.contains(&&**key) || key.starts_with("x-")) {
+        return None;
+    }
+    let bound = |key: &str, more: i64| if let Some(Value::Int(bound)) = schema.get(key) { bound.checked_add(more) } else { None };
+    let least = [bound("minimum", 0), bound("exclusiveMinimum", 1)].into_iter().flatten().max()?;
+    let most = [bound("maximum", 0), bound("exclusiveMaximum", -1)].into_iter().flatten().min()?;
     let is_few = most >= least && most.checked_sub(least).and_then(|count| usize::try_from(count).ok()).is_some_and(|count| count < FEW);
     is_few.then_some(least..=most)
 }
@@ -165,6 +170,8 @@ mod tests {
         assert_eq!(at(order, "other"), None);
         assert_eq!(at(r#"{"type": "integer", "minimum": 1, "exclusiveMaximum": 4}"#, ""), known("[1,2,3]", false));
         assert_eq!(at(r#"{"type": "integer", "minimum": 1, "maximum": 1000}"#, ""), None);
+        assert_eq!(at(r#"{"type": "integer", "minimum": 1, "maximum": 9, "multipleOf": 4}"#, ""), None);
+        assert_eq!(at(r#"{"type": "integer", "minimum": 1, "exclusiveMinimum": 1, "maximum": 3}"#, ""), known("[2,3]", false));
         assert_eq!(at(r#"{"type": "integer", "minimum": -9223372036854775808, "maximum": 9223372036854775807}"#, ""), None);
         assert_eq!(at(order, "list.0"), known("[true,false]", true));
         assert_eq!(at(r#"{"anyOf": [{"const": 1}, {"enum": [2, 1.0]}]}"#, ""), known("[1,2]", false));

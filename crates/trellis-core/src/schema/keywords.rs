@@ -5,7 +5,7 @@
 use crate::value::{Mapping, Value};
 
 /// Words of JSON Schema 2020-12, and of those before it.
-const KEYWORDS: [&str; 53] = [
+const KEYWORDS: [&str; 56] = [
     "type",
     "enum",
     "const",
@@ -59,6 +59,9 @@ const KEYWORDS: [&str; 53] = [
     "contentEncoding",
     "contentMediaType",
     "contentSchema",
+    "discriminator",
+    "externalDocs",
+    "xml",
 ];
 
 /// The path and the first key of a part that holds no word of JSON Schema.

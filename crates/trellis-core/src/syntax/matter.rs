@@ -93,58 +93,74 @@ fn is_slip(line: &str) -> bool {
 /// Whether a line may have been meant as the first fence: indented, or what other formats have.
 fn is_other_fence(line: &str) -> bool {
     let line = line.trim_end();
-    is_slip(line) || matches!(line, "---" | "+++") || line.starts_with("```y")
+    is_slip(line) || matches!(line, "---" | "+++")
 }
 
 /// Whether a line may have been meant as the second one.
 fn may_close(line: &str) -> bool {
-    is_fence(line) || is_slip(line) || matches!(line.trim(), "+++" | "```" | "---")
-}
-
-/// Reports what looks like frontmatter in a file that does not begin with a fence; says whether there was any.
-pub(super) fn astray(text: &str, body: usize, report: &mut Report) -> bool {
-    fenceless(text, body, report) || late(text, body, report)
+    is_fence(line) || is_slip(line) || matches!(line.trim(), "+++" | "---")
 }
 
 /// Frontmatter without the first fence, or with another line in its place.
-fn fenceless(text: &str, body: usize, report: &mut Report) -> bool {
+pub(super) struct Fenceless {
+    /// Where it would begin.
+    first: Span,
+    /// Whether another line stands in place of the fence.
+    slip: bool,
+    /// What would be its YAML.
+    pub(super) yaml: Range<usize>,
+}
+
+/// Looks for frontmatter that does not begin with a fence. Whether it is any, its keys tell.
+pub(super) fn fenceless(text: &str, body: usize) -> Option<Fenceless> {
     let blank = text[body..].len() - text[body..].trim_start().len();
     let first = line_at(text, body + blank);
     let slip = is_other_fence(&text[first.clone()]);
     if !slip && !is_telling(&text[first.clone()]) {
-        return false;
+        return None;
     }
-    let mut lines = text[if slip { first.end } else { first.start }..].lines();
-    let mut has_key = false;
-    let is_matter = |line: &str| {
-        line.split_once(':').is_some_and(|(key, _)| is_name(key)) || line.trim().is_empty() || line.starts_with([' ', '-', '#'])
-    };
-    let closes = lines.by_ref().take_while(|line| may_close(line) || is_matter(line)).any(|line| {
-        has_key |= is_telling(line);
-        may_close(line)
-    });
-    if !closes || !has_key {
-        return false;
+    let start = if slip { first.end } else { first.start };
+    let is_matter = |line: &str| line.split_once(':').is_some_and(|(key, _)| is_name(key)) || line.starts_with([' ', '-', '#']);
+    let (mut at, mut has_key) = (start, false);
+    while at < text.len() {
+        let line = line_at(text, at);
+        let written = text[line.clone()].trim_end_matches(['\r', '\n']);
+        if may_close(written) {
+            let first = Span::new(first.start, first.start + text[first].trim_end().len());
+            return has_key.then_some(Fenceless { first, slip, yaml: start..at });
+        }
+        if !is_matter(written) {
+            return None;
+        }
+        has_key |= is_telling(written);
+        at = line.end;
     }
-    let written = Span::new(first.start, first.start + text[first.clone()].trim_end().len());
-    let found = |message: &str| Diagnostic::new(Code::UnclosedFrontmatter, &report.path, written, message);
-    let found = if slip {
-        let line = text[..first.start]
-            .rfind(['\n', '\u{feff}'])
-            .map_or(0, |before| before + text[before..].chars().next().map_or(0, char::len_utf8));
-        let whole = Span::new(line, written.end as usize);
-        found("frontmatter begins with a line `---`, and nothing else on it").help("write `---`").fix("write `---`", whole, "---")
-    } else {
-        let found = found("this looks like frontmatter, but no line `---` stands before it").help("begin the file with a line `---`");
-        let line_break = if text[first].ends_with("\r\n") { "\r\n" } else { "\n" };
-        found.fix("add a line `---`", Span::at(written.start as usize), format!("---{line_break}"))
-    };
-    report.push(found);
-    true
+    None
 }
 
-/// Frontmatter behind other text, where nothing is read.
-fn late(text: &str, body: usize, report: &mut Report) -> bool {
+impl Fenceless {
+    /// Reports it.
+    pub(super) fn report(&self, text: &str, report: &mut Report) {
+        let (first, start) = (self.first, self.first.start as usize);
+        let found = |message: &str| Diagnostic::new(Code::UnclosedFrontmatter, &report.path, first, message);
+        let found = if self.slip {
+            let before = text[..start].trim_end_matches(' ').len();
+            found("frontmatter begins with a line `---`, and nothing else on it").help("write `---`").fix(
+                "write `---`",
+                Span::new(before, first.end as usize),
+                "---",
+            )
+        } else {
+            let found = found("this looks like frontmatter, but no line `---` stands before it").help("begin the file with a line `---`");
+            let line_break = if text[self.yaml.clone()].contains("\r\n") { "\r\n" } else { "\n" };
+            found.fix("add a line `---`", Span::at(start), format!("---{line_break}"))
+        };
+        report.push(found);
+    }
+}
+
+/// Reports frontmatter behind other text, where nothing is read; says whether there is any.
+pub(super) fn late(text: &str, body: usize, report: &mut Report) -> bool {
     let (mut at, mut is_code) = (body, false);
     while at < text.len() {
         let line = line_at(text, at);

@@ -70,7 +70,13 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
     let (header, yaml, body) = match matter::split(text) {
         Split::Matter { header, yaml, body } => (Span::new(header.start, header.end), yaml, body),
         Split::Body(body) => {
-            if matter::astray(text, body.start, report) {
+            if let Some(found) = matter::fenceless(text, body.start)
+                && reads_as_node(text, found.yaml.clone(), dialect)
+            {
+                found.report(text, report);
+                return Content::Broken;
+            }
+            if matter::late(text, body.start, report) {
                 return Content::Broken;
             }
             let mut node = NodeSyntax::default();
@@ -111,6 +117,14 @@ fn say_body(node: &mut NodeSyntax, text: &Arc<str>, body: Range<usize>, dialect:
     }
     node.content = Some(Spanned::new(Template::body(text, span, dialect, report), span));
     node.links = links::links(text, body);
+}
+
+/// Whether a part of a file is the frontmatter of a node, without a mistake. Prose never is.
+fn reads_as_node(text: &str, yaml: Range<usize>, dialect: Dialect) -> bool {
+    let mut report = Report::new(&"".into());
+    let Ok(entries) = mapping(text, yaml.clone(), "frontmatter", &mut report) else { return false };
+    Decoder { text, dialect, report: &mut report }.node(&entries, Span::at(yaml.start));
+    !entries.is_empty() && report.diagnostics.is_empty()
 }
 
 /// A YAML or JSON file.

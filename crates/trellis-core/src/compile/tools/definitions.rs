@@ -49,6 +49,12 @@ impl Tools<'_> {
     /// A node without tools, which cannot be a library; of a file with mistakes nobody knows what it was meant to be.
     fn no_library(&self, document: &Document, written: &Spanned<Arc<str>>, library: u32) -> Option<Diagnostic> {
         let named = &self.documents[library as usize];
+        // Of a hidden file that cannot be read nothing else is said: it could be a draft.
+        if matches!(named.content, Content::Broken) && crate::syntax::is_hidden(&named.path) {
+            let message = format!("`{}` cannot be read as a library", named.path);
+            let help = "see what is wrong with it: as long as its name, or its folder's, begins with `_`, that is not told";
+            return Some(Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, message).help(help));
+        }
         let is_node = matches!(named.content, Content::Node(_)) && !named.diagnostics.iter().any(Diagnostic::is_error);
         (is_node && references(named).next().is_none()).then(|| {
             let message = format!("`{}` is a node without `tools`, and no library", named.path);

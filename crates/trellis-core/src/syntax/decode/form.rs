@@ -218,7 +218,7 @@ impl<'t> Decoder<'t, '_> {
             return None;
         };
         self.report.push(found.help(near.question()).rename_if(near.is_only && is_free(near.name), entry.span, near.name));
-        form.canonical(near.name)
+        form.canonical(near.name).filter(|_| near.is_only)
     }
 }
 

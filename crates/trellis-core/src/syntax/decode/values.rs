@@ -131,7 +131,7 @@ impl<'t> Decoder<'t, '_> {
             return Some((0..lists).fold(named(schema), |items, _| list_of(items)));
         }
         let found = self.finding(Code::WrongType, self.head(node), format!("`{}` takes a type, and `{}` is none", shown(key), shown(text)));
-        let known = TYPES.iter().find(|(_, long)| *long == name).map(|(short, _)| *short);
+        let known = TYPES.iter().find(|(_, long)| !name.is_empty() && *long == name).map(|(short, _)| *short);
         let near = self.near(name, TYPES.iter().map(|(short, _)| *short));
         let near = known.map(|name| Near { name, is_only: true }).or(near);
         let help = match (known, near) {

@@ -29,7 +29,12 @@ impl Findings<'_, '_> {
         let Accident::Missing(site) = candidate.accident else { return None };
         let site = &self.script.sites[site as usize];
         let (root, is_read) = (site.path.root(), !matches!(site.kind, Kind::Required(..)) && site.inside().is_empty());
-        (is_read && !RESERVED.contains(&&**root) && !set.contains(root)).then_some(site)
+        // A host may give what `inputs` lets in without a name.
+        let open = ["additionalProperties", "patternProperties", "if", "dependentSchemas", "anyOf", "oneOf", "allOf"];
+        let inputs = self.program.graphs.iter().filter_map(|graph| graph.inputs.as_ref()?.source().as_map());
+        let is_open =
+            |inputs: &crate::value::Mapping| open.iter().any(|word| inputs.get(word).is_some_and(|part| part.as_bool() != Some(false)));
+        (is_read && !RESERVED.contains(&&**root) && !set.contains(root) && !inputs.clone().any(is_open)).then_some(site)
     }
 
     /// Whether its file names a key nowhere but where it is read: no guard asks for it.
@@ -37,7 +42,9 @@ impl Findings<'_, '_> {
         let text = &self.program.documents[site.document as usize].text;
         let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
         let reads = self.script.sites.iter().filter(|other| other.document == site.document && other.path.root() == site.path.root());
-        words.filter(|word| **word == **site.path.root()).count() == reads.count()
+        // One word may be read in several ways: looped over, and counted.
+        let places: BTreeSet<Span> = reads.map(|read| read.span(self.program)).collect();
+        words.filter(|word| **word == **site.path.root()).count() == places.len()
     }
 
     /// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.
