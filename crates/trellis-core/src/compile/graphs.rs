@@ -72,7 +72,7 @@ impl Split {
                 Content::Project(_) | Content::Nodes(..) if folder == roots[graph] => {
                     projects[graph].push(index);
                     let is_project = matches!(document.content, Content::Project(_));
-                    incomplete[graph] |= is_project && document.diagnostics.iter().any(Diagnostic::is_error);
+                    incomplete[graph] |= is_project && document.has_errors();
                 }
                 Content::Broken if folder == roots[graph] => incomplete[graph] |= matches!(name, "trellis.yaml" | "tools.yaml"),
                 _ => {}

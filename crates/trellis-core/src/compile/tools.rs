@@ -20,7 +20,7 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Place, near},
     program::Tool,
-    span::Spanned,
+    span::{Span, Spanned},
     syntax::{
         document::{Content, Document},
         node::{NodeSyntax, ToolRef, ToolSyntax},
@@ -244,7 +244,7 @@ impl<'d> Tools<'d> {
         let from = From { path: &document.path, graph };
         self.resolve(references_of(document), from, schemas, &mut imported, depth);
         // What was found wrong with it may be just what is looked for.
-        imported.incomplete |= matches!(document.content, Content::Broken) || document.diagnostics.iter().any(Diagnostic::is_error);
+        imported.incomplete |= matches!(document.content, Content::Broken) || document.has_errors();
         let imported = Arc::new(imported);
         self.libraries.borrow_mut().insert((index, graph), Arc::clone(&imported));
         imported
@@ -301,10 +301,9 @@ impl<'d> Tools<'d> {
 
 /// Whether something in the `tools` of a node could not be understood.
 fn has_unread_tools(document: &Document, node: &NodeSyntax) -> bool {
-    let Some(at) = node.keys.iter().position(|(key, _)| *key == "tools").filter(|_| !document.diagnostics.is_empty()) else { return false };
+    let Some(at) = node.keys.iter().position(|(key, _)| *key == "tools").filter(|_| document.has_errors()) else { return false };
     let end = node.keys.get(at + 1).map_or(node.span.end, |(_, next)| next.start);
-    let places = document.diagnostics.iter().filter(|found| found.is_error()).filter_map(|found| found.place.as_ref());
-    places.map(|place| place.span.start).any(|found| (node.keys[at].1.start..end).contains(&found))
+    document.has_errors_in(Span { end, ..node.keys[at].1 })
 }
 
 fn folder(path: &str) -> &str {

@@ -105,6 +105,17 @@ impl Document {
         Self::new(path.into(), text.into(), Content::Broken, Vec::new(), Box::default())
     }
 
+    /// Whether something in it could not be understood.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Whether something in this part of it could not be understood.
+    pub(crate) fn has_errors_in(&self, part: Span) -> bool {
+        let places = self.diagnostics.iter().filter(|found| found.is_error()).filter_map(|found| found.place.as_ref());
+        places.map(|place| place.span).any(|span| part.start <= span.start && span.end <= part.end)
+    }
+
     /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names.
     pub fn parse(source: &Source, dialect: Dialect) -> Self {
         super::parse::document(source, dialect)

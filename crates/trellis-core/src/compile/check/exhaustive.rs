@@ -49,7 +49,7 @@ pub(super) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mu
 
 /// Whether the node's file has mistakes of its own: a way that could not be read is no gap.
 fn broken(program: &Program, node: &Node) -> bool {
-    program.documents[node.document as usize].diagnostics.iter().any(Diagnostic::is_error)
+    program.documents[node.document as usize].has_errors()
 }
 
 /// Combinations that no explicit way takes.

@@ -39,7 +39,7 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], unresolved: bool, found: 
 /// Whether the file of a point's node has mistakes: one of its ways may have been lost to them.
 fn unread(flow: &Flow<'_>, point: u32) -> bool {
     let node = flow.program.node(flow.program.point(PointIndex(point)).node);
-    flow.program.documents[node.document as usize].diagnostics.iter().any(Diagnostic::is_error)
+    flow.program.documents[node.document as usize].has_errors()
 }
 
 /// Which points can reach an end: a walk backwards from all of them at once.

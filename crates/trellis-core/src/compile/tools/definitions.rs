@@ -55,7 +55,7 @@ impl Tools<'_> {
             let help = "see what is wrong with it: as long as its name, or its folder's, begins with `_`, that is not told";
             return Some(Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, message).help(help));
         }
-        let is_node = matches!(named.content, Content::Node(_)) && !named.diagnostics.iter().any(Diagnostic::is_error);
+        let is_node = matches!(named.content, Content::Node(_)) && !named.has_errors();
         (is_node && references(named).next().is_none()).then(|| {
             let message = format!("`{}` is a node without `tools`, and no library", named.path);
             Diagnostic::new(Code::MissingToolLibrary, &document.path, written.span, message)

@@ -1,6 +1,6 @@
 //! The arguments of a call of a graph against what the called node declares (language 5.4, 7.1).
 
-use super::{Check, given_twice, is_unread, renamed, written::Written};
+use super::{Check, given_twice, renamed, written::Written};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, nearest},
     path::{Segment, walk},
@@ -51,7 +51,7 @@ pub(in crate::compile) fn of_child(
     found: &mut Vec<Diagnostic>,
 ) {
     given_twice(document, call, found);
-    if is_unread(document, call) {
+    if document.has_errors_in(call.span) {
         return;
     }
     let written = Written::of(document, call);

@@ -30,7 +30,7 @@ pub(in crate::compile) fn of_tool(document: &Document, call: &CallSyntax, callee
     given_twice(document, call, found);
     let Some(schema) = &tool.parameters else { return };
     // What could not be read was reported, and might have been anything.
-    if is_unread(document, call) {
+    if document.has_errors_in(call.span) {
         return;
     }
     let written = Written::of(document, call);
@@ -50,16 +50,6 @@ fn given_twice(document: &Document, call: &CallSyntax, found: &mut Vec<Diagnosti
         let diagnostic = Diagnostic::new(Code::BadToolArgs, &document.path, key.span, message);
         found.push(diagnostic.label(&document.path, body.span, "takes this node's body").help("keep one of them"));
     }
-}
-
-fn is_unread(document: &Document, call: &CallSyntax) -> bool {
-    let inside = |span: Span| call.span.start <= span.start && span.end <= call.span.end;
-    document
-        .diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.is_error())
-        .filter_map(|diagnostic| diagnostic.place.as_ref())
-        .any(|place| inside(place.span))
 }
 
 /// One call and the schema of its arguments, or of one of them.

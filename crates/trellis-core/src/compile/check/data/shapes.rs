@@ -21,10 +21,7 @@ pub(super) fn input(types: &mut Types, listen: &Listen) -> TypeId {
         Some(InputType::Text | InputType::Secret) => TypeId::TEXT,
         Some(InputType::Confirm) => types.of_schema(&Value::map([("enum", Value::list(["yes", "no"].map(Value::from)))])),
         Some(InputType::Int) => match listen.schema.as_ref().and_then(|schema| few_integers(schema.source().as_map()?)) {
-            Some(few) => few.fold(TypeId::NEVER, |known, one| {
-                let one = types.of_value(&Value::Int(one));
-                types.join(known, one)
-            }),
+            Some(few) => types.of_schema(&Value::map([("enum", Value::list(few.map(Value::Int)))])),
             None => types.of_kinds(&[Kinds::INT]),
         },
         Some(InputType::Float) => types.of_kinds(&[Kinds::INT, Kinds::FLOAT]),

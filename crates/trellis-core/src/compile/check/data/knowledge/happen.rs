@@ -113,8 +113,8 @@ impl Knowledge<'_, '_> {
         if is_unsure && mark.demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
             now.suspect(Accident::Operand(at), false, known);
         }
-        let never = !self.types.may_be_there(known);
-        if is_absent && (never || !mark.is_opaque) {
+        let never = is_absent && !self.types.may_be_there(known);
+        if never || (is_absent && !mark.is_opaque) {
             now.suspect(Accident::Missing(at), never, known);
         }
         if is_no_truth {
