@@ -42,12 +42,12 @@ async fn calls() -> Outcome<()> {
         Ok(if *n < CALLS { Value::Int(n + 1) } else { Value::Null })
     };
     let (bindings, _) = Bindings::new(engine.inspect(), std::path::Path::new("."));
-    let here = bindings.clone().function_async("next", move |args| future::ready(next(args)));
-    let aside = bindings.function("next", next);
+    let here = bindings.clone().function_async("next", move |_, args| future::ready(next(args)));
+    let aside = bindings.function("next", |_, args| next(args));
     for (which, bindings) in [("an asynchronous function", here), ("a function that may block, on a thread of its own", aside)] {
         let mut each = Vec::new();
         for _ in 0..7 {
-            let sessions = Sessions::new(engine.clone(), bindings.clone()).store(Arc::new(MemoryStore::new()), "calls");
+            let sessions = Sessions::new(engine.clone(), bindings.clone())?.store(Arc::new(MemoryStore::new()), "calls");
             let began = Instant::now();
             let turn = sessions.start(Start::default()).await?;
             assert!(matches!(turn.stop, Stop::Ended(_)), "{turn:?}");
@@ -65,7 +65,7 @@ async fn idle() -> Outcome<()> {
         ("start.md", "---\ndefault_context: { order: 1 }\ninput_type: text\nsave_to: name\nto: end\n---\nWhat is your name?\n"),
         ("end.md", "Thank you, {{ name }}.\n"),
     ])?;
-    let sessions = Sessions::new(engine, Bindings::none()).store(Arc::new(Elsewhere), "idle");
+    let sessions = Sessions::new(engine, Bindings::none())?.store(Arc::new(Elsewhere), "idle");
     let start = |n: usize| Start { session: Some(SessionId::new(format!("session-{n}"))), ..Start::default() };
     for n in 0..1000 {
         sessions.start(start(n)).await?;

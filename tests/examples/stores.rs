@@ -169,7 +169,7 @@ fn long(runtime: &Runtime, folder: &TempDir, steps: u64, rounds: u64) -> Outcome
     let id = SessionId::from("long");
     let taken = Arc::new(MemoryStore::new());
     runtime.block_on(async {
-        let sessions = Sessions::new(engine()?, Bindings::default()).store(taken.clone(), "long");
+        let sessions = Sessions::new(engine()?, Bindings::default())?.store(taken.clone(), "long");
         sessions.start(Start { session: Some(id.clone()), ..Start::default() }).await?;
         for number in 1..steps {
             sessions.send(&id, Input::Text(format!("the answer {number}"))).await?;
@@ -180,7 +180,7 @@ fn long(runtime: &Runtime, folder: &TempDir, steps: u64, rounds: u64) -> Outcome
         runtime.block_on(copy(&*taken, &*store, &id))?;
         let mut resumed = Vec::new();
         for _ in 0..rounds.max(5) {
-            let sessions = Sessions::new(engine()?, Bindings::default()).store(store.clone(), "long");
+            let sessions = Sessions::new(engine()?, Bindings::default())?.store(store.clone(), "long");
             resumed.push(runtime.block_on(timed(sessions.resume(&id)))?.0);
         }
         println!("{name}, resuming a session of {steps} steps        {:>9.2} ms (≤ 20)", median(resumed).as_secs_f64() * 1e3);

@@ -54,7 +54,9 @@ pub(crate) struct Ready {
 impl Ready {
     /// Sessions of it, kept in a store if there is one.
     pub(crate) fn sessions(self, terms: Terms, kept: Option<&Kept>) -> Sessions {
-        let sessions = Sessions::new(self.engine, self.bindings).policy(terms.policy());
+        let sessions = Sessions::new(self.engine, self.bindings)
+            .unwrap_or_else(|error| unreachable!("nothing here is a function: {error}"))
+            .policy(terms.policy());
         match kept {
             Some(Kept { store, graph }) => sessions.store(Arc::clone(store), graph),
             None => sessions,
@@ -89,7 +91,7 @@ impl Terms {
             (false, true) => Unbound::TypedIn,
             (false, false) => Unbound::Fail,
         };
-        Policy { approve_all: self.approve_all, unbound }
+        Policy::new().approve_all(self.approve_all).unbound(unbound)
     }
 
     /// Makes a graph ready; nothing where an author has to mend something first. What this host has to say joins the findings.

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use trellis_core::{
     Code, Diagnostic, Document, Program,
     diagnostic::{Place, Severity},
-    program::{Call, Callee, Graph, Node, Role, Tool},
+    program::{Call, Graph, Node, Role},
     syntax::{
         document::Content,
         node::{CallSyntax, CalleeSyntax, NodeSyntax},
@@ -56,18 +56,8 @@ fn finding(program: &Program, name: &str, mut places: Vec<Place>, severity: Seve
 
 /// The names of the unbound tools that a call may call, sorted, each once.
 fn unbound(call: &Call, bindings: &Bindings, graph: &Graph) -> Vec<Arc<str>> {
-    let mut names = Vec::new();
-    let mut open = vec![call];
-    while let Some(call) = open.pop() {
-        let mut add = |tool: &Tool| names.extend((!bindings.binds(&graph.root, &tool.name)).then(|| Arc::clone(&tool.name)));
-        match &call.callee {
-            Callee::Tool(tool) => add(tool),
-            Callee::Graph(_) => {}
-            Callee::Parallel(branches, _) => open.extend(branches.iter().map(|(_, call)| call)),
-            Callee::Each(..) => call.offered.iter().for_each(|tool| add(tool)),
-        }
-        open.extend(call.undo.as_deref());
-    }
+    let unbound = call.tools().map(|tool| &tool.name).filter(|name| !bindings.binds(&graph.root, name));
+    let mut names: Vec<_> = unbound.map(Arc::clone).collect();
     names.sort();
     names.dedup();
     names

@@ -21,7 +21,7 @@ use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal};
 /// The store fails.
 pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
     // What nothing here carries out is left to those who do.
-    let policy = Policy { approve_all, unbound: Unbound::Elsewhere };
+    let policy = Policy::new().approve_all(approve_all).unbound(Unbound::Elsewhere);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
     // Why something failed may quote what nobody is to read here.
     let has_secrets = Veil::new(Some(ready.engine.inspect().documents())).is_needed();
@@ -29,7 +29,7 @@ pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
         keep.warn().await;
-        let sessions = Sessions::new(ready.engine, ready.bindings).policy(policy).store(kept.store, &kept.graph);
+        let sessions = Sessions::new(ready.engine, ready.bindings)?.policy(policy).store(kept.store, &kept.graph);
         let sessions = Arc::new(seeing.over(sessions));
         tokio::select! {
             driven = sessions.drive(how, |driven| tally.take(driven)) => Ok(driven.map(|()| Exit::Fine)?),
@@ -91,6 +91,8 @@ fn stands(stop: &Stop, has_secrets: bool) -> String {
         Stop::Predicate { name, .. } => format!("waits to hear whether `{name}` holds"),
         Stop::Keys { missing, .. } => format!("lacks {}", missing.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")),
         Stop::Changed { call, now } => format!("waits to hear whether `{}` stays, which is `{now}` now", call.name),
+        Stop::Running { node, .. } => format!("works at `{node}`"),
+        Stop::Sleeping { node, .. } => format!("sleeps at `{node}`"),
         Stop::Ended(ended) => {
             let Ended { reason, node, message, .. } = &**ended;
             let why = message.as_ref().filter(|_| !has_secrets).map(|message| format!(": {message}")).unwrap_or_default();

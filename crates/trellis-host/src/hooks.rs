@@ -13,7 +13,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
     thread,
     time::Duration,
@@ -111,7 +111,13 @@ pub(crate) enum Seen {
 /// What a hook is to be told.
 enum Told {
     Happened(Arc<[(Moment, Seen)]>),
-    Reload { from: Arc<str>, to: Arc<str>, answer: oneshot::Sender<Result<(), String>> },
+    Reload {
+        from: Arc<str>,
+        to: Arc<str>,
+        answer: oneshot::Sender<Result<(), String>>,
+    },
+    /// Nothing: everything before it was told.
+    Flush(oneshot::Sender<()>),
 }
 
 /// A hook and its queue. Its thread ends when this does.
@@ -137,6 +143,24 @@ impl Hooked {
         }
     }
 
+    /// Waits until everything before was told, [`PATIENCE`] at most; false where that was too short.
+    pub(crate) async fn flush(&self) -> bool {
+        let flushed = async {
+            let (told, heard) = oneshot::channel();
+            let mut told = Some(Told::Flush(told));
+            while let Some(message) = told.take() {
+                match self.queue.try_send(message) {
+                    Err(TrySendError::Full(message)) => told = Some(message),
+                    Err(TrySendError::Disconnected(_)) => return false,
+                    Ok(()) => break,
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            heard.await.is_ok()
+        };
+        tokio::time::timeout(PATIENCE, flushed).await.unwrap_or(false)
+    }
+
     /// Why another program must not be put under the sessions, if there is a reason. Silence is consent.
     pub(crate) async fn objection(&self, from: &Arc<str>, to: &Arc<str>) -> Option<String> {
         let (answer, answered) = oneshot::channel();
@@ -160,6 +184,7 @@ fn listen(hooks: &impl Hooks, told: &Receiver<Told>, dropped: &AtomicU64) {
                 // Who asked may have gone on without an answer.
                 let _ = answer.send(objection.unwrap_or(Ok(())));
             }
+            Told::Flush(told) => drop(told.send(())),
         }
     }
 }
@@ -250,7 +275,7 @@ impl Sight {
                 }
                 // Told already, if a step brought it about.
                 Entry::End { ended } if !self.is_over => tell(Seen::Event(Event::Ended(ended.reason))),
-                Entry::End { .. } | Entry::Context { .. } | Entry::Approve { .. } | Entry::Late { .. } => {}
+                Entry::End { .. } | Entry::Context { .. } | Entry::Blocked { .. } | Entry::Approve { .. } | Entry::Late { .. } => {}
             }
             for event in &record.events {
                 self.is_over |= matches!(event, Event::Ended(_));

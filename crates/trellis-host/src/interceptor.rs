@@ -2,7 +2,9 @@
 //!
 //! **Invariant:** an interceptor may ask for more approvals than the graph, never for fewer (language 5.6).
 
-use trellis_core::{ToolOutcome, state::PendingCall};
+use std::pin::Pin;
+
+use trellis_core::{Context, NodeId, SessionId, ToolOutcome, state::PendingCall};
 
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,14 +21,65 @@ pub enum Verdict {
     Elsewhere(String),
 }
 
-/// Decides about calls. It is asked again for each attempt, and when a session is resumed.
-pub trait Interceptor: Send + Sync {
-    /// What becomes of `call`.
-    fn intercept(&self, call: &PendingCall) -> Verdict;
+/// A call that is about to run, and where.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Intercepted<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// The graph that it walks, as the host calls it.
+    pub graph: &'a str,
+    /// The session's context, as it is now.
+    pub context: &'a Context,
+    /// The call, with its arguments. Secrets in them are places that are filled in later.
+    pub call: &'a PendingCall,
 }
 
-impl<F: Fn(&PendingCall) -> Verdict + Send + Sync> Interceptor for F {
-    fn intercept(&self, call: &PendingCall) -> Verdict {
-        self(call)
+impl Intercepted<'_> {
+    /// The node that makes the call.
+    pub fn node(&self) -> &NodeId {
+        &self.call.node
+    }
+}
+
+/// A verdict that is being thought about.
+pub type Deciding<'a> = Pin<Box<dyn Future<Output = Verdict> + Send + 'a>>;
+
+/// Decides about calls. It is asked again for each attempt, and when a session is resumed. A signal that the session takes stops it, and a panic in it is
+/// an error of the call.
+///
+/// A function from [`Intercepted`] to [`Verdict`] is an interceptor. One that asks somebody first:
+///
+/// ```
+/// use trellis_host::{Interceptor, Verdict, interceptor::{Deciding, Intercepted}};
+///
+/// /// Each tenant may charge so much.
+/// struct Allowances;
+///
+/// impl Interceptor for Allowances {
+///     fn intercept<'a>(&'a self, about: Intercepted<'a>) -> Deciding<'a> {
+///         Box::pin(async move {
+///             let tenant = about.context.get("tenant").and_then(|tenant| tenant.as_str());
+///             let allowed = allowance(tenant).await;
+///             match about.call.args.get("amount").and_then(|amount| amount.as_i64()) {
+///                 Some(amount) if amount > allowed => Verdict::Hold,
+///                 _ => Verdict::Allow,
+///             }
+///         })
+///     }
+/// }
+///
+/// async fn allowance(tenant: Option<&str>) -> i64 {
+///     if tenant == Some("acme") { 1000 } else { 10 }
+/// }
+/// ```
+pub trait Interceptor: Send + Sync {
+    /// What becomes of a call.
+    fn intercept<'a>(&'a self, about: Intercepted<'a>) -> Deciding<'a>;
+}
+
+impl<F: Fn(Intercepted<'_>) -> Verdict + Send + Sync> Interceptor for F {
+    fn intercept<'a>(&'a self, about: Intercepted<'a>) -> Deciding<'a> {
+        Box::pin(std::future::ready(self(about)))
     }
 }

@@ -9,6 +9,7 @@
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
 
 pub mod binding;
+mod guard;
 pub mod history;
 pub mod hooks;
 pub mod interceptor;
@@ -24,9 +25,9 @@ pub mod store;
 pub mod telemetry;
 pub mod values;
 
-pub use binding::{Bindings, Secrets};
+pub use binding::{Bindings, CallContext, Secrets};
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
 pub use session::{Session, SessionError};
-pub use sessions::{Happening, Policy, Reply, SendError, Sessions, Stop, Turn, Unbound};
+pub use sessions::{Happening, Policy, Reply, SendError, Sent, Sessions, Stop, Turn, Unbound};

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use trellis_core::{Mapping, ToolOutcome, Value, state::PendingCall};
 
 use crate::{
-    interceptor::{Interceptor, Verdict},
+    interceptor::{Deciding, Intercepted, Interceptor, Verdict},
     sessions::Happening,
 };
 
@@ -170,7 +170,13 @@ impl Recording {
 }
 
 impl Interceptor for Recording {
-    fn intercept(&self, call: &PendingCall) -> Verdict {
+    fn intercept<'a>(&'a self, about: Intercepted<'a>) -> Deciding<'a> {
+        Box::pin(std::future::ready(self.verdict(about.call)))
+    }
+}
+
+impl Recording {
+    fn verdict(&self, call: &PendingCall) -> Verdict {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (Arc::clone(&call.name), Value::Map(call.args.clone()).to_json());
         if let Some(Results { outcomes, next }) = results.get_mut(&key)
@@ -213,11 +219,11 @@ mod tests {
             [ToolOutcome::Success(Value::Int(1)), ToolOutcome::Success(Value::Int(2)), ToolOutcome::Error(ToolError::new("down"))];
         let (_folder, path) = recorded(&[("pay", "{}", down.clone()), ("pay", "{\"n\":1}", one.clone()), ("pay", "{}", two.clone())]);
         let recording = Recording::open(&path).unwrap();
-        assert_eq!(recording.intercept(&call("pay", "{}")), Verdict::Answer(down));
-        assert_eq!(recording.intercept(&call("pay", "{\"n\":1}")), Verdict::Answer(one));
-        assert_eq!(recording.intercept(&call("pay", "{}")), Verdict::Answer(two.clone()));
-        assert_eq!(recording.intercept(&call("pay", "{}")), Verdict::Answer(two), "the last one for good");
-        let Verdict::Elsewhere(why) = recording.intercept(&call("pay", "{\"n\":2}")) else { panic!() };
+        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::Answer(down));
+        assert_eq!(recording.verdict(&call("pay", "{\"n\":1}")), Verdict::Answer(one));
+        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::Answer(two.clone()));
+        assert_eq!(recording.verdict(&call("pay", "{}")), Verdict::Answer(two), "the last one for good");
+        let Verdict::Elsewhere(why) = recording.verdict(&call("pay", "{\"n\":2}")) else { panic!() };
         assert!(why.contains("no result of `pay` with these arguments"), "{why}");
     }
 

@@ -6,12 +6,18 @@
 mod approval;
 #[path = "main/exported.rs"]
 mod exported;
+#[path = "main/functions.rs"]
+mod functions;
 #[path = "main/history.rs"]
 mod history;
 #[path = "main/hooks.rs"]
 mod hooks;
 #[path = "main/json.rs"]
 mod json;
+#[path = "main/memory.rs"]
+mod memory;
+#[path = "main/numbers.rs"]
+mod numbers;
 #[path = "main/others.rs"]
 mod others;
 #[path = "main/redaction.rs"]

@@ -6,7 +6,7 @@ use std::{error::Error, process::ExitCode};
 
 use tokio::io::{BufReader, stdin, stdout};
 use trellis_core::{Context, Engine, Mapping, Predicates, Start, ToolError, Value};
-use trellis_host::{Bindings, Reason, Runner, Sessions, TextConsole};
+use trellis_host::{Bindings, CallContext, Reason, Runner, Sessions, TextConsole};
 use trellis_project::Project;
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/graph");
@@ -19,7 +19,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let engine = Engine::new(program, Predicates::new().with("is_expensive", is_expensive))?;
     let bindings = Bindings::none().function("price", price).function("sell", sell);
     let console = TextConsole::new(BufReader::new(stdin()), stdout(), limits.input, limits.tool_output);
-    let outcome = Runner::new(console, Sessions::new(engine, bindings)).run(Start::default()).await?;
+    let outcome = Runner::new(console, Sessions::new(engine, bindings)?).run(Start::default()).await?;
     Ok(if outcome.reason == Reason::Finished { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -29,12 +29,12 @@ fn is_expensive(context: &Context) -> bool {
 }
 
 /// A tool that only calculates.
-fn price(args: Mapping) -> Result<Value, ToolError> {
+fn price(_: &CallContext, args: Mapping) -> Result<Value, ToolError> {
     Ok(Value::map([("total", Value::Int(count(&args)? * 2))]))
 }
 
 /// A tool that may fail: the graph's `on_error` shows the message.
-fn sell(args: Mapping) -> Result<Value, ToolError> {
+fn sell(_: &CallContext, args: Mapping) -> Result<Value, ToolError> {
     let count = count(&args)?;
     if count > STOCK {
         return Err(ToolError::new(format!("there are only {STOCK} apples left")));

@@ -4,9 +4,12 @@
 //!
 //! ```sh
 //! curl -X POST localhost:8080/sessions
-//! curl -X POST localhost:8080/sessions/s1 -d '{"input": "marinara"}'
+//! curl -X POST localhost:8080/sessions/s1 -d '{"input": "marinara", "seq": 1}'
 //! curl -X POST localhost:8080/sessions/s1 -d '{"approve": true}'
 //! ```
+//!
+//! Each answer has the `seq` of its question. An input that names it is taken by that question: sent twice, or when something else is asked by now, it
+//! is answered with 412 and with what is asked.
 //!
 //! Everything between two requests is the matter of [`Sessions`]; this file only says the same in HTTP.
 
@@ -26,7 +29,7 @@ use axum::{
 };
 use serde_json::{Value as Wire, json};
 use trellis_core::{Engine, Input, Mapping, Predicates, SessionId, SignalName, Start, ToolError, Value};
-use trellis_host::{Bindings, Reply, SendError, Sessions, Stop, Turn};
+use trellis_host::{Bindings, CallContext, Reply, SendError, Sent, Sessions, Stop, Turn};
 use trellis_project::Project;
 
 const GRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/graph");
@@ -41,8 +44,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 fn router() -> Result<Router, Box<dyn Error>> {
     let program = Project::open(GRAPH)?.compile().program.ok_or("the graph has mistakes; `trellis check` shows them")?;
-    let sessions = Sessions::new(Engine::new(program, Predicates::new())?, Bindings::none().function("bake", bake));
-    let routes = Router::new().route("/sessions", post(start)).route("/sessions/{id}", get(resume).post(send));
+    let sessions = Sessions::new(Engine::new(program, Predicates::new())?, Bindings::none().function("bake", bake))?;
+    let routes = Router::new().route("/sessions", post(start)).route("/sessions/{id}", get(view).post(send));
     Ok(routes.with_state(Arc::new(sessions)))
 }
 
@@ -52,8 +55,8 @@ async fn start(State(sessions): State<Arc<Sessions>>) -> Answer {
     answer(sessions.start(Start { session: Some(session), ..Start::default() }).await)
 }
 
-async fn resume(State(sessions): State<Arc<Sessions>>, Path(id): Path<String>) -> Answer {
-    answer(sessions.resume(&SessionId::new(id)).await)
+async fn view(State(sessions): State<Arc<Sessions>>, Path(id): Path<String>) -> Answer {
+    answer(sessions.view(&SessionId::new(id)).await)
 }
 
 async fn send(State(sessions): State<Arc<Sessions>>, Path(id): Path<String>, body: String) -> Answer {
@@ -65,28 +68,39 @@ async fn send(State(sessions): State<Arc<Sessions>>, Path(id): Path<String>, bod
         (None, None, Some(Value::Text(signal))) => Reply::Input(Input::Signal(SignalName::new(&**signal))),
         _ => return refuse("the body has one of `input`, `approve`, `signal`"),
     };
-    answer(sessions.send(&SessionId::new(id), reply).await)
+    let expected = match body.get("seq") {
+        None => None,
+        Some(Value::Int(seq)) if *seq >= 0 => Some(seq.unsigned_abs()),
+        Some(_) => return refuse("`seq` is the number of a question"),
+    };
+    answer(sessions.send(&SessionId::new(id), Sent { expected, reply }).await)
 }
 
 /// A turn as JSON, or why there is none.
 fn answer(turn: Result<Turn, SendError>) -> Answer {
-    let Turn { session, said, stop } = turn.map_err(|error| {
-        let status = if matches!(error, SendError::Unknown(_)) { StatusCode::NOT_FOUND } else { StatusCode::CONFLICT };
-        (status, format!("{error}\n"))
-    })?;
-    let (stop, about) = match &stop {
+    match turn {
+        Ok(turn) => Ok(Json(wire(&turn))),
+        Err(SendError::Stale(turn) | SendError::TooLate(turn)) => Err((StatusCode::PRECONDITION_FAILED, wire(&turn).to_string())),
+        Err(error @ SendError::Unknown(_)) => Err((StatusCode::NOT_FOUND, format!("{error}\n"))),
+        Err(error) => Err((StatusCode::CONFLICT, format!("{error}\n"))),
+    }
+}
+
+fn wire(turn: &Turn) -> Wire {
+    let (stop, about) = match &turn.stop {
         Stop::Ask { request, .. } => ("ask", json!(request)),
         Stop::Held { call, .. } => ("approve", json!(call)),
         Stop::Call { call, .. } => ("call", json!(call)),
         Stop::Ended(ended) => ("ended", json!(ended)),
+        Stop::Running { .. } | Stop::Sleeping { .. } => ("busy", Wire::Null),
         // This graph has no predicates of the host and is not edited while it runs.
         Stop::Predicate { .. } | Stop::Keys { .. } | Stop::Changed { .. } => ("stuck", Wire::Null),
     };
-    Ok(Json(json!({ "session": session, "said": said, stop: about })))
+    json!({ "session": turn.session, "seq": turn.asked, "said": turn.said, stop: about })
 }
 
 /// The tool.
-fn bake(args: Mapping) -> Result<Value, ToolError> {
+fn bake(_: &CallContext, args: Mapping) -> Result<Value, ToolError> {
     match args.get("pizza").and_then(Value::as_str) {
         Some("margherita") => Ok(Value::map([("minutes", Value::Int(9))])),
         Some(_) => Ok(Value::map([("minutes", Value::Int(7))])),
@@ -128,9 +142,12 @@ mod tests {
         assert_eq!(refused.0, 409, "{}", refused.1);
         assert_eq!(request(port, "POST", &path, "calzone").await.0, 400);
         assert_eq!(request(port, "GET", "/sessions/nobody", "").await.0, 404);
-        let (_, held) = turn(request(port, "POST", &path, r#"{"input": "marinara"}"#).await);
+        let order = format!(r#"{{"input": "marinara", "seq": {}}}"#, asked["seq"]);
+        let (_, held) = turn(request(port, "POST", &path, &order).await);
         assert_eq!(held["approve"]["approve"]["ask"], "Bake a marinara?");
         assert_eq!(turn(request(port, "GET", &path, "").await).1["approve"], held["approve"], "a session can be looked at again");
+        let (status, again) = turn(request(port, "POST", &path, &order).await);
+        assert_eq!((status, &again["approve"]), (412, &held["approve"]), "a click that comes twice counts once");
         let (status, ended) = turn(request(port, "POST", &path, r#"{"approve": true}"#).await);
         assert_eq!((status, &ended["ended"]["output"]), (200, &json!({ "pizza": "marinara", "minutes": 7 })));
     }

@@ -24,7 +24,10 @@ const PAYMENTS: i64 = 5;
 /// # Errors
 /// The folder cannot be written, or a session cannot go on.
 pub async fn work(store: Arc<dyn SessionStore>, folder: &Path, sessions: usize) -> io::Result<()> {
-    let host = Sessions::new(graph::engine(), graph::bindings(folder)?).policy(Policy::default()).store(store, graph::NAME);
+    let host = Sessions::new(graph::engine(), graph::bindings(folder)?)
+        .map_err(io::Error::other)?
+        .policy(Policy::default())
+        .store(store, graph::NAME);
     let host = Arc::new(host);
     let acknowledged = OpenOptions::new().create(true).append(true).open(folder.join("acknowledged"))?;
     let acknowledged = Arc::new(Mutex::new(acknowledged));

@@ -76,6 +76,7 @@ fn kind(record: &Record) -> String {
         Entry::Signal { signal } => format!("signal {signal}"),
         Entry::Context { .. } => "context".into(),
         Entry::Reload { .. } => "reload".into(),
+        Entry::Blocked { .. } => "blocked".into(),
         Entry::Move { .. } => "move".into(),
         Entry::Approve { .. } => "approve".into(),
         Entry::Late { .. } => "late".into(),

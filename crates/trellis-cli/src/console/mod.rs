@@ -128,7 +128,7 @@ impl Interactive {
         self.say(&format!("{question}\n"));
         let mut again = false;
         loop {
-            self.ask(Awaited::Input(request), Asking { left: None, again }).await?;
+            self.ask(Awaited::Input(request), Asking { left: None, again, seq: 0 }).await?;
             let chosen = match self.read(Awaited::Input(request)).await? {
                 Command::Input(input) => {
                     let place = request.options.iter().position(|option| trellis_host::runner::choose::input(option) == input);

@@ -131,7 +131,7 @@ impl<C: Console> Player<C> {
         let mut again = false;
         loop {
             if is_asked {
-                self.console.ask(awaited, Asking { left: None, again }).await?;
+                self.console.ask(awaited, Asking { left: None, again, seq: 0 }).await?;
             }
             again = true;
             tokio::select! {

@@ -21,7 +21,7 @@ use crate::{
 impl Move<'_> {
     /// The first attempt of a call as it is now.
     pub(super) fn interpolate(&self, node: &Node, call: &Call, role: CallRole) -> Result<PendingCall, Stop> {
-        let key = ids::key(&self.state.session_id, &node.id, self.state.entered, &role, name(call));
+        let key = ids::key(&self.state, &node.id, &role, name(call));
         self.interpolate_as(node, call, role, key)
     }
 
@@ -146,6 +146,7 @@ impl Move<'_> {
             role: left.role.clone(),
             node: left.node.clone(),
             tool: left.name.clone(),
+            is_settled: false,
         });
         Some(left)
     }

@@ -1,20 +1,24 @@
 //! Names of calls (language 7.8): the same on every platform and in every version, since hosts and the tools behind them keep them.
 
 use crate::{
-    id::{CallId, IdempotencyKey, NodeId, SessionId},
-    state::CallRole,
+    id::{CallId, IdempotencyKey, NodeId},
+    state::{CallRole, State},
 };
 
-/// The key of a call: of its session, node, the step that entered the node, its role and its tool.
-pub(super) fn key(session: &SessionId, node: &NodeId, entered: u64, role: &CallRole, tool: &str) -> IdempotencyKey {
+/// The key of a call: of its graph, where that has a name, its session, its node, the step that entered the node, its role and its tool.
+pub(super) fn key(state: &State, node: &NodeId, role: &CallRole, tool: &str) -> IdempotencyKey {
     let (role, number) = match role {
         CallRole::Do => ("do", 0),
         CallRole::Undo(number) => ("undo", *number),
         CallRole::BeforeEach => ("before_each", 0),
     };
-    let hash = Hash::new().text(session.as_str()).text(node.as_str()).number(entered).text(role).number(number.into()).text(tool);
-    IdempotencyKey::new(hash.hex())
+    let hash = state.graph.iter().fold(Hash::new(), |hash, graph| hash.text(GRAPH).text(graph));
+    let hash = hash.text(state.session_id.as_str()).text(node.as_str()).number(state.entered);
+    IdempotencyKey::new(hash.text(role).number(number.into()).text(tool).hex())
 }
+
+/// What stands before the name of a graph: no session is named so.
+const GRAPH: &str = "\u{0}graph";
 
 /// The key of a call that belongs to another one: a branch by its name, an undo by what it undoes.
 pub(super) fn below(key: &IdempotencyKey, role: &str, name: &str) -> IdempotencyKey {
@@ -59,23 +63,39 @@ impl Hash {
 mod tests {
     use super::*;
 
+    fn state(graph: Option<&str>, session: &str, entered: u64) -> State {
+        let graph = graph.map(|graph| format!(r#""graph":"{graph}","#)).unwrap_or_default();
+        let json = format!(
+            r#"{{"version":1,"session_id":"{session}",{graph}"program":"p","current_node_id":"pay","status":"active","attempt":1,"context":{{}},"system_context":{{}},"step":{entered},"entered":{entered}}}"#
+        );
+        serde_json::from_str(&json).unwrap()
+    }
+
+    fn charge(state: &State) -> IdempotencyKey {
+        key(state, &"pay".into(), &CallRole::Do, "charge")
+    }
+
     #[test]
     fn the_hash_is_fnv_1a_and_keys_never_change() {
         assert_eq!(Hash::new().bytes(b"foobar").hex(), "343e1662793c64bf6f0d3597ba446f18");
-        let key = key(&"s".into(), &"pay".into(), 3, &CallRole::Do, "charge");
-        assert_eq!(key.as_str(), "bda7035ca8f15f7117ca75122c399d2c");
-        assert_eq!(call(&key, 2).as_str(), "bda7035ca8f15f7117ca75122c399d2c-2");
+        let unnamed = charge(&state(None, "s", 3));
+        assert_eq!(unnamed.as_str(), "bda7035ca8f15f7117ca75122c399d2c", "a session begun before graphs were told apart");
+        assert_eq!(call(&unnamed, 2).as_str(), "bda7035ca8f15f7117ca75122c399d2c-2");
+        assert_eq!(charge(&state(Some("shop"), "s", 3)).as_str(), "7b15182d1c39d16fff6372c573fb7186");
     }
 
     #[test]
     fn each_part_of_a_key_matters() {
-        let base = key(&"s".into(), &"pay".into(), 3, &CallRole::Do, "charge");
+        let here = state(Some("shop"), "s", 3);
+        let base = charge(&here);
         let others = [
-            key(&"sp".into(), &"ay".into(), 3, &CallRole::Do, "charge"),
-            key(&"s".into(), &"pay".into(), 4, &CallRole::Do, "charge"),
-            key(&"s".into(), &"pay".into(), 3, &CallRole::BeforeEach, "charge"),
-            key(&"s".into(), &"pay".into(), 3, &CallRole::Undo(1), "charge"),
-            key(&"s".into(), &"pay".into(), 3, &CallRole::Do, "refund"),
+            charge(&state(None, "s", 3)),
+            charge(&state(Some("shops"), "", 3)),
+            key(&state(Some("shop"), "sp", 3), &"ay".into(), &CallRole::Do, "charge"),
+            charge(&state(Some("shop"), "s", 4)),
+            key(&here, &"pay".into(), &CallRole::BeforeEach, "charge"),
+            key(&here, &"pay".into(), &CallRole::Undo(1), "charge"),
+            key(&here, &"pay".into(), &CallRole::Do, "refund"),
             below(&base, "branch", "a"),
         ];
         assert!(others.iter().all(|other| *other != base));

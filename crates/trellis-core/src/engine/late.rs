@@ -1,5 +1,7 @@
 //! Results of calls that the session left (language 7.6): recorded, never moving it.
 
+use std::sync::Arc;
+
 use super::{
     Event, Step, ToolResult,
     call::{call_of, name},
@@ -8,6 +10,7 @@ use super::{
     step::{Move, find},
 };
 use crate::{
+    id::CallId,
     program::{Call, Node},
     state::{Abandoned, CallRole, Effect, State, Status},
     value::Value,
@@ -16,6 +19,7 @@ use crate::{
 impl Move<'_> {
     /// The step of a late result: the same state, but for an effect that may have joined.
     pub(super) fn late(mut self, abandoned: &Abandoned, result: ToolResult) -> Step {
+        self.settle(&result.id);
         if self.state.status == Status::Terminated {
             self.events.push(Event::DeadLetter(result.id));
             return self.into_step();
@@ -27,6 +31,12 @@ impl Move<'_> {
         }
         self.events.push(Event::Late { id: result.id, joined });
         self.into_step()
+    }
+
+    /// Remembers that a result of this call came: a second one is none.
+    fn settle(&mut self, id: &CallId) {
+        let left = Arc::make_mut(&mut self.state.abandoned).iter_mut().find(|left| left.id == *id);
+        left.into_iter().for_each(|left| left.is_settled = true);
     }
 
     /// The effect of a late success: once per key, and only of a call that its node still makes.

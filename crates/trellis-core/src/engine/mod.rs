@@ -52,6 +52,8 @@ pub struct Engine {
     predicates: Predicates,
     answers: Option<Arc<Answers>>,
     max_input: u64,
+    /// The graph that sessions begin in, for the keys of their calls.
+    graph: Option<Arc<str>>,
     /// Whether sessions begin anywhere, with whatever they have: the checker walks into accidents on purpose.
     is_trial: bool,
 }
@@ -70,20 +72,26 @@ impl Engine {
         if !names.is_empty() {
             return Err(MissingPredicate { names });
         }
-        let max_input = program.limits().input;
-        Ok(Self { program, predicates, answers: None, max_input, is_trial: false })
+        Ok(Self { is_trial: false, ..Self::on_trial(program, predicates) })
     }
 
     /// An engine that walks into accidents on purpose: sessions begin anywhere, with whatever they have.
     pub(crate) fn on_trial(program: Arc<Program>, predicates: Predicates) -> Self {
-        let max_input = program.limits().input;
-        Self { program, predicates, answers: None, max_input, is_trial: true }
+        let (max_input, graph) = (program.limits().input, program.root().name.clone());
+        Self { program, predicates, answers: None, max_input, graph, is_trial: true }
     }
 
     /// The same engine with another bound for inputs, in bytes (design §9, `TRELLIS_MAX_INPUT_SIZE`).
     #[must_use]
     pub fn with_max_input(self, bytes: u64) -> Self {
         Self { max_input: bytes, ..self }
+    }
+
+    /// The same engine, whose sessions begin in a graph of this name: calls of two graphs have keys of their own (language 7.8). The name is the
+    /// program's, if nothing else is said; without one, keys are those of sessions that began before graphs were told apart.
+    #[must_use]
+    pub fn of_graph(self, name: Option<Arc<str>>) -> Self {
+        Self { graph: name, ..self }
     }
 
     /// The same engine with answers of deferred predicates for one step (language 6.2).

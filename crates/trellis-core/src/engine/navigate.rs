@@ -118,17 +118,18 @@ impl Engine {
             };
             return step.close(done).map_err(NavigateError::Unanswered);
         }
-        if let Some(abandoned) = state.abandoned.iter().find(|abandoned| abandoned.id == result.id) {
+        let left = state.abandoned.iter().find(|abandoned| abandoned.id == result.id);
+        if let Some(abandoned) = left.filter(|abandoned| !abandoned.is_settled) {
             return Ok(Move::new(self, state.clone()).late(abandoned, result));
         }
-        if state.status == Status::Terminated {
+        if state.status == Status::Terminated && left.is_none() {
             return Err(self.ended(state));
         }
         Err(self.foreign(state, result.id))
     }
 
     fn foreign(&self, state: &State, id: CallId) -> NavigateError {
-        let settled = state.settled.as_ref() == Some(&id);
+        let settled = state.settled.as_ref() == Some(&id) || state.has_settled_late(&id);
         let expected = self.expected(state);
         match state.pending_tool_call {
             None if !settled => NavigateError::WrongKind { node: state.current_node_id.clone(), got: "a tool result", expected },

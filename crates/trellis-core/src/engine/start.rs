@@ -54,6 +54,7 @@ impl Engine {
             State {
                 version: VERSION,
                 session_id: start.session.unwrap_or_else(|| unnamed(self.program.fingerprint())),
+                graph: self.graph.clone(),
                 program: self.program.fingerprint().clone(),
                 current_node_id: node.id.clone(),
                 status: Status::Active,

@@ -43,6 +43,24 @@ pub struct Call {
     pub writes: Box<[Write]>,
 }
 
+impl Call {
+    /// The tools that it may call: its own, those of its branches, those that a model is offered, and those that undo it.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        let mut tools = Vec::new();
+        let mut open = vec![self];
+        while let Some(call) = open.pop() {
+            match &call.callee {
+                Callee::Tool(tool) => tools.push(tool),
+                Callee::Graph(_) => {}
+                Callee::Parallel(branches, _) => open.extend(branches.iter().map(|(_, call)| call)),
+                Callee::Each(..) => tools.extend(&call.offered),
+            }
+            open.extend(call.undo.as_deref());
+        }
+        tools.into_iter()
+    }
+}
+
 /// What a call calls.
 #[derive(Debug)]
 pub enum Callee {

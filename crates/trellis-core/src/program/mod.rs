@@ -10,7 +10,11 @@ mod node;
 mod ways;
 mod writes;
 
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Arc,
+};
 
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
 pub(crate) use needs::Waiting;
@@ -156,6 +160,22 @@ impl Program {
     /// Where sessions begin.
     pub fn entry(&self) -> &Node {
         self.node(self.root().entry)
+    }
+
+    /// The names of all tools that a session may call, those that answer predicates and those that are bound included.
+    pub fn tool_names(&self) -> BTreeSet<Arc<str>> {
+        let of_nodes = self.nodes.iter().filter_map(|node| match &node.role {
+            Role::Act(call) => Some(&**call),
+            _ => None,
+        });
+        let calls = of_nodes.chain(self.graphs.iter().filter_map(|graph| graph.before_each.as_deref()));
+        let called = calls.flat_map(|call| call.tools().chain(call.offered.iter())).map(|tool| Arc::clone(&tool.name));
+        let bound = self.graphs.iter().flat_map(|graph| graph.bindings.keys()).map(Arc::clone);
+        let answering = self.predicates.iter().filter_map(|predicate| match &predicate.source {
+            PredicateSource::Binding(tool) => Some(Arc::clone(tool)),
+            _ => None,
+        });
+        called.chain(bound).chain(answering).collect()
     }
 
     /// Declared predicates of all graphs.

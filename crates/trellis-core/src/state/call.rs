@@ -157,6 +157,9 @@ pub struct Abandoned {
     pub node: NodeId,
     /// The tool.
     pub tool: Arc<str>,
+    /// Whether a late result of it was recorded: it is settled, and another one is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_settled: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]

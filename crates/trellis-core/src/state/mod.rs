@@ -34,6 +34,9 @@ pub struct State {
     pub version: u32,
     /// The session.
     pub session_id: SessionId,
+    /// The name of the graph that it began in, if that has one: its calls are told apart by it. Sessions that began before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<Arc<str>>,
     /// The program that wrote it; information only.
     pub program: Arc<str>,
     /// The node it stands at, or is about to enter while `before_each` is pending.
@@ -77,6 +80,11 @@ pub struct State {
 }
 
 impl State {
+    /// Whether this call was left, and a late result of it was recorded.
+    pub fn has_settled_late(&self, call: &CallId) -> bool {
+        self.abandoned.iter().any(|left| left.id == *call && left.is_settled)
+    }
+
     /// Whether something stands at a path of the context, of `sys.ans` or of `sys.error`.
     pub fn has(&self, path: &KeyPath) -> bool {
         let (root, rest) = match (&**path.root(), path.rest()) {
@@ -231,10 +239,18 @@ mod tests {
         effects.push(effect("b", Some(Arc::new(call(CallRole::Undo(1))))));
         effects.push(effect("a", None));
         effects.push(effect("a", None));
-        let abandoned = Abandoned { id: "k-1".into(), key: "k".into(), role: CallRole::Do, node: "pay".into(), tool: "charge".into() };
+        let abandoned = Abandoned {
+            id: "k-1".into(),
+            key: "k".into(),
+            role: CallRole::Do,
+            node: "pay".into(),
+            tool: "charge".into(),
+            is_settled: true,
+        };
         State {
             version: VERSION,
             session_id: "s".into(),
+            graph: Some("shop".into()),
             program: "f".into(),
             current_node_id: "pay".into(),
             status: Status::WaitingForTool,

@@ -1,14 +1,15 @@
 //! Functions of an embedder as tools.
 
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{fmt, io, pin::Pin, sync::Arc};
 
 use trellis_core::{Mapping, ToolError, Value};
 
-use super::{Job, stopped, timed_out};
+use super::{CallContext, Job, stopped, timed_out};
+use crate::guard::{Guarded, Panicked, guarded};
 
 type Answer = Result<Value, ToolError>;
-type Blocking = dyn Fn(Mapping) -> Answer + Send + Sync;
-type Asynchronous = dyn Fn(Mapping) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync;
+type Blocking = dyn Fn(&CallContext, Mapping) -> Answer + Send + Sync;
+type Asynchronous = dyn Fn(CallContext, Mapping) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync;
 
 /// A function that carries out a tool.
 #[derive(Clone)]
@@ -18,37 +19,66 @@ pub(super) enum Function {
 }
 
 impl Function {
-    pub(super) fn blocking(run: impl Fn(Mapping) -> Answer + Send + Sync + 'static) -> Self {
+    pub(super) fn blocking(run: impl Fn(&CallContext, Mapping) -> Answer + Send + Sync + 'static) -> Self {
         Self::Blocking(Arc::new(run))
     }
 
     pub(super) fn asynchronous<F, Fut>(run: F) -> Self
     where
-        F: Fn(Mapping) -> Fut + Send + Sync + 'static,
+        F: Fn(CallContext, Mapping) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Answer> + Send + 'static,
     {
-        Self::Asynchronous(Arc::new(move |args| Box::pin(run(args))))
+        Self::Asynchronous(Arc::new(move |context, args| Box::pin(run(context, args))))
     }
 
-    /// Runs it until it returns, its time is up, or it is asked to stop. A blocking function cannot be stopped: its thread goes on alone.
-    pub(super) async fn run(&self, job: Job<'_>) -> Answer {
-        let tool = &*job.call.name;
-        let args = job.args;
+    /// Runs it until it returns, its time is up, or it is asked to stop. A blocking function is only asked: its thread goes on until it returns.
+    pub(super) async fn run(&self, job: Job<'_>, context: CallContext) -> Answer {
+        let (tool, args, cancel) = (&*job.call.name, job.args, job.cancel);
         let work = async {
             match self {
-                Self::Asynchronous(run) => run(args).await,
+                Self::Asynchronous(run) => Guarded::new(async { run(context, args).await }).await,
                 Self::Blocking(run) => {
                     let run = Arc::clone(run);
-                    let joined = tokio::task::spawn_blocking(move || run(args)).await;
-                    joined.unwrap_or_else(|_| Err(ToolError::new(format!("the function of `{tool}` panicked"))))
+                    let joined = tokio::task::spawn_blocking(move || guarded(|| run(&context, args))).await;
+                    joined.unwrap_or_else(|gone| Err(Panicked(gone.to_string())))
                 }
             }
         };
         tokio::select! {
-            answer = work => answer,
-            timeout = super::process::after(job.timeout) => Err(timed_out(tool, timeout)),
-            () = job.cancel.asked() => Err(stopped(tool)),
+            answer = work => answer.unwrap_or_else(|panicked| Err(panic_error(tool, &panicked))).and_then(|value| bounded(value, tool, job.output)),
+            timeout = super::process::after(job.timeout) => {
+                cancel.cancel();
+                Err(timed_out(tool, timeout))
+            }
+            () = cancel.cancelled() => Err(stopped(tool)),
         }
+    }
+}
+
+fn panic_error(tool: &str, panicked: &Panicked) -> ToolError {
+    ToolError::new(format!("the function of `{tool}` panicked: {panicked}"))
+}
+
+/// A result that is no longer than the output of a process may be, as JSON.
+fn bounded(value: Value, tool: &str, limit: u64) -> Answer {
+    let mut room = Room(limit);
+    match serde_json::to_writer(&mut room, &value) {
+        Ok(()) => Ok(value),
+        Err(_) => Err(ToolError::new(format!("the result of `{tool}` is longer than {limit} bytes, which `limits.tool_output` allows"))),
+    }
+}
+
+/// Takes so many bytes, and keeps none.
+struct Room(u64);
+
+impl io::Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len() as u64).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

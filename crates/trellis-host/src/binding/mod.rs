@@ -6,6 +6,7 @@
 //! **Invariant:** the value of a secret is in no message.
 
 mod config;
+mod context;
 mod function;
 #[cfg(unix)]
 mod group;
@@ -22,14 +23,18 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::Notify;
 use trellis_core::{
     Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
+    diagnostic::nearest,
     engine::ToolErrorKind,
     state::{CallKind, PendingCall},
 };
 
-pub use self::secret::shown;
+pub(crate) use self::context::Report;
+pub use self::{
+    context::{CallContext, Caller, Cancel},
+    secret::shown,
+};
 use self::{function::Function, process::Process};
 pub use self::{process::MAX_ENV_ARGS, secret::Secrets};
 
@@ -43,26 +48,8 @@ pub struct Bindings {
     functions: BTreeMap<Arc<str>, Function>,
     secrets: Secrets,
     output: u64,
-}
-
-/// Asks a running tool to stop: SIGTERM, then SIGKILL after its grace period.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<Notify>);
-
-impl Cancel {
-    /// Nobody has asked yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Asks.
-    pub fn cancel(&self) {
-        self.0.notify_one();
-    }
-
-    async fn asked(&self) {
-        self.0.notified().await;
-    }
+    /// Whether the functions serve other graphs besides.
+    is_shared: bool,
 }
 
 /// What a binding gets to do its work.
@@ -110,22 +97,58 @@ impl Bindings {
         (bindings, found)
     }
 
-    /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result.
+    /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result, and so is a result
+    /// that is longer than `limits.tool_output`. Where its time is up it is only asked to stop ([`CallContext::cancel`]).
+    ///
+    /// ```
+    /// use trellis_core::{ToolError, Value};
+    /// use trellis_host::Bindings;
+    ///
+    /// let bindings = Bindings::none().function("charge", |context, args| {
+    ///     let amount = args.get("amount").ok_or_else(|| ToolError::new("`amount` is missing"))?;
+    ///     // A payment that was made under this key is not made again.
+    ///     Ok(Value::text(&*format!("{amount} paid under {}", context.idempotency_key)))
+    /// });
+    /// # drop(bindings);
+    /// ```
     #[must_use]
-    pub fn function(mut self, name: &str, run: impl Fn(Mapping) -> Result<Value, ToolError> + Send + Sync + 'static) -> Self {
+    pub fn function<F>(mut self, name: &str, run: F) -> Self
+    where
+        F: Fn(&CallContext, Mapping) -> Result<Value, ToolError> + Send + Sync + 'static,
+    {
         self.functions.insert(name.into(), Function::blocking(run));
         self
     }
 
-    /// Carries calls of `name` out with an asynchronous function; it is dropped when the call times out or is stopped.
+    /// Carries calls of `name` out with an asynchronous function; it is dropped when the call times out or is stopped. Otherwise as
+    /// [`Bindings::function`].
     #[must_use]
     pub fn function_async<F, Fut>(mut self, name: &str, run: F) -> Self
     where
-        F: Fn(Mapping) -> Fut + Send + Sync + 'static,
+        F: Fn(CallContext, Mapping) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
         self.functions.insert(name.into(), Function::asynchronous(run));
         self
+    }
+
+    /// These functions serve several graphs: that this one does not call them all is no mistake.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.is_shared = true;
+        self
+    }
+
+    /// Functions that no call of a program can mean, with the nearest name that one can.
+    pub(crate) fn unknown_functions(&self, program: &Program) -> Vec<(Arc<str>, Option<Arc<str>>)> {
+        if self.is_shared {
+            return Vec::new();
+        }
+        let mut known = program.tool_names();
+        known.extend(self.aliases.values().map(Arc::clone));
+        let unknown = self.functions.keys().filter(|name| !known.contains(*name));
+        let near = |name: &str| nearest(name, known.iter().map(|known| &**known)).map(Arc::from);
+        unknown.map(|name| (Arc::clone(name), near(name))).collect()
     }
 
     /// Resolves secrets in arguments with `secrets`; without it none is known.
@@ -157,7 +180,7 @@ impl Bindings {
     }
 
     /// Carries a call out. Its timeout counts from here; its delay and approval are past.
-    pub async fn call(&self, program: &Program, call: &PendingCall, cancel: &Cancel, progress: Progress<'_>) -> ToolOutcome {
+    pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolOutcome {
         let found = match &call.kind {
             CallKind::Tool => self.find(root_of(program, call), &call.name),
             _ => None,
@@ -169,12 +192,15 @@ impl Bindings {
             Ok(filled) => filled,
             Err(error) => return ToolOutcome::Error(error),
         };
-        let progress = |line: &str| progress(&secret::redacted(line, &values));
+        let report: Report = {
+            let (report, values) = (Arc::clone(caller.report()), values.clone());
+            Arc::new(move |line| report(&secret::redacted(line, &values)))
+        };
         let timeout = call.timeout.map(Duration::from_millis);
-        let job = Job { call, args, timeout, output: self.output, cancel, progress: &progress };
+        let job = Job { call, args, timeout, output: self.output, cancel: caller.cancel(), progress: &*report };
         let outcome = match found {
             Found::Process(process) => process.run(job).await,
-            Found::Function(function) => function.run(job).await,
+            Found::Function(function) => function.run(job, CallContext::new(caller, call, Arc::clone(&report))).await,
         };
         outcome.map_or_else(
             |error| ToolOutcome::Error(ToolError { message: secret::redacted(&error.message, &values), ..error }),

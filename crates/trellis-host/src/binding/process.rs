@@ -65,7 +65,7 @@ impl Process {
         let cause = tokio::select! {
             cause = running.pump(job.progress) => cause,
             timeout = after(job.timeout) => Cause::TimedOut(timeout),
-            () = job.cancel.asked() => Cause::Stopped,
+            () = job.cancel.cancelled() => Cause::Stopped,
         };
         match cause {
             Cause::Exited(status) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use trellis_core::{
     Engine, Event, Mapping, NodeId, SessionId, Start, State, Value,
-    engine::Step,
+    engine::{Step, View},
     path::KeyPath,
     program::Program,
     schema::{Breach, Schema},
@@ -119,14 +119,21 @@ impl<'s> Operator<'s> {
         let stored = self.stored(id).await?;
         let mut now = Snapshot::of(&stored)?;
         let keys = keys(self.engine.inspect(), &now.state, assignments)?;
+        let asked = self.question(&now);
         now.state.context.extend(&keys);
+        let still_asked = asked.is_some() && asked == self.question(&now);
         now.at = now.at.max(self.clock.now());
         let from = Some(now.state.current_node_id.clone());
         // When it goes on by itself is not changed by what it knows.
         let due = stored.head.due;
-        let record = record(stored.head.next, &now, Entry::Context { keys }, from.clone(), Vec::new());
+        let record = Record { still_asked, ..record(stored.head.next, &now, Entry::Context { keys }, from.clone(), Vec::new()) };
         let target = Target { session: id.clone(), graph: stored.head.graph, next: stored.head.next };
         self.write(target, now, vec![record], due, false, from).await
+    }
+
+    /// What a session says and asks; nothing where it asks for something that its node does not.
+    fn question(&self, here: &Snapshot) -> Option<View> {
+        self.engine.render(&here.state).ok().filter(|_| here.blocked.is_none())
     }
 
     /// Lets a session go on where the graph as it is now has put it.
@@ -173,6 +180,8 @@ impl<'s> Operator<'s> {
         from: Option<NodeId>,
     ) -> Result<Put, HistoryError> {
         let Target { session, graph, next } = target;
+        let mut here = here;
+        records.iter().for_each(|record| here.ask_by(record));
         let head = Head {
             session: session.clone(),
             graph,
@@ -200,7 +209,7 @@ pub(super) struct Target {
 
 fn record(seq: u64, here: &Snapshot, entry: Entry, from: Option<NodeId>, events: Vec<Event>) -> Record {
     let (to, program) = (here.state.current_node_id.clone(), Arc::clone(&here.state.program));
-    Record { seq, at: here.at, entry, from, to, events, program, changes: Box::default() }
+    Record { seq, at: here.at, entry, from, to, events, program, changes: Box::default(), still_asked: false, question: None }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

@@ -74,5 +74,7 @@ fn standing(state: &State, before: &Record) -> Record {
         events: Vec::new(),
         changes: Box::default(),
         program: state.program.clone(),
+        still_asked: false,
+        question: None,
     }
 }

@@ -52,7 +52,8 @@ pub fn replay(engine: &Engine, records: &[Record]) -> Result<State, Divergence> 
         let engine = || engine.answering(record.answers());
         state = Some(match (&record.entry, state) {
             (Entry::Start { start, state: began, origin: None }, _) => {
-                let begun = engine().start((**start).clone()).map_err(|error| diverged(&began.current_node_id, error.to_string()))?.state;
+                let engine = engine().of_graph(began.graph.clone());
+                let begun = engine.start((**start).clone()).map_err(|error| diverged(&began.current_node_id, error.to_string()))?.state;
                 let recorded = State { program: begun.program.clone(), ..(**began).clone() };
                 if begun != recorded {
                     return Err(diverged(&begun.current_node_id, differs(&recorded, &begun)));
@@ -67,6 +68,12 @@ pub fn replay(engine: &Engine, records: &[Record]) -> Result<State, Divergence> 
             }
             (_, Some(state)) => match record.moment() {
                 None => state,
+                // Before late results were remembered, several of one call could be recorded.
+                Some(_) if matches!(record.entry, Entry::Late { .. }) && record.changes.abandoned.is_none() => {
+                    let mut state = state;
+                    record.apply(&mut state);
+                    state
+                }
                 Some(moment) => {
                     let taken = engine().navigate(&state, moment.input);
                     let Step { state: after, wrote, events } =

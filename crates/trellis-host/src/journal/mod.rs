@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use trellis_core::{
     Event, Input, Mapping, NodeId, SessionId, SignalName, Start, State, ToolResult,
     engine::{Answers, Moment},
-    id::IdempotencyKey,
+    id::{CallId, IdempotencyKey},
     state::{Changes, Ended},
 };
 
@@ -48,6 +48,13 @@ pub struct Record {
     pub changes: Box<Changes>,
     /// The program that did it.
     pub program: Arc<str>,
+    /// Of a `context` or `reload`: what was asked before is still asked. Any other record that could change the question does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub still_asked: bool,
+    /// What is asked behind it, as a checksum: an edit that was made while nobody had the session in memory is held against it. Not where the graph
+    /// redacts anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<u32>,
 }
 
 /// What a record is about: its `kind`.
@@ -89,6 +96,11 @@ pub enum Entry {
         /// Where the session is on the new program.
         state: Box<State>,
     },
+    /// The session asks for something else before it goes on: its graph was edited, or a value that it needs was not stored.
+    Blocked {
+        /// What it asks for.
+        needs: Needs,
+    },
     /// Somebody put the session elsewhere; opens an epoch. What happened before stays in the journal.
     Move {
         /// What they asked for. A record has a `to` of its own.
@@ -111,6 +123,26 @@ pub enum Entry {
     End {
         /// How.
         ended: Arc<Ended>,
+    },
+}
+
+/// What a session asks for before it goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Needs {
+    /// Keys of the context.
+    Keys {
+        /// The node that needs them.
+        node: NodeId,
+        /// Their names.
+        missing: Vec<String>,
+    },
+    /// Whether a pending call stays.
+    Decision {
+        /// The call.
+        call: CallId,
+        /// The tool that would be called now.
+        now: Arc<str>,
     },
 }
 
@@ -162,6 +194,16 @@ impl Record {
                 Some(begins) => state.clone_from(begins),
                 None => state.apply(&self.changes),
             },
+        }
+    }
+
+    /// Whether something else is asked since it, so that what answers an earlier question is stale.
+    pub fn asks_anew(&self) -> bool {
+        match &self.entry {
+            Entry::Start { .. } | Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => true,
+            Entry::Move { .. } | Entry::Blocked { .. } => true,
+            Entry::Context { .. } | Entry::Reload { .. } => !self.still_asked,
+            Entry::Approve { .. } | Entry::Late { .. } | Entry::End { .. } => false,
         }
     }
 
@@ -238,6 +280,13 @@ impl MemoryJournal {
         Ok(())
     }
 
+    /// Notes with the last record that is here what is asked behind it.
+    pub(crate) fn note_question(&mut self, question: Option<u32>) {
+        if let Some(last) = self.records.last_mut() {
+            last.question = question;
+        }
+    }
+
     /// All records that are here.
     pub fn records(&self) -> &[Record] {
         &self.records
@@ -253,7 +302,18 @@ mod tests {
     fn record(seq: u64) -> Record {
         let entry = Entry::Input { input: Input::Text("hi".into()) };
         let events = vec![Event::Predicate { name: "urgent".into(), answer: true }, Event::Left("a".into()), Event::Entered("b".into())];
-        Record { seq, at: 7, entry, from: Some("a".into()), to: "b".into(), events, program: "p1".into(), changes: Box::default() }
+        Record {
+            seq,
+            at: 7,
+            entry,
+            from: Some("a".into()),
+            to: "b".into(),
+            events,
+            program: "p1".into(),
+            changes: Box::default(),
+            still_asked: false,
+            question: None,
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl<'a> Awaited<'a> {
             Stop::Predicate { id, name } => Self::Predicate { id, name },
             Stop::Keys { node, missing } => Self::Keys { node, missing },
             Stop::Changed { call, now } => Self::Changed { pending: call, now },
-            Stop::Ended(_) => Self::Nothing,
+            Stop::Running { .. } | Stop::Sleeping { .. } | Stop::Ended(_) => Self::Nothing,
         }
     }
 }
@@ -67,6 +67,8 @@ pub struct Asking {
     pub left: Option<Duration>,
     /// Whether the same was asked before: an answer could not be taken, or an edit changed nothing about it.
     pub again: bool,
+    /// The number of the question: an answer that names it is taken by this question, or by none.
+    pub seq: u64,
 }
 
 /// What came from the other end.
@@ -96,6 +98,13 @@ pub enum Command {
     Context(Mapping),
     /// Whether the pending call stays as it is, or is made again.
     Keep(bool),
+    /// An input, keys or a decision, with the number of the question that it answers.
+    Numbered {
+        /// The number.
+        seq: u64,
+        /// The answer.
+        answer: Box<Command>,
+    },
     /// Something that cannot be understood.
     Bad {
         /// A stable code.

@@ -151,6 +151,7 @@ pub fn deferred_predicates(program: &Program) -> Predicates {
 impl<C: Console> Runner<C> {
     /// A runner of `sessions` over a console.
     pub fn new(console: C, sessions: Sessions) -> Self {
+        let sessions = sessions.walked();
         let (sender, happenings) = mpsc::unbounded_channel();
         sessions.observe(move |_, happening| {
             // A runner that is gone wants to know nothing.
@@ -222,13 +223,16 @@ fn code(refusal: &SendError) -> &'static str {
         SendError::Refused(Navigate::Unanswered(_)) => "unanswered-predicate",
         SendError::Refused(Navigate::Unadopted(_)) => "unadopted",
         SendError::Reserved(_) => "reserved-name",
-        SendError::TooLate => "too-late",
+        SendError::TooLate(_) => "too-late",
+        SendError::Stale(_) => "conflict",
         SendError::Stuck(crate::SessionError::PassThrough { .. }) => "pass-through",
         SendError::Stuck(crate::SessionError::Render(_)) => "render",
         SendError::Stuck(crate::SessionError::Refused(_)) => "refused",
         SendError::Store(StoreError::Conflict { .. }) => "conflict",
         SendError::Store(_) => "store",
         SendError::BadName(_) | SendError::OtherGraph { .. } | SendError::Unfit { .. } => "session",
-        SendError::Unknown(_) | SendError::Exists(_) | SendError::Start(_) | SendError::Stopped => "session",
+        SendError::Unknown(_) | SendError::Exists(_) | SendError::Start(_) => "session",
+        SendError::Stopped | SendError::Stopping => "session",
+        SendError::Panicked(_) => "panicked",
     }
 }

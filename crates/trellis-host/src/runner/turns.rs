@@ -11,7 +11,7 @@ use tokio::{
 use trellis_core::{Input, NodeId, SessionId, SignalName, Start, id::CallId};
 
 use super::{Asking, Awaited, Command, Console, Edit, Edited, Farewell, Note, Reason, Reloaded, RunError, Runner};
-use crate::sessions::{Reply, SendError, Sessions, Stop, Turn};
+use crate::sessions::{Reply, SendError, Sent, Sessions, Stop, Turn};
 
 /// What came first.
 enum Heard {
@@ -23,7 +23,7 @@ enum Heard {
 
 /// How a session goes on.
 enum Onward {
-    Reply(Reply),
+    Reply(Sent),
     Resume,
 }
 
@@ -34,8 +34,8 @@ impl<C: Console> Runner<C> {
     pub(super) async fn walk(&mut self, id: &SessionId, start: Start) -> Result<Farewell, RunError> {
         let mut onward = None;
         let mut start = Some(start);
-        // What was asked last, and at which step.
-        let mut asked: Option<(Option<u64>, Stop)> = None;
+        // What was asked last, and its number.
+        let mut asked: Option<(u64, Stop)> = None;
         loop {
             let reply = onward.take();
             let is_answer = matches!(reply, Some(Onward::Reply(_)));
@@ -43,16 +43,26 @@ impl<C: Console> Runner<C> {
                 ControlFlow::Continue(turn) => turn,
                 ControlFlow::Break(farewell) => return Ok(farewell),
             };
-            let (stop, again) = match turn {
+            let turn = match turn {
+                // The answer was not taken, and this is what is asked instead.
+                Err(refusal @ (SendError::Stale(_) | SendError::TooLate(_))) => {
+                    self.refuse(&refusal).await?;
+                    match refusal {
+                        SendError::Stale(turn) | SendError::TooLate(turn) => Ok(*turn),
+                        refusal => Err(refusal),
+                    }
+                }
+                turn => turn,
+            };
+            let (seq, stop, again) = match turn {
                 Ok(Turn { stop: Stop::Ended(ended), .. }) => {
                     let program = self.sessions.look(id, |session| session.engine().clone());
                     let farewell = program.map(|engine| Farewell::ended(std::sync::Arc::clone(&ended), engine.inspect()));
                     return Ok(farewell.unwrap_or_else(|| Farewell::stopped(ended.reason.into(), None)));
                 }
-                Ok(Turn { stop, said, .. }) => {
-                    let step = self.step(id);
-                    let again = said.is_empty() && asked.as_ref().is_some_and(|(at, asked)| *at == step && is_same(asked, &stop));
-                    (stop, again)
+                Ok(Turn { stop, asked: seq, .. }) => {
+                    let again = asked.as_ref().is_some_and(|(at, asked)| *at == seq && is_same(asked, &stop));
+                    (seq, stop, again)
                 }
                 Err(SendError::Start(refused)) => return Err(refused.into()),
                 Err(SendError::Exists(id)) => return Err(RunError::Exists(id)),
@@ -64,7 +74,7 @@ impl<C: Console> Runner<C> {
                 Err(refusal) => {
                     self.refuse(&refusal).await?;
                     match (&asked, is_answer && !matches!(refusal, SendError::Stuck(_))) {
-                        (Some((_, stop)), true) if !matches!(refusal, SendError::TooLate | SendError::Store(_)) => (stop.clone(), true),
+                        (Some((seq, stop)), true) if !matches!(refusal, SendError::Store(_)) => (*seq, stop.clone(), true),
                         (_, true) => {
                             onward = Some(Onward::Resume);
                             continue;
@@ -73,11 +83,11 @@ impl<C: Console> Runner<C> {
                     }
                 }
             };
-            onward = match self.answer(id, &stop, again).await? {
+            onward = match self.answer(id, seq, &stop, again).await? {
                 ControlFlow::Continue(onward) => Some(onward),
                 ControlFlow::Break(farewell) => return Ok(farewell),
             };
-            asked = Some((self.step(id), stop));
+            asked = Some((seq, stop));
         }
     }
 
@@ -156,12 +166,12 @@ impl<C: Console> Runner<C> {
     }
 
     /// Asks for what the session needs, until something comes that it can be handed, or that it must be asked about.
-    async fn answer(&mut self, id: &SessionId, stop: &Stop, mut again: bool) -> Result<Flow<Onward>, RunError> {
+    async fn answer(&mut self, id: &SessionId, seq: u64, stop: &Stop, mut again: bool) -> Result<Flow<Onward>, RunError> {
         let awaited = Awaited::of(stop);
         let until = stop.due().map(|due| Instant::now() + self.sessions.until(due));
         loop {
             let left = stop.due().map(|due| self.sessions.until(due));
-            self.console.ask(awaited, Asking { left, again }).await?;
+            self.console.ask(awaited, Asking { left, again, seq }).await?;
             again = true;
             let signal = match hear(&mut self.console, &mut self.signals, &mut self.edits, awaited, until).await? {
                 Heard::TimeUp => return Ok(Flow::Continue(Onward::Resume)),
@@ -178,8 +188,8 @@ impl<C: Console> Runner<C> {
                     self.console.note(Note::Error { code, message: &message }).await?;
                     continue;
                 }
-                Heard::Command(command) => match reply(command) {
-                    Some(reply) => return Ok(Flow::Continue(Onward::Reply(reply))),
+                Heard::Command(command) => match sent(command, seq) {
+                    Some(sent) => return Ok(Flow::Continue(Onward::Reply(sent))),
                     None => continue,
                 },
             };
@@ -191,10 +201,6 @@ impl<C: Console> Runner<C> {
                 Err(refusal) => self.refuse(&refusal).await?,
             }
         }
-    }
-
-    fn step(&self, id: &SessionId) -> Option<u64> {
-        self.sessions.look(id, |session| session.state().step)
     }
 
     fn end_of_input(&self, id: &SessionId) -> Farewell {
@@ -256,6 +262,15 @@ fn newest(mut edit: Edit, edits: &mut mpsc::Receiver<Edit>) -> Edit {
     }
 }
 
+/// What a command hands in, as the answer to the question of that number, if it names no other; nothing for those that hand nothing in.
+fn sent(command: Command, seq: u64) -> Option<Sent> {
+    let (seq, command) = match command {
+        Command::Numbered { seq, answer } => (seq, *answer),
+        command => (seq, command),
+    };
+    reply(command).map(|reply| Sent { expected: Some(seq), reply })
+}
+
 /// What a command hands in; nothing for those that hand nothing in.
 fn reply(command: Command) -> Option<Reply> {
     Some(match command {
@@ -265,7 +280,7 @@ fn reply(command: Command) -> Option<Reply> {
         Command::Predicate { id, value } => Reply::Predicate { id: id.into(), holds: value },
         Command::Context(keys) => Reply::Context(keys),
         Command::Keep(kept) => Reply::Keep(kept),
-        Command::Signal(_) | Command::Bad { .. } | Command::End => return None,
+        Command::Numbered { .. } | Command::Signal(_) | Command::Bad { .. } | Command::End => return None,
     })
 }
 

@@ -2,21 +2,24 @@
 
 use std::sync::Arc;
 
-use trellis_core::{Engine, Input, ToolError, ToolOutcome, ToolResult, engine::Call};
+use trellis_core::{Context, Engine, Input, ToolError, ToolOutcome, ToolResult, engine::Call, state::PendingCall};
 
 use super::{
     Happening, SendError, Sessions, Stop, Unbound,
+    drive::Patience,
     slot::{Running, Slot},
 };
 use crate::{
-    binding::{Bindings, Cancel, timed_out},
-    interceptor::Verdict,
+    binding::{Bindings, Caller, timed_out},
+    guard::Guarded,
+    interceptor::{Intercepted, Verdict},
 };
 
 /// What a call meets when its turn has come.
 struct Scene {
     engine: Engine,
     bindings: Arc<Bindings>,
+    context: Context,
     step: u64,
     /// When the step was taken that made the call.
     since: u64,
@@ -25,12 +28,13 @@ struct Scene {
 
 impl Sessions {
     /// Does what a pending call needs. Nothing, where the session went on by it.
-    pub(super) async fn call(&self, slot: &Slot, call: Call) -> Result<Option<Stop>, SendError> {
+    pub(super) async fn call(&self, slot: &Slot, call: Call, patience: Patience) -> Result<Option<Stop>, SendError> {
         let scene = self.running(slot, |running| Ok(Scene::of(running, &call)))?;
         if call.delay > 0 && !self.sleep(slot, scene.step, scene.since, scene.since.saturating_add(call.delay)).await {
             return Ok(None);
         }
-        let holds = match self.verdict(&call) {
+        let Some(verdict) = self.verdict(slot, &call, &scene.context).await else { return Ok(None) };
+        let holds = match verdict {
             Verdict::Allow => call.approve.is_some(),
             Verdict::Hold => true,
             Verdict::Deny(why) => return self.settle(slot, &call, ToolOutcome::Denied(why)),
@@ -40,11 +44,41 @@ impl Sessions {
         if holds && !scene.approved && !self.policy.approve_all {
             return self.hold(slot, call);
         }
-        if scene.bindings.carries_out(scene.engine.inspect(), &call) {
-            return self.carry_out(slot, call, scene).await;
+        if !scene.bindings.carries_out(scene.engine.inspect(), &call) {
+            let why = format!("nothing here carries out `{}`", call.name);
+            return self.elsewhere(slot, call, why);
         }
-        let why = format!("nothing here carries out `{}`", call.name);
-        self.elsewhere(slot, call, why)
+        if patience == Patience::Brief {
+            return Ok(Some(Stop::Running { node: call.node.clone(), since: self.now(), call: Some(call) }));
+        }
+        self.carry_out(slot, call, scene).await
+    }
+
+    /// What the interceptors say to a call: the first that does not allow it decides. Nothing, where the session was disturbed.
+    pub(super) async fn verdict(&self, slot: &Slot, call: &PendingCall, context: &Context) -> Option<Verdict> {
+        if self.interceptors.is_empty() {
+            return Some(Verdict::Allow);
+        }
+        let graph = self.graph();
+        let about = Intercepted { session: &slot.id, graph: &graph, context, call };
+        let decided = async {
+            for interceptor in &self.interceptors {
+                match Guarded::new(async { interceptor.intercept(about).await }).await {
+                    Ok(Verdict::Allow) => {}
+                    Ok(verdict) => return verdict,
+                    Err(panicked) => {
+                        let why = format!("whether `{}` may run was not decided: an interceptor panicked: {panicked}", call.name);
+                        return Verdict::Answer(ToolOutcome::Error(ToolError::new(why)));
+                    }
+                }
+            }
+            Verdict::Allow
+        };
+        tokio::select! {
+            biased;
+            verdict = decided => Some(verdict),
+            () = slot.disturbed_from_here() => None,
+        }
     }
 
     /// Waits for an approval, unless it expired.
@@ -80,15 +114,17 @@ impl Sessions {
     /// A call with a binding. A signal that the session takes, and a pause, stop it.
     async fn carry_out(&self, slot: &Slot, call: Call, scene: Scene) -> Result<Option<Stop>, SendError> {
         self.tell(slot, &Happening::Calling(Arc::clone(&call)));
-        let cancel = Cancel::new();
-        let progress = |line: &str| self.tell(slot, &Happening::Progress(Arc::clone(&call), line.into()));
-        let mut work = std::pin::pin!(scene.bindings.call(scene.engine.inspect(), &call, &cancel, &progress));
+        let caller = {
+            let (tell, call) = (self.teller(&slot.id), Arc::clone(&call));
+            Caller::new(slot.id.clone(), self.graph(), move |line| tell(&Happening::Progress(Arc::clone(&call), line.into())))
+        };
+        let mut work = std::pin::pin!(scene.bindings.call(scene.engine.inspect(), &call, &caller));
         tokio::select! {
             biased;
             outcome = &mut work => return self.settle(slot, &call, outcome),
             () = slot.until_disturbed(scene.step) => {}
         }
-        cancel.cancel();
+        caller.cancel().cancel();
         // That it was stopped is no result; that it succeeded before it could be stopped is one.
         match work.await {
             outcome @ ToolOutcome::Success(_) => self.settle(slot, &call, outcome),
@@ -109,6 +145,7 @@ impl Scene {
         Self {
             engine: running.session.engine().clone(),
             bindings: Arc::clone(&running.bindings),
+            context: running.session.state().context.clone(),
             step: running.session.state().step,
             since: running.session.stepped_at(),
             approved: running.session.is_approved(call),

@@ -11,6 +11,7 @@ use super::{
     Happening, Reply, SendError, Sessions, Stop, Turn,
     predicate::Question,
     slot::{Lock, Place, Running, Slot},
+    waking::Seat,
 };
 use crate::session::{Halt, Session};
 
@@ -48,8 +49,10 @@ impl Act {
 /// Whether somebody waits while a session sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// It is slept until it is over.
+    /// It is slept until it is over, and calls are carried out.
     Whole,
+    /// What sleeps, and what is carried out, is left to whoever wakes sessions.
+    Brief,
     /// What sleeps is left alone.
     None,
 }
@@ -65,31 +68,42 @@ impl Sessions {
     /// Goes on until somebody else is needed.
     pub(super) async fn driven(&self, slot: &Slot) -> Result<Turn, SendError> {
         let _driving = slot.driving.lock().await;
+        self.admit()?;
         self.awake(slot).await?;
         self.onward(slot).await
     }
 
     /// The same, for one who holds `driving`.
     pub(super) async fn onward(&self, slot: &Slot) -> Result<Turn, SendError> {
+        let patience = if self.policy.is_detached && self.keeping.is_some() { Patience::Brief } else { Patience::Whole };
         loop {
-            if let Rest::Stopped(turn) = self.rest(slot, Patience::Whole).await? {
-                return Ok(turn);
+            match self.rest(slot, patience, None).await? {
+                Rest::Stopped(turn) => return Ok(turn),
+                Rest::Asleep(until) if patience == Patience::Brief => {
+                    let node = self.running(slot, |running| Ok(running.session.state().current_node_id.clone()))?;
+                    return Ok(self.stopped(slot, Stop::Sleeping { node, until }));
+                }
+                Rest::Asleep(_) => {}
             }
         }
     }
 
-    pub(super) async fn rest(&self, slot: &Slot, patience: Patience) -> Result<Rest, SendError> {
+    /// Goes on until somebody else is needed, or time must pass that nobody waits for. Who was woken has a seat.
+    pub(super) async fn rest(&self, slot: &Slot, patience: Patience, mut seat: Option<&mut Seat>) -> Result<Rest, SendError> {
         slot.take_pause();
         loop {
             let act = self.next(slot)?;
             self.keep(slot, &act).await?;
-            if let Some(due) = act.sleeps_until(slot).filter(|due| patience == Patience::None && *due > self.now()) {
+            if let Some(due) = act.sleeps_until(slot).filter(|due| patience != Patience::Whole && *due > self.now()) {
                 return Ok(Rest::Asleep(due));
+            }
+            if let (Some(seat), Act::Call(_) | Act::Predicate(_)) = (&mut seat, &act) {
+                seat.to_call().await;
             }
             let stop = match act {
                 Act::Go | Act::Leave => None,
                 Act::Stop(stop) => Some(stop),
-                Act::Call(call) => self.call(slot, call).await?,
+                Act::Call(call) => self.call(slot, call, patience).await?,
                 Act::Predicate(question) => self.predicate(slot, question).await?,
                 Act::Sleep { step, since, due } => {
                     if self.sleep(slot, step, since, due).await {
@@ -98,6 +112,9 @@ impl Sessions {
                     None
                 }
             };
+            if let Some(seat) = &mut seat {
+                seat.to_move().await;
+            }
             if let Some(stop) = stop {
                 return Ok(Rest::Stopped(self.stopped(slot, stop)));
             }
@@ -107,16 +124,16 @@ impl Sessions {
         }
     }
 
-    fn stopped(&self, slot: &Slot, stop: Stop) -> Turn {
+    /// The turn of a session that stops.
+    pub(super) fn stopped(&self, slot: &Slot, stop: Stop) -> Turn {
         let mut place = slot.place.locked();
-        let said = match &mut *place {
-            Place::Running(running) => {
-                running.stop = Some(stop.clone());
-                std::mem::take(&mut running.said)
-            }
-            Place::Beginning(_) | Place::Away | Place::Gone => Vec::new(),
-        };
-        Turn { session: slot.id.clone(), said, stop }
+        let mut turn = Turn { session: slot.id.clone(), seq: 0, asked: 0, said: Vec::new(), stop };
+        if let Place::Running(running) = &mut *place {
+            running.stop = Some(turn.stop.clone());
+            (turn.seq, turn.asked) = (running.session.journal().next_seq(), running.session.here().asked);
+            turn.said = std::mem::take(&mut running.said);
+        }
+        turn
     }
 
     /// One stretch without awaiting: begins, takes up another program, and advances to what must be done.
@@ -188,9 +205,6 @@ impl Sessions {
                 };
             }
         };
-        if running.stop.as_ref().and_then(Stop::due).is_some_and(|due| due <= self.clock.now()) {
-            return Err(SendError::TooLate);
-        }
         match (&running.stop, reply) {
             (Some(Stop::Keys { .. }), Reply::Context(keys)) => {
                 let reserved = keys.iter().map(|(key, _)| key).find(|key| matches!(&***key, "sys" | "input" | "tool_result"));
@@ -213,6 +227,8 @@ impl Sessions {
             (Some(Stop::Predicate { id, name }), Reply::Predicate { id: answered, holds }) if *id == answered => {
                 running.session.answer(&Arc::clone(name), holds)?;
             }
+            // It came before, and was recorded (language 7.6).
+            (_, Reply::Input(Input::Result(result))) if running.session.state().has_settled_late(&result.id) => {}
             // The result of a call that was left long ago may come at any time; that of the pending one when it is due.
             (stop, Reply::Input(Input::Result(result))) if !running.holds_back(stop.as_ref(), &result) => {
                 let call = running.session.state().pending_tool_call.clone().filter(|call| call.id == result.id);
@@ -273,6 +289,7 @@ fn expected(stop: &Stop) -> String {
         Stop::Predicate { name, .. } => predicate(name),
         Stop::Keys { missing, .. } => format!("the context with {}", quoted(missing)),
         Stop::Changed { call, .. } => format!("whether to keep call `{}`", call.id),
+        Stop::Running { .. } | Stop::Sleeping { .. } => "nothing for now".to_owned(),
         Stop::Ended(_) => "nothing".to_owned(),
     }
 }

@@ -10,14 +10,14 @@ use std::{
 use trellis_core::{SessionId, State};
 
 use super::{
-    SendError, Sessions, Unbound,
+    SendError, Sessions, Stop, Unbound,
     drive::Act,
     slot::{Lock, Place, Running, Slot},
 };
 use crate::{
     hooks::Sight,
     session::Session,
-    store::{Append, Head, SessionStore, Snapshot, Standing, StoreError, Stored, absent},
+    store::{Append, Head, Redacted, SessionStore, Snapshot, Standing, StoreError, Stored, absent},
 };
 
 /// Records that may wait for those behind them, while a session passes through.
@@ -32,7 +32,7 @@ const AGAIN: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(2
 /// The store of some sessions, and the graph that they walk.
 #[derive(Clone)]
 pub(super) struct Keeping {
-    pub(super) store: Arc<dyn SessionStore>,
+    pub(super) store: Arc<Redacted<Arc<dyn SessionStore>>>,
     pub(super) graph: Arc<str>,
 }
 
@@ -116,11 +116,17 @@ impl Sessions {
         }
     }
 
-    async fn loaded(&self, slot: &Slot, keeping: &Keeping) -> Result<Running, SendError> {
-        let Some(stored) = load(keeping, &slot.id).await? else { return Err(SendError::Unknown(slot.id.clone())) };
-        if stored.head.graph != keeping.graph {
-            return Err(SendError::OtherGraph { session: slot.id.clone(), graph: stored.head.graph, here: Arc::clone(&keeping.graph) });
+    /// What the store has of a session of this graph.
+    pub(super) async fn loaded_once(&self, keeping: &Keeping, id: &SessionId) -> Result<Stored, SendError> {
+        let Some(stored) = load(keeping, id).await? else { return Err(SendError::Unknown(id.clone())) };
+        if stored.head.graph == keeping.graph {
+            return Ok(stored);
         }
+        Err(SendError::OtherGraph { session: id.clone(), graph: stored.head.graph, here: Arc::clone(&keeping.graph) })
+    }
+
+    async fn loaded(&self, slot: &Slot, keeping: &Keeping) -> Result<Running, SendError> {
+        let stored = self.loaded_once(keeping, &slot.id).await?;
         let here = Snapshot::of(&stored)?;
         let current = self.current();
         // The version 0 is none: a state of another program is adopted before anything else, and one that may lack what was not stored.
@@ -188,6 +194,9 @@ impl Sessions {
         let waiting = running.session.journal().records().len() as u64;
         if waiting == 0 || matches!(act, Act::Go) && waiting < BATCH {
             return None;
+        }
+        if let Act::Stop(Stop::Ask { .. }) = act {
+            running.session.note_question();
         }
         let due = self.due_of(running, act);
         self.see(running);

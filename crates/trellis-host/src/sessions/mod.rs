@@ -2,39 +2,43 @@
 //!
 //! ```text
 //! start(Start) ──┐
-//! send(Reply) ───┼──▶ drive: store, act, move, until somebody else is needed ──▶ Turn { said, stop }
+//! send(Sent) ────┼──▶ drive: store, act, move, until somebody else is needed ──▶ Turn { seq, asked, said, stop }
 //! resume ────────┘        └─▶ Happening, Happening … to observers, as it happens
+//! view ─────────────▶ the same Turn, without going on
 //! ```
 //!
 //! A client starts a session, does what the [`Turn`] says, and sends the answer. Everything between two turns happens here and nowhere else: passing
 //! through, the ceiling on that, calls with a binding, their delays, approvals and timeouts, sleeps, and the change to another program.
 //!
-//! **Invariant:** what acts was stored before; what was refused changed nothing; another program is taken between an answer and the next view, never
-//! between a view and its answer.
+//! **Invariant:** what acts was stored before; what was refused changed nothing; an answer is taken by the question that it was given to, or by none;
+//! another program is taken between an answer and the next view, never between a view and its answer.
 
 mod call;
 mod drive;
 mod keep;
-mod others;
+mod memory;
 mod predicate;
+mod sending;
 mod signal;
 mod slot;
+mod stopping;
 mod swap;
 mod turn;
+mod view;
 mod waking;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     fmt,
     sync::{
-        Arc, Mutex, RwLock,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use tokio::sync::Notify;
-use trellis_core::{Engine, Input, SessionId, SignalName, Start};
+use trellis_core::{Engine, SessionId, SignalName, Start};
 
 pub(crate) use self::drive::quoted;
 use self::{
@@ -42,33 +46,85 @@ use self::{
     slot::{Lock, Place, Slot},
 };
 pub use self::{
-    turn::{Happening, Reply, SendError, Stop, Turn},
-    waking::{Drive, Driven},
+    stopping::Stopped,
+    turn::{Happening, Reply, SendError, Sent, Stop, Turn},
+    waking::{Drive, DriveError, Driven},
 };
 use crate::{
     binding::Bindings,
+    guard::guarded,
     hooks::{Hooked, Hooks},
-    interceptor::{Interceptor, Verdict},
+    interceptor::Interceptor,
     journal::Clock,
     session::Session,
-    store::{SessionStore, StoreError, check_name},
+    store::{Redacted, SessionStore, StoreError, check_name},
 };
 
 /// How often a session is loaded again in one turn because somebody else went on with it.
 const CONFLICTS: usize = 8;
+/// How many sessions that nobody goes on with stay in memory, if nothing else is said.
+const IN_MEMORY: usize = 1024;
 
 /// A hook does not let another program be taken up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the graph is not taken up: {0}")]
 pub struct Vetoed(pub String);
 
+/// Functions that no graph calls: their names are misspelt, or they are not needed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message())]
+pub struct UnknownFunctions {
+    /// Their names, with the nearest name that the graph calls where one is near.
+    pub names: Vec<(Arc<str>, Option<Arc<str>>)>,
+}
+
+impl UnknownFunctions {
+    fn message(&self) -> String {
+        let name = |(name, near): &(Arc<str>, Option<Arc<str>>)| match near {
+            Some(near) => format!("`{name}` (did you mean `{near}`?)"),
+            None => format!("`{name}`"),
+        };
+        let names = self.names.iter().map(name).collect::<Vec<_>>().join(", ");
+        format!("the graph calls no tool named {names}; functions that serve several graphs are registered with `Bindings::shared`")
+    }
+}
+
 /// What sessions may do by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Policy {
     /// Calls that need an approval have it (`--yes`).
     pub approve_all: bool,
     /// What becomes of calls that nothing here carries out.
     pub unbound: Unbound,
+    /// Whether `start`, `send` and `resume` return as soon as a session works by itself, with [`Stop::Running`] or [`Stop::Sleeping`], and leave the
+    /// rest to [`Sessions::drive`]. It takes a store; without one sessions are gone on with at once.
+    pub is_detached: bool,
+}
+
+impl Policy {
+    /// Approves by hand, asks the client for what nothing here carries out, and stays until somebody else is needed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same, with [`Policy::approve_all`].
+    #[must_use]
+    pub fn approve_all(self, approve_all: bool) -> Self {
+        Self { approve_all, ..self }
+    }
+
+    /// The same, with [`Policy::unbound`].
+    #[must_use]
+    pub fn unbound(self, unbound: Unbound) -> Self {
+        Self { unbound, ..self }
+    }
+
+    /// The same, with [`Policy::is_detached`].
+    #[must_use]
+    pub fn detached(self, is_detached: bool) -> Self {
+        Self { is_detached, ..self }
+    }
 }
 
 /// What becomes of calls that nothing here carries out.
@@ -92,10 +148,14 @@ pub struct Sessions {
     policy: Policy,
     clock: Clock,
     interceptors: Vec<Arc<dyn Interceptor>>,
-    observers: RwLock<Vec<Observer>>,
+    observers: Arc<RwLock<Vec<Observer>>>,
     hooks: Vec<Hooked>,
     untold: Arc<AtomicU64>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
+    /// How many sessions that nobody goes on with stay in memory, and how often one was used.
+    in_memory: usize,
+    uses: AtomicU64,
+    is_stopping: AtomicBool,
     keeping: Option<Keeping>,
     /// When the one who wakes sessions looks again, and how to make it look before.
     wakes_at: AtomicU64,
@@ -112,26 +172,41 @@ struct Current {
 
 impl Sessions {
     /// No sessions yet; calls are carried out by `bindings`.
-    pub fn new(engine: Engine, bindings: Bindings) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// A function carries out a tool that the graph does not have.
+    pub fn new(engine: Engine, bindings: Bindings) -> Result<Self, UnknownFunctions> {
+        let names = bindings.unknown_functions(engine.inspect());
+        if !names.is_empty() {
+            return Err(UnknownFunctions { names });
+        }
+        Ok(Self {
             current: RwLock::new(Current { engine, bindings: Arc::new(bindings), version: 1 }),
             policy: Policy::default(),
             clock: Clock::system(),
             interceptors: Vec::new(),
-            observers: RwLock::default(),
+            observers: Arc::default(),
             hooks: Vec::new(),
             untold: Arc::default(),
             slots: Mutex::default(),
+            in_memory: IN_MEMORY,
+            uses: AtomicU64::new(0),
+            is_stopping: AtomicBool::new(false),
             keeping: None,
             wakes_at: AtomicU64::new(u64::MAX),
             sooner: Notify::new(),
-        }
+        })
     }
 
     /// The same with another policy.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
+    }
+
+    /// The same for one who walks a session from turn to turn, and wants to see it when it has ended.
+    pub(crate) fn walked(self) -> Self {
+        Self { in_memory: usize::MAX, policy: self.policy.detached(false), ..self }
     }
 
     /// The same with another clock.
@@ -141,10 +216,17 @@ impl Sessions {
     }
 
     /// The same, kept in a store: sessions of the graph `graph` go on where they were stored, and what happens is stored before anybody gets to know
-    /// of it.
+    /// of it. What `redact` of the program names never reaches the store.
     #[must_use]
     pub fn store(self, store: Arc<dyn SessionStore>, graph: &str) -> Self {
+        let store = Arc::new(Redacted::of(self.current().engine.inspect(), store));
         Self { keeping: Some(Keeping { store, graph: graph.into() }), ..self }
+    }
+
+    /// The same, with so many sessions in memory that nobody goes on with; others are loaded when they are needed. Where there is no store, all stay.
+    #[must_use]
+    pub fn in_memory(self, sessions: usize) -> Self {
+        Self { in_memory: sessions, ..self }
     }
 
     /// The same with one more interceptor, which sees calls after those before it.
@@ -172,9 +254,10 @@ impl Sessions {
         Arc::clone(&self.untold)
     }
 
-    /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is.
+    /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is. A panic in it is counted
+    /// ([`Sessions::untold`]) and stops nothing.
     pub fn observe(&self, observe: impl Fn(&SessionId, &Happening) + Send + Sync + 'static) {
-        self.observers.write().unwrap_or_else(std::sync::PoisonError::into_inner).push(Arc::new(observe));
+        self.observers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(observe));
     }
 
     /// Begins a session and goes on to its first stop. A start without a name is `local`.
@@ -182,6 +265,7 @@ impl Sessions {
     /// # Errors
     /// The start is refused, or there is a session of that name.
     pub async fn start(&self, start: Start) -> Result<Turn, SendError> {
+        self.admit()?;
         let id = start.session.clone().unwrap_or_else(|| SessionId::from("local"));
         check_name(id.as_str())?;
         if self.is_stored(&id).await? {
@@ -192,7 +276,7 @@ impl Sessions {
             Entry::Occupied(_) => return Err(SendError::Exists(id)),
             Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),
         }
-        match self.driven(&slot).await {
+        let turn = match self.driven(&slot).await {
             // Somebody else has a session of that name in the store.
             Err(SendError::Store(StoreError::Conflict { expected: 0, .. })) => {
                 self.slots.locked().remove(&id);
@@ -203,7 +287,9 @@ impl Sessions {
                 Err(refused)
             }
             turn => turn,
-        }
+        };
+        self.leave(slot);
+        turn
     }
 
     /// Begins a session, or goes on with the one of that name that the store has.
@@ -218,29 +304,19 @@ impl Sessions {
         }
     }
 
-    /// Hands in an answer and goes on to the next stop.
+    /// Hands in an answer and goes on to the next stop. [`Turn::answer`] makes one that only the question of that turn takes; without a number an input
+    /// is taken for whatever is asked. What the session said on the way to its question is said in the turn that comes back.
+    ///
+    /// It may be dropped: what was stored until then happened, and the session is loaded anew.
     ///
     /// # Errors
-    /// A refusal: nothing happened, and what is awaited. [`SendError::TooLate`]: the time was up, which counts instead.
-    pub async fn send(&self, id: &SessionId, reply: impl Into<Reply>) -> Result<Turn, SendError> {
+    /// A refusal: nothing happened, and what is awaited. [`SendError::Stale`] and [`SendError::TooLate`]: something else is asked by now, and what.
+    pub async fn send(&self, id: &SessionId, sent: impl Into<Sent>) -> Result<Turn, SendError> {
+        self.admit()?;
         let slot = self.slot(id)?;
-        match reply.into() {
-            Reply::Input(Input::Signal(signal)) => {
-                self.arrived(&slot).await?;
-                let mut promise = self.raise(&slot, &signal)?;
-                let turn = self.driven(&slot).await?;
-                // Somebody else may have gone on with it, and could not store it.
-                promise.checked().map(|()| turn)
-            }
-            reply => {
-                let _driving = slot.driving.lock().await;
-                if self.awake(&slot).await? {
-                    // What it waits for, and until when, shows when it gets there.
-                    self.onward(&slot).await?;
-                }
-                self.handed(&slot, reply).await
-            }
-        }
+        let turn = self.sent(&slot, sent.into()).await;
+        self.leave(slot);
+        turn
     }
 
     /// Goes on to the next stop without an answer: after a program was swapped, when time is up, when a client wants to see again where it is. What
@@ -249,14 +325,11 @@ impl Sessions {
     /// # Errors
     /// There is no such session, or it cannot go on.
     pub async fn resume(&self, id: &SessionId) -> Result<Turn, SendError> {
-        for _ in 0..CONFLICTS {
-            match self.renewed(&*self.slot(id)?).await {
-                // Somebody else went on with it: it goes on from there.
-                Err(SendError::Store(StoreError::Conflict { .. })) => {}
-                turn => return turn,
-            }
-        }
-        self.renewed(&*self.slot(id)?).await
+        self.admit()?;
+        let slot = self.slot(id)?;
+        let turn = self.renewed(&slot).await;
+        self.leave(slot);
+        turn
     }
 
     /// Raises a signal at once, also while a call runs: one that the session takes stops the call. Who waits for the turn gets it. It returns when the
@@ -265,18 +338,24 @@ impl Sessions {
     /// # Errors
     /// Nothing handles it, or it cannot be stored; nothing happened.
     pub async fn signal(&self, id: &SessionId, signal: &SignalName) -> Result<(), SendError> {
+        self.admit()?;
         let slot = self.slot(id)?;
-        self.arrived(&slot).await?;
-        let promise = self.raise(&slot, signal)?;
-        self.kept(&slot, promise).await
+        let raised = async {
+            self.arrived(&slot).await?;
+            let promise = self.raise(&slot, signal)?;
+            self.kept(&slot, promise).await
+        };
+        let raised = raised.await;
+        self.leave(slot);
+        raised
     }
 
-    /// Stops what a session is doing; it stays waiting where it is. Who waits for the turn gets [`SendError::Stopped`].
+    /// Stops what a session is doing here; it stays waiting where it is. Who waits for the turn gets [`SendError::Stopped`].
     ///
     /// # Errors
-    /// There is no such session.
+    /// There is no such session in memory, so nothing of it runs here.
     pub fn pause(&self, id: &SessionId) -> Result<(), SendError> {
-        self.slot(id)?.pause();
+        self.found(id).ok_or_else(|| SendError::Unknown(id.clone()))?.pause();
         Ok(())
     }
 
@@ -291,7 +370,10 @@ impl Sessions {
                 return Err(Vetoed(why));
             }
         }
-        let mut current = self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(keeping) = &self.keeping {
+            keeping.store.keep_from(engine.inspect());
+        }
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         *current = Current { engine, bindings: Arc::new(bindings), version: current.version + 1 };
         Ok(())
     }
@@ -302,9 +384,9 @@ impl Sessions {
         slot.session()
     }
 
-    /// Shows a session that has begun; nothing where there is none.
+    /// Shows a session that has begun and is in memory; nothing where there is none. [`Sessions::view`] asks the store too.
     pub fn look<T>(&self, id: &SessionId, look: impl FnOnce(&Session) -> T) -> Option<T> {
-        let slot = self.slot(id).ok()?;
+        let slot = self.found(id)?;
         let place = slot.place.locked();
         place.running().map(|running| look(&running.session))
     }
@@ -314,50 +396,37 @@ impl Sessions {
         Duration::from_millis(due.saturating_sub(self.clock.now()))
     }
 
-    /// The place of a session: one that is not in memory may be in the store.
-    fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
-        let mut slots = self.slots.locked();
-        if let Some(slot) = slots.get(id) {
-            return Ok(Arc::clone(slot));
-        }
-        if self.keeping.is_none() || check_name(id.as_str()).is_err() {
-            return Err(SendError::Unknown(id.clone()));
-        }
-        let slot = Arc::new(Slot::new(id.clone(), Place::Away));
-        slots.insert(id.clone(), Arc::clone(&slot));
-        Ok(slot)
+    /// The engine that sessions take up now.
+    pub fn engine(&self) -> Engine {
+        self.current().engine
     }
 
-    /// Forgets a session that the store has, unless somebody goes on with it: it is loaded when it is needed.
-    pub fn release(&self, id: &SessionId) {
-        let mut slots = self.slots.locked();
-        let Some(slot) = slots.get(id).filter(|_| self.keeping.is_some()) else { return };
-        let Ok(_driving) = slot.driving.try_lock() else { return };
-        let is_stored = match &*slot.place.locked() {
-            Place::Running(running) => running.is_stored && !running.is_ahead && running.session.journal().records().is_empty(),
-            Place::Away | Place::Gone => true,
-            Place::Beginning(_) => false,
-        };
-        if is_stored && Arc::strong_count(slot) == 1 {
-            drop(_driving);
-            slots.remove(id);
+    /// The graph, as the host calls it: as its store knows it, else by its `name`, else nothing.
+    fn graph(&self) -> Arc<str> {
+        match &self.keeping {
+            Some(keeping) => Arc::clone(&keeping.graph),
+            None => self.current().engine.inspect().root().name.clone().unwrap_or_else(|| Arc::from("")),
         }
     }
 
     fn current(&self) -> Current {
-        self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn tell(&self, slot: &Slot, happening: &Happening) {
-        for observe in self.observers.read().unwrap_or_else(std::sync::PoisonError::into_inner).iter() {
-            observe(&slot.id, happening);
-        }
+        self.teller(&slot.id)(happening);
     }
 
-    /// What the interceptors say to a call: the first that does not allow it decides.
-    fn verdict(&self, call: &trellis_core::engine::Call) -> Verdict {
-        let verdicts = self.interceptors.iter().map(|interceptor| interceptor.intercept(call));
-        verdicts.into_iter().find(|verdict| !matches!(verdict, Verdict::Allow)).unwrap_or(Verdict::Allow)
+    /// Tells what happens in a session to who observes it.
+    fn teller(&self, session: &SessionId) -> impl Fn(&Happening) + Send + Sync + use<> {
+        let (session, observers, untold) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.untold));
+        move |happening| {
+            for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {
+                if guarded(|| observe(&session, happening)).is_err() {
+                    untold.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
     }
 }
 

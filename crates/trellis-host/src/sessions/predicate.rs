@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Engine, Mapping, NodeId, Program, Start, ToolOutcome,
+    Context, Engine, Mapping, NodeId, Program, Start, ToolOutcome,
     id::{CallId, IdempotencyKey},
     program::PredicateSource,
     state::{CallKind, CallRole, PendingCall},
@@ -15,7 +15,7 @@ use super::{
     slot::{Lock, Place, Slot},
 };
 use crate::{
-    binding::{Bindings, Cancel},
+    binding::{Bindings, Caller},
     interceptor::Verdict,
     session::Session,
 };
@@ -83,22 +83,16 @@ impl Sessions {
         call: PendingCall,
         name: &str,
     ) -> Option<Result<bool, String>> {
-        let cancel = Cancel::new();
-        let disturbed = async {
-            match slot.step() {
-                Some(step) => slot.until_disturbed(step).await,
-                None => std::future::pending().await,
-            }
-        };
+        let caller = Caller::new(slot.id.clone(), self.graph(), |_| {});
         let call = Arc::new(call);
-        let outcome = match self.verdict(&call) {
+        let outcome = match self.verdict(slot, &call, &Context::new(call.args.clone())).await? {
             Verdict::Answer(outcome) => outcome,
             Verdict::Deny(why) => ToolOutcome::Denied(why),
             Verdict::Elsewhere(why) => return Some(Err(why)),
             Verdict::Allow | Verdict::Hold => tokio::select! {
                 biased;
-                outcome = bindings.call(engine.inspect(), &call, &cancel, &|_| {}) => outcome,
-                () = disturbed => return None,
+                outcome = bindings.call(engine.inspect(), &call, &caller) => outcome,
+                () = slot.disturbed_from_here() => return None,
             },
         };
         self.tell(slot, &Happening::Given(Arc::clone(&call), outcome.clone()));

@@ -4,7 +4,7 @@
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use tokio::sync::{Notify, oneshot};
@@ -29,6 +29,8 @@ pub(super) struct Slot {
     /// Wakes the one who goes on: a signal moved the session, or it was told to pause.
     disturbed: Notify,
     paused: AtomicBool,
+    /// When it was used last, counted in uses.
+    pub(super) used: AtomicU64,
 }
 
 /// How far a session is.
@@ -82,6 +84,7 @@ impl Slot {
             place: Mutex::new(place),
             disturbed: Notify::new(),
             paused: AtomicBool::new(false),
+            used: AtomicU64::new(0),
         }
     }
 
@@ -106,6 +109,14 @@ impl Slot {
         }
     }
 
+    /// Waits until the session is no longer where it is now, or was told to pause; for ever where it has not begun.
+    pub(super) async fn disturbed_from_here(&self) {
+        match self.step() {
+            Some(step) => self.until_disturbed(step).await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// The step that it is at; nothing before it began.
     pub(super) fn step(&self) -> Option<u64> {
         self.place.locked().running().map(|running| running.session.state().step)
@@ -116,6 +127,11 @@ impl Slot {
         if let Place::Running(running) = std::mem::replace(&mut *self.place.locked(), Place::Away) {
             running.promised.into_iter().for_each(|promised| drop(promised.send(Err(error.clone()))));
         }
+    }
+
+    /// Forgets a session that a panic may have left in the middle of something.
+    pub(super) fn lose(&self) {
+        self.forget(&StoreError::Unavailable { store: "the session".into(), message: "it panicked".to_owned() });
     }
 
     /// Forgets a session whose store has record `seen - 1`, if it is not there yet: what was not stored did not happen.

@@ -8,7 +8,7 @@ use super::{
     Happening, SendError, Sessions, Stop,
     slot::{Running, Slot},
 };
-use crate::{session::Adoption, store::lacking};
+use crate::{journal::Needs, session::Adoption, store::lacking};
 
 impl Sessions {
     /// Puts the newest program under a session; what it needs for that, where it does not fit.
@@ -25,7 +25,7 @@ impl Sessions {
         // What was redacted where it was stored cannot be sent, nor held against what the program would send.
         let missing = lacking(running.session.state());
         if !missing.is_empty() {
-            return Ok(Some(Stop::Keys { node: before, missing }));
+            return Ok(Some(ask(running, Stop::Keys { node: before, missing })));
         }
         let moved = match running.session.adopt(current.engine, running.changed) {
             // It was loaded, and its program is the one that it was stored with.
@@ -52,13 +52,23 @@ impl Sessions {
                     running.telling.push(Happening::Trouble("not-adopted", why.into()));
                     running.version = current.version;
                 }
-                return Ok(stop);
+                return Ok(stop.map(|stop| ask(running, stop)));
             }
         };
         (running.version, running.bindings, running.changed) = (current.version, current.bindings, ChangedCall::Blocks);
         running.telling.push(Happening::Adopted(moved.map(Arc::from)));
         Ok(None)
     }
+}
+
+/// Asks for what is in the way, as a question of its own.
+fn ask(running: &mut Running, stop: Stop) -> Stop {
+    match &stop {
+        Stop::Keys { node, missing } => running.session.block(Needs::Keys { node: node.clone(), missing: missing.clone() }),
+        Stop::Changed { call, now } => running.session.block(Needs::Decision { call: call.id.clone(), now: Arc::clone(now) }),
+        _ => {}
+    }
+    stop
 }
 
 /// What a client can do about the first blocker, or why nobody can do anything.

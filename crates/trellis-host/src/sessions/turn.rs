@@ -18,10 +18,22 @@ use crate::{
 pub struct Turn {
     /// The session.
     pub session: SessionId,
-    /// What its nodes said since the last turn, as Markdown.
+    /// The number of the record that comes next.
+    pub seq: u64,
+    /// The number from which on this is asked. An answer that names it, or `seq`, is taken while the same is asked: [`Turn::answer`].
+    pub asked: u64,
+    /// What its nodes said since the last turn, as Markdown; from [`crate::Sessions::resume`] and [`crate::Sessions::view`], where they said nothing
+    /// since, what the present one said.
     pub said: Vec<Arc<str>>,
     /// What it needs.
     pub stop: Stop,
+}
+
+impl Turn {
+    /// What answers this turn, and no other.
+    pub fn answer(&self, reply: impl Into<Reply>) -> Sent {
+        Sent { expected: Some(self.asked), reply: reply.into() }
+    }
 }
 
 /// What a session needs from its client. `due` is when it stops waiting for that, in milliseconds since 1970: [`crate::Sessions::resume`] then says
@@ -70,6 +82,22 @@ pub enum Stop {
         /// The tool that would be called now.
         now: Arc<str>,
     },
+    /// Nothing for now: it works by itself ([`crate::Policy::is_detached`], [`crate::Sessions::view`]).
+    Running {
+        /// Where.
+        node: NodeId,
+        /// The call that is carried out, if it is one.
+        call: Option<Call>,
+        /// Since when, in milliseconds since 1970.
+        since: u64,
+    },
+    /// Nothing for now: it sleeps, or waits before another attempt at a call.
+    Sleeping {
+        /// Where.
+        node: NodeId,
+        /// Until when, in milliseconds since 1970.
+        until: u64,
+    },
     /// Nothing any more.
     Ended(EndView),
 }
@@ -79,8 +107,33 @@ impl Stop {
     pub fn due(&self) -> Option<u64> {
         match self {
             Self::Ask { due, .. } | Self::Call { due, .. } | Self::Held { due, .. } => *due,
-            Self::Predicate { .. } | Self::Keys { .. } | Self::Changed { .. } | Self::Ended(_) => None,
+            Self::Predicate { .. } | Self::Keys { .. } | Self::Changed { .. } => None,
+            Self::Running { .. } | Self::Sleeping { .. } | Self::Ended(_) => None,
         }
+    }
+}
+
+/// What a client sends, and what it answers.
+///
+/// An input, a context and a decision about a call name the question by [`Turn::asked`] or [`Turn::seq`]; without a number they are taken for whatever
+/// is asked. Results, approvals and answers of predicates name what they belong to, and signals belong to no question: their number is not looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    /// The number of the turn that it answers.
+    pub expected: Option<u64>,
+    /// What is sent.
+    pub reply: Reply,
+}
+
+impl From<Reply> for Sent {
+    fn from(reply: Reply) -> Self {
+        Self { expected: None, reply }
+    }
+}
+
+impl From<Input> for Sent {
+    fn from(input: Input) -> Self {
+        Reply::Input(input).into()
     }
 }
 
@@ -107,6 +160,22 @@ pub enum Reply {
     Context(Mapping),
     /// Whether the pending call stays as it is, or is made again.
     Keep(bool),
+}
+
+impl Reply {
+    /// Whether it answers a question that only a number names.
+    pub(super) fn is_for_a_question(&self) -> bool {
+        match self {
+            Self::Input(input) => !matches!(input, Input::Result(_) | Input::Signal(_)),
+            Self::Context(_) | Self::Keep(_) => true,
+            Self::Approve { .. } | Self::Predicate { .. } => false,
+        }
+    }
+
+    /// Whether it is the result of a call, which may come at any time (language 7.6).
+    pub(super) fn is_result(&self) -> bool {
+        matches!(self, Self::Input(Input::Result(_)))
+    }
 }
 
 impl From<Input> for Reply {
@@ -164,9 +233,12 @@ pub enum SendError {
         /// What came.
         got: String,
     },
-    /// The time was up before the answer came.
+    /// Something else is asked since the turn that it answers; nothing was taken.
+    #[error("this answers an earlier question; the session went on since, and asks something else now")]
+    Stale(Box<Turn>),
+    /// The time was up before the answer came; nothing was taken. With where the session is now.
     #[error("the time was up; the session went on without an answer")]
-    TooLate,
+    TooLate(Box<Turn>),
     /// The keys cannot be set.
     #[error("the context cannot hold `{0}`: it is a reserved name")]
     Reserved(Arc<str>),
@@ -197,6 +269,12 @@ pub enum SendError {
     /// It could not be loaded, or what happened could not be stored and did not happen. After a conflict, somebody else went on with it.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// It takes nothing new any more: [`crate::Sessions::stop`].
+    #[error("the host is stopping; send it again when it is back")]
+    Stopping,
+    /// Something in it panicked; it is loaded anew the next time, where there is a store.
+    #[error("a bug stopped the session: {0}")]
+    Panicked(String),
     /// It was told to stop, and stays where it is.
     #[error("the session was stopped where it is")]
     Stopped,

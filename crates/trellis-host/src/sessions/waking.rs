@@ -11,7 +11,11 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+    time::Instant,
+};
 use trellis_core::SessionId;
 
 use super::{
@@ -20,9 +24,12 @@ use super::{
     keep::Keeping,
     slot::{Lock, Running},
 };
-use crate::store::{Query, StoreError, Which};
+use crate::{
+    guard::{Guarded, Panicked},
+    store::{Query, SessionStore, StoreError, Which},
+};
 
-/// Sessions that go on at the same time.
+/// Sessions that move at the same time, and calls of woken sessions that are carried out at the same time.
 const ABREAST: usize = 64;
 /// Heads that are asked for at once.
 const PAGE: usize = 512;
@@ -49,6 +56,76 @@ pub enum Driven<'a> {
     Turn(&'a SessionId, Result<Turn, SendError>),
     /// The store cannot be reached. It is asked again and again; what is due waits.
     Away(&'a StoreError),
+}
+
+/// [`Sessions::drive`] did not begin, or could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DriveError {
+    /// Without a store no session outlives its turn, and there is nothing to wake.
+    #[error("there is nothing to wake without a store: give the sessions one with `Sessions::store`")]
+    NoStore,
+    /// The store fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The seats of woken sessions. One that moves holds a seat for a moment; one whose call is carried out has another, for as long as that takes. So
+/// time that is up is not waited for by what takes long.
+#[derive(Clone)]
+struct Seats {
+    moving: Arc<Semaphore>,
+    calling: Arc<Semaphore>,
+}
+
+/// The seat of one woken session.
+pub(super) struct Seat {
+    seats: Seats,
+    permit: Option<OwnedSemaphorePermit>,
+    is_calling: bool,
+}
+
+impl Seats {
+    fn new() -> Self {
+        Self { moving: Arc::new(Semaphore::new(ABREAST)), calling: Arc::new(Semaphore::new(ABREAST)) }
+    }
+
+    /// A seat, if one is free.
+    fn free(&self) -> Option<Seat> {
+        let permit = Arc::clone(&self.moving).try_acquire_owned().ok()?;
+        Some(Seat { seats: self.clone(), permit: Some(permit), is_calling: false })
+    }
+
+    /// Waits until one is free.
+    async fn wait(&self) {
+        // It is never closed.
+        drop(self.moving.acquire().await);
+    }
+}
+
+impl Seat {
+    /// Waits for a seat in which a call may take its time.
+    pub(super) async fn to_call(&mut self) {
+        self.take(true).await;
+    }
+
+    /// Waits for a seat to move.
+    pub(super) async fn to_move(&mut self) {
+        self.take(false).await;
+    }
+
+    async fn take(&mut self, is_calling: bool) {
+        if self.is_calling == is_calling && self.permit.is_some() {
+            return;
+        }
+        self.permit = None;
+        let seats = if is_calling { &self.seats.calling } else { &self.seats.moving };
+        (self.permit, self.is_calling) = (Arc::clone(seats).acquire_owned().await.ok(), is_calling);
+    }
+
+    /// Gives the seat to somebody else.
+    fn leave(&mut self) {
+        self.permit = None;
+    }
 }
 
 /// A session that went on, and the number of its next record then.
@@ -81,12 +158,17 @@ impl Sessions {
     /// Goes on with every stored session that can go on by itself, when it can: what was interrupted at once, sleeps and timeouts when they are over.
     /// `told` gets each turn, or why there was none, and hears when the store goes away. Sessions that it woke are not kept in memory.
     ///
+    /// It ends when it is dropped, which breaks off what it goes on with, or after [`Sessions::stop`].
+    ///
     /// # Errors
-    /// The store fails, or cannot be reached at first. One that goes away later is asked again, unless it is to end by itself.
-    pub async fn drive(self: &Arc<Self>, how: Drive, mut told: impl FnMut(Driven<'_>)) -> Result<(), StoreError> {
-        let Some(keeping) = self.keeping.clone() else { return Ok(()) };
-        let (mut schedule, mut running) = (Schedule::default(), JoinSet::new());
+    /// There is no store, it fails, or it cannot be reached at first. One that goes away later is asked again, unless it is to end by itself.
+    pub async fn drive(self: &Arc<Self>, how: Drive, mut told: impl FnMut(Driven<'_>)) -> Result<(), DriveError> {
+        let keeping = self.keeping.clone().ok_or(DriveError::NoStore)?;
+        let (mut schedule, mut running, seats) = (Schedule::default(), JoinSet::new(), Seats::new());
         loop {
+            if self.is_stopping() && running.is_empty() {
+                return Ok(());
+            }
             if schedule.is_stale(self.clock.now()) {
                 let is_first = schedule.asked.is_none();
                 match schedule.ask(&keeping, self.clock.now()).await {
@@ -97,17 +179,21 @@ impl Sessions {
                     }
                 }
             }
-            while running.len() < ABREAST
-                && let Some((session, next)) = schedule.pop(self.clock.now())
+            let now = self.clock.now();
+            while schedule.has_due(now)
+                && !self.is_stopping()
+                && let Some(seat) = seats.free()
+                && let Some((session, next)) = schedule.pop(now)
             {
-                running.spawn(Arc::clone(self).wake(session, next));
+                running.spawn(Arc::clone(self).wake(session, next, seat));
             }
             if how == Drive::UntilIdle && running.is_empty() && schedule.due.is_empty() && schedule.horizon == u64::MAX {
                 return Ok(());
             }
-            let next = if running.len() < ABREAST { schedule.due.first().map(|(due, ..)| *due) } else { None };
+            let next = schedule.due.first().map(|(due, ..)| *due);
             self.wakes_at.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
-            let left = next.map_or(LOOK, |next| self.until(next).min(LOOK));
+            let is_full = schedule.has_due(self.clock.now());
+            let left = next.filter(|_| !is_full && !self.is_stopping()).map_or(LOOK, |next| self.until(next).min(LOOK));
             tokio::select! {
                 Some(Ok(woken)) = running.join_next() => {
                     match schedule.woken(&woken.session, woken.next, woken.rest, self.clock.now()) {
@@ -117,22 +203,36 @@ impl Sessions {
                     }
                     self.release(&woken.session);
                 }
+                () = seats.wait(), if is_full && !self.is_stopping() => {}
                 () = self.sooner.notified() => schedule.is_outdated = true,
                 () = tokio::time::sleep(left) => {}
             }
         }
     }
 
-    async fn wake(self: Arc<Self>, session: SessionId, seen: u64) -> Woken {
-        let rest = self.rested(&session, seen).await;
+    async fn wake(self: Arc<Self>, session: SessionId, seen: u64, seat: Seat) -> Woken {
+        let rest = Guarded::new(self.rested(&session, seen, seat)).await;
+        let rest = rest.unwrap_or_else(|Panicked(why)| {
+            self.found(&session).iter().for_each(|slot| slot.lose());
+            Err(SendError::Panicked(why))
+        });
         let next = self.look(&session, |session| session.journal().next_seq()).unwrap_or(seen);
         Woken { session, next, rest }
     }
 
     /// Goes on until somebody else is needed, or time must pass; from record `seen` at least, which the store was seen to have.
-    async fn rested(&self, id: &SessionId, seen: u64) -> Result<Rest, SendError> {
+    async fn rested(&self, id: &SessionId, seen: u64, mut seat: Seat) -> Result<Rest, SendError> {
         let slot = self.slot(id)?;
-        let _driving = slot.driving.lock().await;
+        let _driving = match slot.driving.try_lock() {
+            Ok(driving) => driving,
+            // Somebody goes on with it, for as long as that takes.
+            Err(_) => {
+                seat.leave();
+                let driving = slot.driving.lock().await;
+                seat.to_move().await;
+                driving
+            }
+        };
         slot.outdated(seen);
         let is_loaded = self.awake(&slot).await?;
         let found = slot.place.locked().running().map_or(seen, Running::stored_to);
@@ -140,7 +240,7 @@ impl Sessions {
             // Somebody else went on with it since it was listed, and may be at it.
             return Err(StoreError::Conflict { session: id.clone(), expected: seen, found }.into());
         }
-        self.rest(&slot, Patience::None).await
+        self.rest(&slot, Patience::None, Some(&mut seat)).await
     }
 }
 
@@ -176,6 +276,11 @@ impl Schedule {
             }
             after = last;
         }
+    }
+
+    /// Whether a session is due.
+    fn has_due(&self, now: u64) -> bool {
+        self.due.first().is_some_and(|(due, ..)| *due <= now)
     }
 
     /// The next session that is due.

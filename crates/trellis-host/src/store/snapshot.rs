@@ -5,7 +5,7 @@ use serde_json::error::Category;
 use trellis_core::{State, id::IdempotencyKey, state::VERSION};
 
 use super::{Row, StoreError, Stored};
-use crate::journal::{Entry, Record};
+use crate::journal::{Entry, Needs, Record};
 
 /// Where a session is. Sleeps, timeouts and delays are measured from here, so they go on over a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,20 @@ pub struct Snapshot {
     /// The call that was approved last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<Approved>,
+    /// The number of the record from which on its question is asked: an answer to an earlier one is stale.
+    #[serde(default = "not_kept")]
+    pub asked: u64,
+    /// What is asked, as a checksum ([`Record::question`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<u32>,
+    /// What it asks for in place of what its node asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Needs>,
+}
+
+/// Snapshots were once kept without the number of their question: it is taken to be as new as they are.
+fn not_kept() -> u64 {
+    u64::MAX
 }
 
 /// An approval that was given.
@@ -37,7 +51,7 @@ pub struct Approved {
 impl Snapshot {
     /// Where a session begins.
     pub fn beginning(state: State, at: u64) -> Self {
-        Self { state, began: at, at, entered_at: at, stepped_at: at, approved: None }
+        Self { state, began: at, at, entered_at: at, stepped_at: at, approved: None, asked: 1, question: None, blocked: None }
     }
 
     /// Takes a step again, as it was recorded.
@@ -48,6 +62,18 @@ impl Snapshot {
             self.approved = Some(Approved { key: key.clone(), at: record.at });
         }
         self.time(record.at, before);
+        self.ask_by(record);
+    }
+
+    /// Notes what a record means for the question.
+    pub(crate) fn ask_by(&mut self, record: &Record) {
+        if record.asks_anew() {
+            (self.asked, self.blocked, self.question) = (record.seq + 1, None, None);
+        }
+        self.question = record.question.or(self.question);
+        if let Entry::Blocked { needs } = &record.entry {
+            self.blocked = Some(needs.clone());
+        }
     }
 
     /// Where its last record was made later than `now`, the clock went back: its waits go on as if that record had been made now, so that nobody
@@ -95,6 +121,9 @@ impl Snapshot {
             None => None,
         };
         let mut next = stored.snapshot.as_ref().map_or(0, |(next, _)| *next);
+        if let Some(snapshot) = snapshot.as_mut().filter(|snapshot| snapshot.asked == not_kept()) {
+            snapshot.asked = next;
+        }
         // What a record that is missing or cannot be read costs: everything up to the next whole state.
         let mut lost = None;
         for row in &stored.records {
@@ -110,7 +139,9 @@ impl Snapshot {
                 Ok(record) => match (record.entry.epoch(), &mut snapshot) {
                     (Some(state), before) if before.is_none() || lost.is_some() => {
                         let began = if lost.is_some() { stored.head.began } else { record.at };
-                        (snapshot, lost) = (Some(Self { began, ..Self::beginning(state.clone(), record.at) }), None);
+                        let asked = record.seq + 1;
+                        (snapshot, lost) =
+                            (Some(Self { began, asked, question: record.question, ..Self::beginning(state.clone(), record.at) }), None);
                     }
                     (_, Some(snapshot)) if lost.is_none() => snapshot.take(&record),
                     _ => {}

@@ -35,7 +35,7 @@ fn charging() -> (Stage, Arc<AtomicUsize>) {
     let count = Arc::clone(&made);
     let stage = Stage::new(&[CHARGE, PAID, NO]).function(move |bindings| {
         let count = Arc::clone(&count);
-        bindings.function("charge", move |args| {
+        bindings.function("charge", move |_, args| {
             count.fetch_add(1, Ordering::Relaxed);
             Ok(args.get("total").cloned().unwrap())
         })
@@ -214,7 +214,7 @@ fn what_expired_or_does_not_wait_is_refused_and_nothing_is_written() {
 fn a_call_without_an_approval_and_a_graph_that_was_edited_are_refused() {
     let (plain, store) = (("start.md", "---\ntools: [{name: charge}]\ndo: charge\nto: no\n---\n"), Arc::new(MemoryStore::new()));
     run(async {
-        let elsewhere = Policy { unbound: Unbound::Elsewhere, ..Policy::default() };
+        let elsewhere = Policy::new().unbound(Unbound::Elsewhere);
         let stage = Stage::new(&[plain, NO]).policy(elsewhere);
         stage.stored(&store).start(Start { session: Some("plain".into()), ..Start::default() }).await.unwrap();
         let engine = stage.engine();

@@ -33,7 +33,7 @@ pub(crate) const STAY: [(&str, &str); 5] = [
 pub(crate) const ANEW: &str = "---\ninput_type: confirm\non_denied: end\nto: start\n---\nKeep room {{ room.id }}?\n";
 
 pub(crate) fn stage(files: &[(&str, &str)]) -> Stage {
-    Stage::new(files).policy(Policy { unbound: Unbound::Elsewhere, ..Policy::default() })
+    Stage::new(files).policy(Policy::new().unbound(Unbound::Elsewhere))
 }
 
 /// The stay with one file instead of another.

@@ -26,7 +26,7 @@ const GRAPH: &[(&str, &str)] = &[
 ];
 
 fn stage() -> Stage {
-    Stage::new(GRAPH).function(|bindings| bindings.function("pay", |_| Err::<Value, _>(ToolError::new("no money"))))
+    Stage::new(GRAPH).function(|bindings| bindings.function("pay", |_, _| Err::<Value, _>(ToolError::new("no money"))))
 }
 
 /// Writes down everything that it sees.

@@ -20,7 +20,7 @@ fn a_program_reads_and_writes_one_object_a_line() {
         lines,
         [
             r#"{"type":"RENDER_CONTENT","payload":"How many?\n"}"#,
-            r#"{"type":"REQUEST_INPUT","payload":{"input_type":"int"}}"#,
+            r#"{"type":"REQUEST_INPUT","payload":{"input_type":"int","seq":1}}"#,
             r#"{"type":"RENDER_CONTENT","payload":"Thank you.\n"}"#,
             r#"{"type":"END","payload":{"reason":"finished","output":{"n":7},"node":"end"}}"#,
         ]

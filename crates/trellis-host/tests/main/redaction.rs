@@ -29,7 +29,7 @@ fn success(call: &trellis_core::state::PendingCall, value: Value) -> Input {
 
 /// As another process opens the same store: it knows none of the values.
 fn opened(stage: &Stage, inner: &Arc<MemoryStore>) -> Arc<Sessions> {
-    stage.stored(&Arc::new(Redacted::of(&stage.program, Arc::clone(inner))))
+    stage.stored(inner)
 }
 
 /// Everything that the store has of the session.
@@ -50,8 +50,12 @@ fn rows_of(texts: &[String]) -> usize {
 
 /// A graph that copies a token into a key, an argument and an undo.
 fn copying() -> Stage {
+    copying_under(PROJECT)
+}
+
+fn copying_under(project: (&str, &str)) -> Stage {
     Stage::new(&[
-        PROJECT,
+        project,
         (
             "start.md",
             "---\ntools: [{name: charge}, {name: refund}]\ninput_type: text\nsave_to: token\nto: call\nset: {header: \"Bearer {{ input }}\", body: \"{{ {'t': input} | tojson }}\"}\n---\nYour token?\n",
@@ -124,7 +128,8 @@ fn holds(folder: &Path, bytes: &[u8]) -> bool {
 #[test]
 fn no_file_of_a_store_holds_a_byte_of_it() {
     let stage = copying();
-    let walk = |store: Arc<dyn SessionStore>| {
+    let openly = copying_under(("trellis.yaml", "name: copying\n"));
+    let walk = |stage: &Stage, store: Arc<dyn SessionStore>| {
         run(async {
             let sessions = stage.stored(&Arc::new(store));
             sessions.start(Start::default()).await.unwrap();
@@ -135,16 +140,16 @@ fn no_file_of_a_store_holds_a_byte_of_it() {
     };
     // What is looked for is found where nothing hides it.
     let plain = tempfile::tempdir().unwrap();
-    walk(Arc::new(FilesStore::open(plain.path()).unwrap()));
+    walk(&openly, Arc::new(FilesStore::open(plain.path()).unwrap()));
     assert!(holds(plain.path(), b"hunter2"));
     let folder = tempfile::tempdir().unwrap();
     let key = folder.path().join("key");
     Keys::generate(&key).unwrap();
     let [redacted, sealed, both] = ["redacted", "sealed", "both"].map(|name| folder.path().join(name));
-    walk(Arc::new(Redacted::of(&stage.program, FilesStore::open(&redacted).unwrap())));
-    walk(Arc::new(Sealed::new(SqliteStore::open(&sealed).unwrap(), Keys::read(&key).unwrap())));
+    walk(&stage, Arc::new(Redacted::of(&stage.program, FilesStore::open(&redacted).unwrap())));
+    walk(&stage, Arc::new(Sealed::new(SqliteStore::open(&sealed).unwrap(), Keys::read(&key).unwrap())));
     let inner = Sealed::new(SqliteStore::open(&both).unwrap(), Keys::read(&key).unwrap());
-    walk(Arc::new(Redacted::of(&stage.program, inner)));
+    walk(&stage, Arc::new(Redacted::of(&stage.program, inner)));
     assert!(holds(folder.path(), b"start") && !holds(folder.path(), b"hunter2"));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, engine::EndView};
-use trellis_host::{Bindings, Happening, Reply, SendError, Sessions, Stop, Turn, Verdict};
+use trellis_host::{Bindings, Happening, Reply, SendError, Sessions, Stop, Turn, Verdict, interceptor::Intercepted};
 
 use crate::stage::{Stage, clock, run, run_timeless};
 
@@ -47,7 +47,7 @@ fn a_client_starts_does_what_the_turn_says_and_sends_the_answer() {
         assert!(matches!(sessions.send(&id(), text("many")).await, Err(SendError::Refused(_))));
         let refused = sessions.send(&id(), Reply::Keep(true)).await.unwrap_err();
         assert_eq!(refused.to_string(), "an input is awaited, not a decision about a call");
-        assert!(said(&sessions.resume(&id()).await.unwrap()).is_empty(), "what was said is not said again");
+        assert_eq!(said(&sessions.resume(&id()).await.unwrap()), ["How many?"], "who comes back hears the question");
         let turn = sessions.send(&id(), text("3")).await.unwrap();
         assert_eq!(said(&turn), ["Thank you."]);
         assert_eq!(ended(turn).output, Some(Value::Int(3)));
@@ -83,10 +83,10 @@ fn an_answer_that_comes_too_late_does_not_count() {
         let turn = sessions.start(Start::default()).await.unwrap();
         assert!(matches!(turn.stop, Stop::Ask { due: Some(6000), .. }), "{turn:?}");
         tokio::time::sleep(sessions.until(6000)).await;
-        assert_eq!(sessions.send(&id(), text("x")).await.unwrap_err(), SendError::TooLate);
         let began = tokio::time::Instant::now();
-        let turn = sessions.resume(&id()).await.unwrap();
+        let SendError::TooLate(turn) = sessions.send(&id(), text("x")).await.unwrap_err() else { panic!() };
         assert_eq!((said(&turn), began.elapsed().as_secs()), (vec!["Too slow.", "Over."], 30));
+        assert!(matches!(turn.stop, Stop::Ended(_)));
     });
 }
 
@@ -100,7 +100,7 @@ const CHARGE: &[(&str, &str)] = &[
 ];
 
 fn charging() -> Stage {
-    Stage::new(CHARGE).function(|bindings| bindings.function("charge", |args| Ok(args.get("total").cloned().unwrap())))
+    Stage::new(CHARGE).function(|bindings| bindings.function("charge", |_, args| Ok(args.get("total").cloned().unwrap())))
 }
 
 #[test]
@@ -126,8 +126,9 @@ fn a_held_call_runs_when_it_is_approved_and_its_result_is_not_taken_before() {
 fn an_interceptor_allows_denies_answers_holds_or_hands_on() {
     let with = |verdict: Verdict| {
         let plain = [("start.md", "---\ntools: [{name: t}]\ndo: t\nsave_to: id\non_denied: no\nto: paid\n---\n"), CHARGE[1], CHARGE[2]];
-        let stage = Stage::new(&plain).function(|bindings| bindings.function("t", |_| Ok(Value::Int(1))));
-        let sessions = stage.sessions().interceptor(|_: &_| Verdict::Allow).interceptor(move |_: &_| verdict.clone());
+        let stage = Stage::new(&plain).function(|bindings| bindings.function("t", |_, _| Ok(Value::Int(1))));
+        let sessions =
+            stage.sessions().interceptor(|_: Intercepted<'_>| Verdict::Allow).interceptor(move |_: Intercepted<'_>| verdict.clone());
         run(sessions.start(Start::default())).unwrap()
     };
     assert_eq!(ended(with(Verdict::Allow)).output, Some(Value::Int(1)));
@@ -147,7 +148,7 @@ fn waiting(on_interrupt: &str) -> (Stage, Arc<tokio::sync::Notify>) {
     let stage = Stage::new(if on_interrupt.is_empty() { &files[..2] } else { &files });
     let stage = stage.function(move |bindings| {
         let until = Arc::clone(&until);
-        bindings.function_async("slow", move |_| {
+        bindings.function_async("slow", move |_, _| {
             let until = Arc::clone(&until);
             async move {
                 until.notified().await;
@@ -221,7 +222,10 @@ fn another_program_is_taken_up_between_an_answer_and_the_next_view() {
         let turn = sessions.start(Start { session: Some(other.clone()), ..Start::default() }).await.unwrap();
         assert_eq!(said(&turn), ["Which?"]);
         swap(&sessions, &[texts, END]).await;
-        assert!(said(&sessions.resume(&other).await.unwrap()).is_empty(), "the same words are not said again");
+        assert_eq!(said(&sessions.resume(&other).await.unwrap()), ["Which?"]);
+        let told =
+            seen.lock().unwrap().iter().filter(|happening| matches!(happening, Happening::Said(text) if text.trim() == "Which?")).count();
+        assert_eq!(told, 1, "the same words do not happen again");
         swap(&sessions, &[ASK, END]).await;
         assert_eq!(said(&sessions.resume(&other).await.unwrap()), ["How many?"]);
         let records = sessions.close(&other).unwrap();
@@ -262,7 +266,7 @@ fn a_session_moves_with_its_node_and_says_so() {
     run(async {
         sessions.start(Start::default()).await.unwrap();
         swap(&sessions, &[("start.md", "---\nto: q\n---\n"), ("q.md", "---\nwas: [m/ask]\nwait: true\n---\nHere.\n")]).await;
-        assert!(said(&sessions.resume(&id()).await.unwrap()).is_empty());
+        assert_eq!(said(&sessions.resume(&id()).await.unwrap()), ["Here."]);
         swap(&sessions, &[("start.md", "---\nwait: true\n---\nStart.\n")]).await;
         assert_eq!(said(&sessions.resume(&id()).await.unwrap()), ["Start."]);
     });

@@ -28,7 +28,7 @@ const GRAPH: &[(&str, &str)] = &[
 ];
 
 fn stage() -> Stage {
-    Stage::new(GRAPH).function(|bindings| bindings.function("pay", |_| Ok::<_, trellis_core::ToolError>(Value::Null)))
+    Stage::new(GRAPH).function(|bindings| bindings.function("pay", |_, _| Ok::<_, trellis_core::ToolError>(Value::Null)))
 }
 
 /// A span that ended, as one line and with its name and that of its parent.

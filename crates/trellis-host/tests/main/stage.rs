@@ -67,7 +67,7 @@ impl Stage {
     }
 
     pub(crate) fn sessions(&self) -> Sessions {
-        Sessions::new(self.engine(), self.bindings()).policy(self.policy).clock(self.clock.clone())
+        Sessions::new(self.engine(), self.bindings()).unwrap().policy(self.policy).clock(self.clock.clone())
     }
 
     /// Sessions that are kept in a store.

@@ -94,12 +94,12 @@ const CHARGE: &[(&str, &str)] = &[
 
 #[test]
 fn an_approval_shows_the_exact_call_and_only_a_clear_yes_is_one() {
-    let stage = || Stage::new(CHARGE).function(|bindings| bindings.function("charge", |args| Ok(args.get("total").cloned().unwrap())));
+    let stage = || Stage::new(CHARGE).function(|bindings| bindings.function("charge", |_, args| Ok(args.get("total").cloned().unwrap())));
     let (_, output) = stage().text("maybe\ny\n");
     let ask = "Charge 7?\n  charge {\"total\":7}\n[y/N] > ";
     assert_eq!(output, format!("{ask}maybe\nanswer `y` or `n`\n{ask}y\n\nPaid: 7.\n"));
     assert!(stage().text("\n").1.ends_with("Not paid.\n"));
-    let (outcome, output) = stage().policy(Policy { approve_all: true, ..Policy::default() }).text("");
+    let (outcome, output) = stage().policy(Policy::new().approve_all(true)).text("");
     assert_eq!((outcome.reason, output.as_str()), (Reason::Finished, "Paid: 7.\n"));
     let (outcome, _) = stage().text("");
     assert_eq!(outcome.reason, Reason::EndOfInput);
@@ -110,7 +110,7 @@ fn the_attempts_of_a_call_are_approved_once_and_an_approval_expires() {
     let attempts = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
     let stage = Stage::new(CHARGE).function(move |bindings| {
         let attempts = attempts.clone();
-        bindings.function_async("charge", move |_| {
+        bindings.function_async("charge", move |_, _| {
             let attempt = attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             async move { if attempt == 0 { Err(trellis_core::ToolError::new("busy")) } else { Ok(Value::Int(1)) } }
         })
@@ -128,7 +128,7 @@ fn the_attempts_of_a_call_are_approved_once_and_an_approval_expires() {
 fn a_call_without_a_binding_is_typed_in_or_fails() {
     let files =
         &[("start.md", "---\ntools: [{name: find}]\ndo: find\nsave_to: found\nto: end\n---\n"), ("end.md", "Found {{ found.id }}.\n")];
-    let with = |unbound| Stage::new(files).policy(Policy { unbound, ..Policy::default() });
+    let with = |unbound| Stage::new(files).policy(Policy::new().unbound(unbound));
     let (_, output) = with(Unbound::TypedIn).text("{\"id\": 4}\n");
     assert_eq!(output, "  find {}\n[its result, JSON or text] > {\"id\": 4}\n\nFound 4.\n");
     let (outcome, output) = with(Unbound::Fail).text("");

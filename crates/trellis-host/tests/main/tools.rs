@@ -51,9 +51,9 @@ fn a_secret_is_in_no_message_and_no_variable() {
 #[test]
 fn functions_carry_tools_out_by_name_and_may_fail_or_panic() {
     let with = |add: fn(Bindings) -> Bindings| tool("", "exit 1").function(add).text("").0.output.unwrap().to_string();
-    assert_eq!(with(|bindings| bindings.function("tool", |args| Ok(Value::from(args.len() as u64)))), "1");
-    assert_eq!(with(|bindings| bindings.function_async("tool", |_| async { Err(trellis_core::ToolError::new("closed")) })), "closed");
-    assert_eq!(with(|bindings| bindings.function("tool", |_| panic!("oh"))), "the function of `tool` panicked");
+    assert_eq!(with(|bindings| bindings.function("tool", |_, args| Ok(Value::from(args.len() as u64)))), "1");
+    assert_eq!(with(|bindings| bindings.function_async("tool", |_, _| async { Err(trellis_core::ToolError::new("closed")) })), "closed");
+    assert_eq!(with(|bindings| bindings.function("tool", |_, _| panic!("oh"))), "the function of `tool` panicked: oh");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::{
 use trellis_core::{Start, Value};
 use trellis_host::{
     Clock, SendError, Sessions, Stop,
-    sessions::{Drive, Driven},
+    sessions::{Drive, DriveError, Driven},
     store::{MemoryStore, SessionStore, StoreError},
 };
 
@@ -33,7 +33,7 @@ fn workers() -> (Stage, Arc<AtomicUsize>) {
     ]);
     let stage = stage.function(move |bindings| {
         let counted = Arc::clone(&counted);
-        bindings.function_async("work", move |_| {
+        bindings.function_async("work", move |_, _| {
             counted.fetch_add(1, Ordering::Relaxed);
             async {
                 tokio::time::sleep(Duration::from_secs(3)).await;
@@ -119,7 +119,7 @@ fn a_store_that_goes_away_is_told_once_and_one_that_was_never_there_is_an_error(
 
         store.is_away.store(true, Ordering::Relaxed);
         let driven = stage.stored(&store).drive(Drive::Forever, |driven| panic!("{driven:?}")).await;
-        assert!(matches!(driven, Err(StoreError::Unavailable { .. })), "{driven:?}");
+        assert!(matches!(driven, Err(DriveError::Store(StoreError::Unavailable { .. }))), "{driven:?}");
         let resumed = stage.stored(&store).resume(&"s0".into()).await;
         assert!(matches!(resumed, Err(SendError::Store(StoreError::Unavailable { .. }))), "{resumed:?}");
     });

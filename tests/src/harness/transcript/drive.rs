@@ -32,7 +32,8 @@ pub fn drive(program: &Arc<Program>, played: &Played, block: &str) -> Vec<String
     runtime.block_on(async {
         let (input, reader) = duplex(PIPE);
         let (writer, output) = duplex(PIPE);
-        let sessions = Sessions::new(played.engine.clone(), Bindings::none()).clock(clock());
+        let sessions =
+            Sessions::new(played.engine.clone(), Bindings::none()).unwrap_or_else(|error| unreachable!("{error}")).clock(clock());
         let host = Runner::new(JsonLines::new(BufReader::new(reader), writer, 4 << 20), sessions).run(played.start.clone());
         let mut other_end = OtherEnd {
             input: Some(input),

@@ -8,7 +8,7 @@ use trellis_core::{Event, Input, ToolOutcome, Value, engine::ToolErrorKind};
 use trellis_host::{
     Entry, Record,
     history::{Moment, Walk},
-    journal::Destination,
+    journal::{Destination, Needs},
 };
 
 use super::times::date_time;
@@ -124,6 +124,10 @@ fn what(record: &Record, moment: &Moment) -> String {
             let from = record.from.as_ref().map(ToString::to_string).unwrap_or_default();
             format!("the graph was edited: from `{from}` it goes on at `{}`", record.to)
         }
+        Entry::Blocked { needs: Needs::Keys { missing, .. } } => {
+            format!("asks for {}", missing.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "))
+        }
+        Entry::Blocked { needs: Needs::Decision { now, .. } } => format!("asks whether to keep {tool}: the node calls `{now}` now"),
         Entry::Move { to: Destination::Back(seq), .. } => format!("put back to where it was after record {seq}, at `{}`", record.to),
         Entry::Move { to: Destination::Node(node), .. } => format!("put at `{node}`"),
         Entry::Approve { .. } => format!("{tool} was approved"),

@@ -1,5 +1,7 @@
 //! One line from the other end becomes a command.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use trellis_core::{
     Input, SignalName, ToolError, ToolOutcome, ToolResult, Value, diagnostic::did_you_mean, engine::ToolErrorKind, id::CallId,
@@ -11,6 +13,9 @@ pub(super) fn bad(code: &'static str, message: impl Into<String>) -> Command {
     Command::Bad { code, message: message.into() }
 }
 
+/// The number of a question, beside its answer.
+const SEQ: &str = "seq";
+
 const KINDS: [&str; 8] = ["input", "tool_result", "signal", "approve", "deny", "predicate", "context", "keep"];
 
 pub(super) fn parse(line: &str) -> Command {
@@ -19,10 +24,31 @@ pub(super) fn parse(line: &str) -> Command {
         Ok(other) => return bad("bad-line", format!("a line is an object such as {{\"input\": …}}, not {}", other.kind())),
         Err(error) => return bad("bad-json", format!("the line is no JSON: {error}")),
     };
-    let mut entries = message.iter();
+    let mut entries = message.iter().filter(|(key, _)| &***key != SEQ);
     let (Some((key, value)), None) = (entries.next(), entries.next()) else {
         return bad("bad-line", format!("a line has exactly one of {}", names()));
     };
+    match message.get(SEQ) {
+        Some(seq) => numbered(seq, key, command(key, value)),
+        None => command(key, value),
+    }
+}
+
+/// An answer with the number of its question.
+fn numbered(seq: &Value, key: &str, answer: Command) -> Command {
+    match (answer, seq) {
+        (bad @ Command::Bad { .. }, _) => bad,
+        (answer @ (Command::Input(_) | Command::Context(_) | Command::Keep(_)), Value::Int(seq)) if *seq >= 0 => {
+            Command::Numbered { seq: seq.unsigned_abs(), answer: Box::new(answer) }
+        }
+        (Command::Input(_) | Command::Context(_) | Command::Keep(_), other) => {
+            bad("bad-line", format!("`seq` is the number of a question, such as 3, not {}", other.to_json()))
+        }
+        _ => bad("bad-line", format!("`seq` stands beside `input`, `context` and `keep`; `{key}` names what it belongs to by itself")),
+    }
+}
+
+fn command(key: &Arc<str>, value: &Value) -> Command {
     match &**key {
         "input" => Command::Input(match value {
             Value::Text(text) => Input::Text(text.to_string()),
@@ -137,6 +163,19 @@ mod tests {
         assert_eq!(parse(r#"{"signal":"interrupt"}"#), Command::Signal("interrupt".into()));
         assert_eq!(parse(r#"{"deny":"c1"}"#), Command::Approve { id: Some("c1".into()), yes: false });
         assert_eq!(parse(r#"{"predicate":{"id":"p","value":false}}"#), Command::Predicate { id: "p".into(), value: false });
+    }
+
+    #[test]
+    fn an_answer_may_name_its_question() {
+        let numbered = |line: &str| match parse(line) {
+            Command::Numbered { seq, answer } => (seq, *answer),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(numbered(r#"{"input":"x","seq":3}"#), (3, Command::Input(Input::Text("x".into()))));
+        assert_eq!(numbered(r#"{"seq":0,"keep":true}"#), (0, Command::Keep(true)));
+        assert_eq!(message(r#"{"input":1,"seq":-1}"#), "`seq` is the number of a question, such as 3, not -1");
+        assert!(message(r#"{"deny":"c","seq":1}"#).starts_with("`seq` stands beside `input`, `context` and `keep`"));
+        assert!(message(r#"{"seq":1}"#).contains("exactly one of `input`"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use self::{
     incoming::{bad, parse},
     outgoing::{
         ApprovalPayload, CallPayload, ChangedPayload, EndPayload, ErrorPayload, NeedsPayload, PredicatePayload, ProgressPayload,
-        ReloadPayload, ResultPayload,
+        ReloadPayload, RequestPayload, ResultPayload,
     },
 };
 use super::{
@@ -86,16 +86,17 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
     }
 
     async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
+        let seq = asking.seq;
         match awaited {
             // After an error the request still stands.
             _ if asking.again => Ok(()),
-            Awaited::Input(request) => self.print("REQUEST_INPUT", request).await,
+            Awaited::Input(request) => self.print("REQUEST_INPUT", RequestPayload { request, seq }).await,
             Awaited::Approval(call) => self.print("APPROVAL", ApprovalPayload::new(call)).await,
             Awaited::Result(call) => self.print("CALL_TOOL", CallPayload::new(call)).await,
             Awaited::Predicate { id, name } => self.print("PREDICATE", PredicatePayload { id, name }).await,
-            Awaited::Keys { node, missing } => self.print("NEEDS", NeedsPayload { node, keys: missing }).await,
+            Awaited::Keys { node, missing } => self.print("NEEDS", NeedsPayload { node, keys: missing, seq }).await,
             Awaited::Changed { pending, now } => {
-                self.print("CHANGED", ChangedPayload { id: &pending.id, pending: &pending.name, now }).await
+                self.print("CHANGED", ChangedPayload { id: &pending.id, pending: &pending.name, now, seq }).await
             }
             Awaited::Nothing => Ok(()),
         }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use trellis_core::{
     Mapping, ToolError, ToolOutcome, Value,
+    engine::Request,
     id::{CallId, IdempotencyKey, NodeId},
     state::{Approval, CallKind, CallRole, PendingCall},
     template::SecretUse,
@@ -28,11 +29,20 @@ pub(super) struct ProgressPayload<'a> {
     pub(super) text: &'a str,
 }
 
+/// Awaits `input`. The number may stand beside the answer.
+#[derive(Serialize)]
+pub(super) struct RequestPayload<'a> {
+    #[serde(flatten)]
+    pub(super) request: &'a Request,
+    pub(super) seq: u64,
+}
+
 /// Awaits `context`.
 #[derive(Serialize)]
 pub(super) struct NeedsPayload<'a> {
     pub(super) node: &'a NodeId,
     pub(super) keys: &'a [String],
+    pub(super) seq: u64,
 }
 
 /// Awaits `keep`.
@@ -41,6 +51,7 @@ pub(super) struct ChangedPayload<'a> {
     pub(super) id: &'a CallId,
     pub(super) pending: &'a str,
     pub(super) now: &'a str,
+    pub(super) seq: u64,
 }
 
 #[derive(Serialize)]

@@ -18,7 +18,7 @@ mod secret;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
 use trellis_core::{Document, Program, SessionId, State, Value, path::KeyPath, syntax::document::Content};
@@ -35,14 +35,14 @@ use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError
 /// Keeps some keys from another store.
 pub struct Redacted<S> {
     store: S,
-    paths: Vec<KeyPath>,
+    paths: RwLock<Arc<[KeyPath]>>,
     known: Mutex<BTreeMap<SessionId, Secrets>>,
 }
 
 impl<S: SessionStore> Redacted<S> {
     /// Keeps what stands at `paths` of the context from `store`.
     pub fn new(store: S, paths: Vec<KeyPath>) -> Self {
-        Self { store, paths, known: Mutex::default() }
+        Self { store, paths: RwLock::new(paths.into()), known: Mutex::default() }
     }
 
     /// Keeps what stands at the paths that a program names from `store`; nothing, where it names none.
@@ -50,12 +50,18 @@ impl<S: SessionStore> Redacted<S> {
         Self::new(store, once(program.redacted().cloned()))
     }
 
+    /// Keeps what another program names from the store, from now on.
+    pub fn keep_from(&self, program: &Program) {
+        *self.paths.write().unwrap_or_else(PoisonError::into_inner) = once(program.redacted().cloned()).into();
+    }
+
     fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, Secrets>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn hide(&self, mut append: Append) -> Result<Append, StoreError> {
-        if self.paths.is_empty() {
+        let paths = self.paths();
+        if paths.is_empty() {
             return Ok(append);
         }
         let mut known = self.known();
@@ -65,11 +71,11 @@ impl<S: SessionStore> Redacted<S> {
         for text in append.records.iter().chain(&append.snapshot) {
             let mut value = Value::from_json(text)
                 .map_err(|error| StoreError::Corrupt { place: format!("session `{}`", append.session), message: error.to_string() })?;
-            let short = secrets.learn(&mut value, &self.paths);
+            let short = secrets.learn(&mut value, &paths);
             texts.push((value, short));
         }
         let mut hidden = texts.into_iter().map(|(mut value, short)| {
-            secrets.hide(&short, &mut value, &self.paths);
+            secrets.hide(&short, &mut value, &paths);
             Arc::<str>::from(value.to_json())
         });
         append.records = hidden.by_ref().take(append.records.len()).collect();
@@ -82,20 +88,21 @@ impl<S: SessionStore> Redacted<S> {
 
     /// What was redacted is not there. What was kept before the key was to be redacted is, and is known from now on.
     fn shown(&self, session: &SessionId, text: Arc<str>) -> Arc<str> {
-        if self.paths.is_empty() {
+        let paths = self.paths();
+        if paths.is_empty() {
             return text;
         }
         let Ok(mut value) = Value::from_json(&text) else { return text };
         let mut known = self.known();
         let mut secrets = known.get(session).cloned().unwrap_or_default();
-        secrets.learn(&mut value, &self.paths);
+        secrets.learn(&mut value, &paths);
         if !secrets.is_empty() {
             known.insert(session.clone(), secrets);
         }
         if !mark::is_in(&text) {
             return text;
         }
-        strip(&mut value, &self.paths);
+        strip(&mut value, &paths);
         value.to_json().into()
     }
 
@@ -169,8 +176,14 @@ impl<S: SessionStore> SessionStore for Redacted<S> {
     }
 }
 
+impl<S> Redacted<S> {
+    fn paths(&self) -> Arc<[KeyPath]> {
+        Arc::clone(&self.paths.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 impl<S: fmt::Debug> fmt::Debug for Redacted<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redacted").field("store", &self.store).field("paths", &self.paths).finish_non_exhaustive()
+        f.debug_struct("Redacted").field("store", &self.store).field("paths", &self.paths()).finish_non_exhaustive()
     }
 }

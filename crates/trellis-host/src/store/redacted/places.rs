@@ -33,7 +33,7 @@ pub(crate) fn visit(text: &mut Value, visit: &mut Visit<'_>) {
 fn record(value: &mut Value, visit: &mut Visit<'_>) {
     each(value, &mut |key, value| match key {
         "seq" | "at" | "kind" | "from" | "to" | "program" | "origin" | "signal" | "key" => {}
-        "began" | "entered_at" | "stepped_at" | "approved" => {}
+        "began" | "entered_at" | "stepped_at" | "approved" | "asked" | "still_asked" | "question" | "blocked" | "needs" => {}
         "state" => state(value, visit),
         "changes" => changes(value, visit),
         "keys" => context(value, visit),
@@ -64,8 +64,8 @@ fn record(value: &mut Value, visit: &mut Visit<'_>) {
 /// A whole state.
 pub(super) fn state(value: &mut Value, visit: &mut Visit<'_>) {
     each(value, &mut |key, value| match key {
-        "version" | "session_id" | "program" | "current_node_id" | "status" | "attempt" | "locale" | "step" | "entered" | "visits"
-        | "abandoned" | "settled" | "rolled_back" => {}
+        "version" | "session_id" | "graph" | "program" | "current_node_id" | "status" | "attempt" | "locale" | "step" | "entered"
+        | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
         "pending_tool_call" => call(value, visit),
         "effects" => items(value, &mut |one| effect(one, visit)),

@@ -118,5 +118,7 @@ fn nothing_new(head: &Head) -> Record {
         events: Vec::new(),
         changes: Box::default(),
         program: head.program.clone(),
+        still_asked: true,
+        question: None,
     }
 }

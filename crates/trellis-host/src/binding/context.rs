@@ -1,0 +1,152 @@
+//! What the one who carries a call out gets to know of it, and can say and hear meanwhile.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::sync::Notify;
+use trellis_core::{
+    NodeId, SessionId,
+    id::{CallId, IdempotencyKey},
+    state::PendingCall,
+};
+
+/// Takes lines about progress, from any thread.
+pub(crate) type Report = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Asks a running tool to stop: SIGTERM, then SIGKILL after its grace period.
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<(AtomicBool, Notify)>);
+
+impl Cancel {
+    /// Nobody has asked yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks.
+    pub fn cancel(&self) {
+        self.0.0.store(true, Ordering::Release);
+        self.0.1.notify_waiters();
+    }
+
+    /// Whether somebody asked.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.0.load(Ordering::Acquire)
+    }
+
+    /// Waits until somebody asks. It may be dropped.
+    pub async fn cancelled(&self) {
+        let mut asked = std::pin::pin!(self.0.1.notified());
+        // From here on no notice is missed.
+        asked.as_mut().enable();
+        if !self.is_cancelled() {
+            asked.await;
+        }
+    }
+}
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cancel").field(&self.is_cancelled()).finish()
+    }
+}
+
+/// Who has a call carried out.
+#[derive(Clone)]
+pub struct Caller {
+    session: SessionId,
+    graph: Arc<str>,
+    cancel: Cancel,
+    report: Report,
+}
+
+impl Caller {
+    /// A call of this session, of the graph that the host calls so. `report` takes lines about its progress.
+    pub fn new(session: SessionId, graph: Arc<str>, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { session, graph, cancel: Cancel::new(), report: Arc::new(report) }
+    }
+
+    /// Stops the call.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// The session.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// The graph, as the host calls it.
+    pub fn graph(&self) -> &Arc<str> {
+        &self.graph
+    }
+
+    pub(super) fn report(&self) -> &Report {
+        &self.report
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller").field("session", &self.session).field("graph", &self.graph).finish_non_exhaustive()
+    }
+}
+
+/// The call that a function carries out: processes get the same in variables.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct CallContext {
+    /// The session.
+    pub session: SessionId,
+    /// The graph that it walks, as the host calls it.
+    pub graph: Arc<str>,
+    /// The node that makes the call.
+    pub node: NodeId,
+    /// The attempt: each has an id of its own.
+    pub call: CallId,
+    /// The same for all attempts of one call, also after a crash: what was done under a key need not be done again (language 7.8).
+    pub idempotency_key: IdempotencyKey,
+    /// Which attempt it is, from 1.
+    pub attempt: u32,
+    cancel: Cancel,
+    report: Report,
+}
+
+impl CallContext {
+    pub(super) fn new(caller: &Caller, call: &PendingCall, report: Report) -> Self {
+        Self {
+            session: caller.session.clone(),
+            graph: Arc::clone(&caller.graph),
+            node: call.node.clone(),
+            call: call.id.clone(),
+            idempotency_key: call.idempotency_key.clone(),
+            attempt: call.attempt,
+            cancel: caller.cancel.clone(),
+            report,
+        }
+    }
+
+    /// Whether, and when, the call is to stop: its time was up, or a signal took the session elsewhere. A function on a thread of its own is not
+    /// stopped otherwise.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Says something about the progress: one line.
+    pub fn progress(&self, line: &str) {
+        (self.report)(line);
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut context = f.debug_struct("CallContext");
+        context.field("session", &self.session).field("graph", &self.graph).field("node", &self.node).field("call", &self.call);
+        context.field("attempt", &self.attempt).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,89 @@
+//! Which sessions are in memory: those that somebody goes on with, and, of a store's, those that were used last.
+//!
+//! **Invariant:** a session that the store has not, or has not all of, stays; looking for one that is nowhere leaves nothing.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use trellis_core::SessionId;
+
+use super::{
+    SendError, Sessions,
+    slot::{Lock, Place, Running, Slot},
+};
+use crate::store::check_name;
+
+impl Sessions {
+    /// The place of a session in memory.
+    pub(super) fn found(&self, id: &SessionId) -> Option<Arc<Slot>> {
+        self.slots.locked().get(id).map(Arc::clone)
+    }
+
+    /// The place of a session: one that is not in memory may be in the store. Who asks leaves it with [`Sessions::leave`].
+    pub(super) fn slot(&self, id: &SessionId) -> Result<Arc<Slot>, SendError> {
+        let mut slots = self.slots.locked();
+        if let Some(slot) = slots.get(id) {
+            return Ok(Arc::clone(slot));
+        }
+        if self.keeping.is_none() || check_name(id.as_str()).is_err() {
+            return Err(SendError::Unknown(id.clone()));
+        }
+        let slot = Arc::new(Slot::new(id.clone(), Place::Away));
+        slots.insert(id.clone(), Arc::clone(&slot));
+        Ok(slot)
+    }
+
+    /// Leaves a session: one that has ended, or is not in memory anyway, is forgotten, and of the others those that were used last are kept.
+    pub(super) fn leave(&self, slot: Arc<Slot>) {
+        if self.keeping.is_none() || self.in_memory == usize::MAX {
+            return;
+        }
+        slot.used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        let is_over = match &*slot.place.locked() {
+            Place::Running(running) => running.session.state().ended.is_some(),
+            Place::Away | Place::Gone => true,
+            Place::Beginning(_) => false,
+        };
+        let id = slot.id.clone();
+        drop(slot);
+        if is_over {
+            self.release(&id);
+        }
+        self.thin_out();
+    }
+
+    /// Forgets those that were not used for the longest time, once there are a quarter more than there may be.
+    fn thin_out(&self) {
+        let slots = self.slots.locked();
+        if slots.len() <= self.in_memory + self.in_memory / 4 {
+            return;
+        }
+        let mut by_use: Vec<_> = slots.values().map(|slot| (slot.used.load(Ordering::Relaxed), slot.id.clone())).collect();
+        drop(slots);
+        let surplus = by_use.len() - self.in_memory;
+        by_use.select_nth_unstable(surplus - 1);
+        by_use.truncate(surplus);
+        by_use.iter().for_each(|(_, id)| self.release(id));
+    }
+
+    /// Forgets a session that the store has, unless somebody goes on with it: it is loaded when it is needed.
+    pub fn release(&self, id: &SessionId) {
+        let mut slots = self.slots.locked();
+        let Some(slot) = slots.get(id).filter(|slot| self.keeping.is_some() && Arc::strong_count(slot) == 1) else { return };
+        let is_stored = match &*slot.place.locked() {
+            Place::Running(running) => running.is_whole_in_store(),
+            Place::Away | Place::Gone => true,
+            Place::Beginning(_) => false,
+        };
+        if is_stored {
+            slots.remove(id);
+        }
+    }
+}
+
+impl Running {
+    /// Whether the store has all of it: nothing is lost when it is forgotten.
+    fn is_whole_in_store(&self) -> bool {
+        let is_written = self.is_stored && !self.is_ahead && self.session.journal().records().is_empty();
+        is_written && self.said.is_empty() && !self.session.is_held()
+    }
+}

@@ -1,0 +1,232 @@
+//! Answers: each is taken by the question that it was given to, whoever else goes on with the session.
+//!
+//! A question has the number of the record from which on it is asked ([`Turn::asked`]). An answer that names a number between that and the next record
+//! was given to this question. Nobody asks the store before each step: an append that comes second is a conflict, and then the session is loaded anew
+//! and the question compared again.
+//!
+//! **Invariant:** no answer is taken to another question than the one that it was given to; no turn is discarded.
+
+use trellis_core::{Next, SignalName};
+
+use super::{
+    CONFLICTS, Reply, SendError, Sent, Sessions, Stop, Turn,
+    drive::millis,
+    slot::{Lock, Place, Running, Slot},
+};
+use crate::store::{Approved, SessionStore, StoreError};
+
+/// What a session asked when an answer came for it.
+#[derive(Clone, Copy)]
+struct Question {
+    /// The number from which on it is asked; nothing where nothing is.
+    asked: Option<u64>,
+    /// Whether the time for an answer is up.
+    is_over: bool,
+}
+
+impl Question {
+    const NONE: Self = Self { asked: None, is_over: false };
+
+    fn of(running: &Running, now: u64) -> Self {
+        let here = running.session.here();
+        let is_asked = here.blocked.is_some() || here.state.status == trellis_core::state::Status::WaitingForInput;
+        Self { asked: is_asked.then_some(here.asked), is_over: running.time_is_up(now) }
+    }
+}
+
+/// Where a session stood when it took an answer that is not stored yet.
+struct Saw {
+    /// The number of the first record that was not stored then.
+    next: u64,
+    version: u64,
+    asked: u64,
+    approved: Option<Approved>,
+    stop: Option<Stop>,
+}
+
+impl Saw {
+    fn of(running: &Running) -> Self {
+        let here = running.session.here();
+        let (asked, approved) = (here.asked, here.approved.clone());
+        Self { next: running.stored_to(), version: running.version, asked, approved, stop: running.stop.clone() }
+    }
+}
+
+impl Running {
+    /// Whether it stopped waiting for what it waits for.
+    fn time_is_up(&self, now: u64) -> bool {
+        let due = match &self.stop {
+            Some(stop) => stop.due(),
+            None => match self.session.engine().render(self.session.state()).map(|view| view.next) {
+                Ok(Next::Ask(request)) => request.timeout.map(|timeout| self.session.entered_at().saturating_add(millis(timeout))),
+                Ok(Next::Call(call)) if !self.session.is_approved(&call) => {
+                    let expires = call.approve.as_ref().and_then(|approval| approval.expires);
+                    expires.map(|expires| self.session.asked_at(&call).saturating_add(expires))
+                }
+                _ => None,
+            },
+        };
+        due.is_some_and(|due| due <= now)
+    }
+}
+
+impl Sessions {
+    /// Takes what a client sent, and goes on to the next stop.
+    pub(super) async fn sent(&self, slot: &Slot, Sent { expected, reply }: Sent) -> Result<Turn, SendError> {
+        match reply {
+            Reply::Input(trellis_core::Input::Signal(signal)) => self.signalled(slot, &signal).await,
+            reply => self.answered(slot, expected.filter(|_| reply.is_for_a_question()), reply).await,
+        }
+    }
+
+    async fn signalled(&self, slot: &Slot, signal: &SignalName) -> Result<Turn, SendError> {
+        self.arrived(slot).await?;
+        let mut promise = self.raise(slot, signal)?;
+        let turn = self.driven(slot).await?;
+        // Somebody else may have gone on with it, and could not store it.
+        promise.checked().map(|()| turn)
+    }
+
+    async fn answered(&self, slot: &Slot, expected: Option<u64>, reply: Reply) -> Result<Turn, SendError> {
+        let _driving = slot.driving.lock().await;
+        self.admit()?;
+        if let Some(expected) = expected {
+            // Who answers may have seen more of it than is here.
+            slot.outdated(expected);
+        }
+        let question = self.arrive(slot).await?;
+        let expected = expected.or(question.asked);
+        if reply.is_for_a_question() {
+            self.hold_against(slot, expected, question).await?;
+        } else if question.is_over && !reply.is_result() {
+            return Err(SendError::TooLate(Box::new(self.present(slot).await?)));
+        }
+        let mut saw = slot.place.locked().running().map(Saw::of);
+        self.take(slot, reply.clone())?;
+        for _ in 0..CONFLICTS {
+            let turn = self.onward(slot).await;
+            let (Err(SendError::Store(StoreError::Conflict { expected: at, .. })), Some(before)) = (&turn, &mut saw) else { return turn };
+            self.awake(slot).await?;
+            // The reply is stored, what followed is not: it goes on from wherever others put it.
+            if *at > before.next {
+                continue;
+            }
+            if !self.shows_again(slot, before) {
+                if !reply.is_for_a_question() {
+                    return turn;
+                }
+                let question = self.arrive(slot).await?;
+                self.hold_against(slot, expected, question).await?;
+            }
+            self.take(slot, reply.clone())?;
+        }
+        self.onward(slot).await
+    }
+
+    /// Lets a session that was loaded anew wait for what it waited for, if it asks what it asked.
+    fn shows_again(&self, slot: &Slot, saw: &mut Saw) -> bool {
+        let mut place = slot.place.locked();
+        let Some(running) = place.running_mut() else { return false };
+        let now = Saw::of(running);
+        saw.next = now.next;
+        let is_same = (saw.version, saw.asked, &saw.approved) == (now.version, now.asked, &now.approved);
+        if is_same {
+            running.session.was_heard();
+            running.stop.clone_from(&saw.stop);
+        }
+        is_same
+    }
+
+    /// Goes to the question that an answer is for: loads the session where it is not in memory, and lets time pass that has passed.
+    async fn arrive(&self, slot: &Slot) -> Result<Question, SendError> {
+        let is_loaded = self.awake(slot).await?;
+        let now = self.now();
+        let question = slot.place.locked().running_mut().map_or(Question::NONE, |running| {
+            let question = Question::of(running, now);
+            if is_loaded && question.asked.is_some() {
+                // Who answers a question has heard it.
+                running.session.was_heard();
+            }
+            question
+        });
+        if is_loaded || question.is_over {
+            let turn = self.onward(slot).await?;
+            self.unsay(slot, turn);
+        }
+        Ok(question)
+    }
+
+    /// Refuses an answer to a question that is not asked any more.
+    async fn hold_against(&self, slot: &Slot, expected: Option<u64>, question: Question) -> Result<(), SendError> {
+        let is_asked = match slot.place.locked().running() {
+            Some(running) => {
+                let numbers = running.session.here().asked..=running.session.journal().next_seq();
+                expected.is_none_or(|expected| numbers.contains(&expected))
+            }
+            None => true,
+        };
+        if is_asked {
+            return Ok(());
+        }
+        let turn = Box::new(self.present(slot).await?);
+        Err(if question.is_over && expected >= question.asked { SendError::TooLate(turn) } else { SendError::Stale(turn) })
+    }
+
+    /// The turn where a session stands.
+    async fn present(&self, slot: &Slot) -> Result<Turn, SendError> {
+        let stop = slot.place.locked().running().and_then(|running| running.stop.clone());
+        let turn = match stop {
+            Some(stop) => self.stopped(slot, stop),
+            None => self.onward(slot).await?,
+        };
+        Ok(self.said_again(slot, turn))
+    }
+
+    /// Goes on until somebody else is needed, from wherever others put the session.
+    async fn again(&self, slot: &Slot) -> Result<Turn, SendError> {
+        for _ in 1..CONFLICTS {
+            self.awake(slot).await?;
+            match self.onward(slot).await {
+                Err(SendError::Store(StoreError::Conflict { .. })) => {}
+                turn => return turn,
+            }
+        }
+        self.awake(slot).await?;
+        self.onward(slot).await
+    }
+
+    /// Goes on until somebody else is needed; from what the store has, if that is more.
+    pub(super) async fn renewed(&self, slot: &Slot) -> Result<Turn, SendError> {
+        let _driving = slot.driving.lock().await;
+        self.catch_up(slot).await;
+        let turn = self.again(slot).await?;
+        Ok(self.said_again(slot, turn))
+    }
+
+    /// Forgets a session that the store has more of.
+    pub(super) async fn catch_up(&self, slot: &Slot) {
+        let next = slot.place.locked().running().filter(|running| running.is_stored).map(Running::stored_to);
+        if let (Some(keeping), Some(next)) = (&self.keeping, next)
+            // A store that does not answer says so when there is something to append.
+            && keeping.store.records(&slot.id, next, 1).await.is_ok_and(|rows| !rows.is_empty())
+        {
+            slot.outdated(next + 1);
+        }
+    }
+
+    /// Keeps what a turn said for the one that comes back.
+    fn unsay(&self, slot: &Slot, turn: Turn) {
+        if let Place::Running(running) = &mut *slot.place.locked() {
+            running.said.splice(0..0, turn.said);
+        }
+    }
+
+    /// A turn in which nothing was said, with what the present node said.
+    fn said_again(&self, slot: &Slot, mut turn: Turn) -> Turn {
+        if turn.said.is_empty() {
+            let place = slot.place.locked();
+            turn.said.extend(place.running().and_then(|running| running.session.words()).cloned());
+        }
+        turn
+    }
+}

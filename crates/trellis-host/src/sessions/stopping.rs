@@ -1,0 +1,82 @@
+//! The end of a host: nothing new is taken, turns end, the rest is stored.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use super::{
+    SendError, Sessions,
+    drive::Act,
+    slot::{Lock, Slot},
+};
+
+/// What a host left when it stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stopped {
+    /// Turns that did not end within the grace period and were broken off. Their sessions stay where they are stored: a call that was pending is made
+    /// again, under the same key.
+    pub broken_off: usize,
+    /// Sessions that could not be stored: what happened in them since they were stored last did not happen.
+    pub unstored: usize,
+    /// Hooks that were not told everything in time.
+    pub untold: usize,
+}
+
+impl Sessions {
+    /// Ends: takes nothing new, gives the turns that are under way `grace` to come to their stops, breaks off what is left, stores every session, and
+    /// waits until the hooks were told. What is sent from now on is refused as [`SendError::Stopping`], and [`Sessions::drive`] returns.
+    pub async fn stop(&self, grace: Duration) -> Stopped {
+        self.is_stopping.store(true, Ordering::Release);
+        self.sooner.notify_one();
+        let slots: Vec<_> = self.slots.locked().values().map(Arc::clone).collect();
+        let mut stopped = Stopped::default();
+        let until = tokio::time::Instant::now() + grace;
+        let mut late = Vec::new();
+        for slot in slots {
+            let is_late = match tokio::time::timeout_at(until, slot.driving.lock()).await {
+                Ok(_driving) => {
+                    stopped.unstored += usize::from(self.keep(&slot, &Act::Leave).await.is_err());
+                    false
+                }
+                Err(_) => true,
+            };
+            late.extend(is_late.then_some(slot));
+        }
+        stopped.broken_off = late.len();
+        late.iter().for_each(|slot| slot.pause());
+        for slot in late {
+            stopped.unstored += usize::from(!self.broken_off(&slot).await);
+        }
+        stopped.untold = self.flush().await;
+        stopped
+    }
+
+    /// Waits for what was told to pause: a tool has its own grace period, a function is dropped. Whether all of it is stored then.
+    async fn broken_off(&self, slot: &Slot) -> bool {
+        let driving = tokio::time::timeout(BREAKING, slot.driving.lock()).await;
+        driving.is_ok() && self.keep(slot, &Act::Leave).await.is_ok()
+    }
+
+    /// Waits until every hook was told everything that happened until now; how many were not in time.
+    pub(super) async fn flush(&self) -> usize {
+        let mut late = 0;
+        for hook in &self.hooks {
+            late += usize::from(!hook.flush().await);
+        }
+        late
+    }
+
+    /// Whether something new may be taken.
+    pub(super) fn admit(&self) -> Result<(), SendError> {
+        if self.is_stopping() { Err(SendError::Stopping) } else { Ok(()) }
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+}
+
+/// How long a turn may take to be broken off.
+const BREAKING: Duration = Duration::from_secs(10);

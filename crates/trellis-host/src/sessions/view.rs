@@ -1,0 +1,129 @@
+//! Looking at a session without going on with it.
+
+use std::sync::Arc;
+
+use trellis_core::{
+    Next, SessionId,
+    engine::{Adopted, Call, RequestType, View},
+    state::Status,
+};
+
+use super::{
+    Current, SendError, Sessions, Stop, Turn, Unbound,
+    drive::millis,
+    slot::{Lock, Place},
+};
+use crate::{
+    binding::Bindings,
+    journal::Needs,
+    session::Session,
+    store::{Snapshot, lacking},
+};
+
+impl Sessions {
+    /// The turn where a session stands: what its present node said, and what it needs. Nothing goes on, and nothing is stored: time that is up, and an
+    /// edit that was not taken up yet, are the matter of [`Sessions::resume`] and [`Sessions::drive`]. A session that works by itself shows
+    /// [`Stop::Running`] or [`Stop::Sleeping`].
+    ///
+    /// # Errors
+    /// There is no such session, or it cannot be read.
+    pub async fn view(&self, id: &SessionId) -> Result<Turn, SendError> {
+        if let Some(turn) = self.in_sight(id).await? {
+            return Ok(turn);
+        }
+        let keeping = self.keeping.as_ref().ok_or_else(|| SendError::Unknown(id.clone()))?;
+        crate::store::check_name(id.as_str())?;
+        let stored = self.loaded_once(keeping, id).await?;
+        let (here, next) = (Snapshot::of(&stored)?, stored.head.next);
+        let current = self.current();
+        let session = Session::resume(current.engine.clone(), here, next, self.clock.clone());
+        let stop = self.standing(&session, &current)?;
+        Ok(turn(&session, stop))
+    }
+
+    /// The turn of a session in memory, if the store has no more of it.
+    async fn in_sight(&self, id: &SessionId) -> Result<Option<Turn>, SendError> {
+        let Some(slot) = self.found(id) else { return Ok(None) };
+        if slot.driving.try_lock().is_ok() {
+            self.catch_up(&slot).await;
+        }
+        let place = slot.place.locked();
+        let running = match &*place {
+            Place::Running(running) => running,
+            Place::Beginning(beginning) => return Ok(beginning.asks.clone().map(|name| asks_first(id, &name))),
+            Place::Away | Place::Gone => return Ok(None),
+        };
+        let current =
+            Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };
+        let stop = running.stop.clone().map_or_else(|| self.standing(&running.session, &current), Ok)?;
+        Ok(Some(turn(&running.session, stop)))
+    }
+
+    /// What a session needs where it stands.
+    fn standing(&self, session: &Session, current: &Current) -> Result<Stop, SendError> {
+        let (here, engine) = (session.here(), &current.engine);
+        let mut state = here.state.clone();
+        let node = state.current_node_id.clone();
+        if let Some(Needs::Keys { node, missing }) = &here.blocked {
+            return Ok(Stop::Keys { node: node.clone(), missing: missing.clone() });
+        }
+        if let (Some(Needs::Decision { now, .. }), Some(call)) = (&here.blocked, &state.pending_tool_call) {
+            return Ok(Stop::Changed { call: Arc::clone(call), now: Arc::clone(now) });
+        }
+        let missing = lacking(&state);
+        if !missing.is_empty() {
+            return Ok(Stop::Keys { node, missing });
+        }
+        if state.program != *engine.inspect().fingerprint()
+            && let Adopted::Kept(adopted) | Adopted::Moved { state: adopted, .. } = engine.adopt(state.clone())
+        {
+            state = adopted;
+        }
+        let View { next, .. } = engine.render(&state).map_err(crate::session::SessionError::from)?;
+        let due = |timeout| here.entered_at.saturating_add(millis(timeout));
+        let node = state.current_node_id.clone();
+        Ok(match next {
+            Next::Ask(request) if matches!(request.input_type, RequestType::None(_)) => {
+                Stop::Sleeping { node, until: request.timeout.map_or(here.at, due) }
+            }
+            Next::Ask(request) => Stop::Ask { due: request.timeout.map(due), request },
+            Next::Call(call) => self.called(session, &current.bindings, engine.inspect(), call),
+            Next::Pass => Stop::Running { node, call: None, since: here.at },
+            Next::End(ended) => Stop::Ended(ended),
+        })
+    }
+
+    /// Where a session stands that has a call pending, as far as that shows before an interceptor is asked.
+    fn called(&self, session: &Session, bindings: &Bindings, program: &trellis_core::Program, call: Call) -> Stop {
+        let (here, node) = (session.here(), call.node.clone());
+        let asked = session.asked_at(&call);
+        if call.delay > 0 && asked > self.now() && here.state.status != Status::Terminated {
+            return Stop::Sleeping { node, until: asked };
+        }
+        if let Some(approval) = call.approve.as_ref().filter(|_| !session.is_approved(&call) && !self.policy.approve_all) {
+            return Stop::Held { due: approval.expires.map(|expires| asked.saturating_add(expires)), call };
+        }
+        if bindings.carries_out(program, &call) || self.policy.unbound == Unbound::Fail {
+            return Stop::Running { node, since: asked, call: Some(call) };
+        }
+        let timeout = call.timeout.filter(|_| self.policy.unbound == Unbound::Elsewhere);
+        Stop::Call { due: timeout.map(|timeout| asked.saturating_add(timeout)), call }
+    }
+}
+
+/// The turn of a session that has not begun.
+fn asks_first(id: &SessionId, name: &Arc<str>) -> Turn {
+    let stop = Stop::Predicate { id: super::predicate::id(name, None), name: Arc::clone(name) };
+    Turn { session: id.clone(), seq: 0, asked: 0, said: Vec::new(), stop }
+}
+
+fn turn(session: &Session, stop: Stop) -> Turn {
+    let content = session.words().cloned().or_else(|| session.engine().render(session.state()).ok()?.content);
+    Turn {
+        session: session.state().session_id.clone(),
+        seq: session.journal().next_seq(),
+        asked: session.here().asked,
+        said: content.into_iter().collect(),
+        stop,
+    }
+}
