@@ -1,5 +1,10 @@
 //! What the tests across crates share: the harness of the Markdown suite, terminal sessions, and the schema of JSON Lines.
 
+/// The guide for embedders, whose blocks are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/embedding.md")]
+pub mod embedding {}
+
 pub mod crash;
 pub mod generator;
 pub mod harness;
