@@ -10,6 +10,8 @@ mod exported;
 mod history;
 #[path = "main/hooks.rs"]
 mod hooks;
+#[path = "main/interrupted.rs"]
+mod interrupted;
 #[path = "main/json.rs"]
 mod json;
 #[path = "main/others.rs"]
@@ -33,6 +35,8 @@ mod text;
 mod tools;
 #[path = "main/troubled.rs"]
 mod troubled;
+#[path = "main/two_runs.rs"]
+mod two_runs;
 #[path = "main/values.rs"]
 mod values;
 #[path = "main/veil.rs"]

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use trellis_core::SessionId;
@@ -19,6 +19,8 @@ pub(crate) struct Troubled {
     pub(crate) is_full: AtomicBool,
     /// Whether loading shows what was there before anything was written, as a copy that lags does.
     pub(crate) is_old: AtomicBool,
+    /// How often whoever loads must look again.
+    pub(crate) turns_to_load: AtomicUsize,
     pub(crate) store: MemoryStore,
     pub(crate) troubles: Mutex<Vec<Trouble>>,
     asked: Mutex<Vec<&'static str>>,
@@ -94,6 +96,9 @@ impl SessionStore for Troubled {
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
         self.asked("load");
         Box::pin(async {
+            for _ in 0..self.turns_to_load.load(Ordering::Relaxed) {
+                tokio::task::yield_now().await;
+            }
             self.reached()?;
             if let Some(damaged) = self.damaged.lock().unwrap().as_ref().filter(|damaged| sessions.contains(damaged)) {
                 return Err(StoreError::Corrupt { place: format!("session `{damaged}`"), message: "its head is none".into() });
