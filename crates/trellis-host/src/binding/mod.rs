@@ -9,9 +9,11 @@ mod config;
 mod function;
 #[cfg(unix)]
 mod group;
+mod mask;
 mod obstacles;
 mod output;
 mod process;
+mod progress;
 mod secret;
 
 use std::{
@@ -24,13 +26,15 @@ use std::{
 
 use tokio::sync::Notify;
 use trellis_core::{
-    Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
+    Context, Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
     engine::ToolErrorKind,
+    path::{KeyPath, walk},
+    program::Limits,
     state::{CallKind, PendingCall},
 };
 
 pub use self::secret::shown;
-use self::{function::Function, process::Process};
+use self::{function::Function, mask::Mask, process::Process};
 pub use self::{process::MAX_ENV_ARGS, secret::Secrets};
 
 /// Everything that this host can carry out.
@@ -42,7 +46,28 @@ pub struct Bindings {
     aliases: BTreeMap<(Arc<str>, Arc<str>), Arc<str>>,
     functions: BTreeMap<Arc<str>, Function>,
     secrets: Secrets,
+    bounds: Bounds,
+    /// Where contexts hold what nobody may see: what `redact` names, and what was typed as a secret.
+    hidden: Vec<KeyPath>,
+}
+
+/// Bytes that are taken of what one run of a tool prints.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
     output: u64,
+    errors: u64,
+}
+
+impl From<&Limits> for Bounds {
+    fn from(limits: &Limits) -> Self {
+        Self { output: limits.tool_output, errors: limits.tool_stderr }
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::from(&Limits::default())
+    }
 }
 
 /// Asks a running tool to stop: SIGTERM, then SIGKILL after its grace period.
@@ -70,8 +95,9 @@ struct Job<'c> {
     call: &'c PendingCall,
     args: Mapping,
     timeout: Option<Duration>,
-    /// Bytes of output that are taken.
-    output: u64,
+    bounds: Bounds,
+    /// What nobody may see of what the tool prints.
+    mask: Mask,
     cancel: &'c Cancel,
     /// Takes the lines that the tool writes on standard error, while it runs.
     progress: Progress<'c>,
@@ -83,12 +109,12 @@ pub type Progress<'c> = &'c (dyn Fn(&str) + Send + Sync);
 impl Bindings {
     /// No bindings; every call is somebody else's.
     pub fn none() -> Self {
-        Self { output: trellis_core::program::Limits::default().tool_output, ..Self::default() }
+        Self::default()
     }
 
     /// The bindings of a program whose root folder is `folder`, with what is wrong with them: a binding with a finding is not bound.
     pub fn new(program: &Program, folder: &Path) -> (Self, Vec<Diagnostic>) {
-        let mut bindings = Self { output: program.limits().tool_output, ..Self::default() };
+        let mut bindings = Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), ..Self::default() };
         let mut found = Vec::new();
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
@@ -156,8 +182,22 @@ impl Bindings {
         matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
     }
 
-    /// Carries a call out. Its timeout counts from here; its delay and approval are past.
+    /// Carries a call out. Its timeout counts from here; its delay and approval are past. Of a session whose context is known use
+    /// [`Bindings::call_within`], which also masks what stands there and nobody may see.
     pub async fn call(&self, program: &Program, call: &PendingCall, cancel: &Cancel, progress: Progress<'_>) -> ToolOutcome {
+        self.call_within(program, &Context::default(), call, cancel, progress).await
+    }
+
+    /// Carries a call out, as [`Bindings::call`] does. In no message and no progress of the tool stands a secret of the call, or what `context` has at the
+    /// paths that `redact` names and where answers to `input_type: secret` are saved; but for what is shorter than four bytes.
+    pub async fn call_within(
+        &self,
+        program: &Program,
+        context: &Context,
+        call: &PendingCall,
+        cancel: &Cancel,
+        progress: Progress<'_>,
+    ) -> ToolOutcome {
         let found = match &call.kind {
             CallKind::Tool => self.find(root_of(program, call), &call.name),
             _ => None,
@@ -165,19 +205,22 @@ impl Bindings {
         let Some(found) = found else {
             return ToolOutcome::Error(ToolError::new(format!("nothing here carries out `{}`", call.name)));
         };
-        let (args, values) = match self.secrets.fill(call) {
+        let (args, mut values) = match self.secrets.fill(call) {
             Ok(filled) => filled,
             Err(error) => return ToolOutcome::Error(error),
         };
-        let progress = |line: &str| progress(&secret::redacted(line, &values));
+        let hidden = self.hidden.iter().filter_map(|path| walk(context.get(path.root())?, path.rest()));
+        hidden.for_each(|value| mask::texts_of(value, &mut values));
+        let mask = Mask::new(values);
+        let progress = |line: &str| progress(&mask.text(line));
         let timeout = call.timeout.map(Duration::from_millis);
-        let job = Job { call, args, timeout, output: self.output, cancel, progress: &progress };
+        let job = Job { call, args, timeout, bounds: self.bounds, mask: mask.clone(), cancel, progress: &progress };
         let outcome = match found {
             Found::Process(process) => process.run(job).await,
             Found::Function(function) => function.run(job).await,
         };
         outcome.map_or_else(
-            |error| ToolOutcome::Error(ToolError { message: secret::redacted(&error.message, &values), ..error }),
+            |error| ToolOutcome::Error(ToolError { message: mask.text(&error.message).into_owned(), ..error }),
             ToolOutcome::Success,
         )
     }

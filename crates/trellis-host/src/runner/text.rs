@@ -18,7 +18,7 @@ use super::{
     farewell::leaves_something,
     lines::{Line, Lines},
 };
-use crate::{binding::shown, sessions::quoted};
+use crate::{binding::shown, controls::is_steering, sessions::quoted};
 
 type Format = Box<dyn Fn(&str) -> String>;
 type TimeOfDay = Box<dyn Fn(u64) -> String>;
@@ -319,7 +319,8 @@ fn farewell_text(farewell: &Farewell) -> Option<String> {
     }
 }
 
-/// The text without control characters, which could rewrite what a terminal shows.
+/// The text without control characters, which could rewrite what a terminal shows; what turns the text around it is masked.
 fn plain(text: &str) -> String {
-    text.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect()
+    let shown = text.chars().filter(|char| !char.is_ascii_control() || matches!(char, '\n' | '\t'));
+    shown.map(|char| if is_steering(char) { '\u{fffd}' } else { char }).collect()
 }

@@ -107,7 +107,7 @@ impl<C: Console> Runner<C> {
             (None, Some(Onward::Reply(reply))) => Box::pin(sessions.send(id, reply)),
             (None, _) => Box::pin(sessions.resume(id)),
         };
-        let (mut stopping, mut hung_up) = (false, false);
+        let (mut stopping, mut hung_up, mut moved) = (false, false, false);
         // Most stretches are over at once: nothing can be heard meanwhile.
         let mut done = poll_once(&mut work).await;
         while done.is_none() {
@@ -129,7 +129,7 @@ impl<C: Console> Runner<C> {
                 && let Some(raised) = held.raise(sessions, id, &mut work, &mut done).await
             {
                 match raised {
-                    Raised::Taken => {}
+                    Raised::Taken => moved = true,
                     Raised::TooEarly if held.is_urgent() => return Ok(interrupted()),
                     Raised::TooEarly => break,
                     Raised::Refused(signal, refusal) if !is_interrupt(&signal) => {
@@ -143,6 +143,12 @@ impl<C: Console> Runner<C> {
             // Again and again: it may have begun to do something else before it heard of it.
             if done.is_none() && (stopping || hung_up) && has_begun(sessions, id) {
                 sessions.pause(id).ok();
+            }
+            // It may have been moved behind the stop that it came to.
+            if moved && done.as_ref().is_some_and(|turn| turn.as_ref().is_ok_and(|turn| !matches!(turn.stop, Stop::Ended(_)))) {
+                moved = false;
+                work = Box::pin(sessions.resume(id));
+                done = poll_once(&mut work).await;
             }
         }
         drop(work);

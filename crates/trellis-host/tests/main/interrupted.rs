@@ -34,19 +34,19 @@ const BEHIND: &[(&str, &str)] = &[
 /// The places between beginning and waiting at which a signal is tried.
 const MOMENTS: usize = 12;
 
-/// A session that may be in the store already, whose store takes its time to load.
+/// A session that may be in the store already, whose store takes its time.
 struct Slow {
     stage: Stage,
     store: Arc<Troubled>,
 }
 
 impl Slow {
-    fn new(files: &[(&str, &str)], turns_to_load: usize, is_there: bool) -> Self {
+    fn new(files: &[(&str, &str)], delay: usize, is_there: bool) -> Self {
         let slow = Self { stage: Stage::new(files), store: Troubled::with(&[]) };
         if is_there {
             run(slow.stage.stored(&slow.store).start(start())).unwrap();
         }
-        slow.store.turns_to_load.store(turns_to_load, Ordering::Relaxed);
+        slow.store.delay.store(delay, Ordering::Relaxed);
         slow
     }
 
@@ -81,9 +81,9 @@ fn start() -> Start {
 /// Every graph, with a store that is quick or slow, for a session that is there or not.
 fn each(try_it: impl Fn(&Slow, bool)) {
     for (files, is_handled) in [(HANDLED, true), (UNHANDLED, false), (BEHIND, true)] {
-        for turns_to_load in [0, 1, 3] {
+        for delay in [0, 1, 3] {
             for is_there in [false, true] {
-                try_it(&Slow::new(files, turns_to_load, is_there), is_handled);
+                try_it(&Slow::new(files, delay, is_there), is_handled);
             }
         }
     }
