@@ -229,3 +229,29 @@ fn a_key_file_seals_and_what_is_redacted_is_not_there() {
     let asked = run(&["--key-file", "key"], "");
     assert!(asked.out.contains("name") && !asked.out.contains("Anastasia"), "{asked:?}");
 }
+
+#[test]
+fn a_run_of_all_that_is_told_to_end_leaves_no_tool_behind() {
+    let sandbox = Sandbox::new(&[
+        ("trellis.yaml", "bindings: {slow: {process: [sh, -c, 'echo $$ > pid.new; mv pid.new pid; sleep 60']}}\n"),
+        ("start.md", "---\ninput_type: text\ntimeout: 10ms\non_timeout: call\nto: call\n---\nYour name?\n"),
+        ("call.md", "---\ndo: slow\nto: end\n---\n"),
+        ("end.md", "Over.\n"),
+    ]);
+    sandbox.trellis(&["run", ".", "--session", "ana"]);
+    let child = sandbox.command(&["run", ".", "--all", "--stay"]).spawn().unwrap();
+    let pid = sandbox.path().join("pid");
+    assert!(soon(|| pid.exists()));
+    assert!(std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(crate::sandbox::finish(child).code, Some(130));
+    let tool = std::fs::read_to_string(pid).unwrap();
+    assert!(soon(|| !std::path::Path::new("/proc").join(tool.trim()).exists()), "the tool is still there");
+}
+
+/// Whether something holds within some seconds.
+fn soon(holds: impl Fn() -> bool) -> bool {
+    (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        holds()
+    })
+}

@@ -60,7 +60,7 @@ impl Mask {
 /// A text as it is, and as it stands in JSON if that is different.
 fn spellings(text: String) -> impl Iterator<Item = Vec<u8>> {
     let json = Value::text(text.as_str()).to_json();
-    let escaped = json[1..json.len() - 1].as_bytes().to_vec();
+    let escaped = json.as_bytes()[1..json.len() - 1].to_vec();
     [text.into_bytes(), escaped].into_iter()
 }
 

@@ -121,12 +121,12 @@ mod tests {
 
     impl Told {
         fn push(&mut self, text: &str, now: Instant) {
-            let Self { lines, told } = self;
+            let (lines, told) = (&mut self.lines, &self.told);
             lines.push(text.as_bytes(), now, &|line: &str| told.lock().unwrap().push(line.to_owned()));
         }
 
         fn finish(mut self, now: Instant) -> Vec<String> {
-            let Self { lines, told } = &mut self;
+            let (lines, told) = (&mut self.lines, &self.told);
             lines.finish(now, &|line: &str| told.lock().unwrap().push(line.to_owned()));
             self.told.into_inner().unwrap()
         }

@@ -118,7 +118,9 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
             Behind::Prompt => "\n".to_owned(),
             Behind::Answer(answer) => answer + "\n",
         };
-        self.writer.write_all((before + text).as_bytes()).await?;
+        // Whoever says it, a person or a tool, may have put in what turns the text around it.
+        let shown = (before + text).replace(is_steering, "\u{fffd}");
+        self.writer.write_all(shown.as_bytes()).await?;
         self.writer.flush().await
     }
 }
@@ -319,8 +321,7 @@ fn farewell_text(farewell: &Farewell) -> Option<String> {
     }
 }
 
-/// The text without control characters, which could rewrite what a terminal shows; what turns the text around it is masked.
+/// The text without control characters, which could rewrite what a terminal shows.
 fn plain(text: &str) -> String {
-    let shown = text.chars().filter(|char| !char.is_ascii_control() || matches!(char, '\n' | '\t'));
-    shown.map(|char| if is_steering(char) { '\u{fffd}' } else { char }).collect()
+    text.chars().filter(|char| !char.is_ascii_control() || matches!(char, '\n' | '\t')).collect()
 }
