@@ -66,6 +66,16 @@ impl StoreArgs {
         Some(Keep { spec, graph: "".into(), is_default: false, key_file: self.key_file(), redact: Vec::new() })
     }
 
+    /// The store that is listed where no graph was named: the one that was named, or else the one that the graph in `folder` has. No graph is looked for.
+    pub(crate) fn to_list(&self, folder: &Path) -> Option<Keep> {
+        let usual = || {
+            let file = folder.join(FOLDER).join(FILE);
+            let spec = file.is_file().then(|| format!("sqlite:{}", file.display()))?;
+            Some(Keep { spec, graph: "".into(), is_default: true, key_file: self.key_file(), redact: Vec::new() })
+        };
+        self.alone().or_else(usual)
+    }
+
     /// The store that somebody named.
     fn named(&self) -> Option<String> {
         // A name that is no text names nothing, and no store is called so.

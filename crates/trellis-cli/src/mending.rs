@@ -7,12 +7,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use anyhow::Context as _;
 use trellis_core::{
     Code, Compiled, Diagnostic, Document, Source,
     diagnostic::{FilePath, TextEdit, fixes},
@@ -197,20 +195,13 @@ impl Mending {
         let mut written = BTreeSet::new();
         for (path, before, after) in self.changed() {
             let file = self.root.join(&*path);
-            if let Err(error) = as_it_was(&file, &before).and_then(|()| Ok(replace(&file, after.as_bytes())?)) {
-                return Err(Unwritten { path, written, error });
+            if let Err(error) = replace(&file, before.as_bytes(), after.as_bytes()) {
+                return Err(Unwritten { path, written, error: error.into() });
             }
             written.insert(path);
         }
         Ok(())
     }
-}
-
-/// Whether a file still is what was read of it.
-fn as_it_was(file: &Path, before: &str) -> anyhow::Result<()> {
-    let now = fs::read(file).context("it cannot be read again")?;
-    anyhow::ensure!(now == before.as_bytes(), "it was changed meanwhile\nrun the command again");
-    Ok(())
 }
 
 /// A graph as it was when it was first read, with changes on top.

@@ -12,6 +12,7 @@ use std::{
 use anyhow::Context as _;
 use tempfile::NamedTempFile;
 use trellis_core::Value;
+use trellis_host::controls::escaped;
 
 /// Links that are followed behind one another.
 const LINKS: usize = 40;
@@ -52,11 +53,12 @@ impl OutputFile {
         self.write_text(&format!("{}\n", output.unwrap_or(&Value::Null).to_json()))
     }
 
-    /// Writes a text.
+    /// Writes a text, as [`crate::terminal::print`] does.
     ///
     /// # Errors
     /// As [`OutputFile::write`].
     pub(crate) fn write_text(self, text: &str) -> anyhow::Result<()> {
+        let text = escaped(text);
         let written = match self.unfinished {
             Some((mut file, target)) => file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(target).map(drop)?)),
             // What was written there before stays: `/dev/stdout` may be a file.

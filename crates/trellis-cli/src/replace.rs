@@ -1,6 +1,9 @@
 //! Files are replaced as a whole: readers see the old text or the new one, whatever happens in between.
 //!
-//! **Invariant:** a file keeps its bytes, or has all of the new ones; its permissions and links stay.
+//! An editor may save while a file is formatted. So the new file and the old one change places in one step (`RENAME_EXCHANGE`), and only then the old one
+//! is looked at: if it is not what was read, they change back. What an editor saved between these two steps is found in the same way.
+//!
+//! **Invariant:** a file keeps its bytes, or has all of the new ones; its permissions and links stay; what somebody else saved meanwhile is there.
 
 use std::{
     fs::{self, File, Metadata},
@@ -8,27 +11,84 @@ use std::{
     path::Path,
 };
 
+use tempfile::NamedTempFile;
+
 /// What begins the names of files that are being written; graphs do not read hidden files.
 const UNFINISHED: &str = ".trellis-";
 
-/// Gives the file at `path` these bytes. A link is followed; what it leads to is replaced.
+/// How often two files change places before whoever saves that fast is left to win.
+const EXCHANGES: usize = 64;
+
+/// Why a file was not replaced. It is as whoever saved it last left it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreplaced {
+    #[error("it was changed meanwhile\nrun the command again")]
+    Changed,
+    #[error("nothing can be written beside it: {0}")]
+    Folder(io::ErrorKind),
+    #[error(transparent)]
+    Failed(#[from] io::Error),
+}
+
+/// Gives the file at `path`, which had the bytes `before` when it was read, the bytes `after`. A link is followed; what it leads to is replaced.
 ///
 /// # Errors
-/// What the system says; the file is as it was then.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// The file is not what it was, or what the system says.
+pub(crate) fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), Unreplaced> {
     let is_link = fs::symlink_metadata(path)?.is_symlink();
     let target = if is_link { fs::canonicalize(path)? } else { path.to_owned() };
     let about = fs::metadata(&target)?;
     if about.permissions().readonly() {
         // A rename would not ask.
-        return Err(io::ErrorKind::PermissionDenied.into());
+        return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
     }
-    let folder = target.parent().ok_or(io::ErrorKind::IsADirectory)?;
-    let mut unfinished = tempfile::Builder::new().prefix(UNFINISHED).permissions(about.permissions()).tempfile_in(folder)?;
-    unfinished.write_all(bytes)?;
+    let folder = target.parent().ok_or(io::Error::from(io::ErrorKind::IsADirectory))?;
+    let unfinished = tempfile::Builder::new().prefix(UNFINISHED).permissions(about.permissions()).tempfile_in(folder);
+    let mut unfinished = unfinished.map_err(|error| Unreplaced::Folder(error.kind()))?;
+    unfinished.write_all(after)?;
     take_after(unfinished.as_file(), &about)?;
-    unfinished.persist(&target)?;
-    Ok(())
+    put_in_place(unfinished, &target, before, after)
+}
+
+/// Puts a finished file in the place of the target, unless that is not what was read of it.
+fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: &[u8]) -> Result<(), Unreplaced> {
+    if fs::read(target)? != before {
+        return Err(Unreplaced::Changed);
+    }
+    match exchange(unfinished.path(), target) {
+        Ok(()) => {}
+        // This file system cannot.
+        Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => {
+            return Ok(unfinished.persist(target).map(drop).map_err(io::Error::from)?);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    if fs::read(unfinished.path())? == before {
+        return Ok(());
+    }
+    for _ in 0..EXCHANGES {
+        exchange(unfinished.path(), target)?;
+        if fs::read(unfinished.path())? == after {
+            return Err(Unreplaced::Changed);
+        }
+    }
+    // What somebody saved lies beside the file: it is not thrown away.
+    let (_, kept) = unfinished.keep().map_err(|error| error.error)?;
+    Err(io::Error::other(format!("somebody saves it all the time; a version of it is `{}`", kept.display())).into())
+}
+
+/// Lets two files change places.
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    {
+        let _ = (one, other);
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Gives a new file the owner and the permissions of the one whose place it takes.
@@ -49,4 +109,65 @@ fn take_after(file: &File, about: &Metadata) -> io::Result<()> {
 #[cfg(not(unix))]
 fn take_after(file: &File, about: &Metadata) -> io::Result<()> {
     file.set_permissions(about.permissions())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Saves as editors do: beside the file and then in its place, or into the file itself.
+    fn save(path: &Path, text: &str, in_place: bool) {
+        if in_place {
+            return fs::write(path, text).unwrap();
+        }
+        let beside = path.with_extension("saved");
+        fs::write(&beside, text).unwrap();
+        fs::rename(beside, path).unwrap();
+    }
+
+    #[test]
+    fn what_an_editor_saves_at_the_same_moment_is_there() {
+        for in_place in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("node.md");
+            save(&path, "draft 0", in_place);
+            for round in 1..=300 {
+                let draft = format!("draft {round}");
+                let is_saved = AtomicBool::new(false);
+                std::thread::scope(|threads| {
+                    threads.spawn(|| {
+                        save(&path, &draft, in_place);
+                        is_saved.store(true, Ordering::Release);
+                    });
+                    // Like `fmt`, again and again until the editor is done.
+                    while !is_saved.load(Ordering::Acquire) {
+                        let before = fs::read(&path).unwrap();
+                        // An editor that writes into the file empties it first, and an empty file has nothing to format.
+                        if before.is_empty() {
+                            continue;
+                        }
+                        let after = [&before[..], b" formatted"].concat();
+                        match replace(&path, &before, &after) {
+                            Ok(()) | Err(Unreplaced::Changed) => {}
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                });
+                let text = fs::read_to_string(&path).unwrap();
+                assert!(text.starts_with(&draft), "round {round}: {text:?}");
+            }
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing lies beside it");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_another_one_is_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("node.md");
+        fs::write(&path, "newer").unwrap();
+        assert!(matches!(replace(&path, b"older", b"formatted"), Err(Unreplaced::Changed)));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "newer");
+    }
 }

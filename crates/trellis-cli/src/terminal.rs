@@ -10,6 +10,7 @@ use std::{
 };
 
 use anstream::{AutoStream, ColorChoice};
+use trellis_host::controls::escaped;
 
 /// Nobody reads standard output any more.
 #[derive(Debug, thiserror::Error)]
@@ -21,13 +22,13 @@ const WIDTH: usize = 100;
 /// Rows, likewise.
 const HEIGHT: usize = 24;
 
-/// Writes to standard output.
+/// Writes to standard output. What turns the text around it stands there as `\u202e`, which in JSON is the same text.
 ///
 /// # Errors
 /// [`Closed`], or what the system says.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut stream = AutoStream::auto(io::stdout());
-    let written = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+    let written = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
     written.map_err(unwritten)
 }
 
@@ -45,7 +46,7 @@ pub(crate) fn unwritten(error: io::Error) -> anyhow::Error {
 /// Writes to standard error; if nobody reads it, there is nobody to tell.
 pub(crate) fn print_error(text: &str) {
     let mut stream = AutoStream::auto(io::stderr());
-    let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+    let _ = stream.write_all(escaped(text).as_bytes()).and_then(|()| stream.flush());
 }
 
 /// Whether nobody reads standard output any more, as far as that can be known without writing.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use tokio::signal::unix::SignalKind;
 use trellis_core::state::Ended;
 use trellis_host::{
     Policy, Sessions, Stop, Unbound,
@@ -13,7 +14,7 @@ use trellis_host::{
     sessions::{Drive, Driven},
 };
 
-use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal};
+use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal, walk::interrupts};
 
 /// Goes on with all sessions, a line for each turn.
 ///
@@ -31,10 +32,12 @@ pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool
         keep.warn().await;
         let sessions = Sessions::new(ready.engine, ready.bindings)?.policy(policy).store(kept.store, &kept.graph);
         let sessions = Arc::new(seeing.over(sessions));
+        // A tool that runs must not stay behind.
+        let mut signals = interrupts(&[SignalKind::terminate(), SignalKind::hangup()]);
         tokio::select! {
             driven = sessions.drive(how, |driven| tally.take(driven)) => Ok(driven.map(|()| Exit::Fine)?),
             error = seeing.stay() => Err(error),
-            _ = tokio::signal::ctrl_c() => anyhow::Ok(Exit::Interrupted),
+            Some(_) = signals.recv() => anyhow::Ok(Exit::Interrupted),
         }
     });
     runtime.shutdown_background();

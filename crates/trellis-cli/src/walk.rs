@@ -224,7 +224,7 @@ fn exit(reason: Reason) -> Exit {
 /// Ctrl-C as a signal, and the others of `kinds` likewise. What cannot be heard acts as the system has it.
 ///
 /// A console of a terminal looks after being told to end by itself. Elsewhere it must come this way: a tool that runs must not stay behind.
-fn interrupts(kinds: &[SignalKind]) -> mpsc::Receiver<SignalName> {
+pub(crate) fn interrupts(kinds: &[SignalKind]) -> mpsc::Receiver<SignalName> {
     let (sender, signals) = mpsc::channel(4);
     for kind in [&[SignalKind::interrupt()], kinds].concat() {
         let Ok(mut raised) = signal(kind) else { continue };

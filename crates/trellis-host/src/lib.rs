@@ -9,6 +9,7 @@
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
 
 pub mod binding;
+pub mod controls;
 mod guard;
 pub mod history;
 pub mod hooks;

@@ -12,6 +12,8 @@ mod functions;
 mod history;
 #[path = "main/hooks.rs"]
 mod hooks;
+#[path = "main/interrupted.rs"]
+mod interrupted;
 #[path = "main/json.rs"]
 mod json;
 #[path = "main/memory.rs"]
@@ -39,6 +41,8 @@ mod text;
 mod tools;
 #[path = "main/troubled.rs"]
 mod troubled;
+#[path = "main/two_runs.rs"]
+mod two_runs;
 #[path = "main/values.rs"]
 mod values;
 #[path = "main/veil.rs"]

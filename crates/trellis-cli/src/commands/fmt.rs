@@ -25,7 +25,7 @@ use crate::{
     difference::difference,
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
-    replace::replace,
+    replace::{Unreplaced, replace},
     report::{self, Checked, counted, printable},
     terminal::{self, Closed, Width},
 };
@@ -65,7 +65,7 @@ enum Outcome {
     /// With the difference, in colours.
     WouldChange(String),
     Broken(Arc<str>, Vec<Diagnostic>),
-    Unwritten(io::Error),
+    Unwritten(Unreplaced),
     /// After a file that could not be written.
     Untried,
 }
@@ -117,8 +117,9 @@ impl Fmt {
             Formatted::Broken { text, diagnostics } => Outcome::Broken(text, diagnostics),
             Formatted::Changed { from, to } if self.check => Outcome::WouldChange(difference(&place.shown(path), &from, &to)),
             Formatted::Changed { .. } if stopped.load(Ordering::Relaxed) => Outcome::Untried,
-            Formatted::Changed { to, .. } => match replace(&directory.root().join(&**path), to.as_bytes()) {
+            Formatted::Changed { from, to } => match replace(&directory.root().join(&**path), from.as_bytes(), to.as_bytes()) {
                 Ok(()) => Outcome::Changed,
+                Err(error @ Unreplaced::Changed) => Outcome::Unwritten(error),
                 Err(error) => {
                     stopped.store(true, Ordering::Relaxed);
                     Outcome::Unwritten(error)
@@ -157,7 +158,10 @@ impl Count {
             }
             Outcome::Unwritten(error) => {
                 self.unwritten += 1;
-                let unwritten = format!("`{shown}` cannot be written, it is as it was");
+                let unwritten = match &error {
+                    Unreplaced::Changed => format!("`{shown}` is not formatted"),
+                    _ => format!("`{shown}` cannot be written, it is as it was"),
+                };
                 terminal::print_error(&report::failure(&anyhow::Error::new(error).context(unwritten)));
             }
             Outcome::Untried => self.untried += 1,

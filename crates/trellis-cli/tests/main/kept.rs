@@ -87,10 +87,7 @@ fn looking_makes_nothing() {
 
 #[test]
 fn what_may_not_be_written_can_be_looked_at() {
-    use std::os::unix::{
-        fs::{MetadataExt, PermissionsExt},
-        process::CommandExt,
-    };
+    use std::os::unix::fs::PermissionsExt;
     let sandbox = Sandbox::new(ASKS);
     let may = |path: &str, mode| std::fs::set_permissions(sandbox.path().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
     assert_eq!(sandbox.trellis_with(&["run", ".", "--session", "ana", "--store", "sqlite:kept/a #?.db"], "Ana\n").code, Some(1));
@@ -105,14 +102,7 @@ fn what_may_not_be_written_can_be_looked_at() {
     for (path, mode) in [(".", 0o755), ("kept/a #?.db", 0o444), ("kept/earlier.db", 0o444), ("kept", 0o555)] {
         may(path, mode);
     }
-    let looked_at = |store: &str, args: &[&str]| {
-        let mut command = sandbox.command(&[args, &["--store", store]].concat());
-        // Nothing keeps the superuser from writing.
-        if std::fs::metadata(sandbox.path()).unwrap().uid() == 0 {
-            command.uid(65534).gid(65534);
-        }
-        crate::sandbox::finish(command.spawn().unwrap())
-    };
+    let looked_at = |store: &str, args: &[&str]| sandbox.trellis_as_nobody(&[args, &["--store", store]].concat());
     let looked = |args: &[&str]| looked_at("sqlite:kept/a #?.db", args);
     let of_earlier = looked_at("sqlite:kept/earlier.db", &["session", "ls"]);
     let (listed, shown) = (looked(&["session", "ls"]), looked(&["session", "show", "ana"]));
@@ -238,4 +228,30 @@ fn a_key_file_seals_and_what_is_redacted_is_not_there() {
     }
     let asked = run(&["--key-file", "key"], "");
     assert!(asked.out.contains("name") && !asked.out.contains("Anastasia"), "{asked:?}");
+}
+
+#[test]
+fn a_run_of_all_that_is_told_to_end_leaves_no_tool_behind() {
+    let sandbox = Sandbox::new(&[
+        ("trellis.yaml", "bindings: {slow: {process: [sh, -c, 'echo $$ > pid.new; mv pid.new pid; sleep 60']}}\n"),
+        ("start.md", "---\ninput_type: text\ntimeout: 10ms\non_timeout: call\nto: call\n---\nYour name?\n"),
+        ("call.md", "---\ndo: slow\nto: end\n---\n"),
+        ("end.md", "Over.\n"),
+    ]);
+    sandbox.trellis(&["run", ".", "--session", "ana"]);
+    let child = sandbox.command(&["run", ".", "--all", "--stay"]).spawn().unwrap();
+    let pid = sandbox.path().join("pid");
+    assert!(soon(|| pid.exists()));
+    assert!(std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(crate::sandbox::finish(child).code, Some(130));
+    let tool = std::fs::read_to_string(pid).unwrap();
+    assert!(soon(|| !std::path::Path::new("/proc").join(tool.trim()).exists()), "the tool is still there");
+}
+
+/// Whether something holds within some seconds.
+fn soon(holds: impl Fn() -> bool) -> bool {
+    (0..1000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        holds()
+    })
 }

@@ -159,3 +159,25 @@ fn ten_thousand_mistakes_are_mended_and_listed_within_bounds() {
     let ran = sandbox.trellis(&["check", "--fix"]);
     assert!(ran.code == Some(0) && ran.out.contains("300 findings fixed"), "{}", ran.out);
 }
+
+#[test]
+fn in_a_folder_that_may_not_be_written_or_beside_a_file_that_may_not_be_read_nothing_changes() {
+    const WRONG: &str = "---\nto: by\n---\nHi.\n";
+    let sandbox = Sandbox::new(&[("g/start.md", WRONG), ("g/bye.md", "Bye.\n")]);
+    let may = |path: &str, mode| fs::set_permissions(sandbox.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    may("g", 0o555);
+    let refused = sandbox.trellis_as_nobody(&["check", "--fix", "g"]);
+    may("g", 0o755);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.err.starts_with("error: `g/start.md` is as it was\n  nothing can be written beside it: permission denied\n"),
+        "{refused:?}"
+    );
+    may("g/bye.md", 0o000);
+    let unread = sandbox.trellis_as_nobody(&["check", "--fix", "g"]);
+    may("g/bye.md", 0o644);
+    assert_eq!(unread.code, Some(2), "{unread:?}");
+    assert!(unread.err.contains("`g/bye.md` cannot be read") && unread.err.contains("nothing is mended"), "{unread:?}");
+    assert_eq!(read(&sandbox, "g/start.md"), WRONG);
+    assert_eq!(fs::read_dir(sandbox.path().join("g")).unwrap().count(), 2, "nothing lies beside them");
+}

@@ -283,3 +283,21 @@ fn a_session_that_begins_anywhere_is_told_what_its_node_needs() {
     let ran = sandbox.trellis(&["run", ".", "--at", "dune", "--json"]);
     assert!(ran.err.contains("there is no node `dune` to begin at\n  did you mean `done`?"), "{}", ran.err);
 }
+
+#[test]
+fn tools_do_not_inherit_the_credentials_of_the_program() {
+    let sandbox = Sandbox::new(&[
+        ("trellis.yaml", "bindings: {look: {process: [sh, -c, 'env; cat keys >/dev/null'], env: {TRELLIS_STORE: given}}}\n"),
+        ("start.md", "---\ndo: look\nto: end\n---\n"),
+        ("end.md", "---\noutput: \"{{ sys.ans }}\"\n---\n"),
+        ("keys", ""),
+    ]);
+    let credentials = ["TRELLIS_SECRET_SHOP", "TRELLIS_STORE", "TRELLIS_KEY_FILE", "OTEL_EXPORTER_OTLP_HEADERS"];
+    let mut command = sandbox.command(&["run", ".", "--json", "--store", "memory"]);
+    for variable in credentials {
+        command.env(variable, "hunter2");
+    }
+    let ran = finish(command.env("TRELLIS_KEY_FILE", "").env("SHOP", "open").spawn().unwrap());
+    assert!(ran.code == Some(0) && ran.out.contains("SHOP=open") && ran.out.contains("TRELLIS_STORE=given"), "{ran:?}");
+    assert!(!ran.out.contains("hunter2") && !ran.out.contains("TRELLIS_KEY_FILE") && !ran.out.contains("OTLP_HEADERS"), "{ran:?}");
+}

@@ -393,6 +393,7 @@ fn bounded(limits: Limits, said: LimitsSyntax) -> Limits {
         template_fuel: said.template_fuel.unwrap_or(limits.template_fuel),
         pass_through: said.pass_through.unwrap_or(limits.pass_through),
         tool_output: said.tool_output.unwrap_or(limits.tool_output),
+        tool_stderr: said.tool_stderr.unwrap_or(limits.tool_stderr),
         effects: said.effects.unwrap_or(limits.effects),
     }
 }

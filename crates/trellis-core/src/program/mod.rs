@@ -99,6 +99,8 @@ pub struct Limits {
     pub pass_through: u64,
     /// Bytes of one tool output: 1 MiB. Enforced by hosts.
     pub tool_output: u64,
+    /// Bytes that one tool writes on standard error: 16 MiB. Enforced by hosts.
+    pub tool_stderr: u64,
     /// Effects remembered at once: 10,000.
     pub effects: u64,
 }
@@ -111,6 +113,7 @@ impl Default for Limits {
             template_fuel: 1_000_000,
             pass_through: 10_000,
             tool_output: 1 << 20,
+            tool_stderr: 16 << 20,
             effects: 10_000,
         }
     }

@@ -85,6 +85,8 @@ pub struct LimitsSyntax {
     pub pass_through: Option<u64>,
     /// Bytes of one tool output.
     pub tool_output: Option<u64>,
+    /// Bytes that one tool writes on standard error.
+    pub tool_stderr: Option<u64>,
     /// Calls with `undo` that are remembered at once.
     pub effects: Option<u64>,
 }

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::Notify;
 use trellis_core::{
-    NodeId, SessionId,
+    Context, NodeId, SessionId,
     id::{CallId, IdempotencyKey},
     state::PendingCall,
 };
@@ -61,6 +61,7 @@ impl fmt::Debug for Cancel {
 pub struct Caller {
     session: SessionId,
     graph: Arc<str>,
+    context: Context,
     cancel: Cancel,
     report: Report,
 }
@@ -68,7 +69,17 @@ pub struct Caller {
 impl Caller {
     /// A call of this session, of the graph that the host calls so. `report` takes lines about its progress.
     pub fn new(session: SessionId, graph: Arc<str>, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { session, graph, cancel: Cancel::new(), report: Arc::new(report) }
+        Self { session, graph, context: Context::default(), cancel: Cancel::new(), report: Arc::new(report) }
+    }
+
+    /// The same, of a session with this context: what of it nobody may see is masked in what the tool says.
+    #[must_use]
+    pub fn within(self, context: Context) -> Self {
+        Self { context, ..self }
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Stops the call.

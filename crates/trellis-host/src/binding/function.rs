@@ -45,7 +45,7 @@ impl Function {
             }
         };
         tokio::select! {
-            answer = work => answer.unwrap_or_else(|panicked| Err(panic_error(tool, &panicked))).and_then(|value| bounded(value, tool, job.output)),
+            answer = work => answer.unwrap_or_else(|panicked| Err(panic_error(tool, &panicked))).and_then(|value| bounded(value, tool, job.bounds.output)),
             timeout = super::process::after(job.timeout) => {
                 cancel.cancel();
                 Err(timed_out(tool, timeout))

@@ -10,9 +10,11 @@ mod context;
 mod function;
 #[cfg(unix)]
 mod group;
+mod mask;
 mod obstacles;
 mod output;
 mod process;
+mod progress;
 mod secret;
 
 use std::{
@@ -24,9 +26,11 @@ use std::{
 };
 
 use trellis_core::{
-    Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
+    Context, Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
     diagnostic::nearest,
     engine::ToolErrorKind,
+    path::{KeyPath, walk},
+    program::Limits,
     state::{CallKind, PendingCall},
 };
 
@@ -35,7 +39,7 @@ pub use self::{
     context::{CallContext, Caller, Cancel},
     secret::shown,
 };
-use self::{function::Function, process::Process};
+use self::{function::Function, mask::Mask, process::Process};
 pub use self::{process::MAX_ENV_ARGS, secret::Secrets};
 
 /// Everything that this host can carry out.
@@ -47,9 +51,30 @@ pub struct Bindings {
     aliases: BTreeMap<(Arc<str>, Arc<str>), Arc<str>>,
     functions: BTreeMap<Arc<str>, Function>,
     secrets: Secrets,
-    output: u64,
+    bounds: Bounds,
+    /// Where contexts hold what nobody may see: what `redact` names, and what was typed as a secret.
+    hidden: Vec<KeyPath>,
     /// Whether the functions serve other graphs besides.
     is_shared: bool,
+}
+
+/// Bytes that are taken of what one run of a tool prints.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    output: u64,
+    errors: u64,
+}
+
+impl From<&Limits> for Bounds {
+    fn from(limits: &Limits) -> Self {
+        Self { output: limits.tool_output, errors: limits.tool_stderr }
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::from(&Limits::default())
+    }
 }
 
 /// What a binding gets to do its work.
@@ -57,8 +82,9 @@ struct Job<'c> {
     call: &'c PendingCall,
     args: Mapping,
     timeout: Option<Duration>,
-    /// Bytes of output that are taken.
-    output: u64,
+    bounds: Bounds,
+    /// What nobody may see of what the tool prints.
+    mask: Mask,
     cancel: &'c Cancel,
     /// Takes the lines that the tool writes on standard error, while it runs.
     progress: Progress<'c>,
@@ -70,12 +96,12 @@ pub type Progress<'c> = &'c (dyn Fn(&str) + Send + Sync);
 impl Bindings {
     /// No bindings; every call is somebody else's.
     pub fn none() -> Self {
-        Self { output: trellis_core::program::Limits::default().tool_output, ..Self::default() }
+        Self::default()
     }
 
     /// The bindings of a program whose root folder is `folder`, with what is wrong with them: a binding with a finding is not bound.
     pub fn new(program: &Program, folder: &Path) -> (Self, Vec<Diagnostic>) {
-        let mut bindings = Self { output: program.limits().tool_output, ..Self::default() };
+        let mut bindings = Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), ..Self::default() };
         let mut found = Vec::new();
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
@@ -139,6 +165,12 @@ impl Bindings {
         self
     }
 
+    /// The same, held to the bounds of a program, and to what it hides.
+    #[must_use]
+    pub(crate) fn serving(self, program: &Program) -> Self {
+        Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), ..self }
+    }
+
     /// Functions that no call of a program can mean, with the nearest name that one can.
     pub(crate) fn unknown_functions(&self, program: &Program) -> Vec<(Arc<str>, Option<Arc<str>>)> {
         if self.is_shared {
@@ -179,7 +211,9 @@ impl Bindings {
         matches!(call.kind, CallKind::Tool) && self.binds(root_of(program, call), &call.name)
     }
 
-    /// Carries a call out. Its timeout counts from here; its delay and approval are past.
+    /// Carries a call out. Its timeout counts from here; its delay and approval are past. In no message and no progress of the tool stands a secret of
+    /// the call, or what the session's context has at the paths that `redact` names and where answers to `input_type: secret` are saved; but for what
+    /// is shorter than four bytes.
     pub async fn call(&self, program: &Program, call: &PendingCall, caller: &Caller) -> ToolOutcome {
         let found = match &call.kind {
             CallKind::Tool => self.find(root_of(program, call), &call.name),
@@ -188,22 +222,26 @@ impl Bindings {
         let Some(found) = found else {
             return ToolOutcome::Error(ToolError::new(format!("nothing here carries out `{}`", call.name)));
         };
-        let (args, values) = match self.secrets.fill(call) {
+        let (args, mut values) = match self.secrets.fill(call) {
             Ok(filled) => filled,
             Err(error) => return ToolOutcome::Error(error),
         };
+        let context: &Context = caller.context();
+        let hidden = self.hidden.iter().filter_map(|path| walk(context.get(path.root())?, path.rest()));
+        hidden.for_each(|value| mask::texts_of(value, &mut values));
+        let mask = Mask::new(values);
         let report: Report = {
-            let (report, values) = (Arc::clone(caller.report()), values.clone());
-            Arc::new(move |line| report(&secret::redacted(line, &values)))
+            let (report, mask) = (Arc::clone(caller.report()), mask.clone());
+            Arc::new(move |line| report(&mask.text(line)))
         };
         let timeout = call.timeout.map(Duration::from_millis);
-        let job = Job { call, args, timeout, output: self.output, cancel: caller.cancel(), progress: &*report };
+        let job = Job { call, args, timeout, bounds: self.bounds, mask: mask.clone(), cancel: caller.cancel(), progress: &*report };
         let outcome = match found {
             Found::Process(process) => process.run(job).await,
             Found::Function(function) => function.run(job, CallContext::new(caller, call, Arc::clone(&report))).await,
         };
         outcome.map_or_else(
-            |error| ToolOutcome::Error(ToolError { message: secret::redacted(&error.message, &values), ..error }),
+            |error| ToolOutcome::Error(ToolError { message: mask.text(&error.message).into_owned(), ..error }),
             ToolOutcome::Success,
         )
     }

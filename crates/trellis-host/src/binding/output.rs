@@ -2,8 +2,6 @@
 
 use trellis_core::{ToolError, Value, engine::ToolErrorKind};
 
-use super::Progress;
-
 /// The standard output of a success: JSON where it is JSON, else text without its trailing newline; nothing at all is null.
 pub(super) fn value(tool: &str, bytes: Vec<u8>) -> Result<Value, ToolError> {
     let breach = |message: String| ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) };
@@ -50,36 +48,6 @@ impl Tail {
     }
 }
 
-/// Cuts a stream into lines; a carriage return ends one too, since progress bars draw over themselves.
-#[derive(Default)]
-pub(super) struct Lines(Vec<u8>);
-
-impl Lines {
-    /// Bytes of a line that are handed on at most; a longer one comes in pieces.
-    const BYTES: usize = 1024;
-
-    pub(super) fn push(&mut self, bytes: &[u8], take: Progress<'_>) {
-        for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
-            for piece in part.chunks(Self::BYTES) {
-                self.0.extend_from_slice(piece);
-                if self.0.len() >= Self::BYTES || matches!(piece.last(), Some(b'\n' | b'\r')) {
-                    self.finish(take);
-                }
-            }
-        }
-    }
-
-    /// Hands on what no line break ended.
-    pub(super) fn finish(&mut self, take: Progress<'_>) {
-        let line = std::mem::take(&mut self.0);
-        let line = String::from_utf8_lossy(&line);
-        let line = line.trim_end();
-        if !line.is_empty() {
-            take(line);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,19 +81,5 @@ mod tests {
         }
         let message = tail.message().unwrap();
         assert!(message.ends_with("line 9999") && message.len() <= Tail::BYTES);
-    }
-
-    #[test]
-    fn a_stream_comes_line_by_line_whatever_its_chunks() {
-        let taken = std::sync::Mutex::new(Vec::new());
-        let take = |line: &str| taken.lock().unwrap().push(line.to_owned());
-        let mut lines = Lines::default();
-        for chunk in ["10%\r5", "0%\r\n", "", "\n\ndone", " now"] {
-            lines.push(chunk.as_bytes(), &take);
-        }
-        lines.finish(&take);
-        assert_eq!(*taken.lock().unwrap(), ["10%", "50%", "done now"]);
-        lines.push(&[b'x'; 5000], &take);
-        assert_eq!(taken.lock().unwrap().len(), 3 + 4, "a long line comes in pieces");
     }
 }

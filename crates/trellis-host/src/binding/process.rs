@@ -1,11 +1,12 @@
 //! Processes as tools: `process: [cmd, …]` (design §7).
 //!
 //! No shell. Arguments go as JSON into `TRELLIS_ARGS` and, with a newline behind them, to standard input. JSON or text comes from standard output;
-//! a non-zero exit is an error result with the end of standard error. A tool that must stop gets SIGTERM, and SIGKILL after its grace period.
+//! a non-zero exit is an error result with the end of standard error (`stderr.rs`). A tool that must stop gets SIGTERM, and SIGKILL after its grace period.
 //!
 //! **Invariant:** when a run is over, or dropped, its whole process group is gone, and never more than the bound of its output was kept.
 
 mod start;
+mod stderr;
 
 use std::{
     collections::BTreeMap,
@@ -22,11 +23,8 @@ use tokio::{
 };
 use trellis_core::{ToolError, Value, diagnostic::FilePath};
 
-use super::{
-    Job, Progress,
-    output::{self, Lines, Tail},
-    secret, stopped, timed_out,
-};
+use self::stderr::ErrorStream;
+use super::{Job, Progress, output, secret, stopped, timed_out};
 
 /// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
 /// `TRELLIS_ARGS_ON_STDIN=1` says so.
@@ -60,12 +58,15 @@ impl Process {
         let mut command = self.command(&job, &args);
         args.push('\n');
         let child = command.spawn().map_err(|error| start::refused(self, tool, &error))?;
-        let (limit, bound) = self.output.map_or((job.output, "limits.tool_output"), |limit| (limit, "output_limit"));
-        let mut running = Running::new(child, args.into_bytes(), limit, bound);
+        let (limit, bound) = self.output.map_or((job.bounds.output, "limits.tool_output"), |limit| (limit, "output_limit"));
+        let errors = ErrorStream::new(job.mask.clone(), job.bounds.errors);
+        let mut running = Running::new(child, args.into_bytes(), (limit, bound), errors);
+        // However much it prints, its time is looked at first.
         let cause = tokio::select! {
-            cause = running.pump(job.progress) => cause,
+            biased;
             timeout = after(job.timeout) => Cause::TimedOut(timeout),
             () = job.cancel.cancelled() => Cause::Stopped,
+            cause = running.pump(job.progress) => cause,
         };
         match cause {
             Cause::Exited(status) => {
@@ -98,10 +99,8 @@ impl Process {
         let mut command = Command::new(&self.program);
         command.args(&self.args).current_dir(&self.cwd).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        for (name, _) in std::env::vars_os() {
-            if name.to_str().is_some_and(|name| name.starts_with(secret::PREFIX) || name == secret::STORE) {
-                command.env_remove(name);
-            }
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(secret::is_withheld)) {
+            command.env_remove(name);
         }
         command.envs(&self.env);
         if args.len() < MAX_ENV_ARGS {
@@ -153,12 +152,11 @@ struct Running {
     bound: &'static str,
     /// Whether it printed too much: the rest is read, so that it can end, and thrown away.
     overflown: bool,
-    tail: Tail,
-    lines: Lines,
+    errors: ErrorStream,
 }
 
 impl Running {
-    fn new(mut child: Child, args: Vec<u8>, limit: u64, bound: &'static str) -> Self {
+    fn new(mut child: Child, args: Vec<u8>, (limit, bound): (u64, &'static str), errors: ErrorStream) -> Self {
         Self {
             #[cfg(unix)]
             group: super::group::Group::led_by(child.id()),
@@ -172,12 +170,11 @@ impl Running {
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             bound,
             overflown: false,
-            tail: Tail::default(),
-            lines: Lines::default(),
+            errors,
         }
     }
 
-    /// Feeds and reads until the process exits or printed too much. May be dropped and called again: nothing is lost.
+    /// Feeds and reads until the process exits or printed too much on either stream. May be dropped and called again: nothing is lost.
     async fn pump(&mut self, progress: Progress<'_>) -> Cause {
         let (mut out, mut err) = ([0; 8192], [0; 2048]);
         loop {
@@ -191,8 +188,11 @@ impl Running {
                     }
                 }
                 length = read(&mut self.stderr, &mut err) => {
-                    self.tail.push(&err[..length]);
-                    self.lines.push(&err[..length], progress);
+                    let was_over = self.errors.is_over();
+                    self.errors.push(&err[..length], progress);
+                    if self.errors.is_over() && !was_over {
+                        return Cause::TooMuch;
+                    }
                 }
             }
         }
@@ -202,7 +202,7 @@ impl Running {
     async fn drain(&mut self, progress: Progress<'_>) {
         let (stdout, stderr) = (&mut self.stdout, &mut self.stderr);
         let (printed, limit) = (&mut self.printed, self.limit);
-        let (tail, lines) = (&mut self.tail, &mut self.lines);
+        let errors = &mut self.errors;
         let out = async {
             let mut chunk = [0; 8192];
             while stdout.is_some() {
@@ -214,14 +214,13 @@ impl Running {
         };
         let err = async {
             let mut chunk = [0; 2048];
-            while stderr.is_some() {
+            while stderr.is_some() && !errors.is_over() {
                 let length = read(stderr, &mut chunk).await;
-                tail.push(&chunk[..length]);
-                lines.push(&chunk[..length], progress);
+                errors.push(&chunk[..length], progress);
             }
         };
         let _ = timeout(DRAIN, async { tokio::join!(out, err) }).await;
-        self.lines.finish(progress);
+        self.errors.finish(self.stderr.is_none(), progress);
     }
 
     /// Ends the process and everything it started: kindly, then by force. Gives its status where it ended by itself.
@@ -237,25 +236,30 @@ impl Running {
         #[cfg(unix)]
         self.group.kill();
         let _ = self.child.kill().await;
+        self.errors.finish(false, progress);
         None
     }
 
     fn too_much(&self, tool: &str) -> ToolError {
-        let (limit, bound) = (self.limit, self.bound);
-        ToolError::new(format!("`{tool}` printed more than {limit} bytes, the bound `{bound}`, and was stopped"))
+        let printed = if self.errors.is_over() {
+            format!("wrote more than {} bytes to standard error, the bound `limits.tool_stderr`", self.errors.limit())
+        } else {
+            format!("printed more than {} bytes, the bound `{}`", self.limit, self.bound)
+        };
+        ToolError::new(format!("`{tool}` {printed}, and was stopped"))
     }
 
     /// What a process that exited comes to.
     fn result(&mut self, tool: &str, status: ExitStatus) -> Result<Value, ToolError> {
         if !status.success() {
-            let message = match (self.tail.message(), status.code()) {
+            let message = match (self.errors.message(), status.code()) {
                 (Some(said), Some(_)) => said,
                 (Some(said), None) => format!("{}: {said}", how(tool, status)),
                 (None, _) => how(tool, status),
             };
             return Err(ToolError { code: status.code().map(|code| Value::Int(code.into())), ..ToolError::new(message) });
         }
-        if self.printed.len() > self.limit {
+        if self.printed.len() > self.limit || self.errors.is_over() {
             return Err(self.too_much(tool));
         }
         output::value(tool, std::mem::take(&mut self.printed))

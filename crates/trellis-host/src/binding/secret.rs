@@ -63,11 +63,28 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// What the variables that hold secrets begin with; no tool inherits them.
-pub(super) const PREFIX: &str = "TRELLIS_SECRET_";
+/// What the variables that hold secrets begin with.
+const PREFIX: &str = "TRELLIS_SECRET_";
 
-/// The store, whose address may hold a password: no tool inherits it either.
-pub(super) const STORE: &str = "TRELLIS_STORE";
+/// The credentials of the program itself, and what may hold some: the store's address its password, the collector's address and headers a token.
+/// `docs/reference/projects.md` names them.
+const CREDENTIALS: [&str; 10] = [
+    "TRELLIS_STORE",
+    "TRELLIS_KEY_FILE",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    "OTEL_EXPORTER_OTLP_METRICS_HEADERS",
+    "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
+    "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+    "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
+];
+
+/// Whether tools do not inherit this variable.
+pub(super) fn is_withheld(variable: &str) -> bool {
+    variable.starts_with(PREFIX) || CREDENTIALS.contains(&variable)
+}
 
 fn env_name(name: &str) -> String {
     let upper = name.chars().map(|char| if char.is_alphanumeric() { char.to_ascii_uppercase() } else { '_' });
@@ -89,11 +106,6 @@ fn insert(args: &mut Value, pointer: &str, offset: usize, value: &str) -> Option
     let (before, after) = text.split_at_checked(offset)?;
     *here = Value::from(format!("{before}{value}{after}"));
     Some(())
-}
-
-/// A text without the values of secrets.
-pub(super) fn redacted(text: &str, values: &[String]) -> String {
-    values.iter().filter(|value| !value.is_empty()).fold(text.to_owned(), |text, value| text.replace(value.as_str(), "***"))
 }
 
 #[cfg(test)]
@@ -126,7 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn values_are_taken_out_of_messages() {
-        assert_eq!(redacted("401 for hunter2", &["hunter2".into(), String::new()]), "401 for ***");
+    fn what_the_program_itself_needs_is_withheld_from_tools() {
+        for variable in ["TRELLIS_SECRET_KEY", "TRELLIS_STORE", "TRELLIS_KEY_FILE", "OTEL_EXPORTER_OTLP_HEADERS"] {
+            assert!(is_withheld(variable), "{variable}");
+        }
+        assert!(!is_withheld("PATH") && !is_withheld("TRELLIS_MAX_INPUT_SIZE"));
+        let reference = include_str!("../../../../docs/reference/projects.md");
+        for variable in CREDENTIALS {
+            assert!(reference.contains(&format!("`{variable}`")), "the reference does not name `{variable}`");
+        }
     }
 }

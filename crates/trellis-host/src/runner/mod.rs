@@ -8,6 +8,7 @@
 pub mod choose;
 mod console;
 mod farewell;
+mod held;
 mod json;
 mod lines;
 mod text;
@@ -20,6 +21,7 @@ use trellis_core::{
     Engine, Predicates, Program, SessionId, SignalName, Start, Value, engine::StartError, program::PredicateSource, state::EndReason,
 };
 
+use self::held::Held;
 pub use self::{
     choose::answer,
     console::{Asking, Awaited, Command, Console, Farewell, Findings, Note, Reloaded},
@@ -132,6 +134,7 @@ pub struct Runner<C> {
     edits: mpsc::Receiver<Edit>,
     happenings: mpsc::UnboundedReceiver<Happening>,
     edited: Edited,
+    held: Held,
 }
 
 /// What is to be said when a session takes an edit up.
@@ -157,7 +160,15 @@ impl<C: Console> Runner<C> {
             // A runner that is gone wants to know nothing.
             let _ = sender.send(happening.clone());
         });
-        Self { console, sessions, signals: mpsc::channel(1).1, edits: mpsc::channel(1).1, happenings, edited: Edited::default() }
+        Self {
+            console,
+            sessions,
+            signals: mpsc::channel(1).1,
+            edits: mpsc::channel(1).1,
+            happenings,
+            edited: Edited::default(),
+            held: Held::default(),
+        }
     }
 
     /// The same, taking signals such as `interrupt` for Ctrl-C.

@@ -18,7 +18,7 @@ use super::{
     farewell::leaves_something,
     lines::{Line, Lines},
 };
-use crate::{binding::shown, sessions::quoted};
+use crate::{binding::shown, controls::is_steering, sessions::quoted};
 
 type Format = Box<dyn Fn(&str) -> String>;
 type TimeOfDay = Box<dyn Fn(u64) -> String>;
@@ -118,7 +118,9 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
             Behind::Prompt => "\n".to_owned(),
             Behind::Answer(answer) => answer + "\n",
         };
-        self.writer.write_all((before + text).as_bytes()).await?;
+        // Whoever says it, a person or a tool, may have put in what turns the text around it.
+        let shown = (before + text).replace(is_steering, "\u{fffd}");
+        self.writer.write_all(shown.as_bytes()).await?;
         self.writer.flush().await
     }
 }
@@ -321,5 +323,5 @@ fn farewell_text(farewell: &Farewell) -> Option<String> {
 
 /// The text without control characters, which could rewrite what a terminal shows.
 fn plain(text: &str) -> String {
-    text.chars().filter(|char| !char.is_control() || matches!(char, '\n' | '\t')).collect()
+    text.chars().filter(|char| !char.is_ascii_control() || matches!(char, '\n' | '\t')).collect()
 }

@@ -10,8 +10,14 @@ use tokio::{
 };
 use trellis_core::{Input, NodeId, SessionId, SignalName, Start, id::CallId};
 
-use super::{Asking, Awaited, Command, Console, Edit, Edited, Farewell, Note, Reason, Reloaded, RunError, Runner};
-use crate::sessions::{Reply, SendError, Sent, Sessions, Stop, Turn};
+use super::{
+    Asking, Awaited, Command, Console, Edit, Edited, Farewell, Note, Reason, Reloaded, RunError, Runner,
+    held::{Raised, Work, has_begun, is_interrupt},
+};
+use crate::{
+    sessions::{Reply, SendError, Sent, Sessions, Stop, Turn},
+    store::StoreError,
+};
 
 /// What came first.
 enum Heard {
@@ -69,6 +75,12 @@ impl<C: Console> Runner<C> {
                 Err(refusal @ (SendError::BadName(_) | SendError::OtherGraph { .. } | SendError::Unfit { .. })) => {
                     return Err(RunError::Refused(refusal));
                 }
+                // Somebody else went on with it: it goes on from there.
+                Err(refusal @ SendError::Store(StoreError::Conflict { .. })) if is_answer => {
+                    self.refuse(&refusal).await?;
+                    onward = Some(Onward::Resume);
+                    continue;
+                }
                 Err(SendError::Store(error)) if !is_answer || !self.console.can_repeat() => return Err(RunError::Refused(error.into())),
                 Err(SendError::Stopped) => return Ok(Farewell::stopped(Reason::Interrupted, None)),
                 Err(refusal) => {
@@ -92,77 +104,72 @@ impl<C: Console> Runner<C> {
     }
 
     /// Lets the session go on, and shows what happens meanwhile. A signal that it takes moves it; an interrupt that it does not take stops it, and
-    /// a second one does not wait for what it is doing.
+    /// a second one does not wait for what it is doing. A signal that comes before the session waits is held.
     async fn busy(
         &mut self,
         id: &SessionId,
         start: Option<Start>,
         onward: Option<Onward>,
     ) -> Result<Flow<Result<Turn, SendError>>, RunError> {
-        let Self { console, sessions, signals, edits, happenings, edited } = self;
-        let mut work: Pin<Box<dyn Future<Output = Result<Turn, SendError>>>> = match (start, onward) {
+        let Self { console, sessions, signals, edits, happenings, edited, held } = self;
+        let mut work: Work<'_> = match (start, onward) {
             (Some(start), _) => Box::pin(sessions.start_or_resume(start)),
             (None, Some(Onward::Reply(reply))) => Box::pin(sessions.send(id, reply)),
             (None, _) => Box::pin(sessions.resume(id)),
         };
-        let (mut stopping, mut hung_up) = (false, false);
+        let (mut stopping, mut hung_up, mut moved) = (false, false, false);
         // Most stretches are over at once: nothing can be heard meanwhile.
         let mut done = poll_once(&mut work).await;
         while done.is_none() {
-            let signal = tokio::select! {
+            tokio::select! {
                 biased;
-                Some(happening) = happenings.recv() => {
-                    Self::show(console, &happening, edited).await?;
-                    None
-                }
-                turn = &mut work => {
-                    done = Some(turn);
-                    None
-                }
-                Some(signal) = signals.recv() => Some(signal),
+                Some(happening) = happenings.recv() => Self::show(console, &happening, edited).await?,
+                turn = &mut work => done = Some(turn),
+                Some(signal) = signals.recv() => held.push(signal),
                 Some(edit) = edits.recv() => {
                     take_edit(console, sessions, edited, edit).await?;
-                    None
                 }
                 command = console.read(Awaited::Nothing), if !hung_up => match command? {
-                    Command::Signal(signal) => Some(signal),
-                    Command::End => {
-                        hung_up = true;
-                        sessions.pause(id).ok();
-                        None
-                    }
-                    _ => None,
+                    Command::Signal(signal) => held.push(signal),
+                    Command::End => hung_up = true,
+                    _ => {}
                 },
-            };
-            let Some(signal) = signal else { continue };
-            if stopping {
-                return Ok(Flow::Break(Farewell::stopped(Reason::Interrupted, None)));
             }
-            // It is stored by the work that it disturbs.
-            let mut raised = std::pin::pin!(sessions.signal(id, &signal));
-            let outcome = loop {
-                tokio::select! {
-                    biased;
-                    outcome = &mut raised => break outcome,
-                    turn = &mut work, if done.is_none() => done = Some(turn),
+            while done.is_none()
+                && let Some(raised) = held.raise(sessions, id, &mut work, &mut done).await
+            {
+                match raised {
+                    Raised::Taken => moved = true,
+                    Raised::TooEarly if held.is_urgent() => return Ok(interrupted()),
+                    Raised::TooEarly => break,
+                    Raised::Refused(signal, refusal) if !is_interrupt(&signal) => {
+                        console.note(Note::Error { code: super::code(&refusal), message: &refusal.to_string() }).await?;
+                    }
+                    Raised::Refused(_, SendError::NotBegun(_)) => return Ok(interrupted()),
+                    Raised::Refused(..) if stopping => return Ok(interrupted()),
+                    Raised::Refused(..) => stopping = true,
                 }
-            };
-            if let Err(refusal) = outcome {
-                if signal.as_str() != SignalName::INTERRUPT {
-                    console.note(Note::Error { code: super::code(&refusal), message: &refusal.to_string() }).await?;
-                } else if matches!(refusal, SendError::NotBegun(_)) {
-                    return Ok(Flow::Break(Farewell::stopped(Reason::Interrupted, None)));
-                } else {
-                    stopping = true;
-                    sessions.pause(id).ok();
-                }
+            }
+            // Again and again: it may have begun to do something else before it heard of it.
+            if done.is_none() && (stopping || hung_up) && has_begun(sessions, id) {
+                sessions.pause(id).ok();
+            }
+            // It may have been moved behind the stop that it came to.
+            if moved && done.as_ref().is_some_and(|turn| turn.as_ref().is_ok_and(|turn| !matches!(turn.stop, Stop::Ended(_)))) {
+                moved = false;
+                work = Box::pin(sessions.resume(id));
+                done = poll_once(&mut work).await;
             }
         }
         drop(work);
         while let Ok(happening) = happenings.try_recv() {
             Self::show(console, &happening, edited).await?;
         }
-        Ok(done.map_or_else(|| Flow::Break(Farewell::stopped(Reason::Interrupted, None)), Flow::Continue))
+        Ok(match done {
+            Some(Ok(turn)) if stopping && !matches!(turn.stop, Stop::Ended(_)) => interrupted(),
+            Some(done) => Flow::Continue(done),
+            None => interrupted(),
+        })
     }
 
     /// Asks for what the session needs, until something comes that it can be handed, or that it must be asked about.
@@ -173,7 +180,11 @@ impl<C: Console> Runner<C> {
             let left = stop.due().map(|due| self.sessions.until(due));
             self.console.ask(awaited, Asking { left, again, seq }).await?;
             again = true;
-            let signal = match hear(&mut self.console, &mut self.signals, &mut self.edits, awaited, until).await? {
+            let heard = match self.held.pop() {
+                Some(signal) => Heard::Signal(signal),
+                None => hear(&mut self.console, &mut self.signals, &mut self.edits, awaited, until).await?,
+            };
+            let signal = match heard {
                 Heard::TimeUp => return Ok(Flow::Continue(Onward::Resume)),
                 Heard::Signal(signal) => signal,
                 Heard::Edit(edit) => {
@@ -195,9 +206,7 @@ impl<C: Console> Runner<C> {
             };
             match self.sessions.signal(id, &signal).await {
                 Ok(()) => return Ok(Flow::Continue(Onward::Resume)),
-                Err(_) if signal.as_str() == SignalName::INTERRUPT => {
-                    return Ok(Flow::Break(Farewell::stopped(Reason::Interrupted, None)));
-                }
+                Err(_) if is_interrupt(&signal) => return Ok(interrupted()),
                 Err(refusal) => self.refuse(&refusal).await?,
             }
         }
@@ -208,6 +217,10 @@ impl<C: Console> Runner<C> {
         let message = node.map(|node| format!("the input ended while `{node}` was waiting"));
         Farewell::stopped(Reason::EndOfInput, message)
     }
+}
+
+fn interrupted<T>() -> Flow<T> {
+    Flow::Break(Farewell::stopped(Reason::Interrupted, None))
 }
 
 /// Takes up an edit; whether there is another program now.
@@ -296,7 +309,7 @@ fn is_same(one: &Stop, other: &Stop) -> bool {
 }
 
 /// The value of a future that is ready at once.
-async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+pub(super) async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     std::future::poll_fn(|context| {
         std::task::Poll::Ready(match Pin::new(&mut *future).poll(context) {
             std::task::Poll::Ready(value) => Some(value),

@@ -181,7 +181,7 @@ impl Sessions {
             return Err(UnknownFunctions { names });
         }
         Ok(Self {
-            current: RwLock::new(Current { engine, bindings: Arc::new(bindings), version: 1 }),
+            current: RwLock::new(Current { bindings: Arc::new(bindings.serving(engine.inspect())), engine, version: 1 }),
             policy: Policy::default(),
             clock: Clock::system(),
             interceptors: Vec::new(),
@@ -374,7 +374,7 @@ impl Sessions {
             keeping.store.keep_from(engine.inspect());
         }
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        *current = Current { engine, bindings: Arc::new(bindings), version: current.version + 1 };
+        *current = Current { bindings: Arc::new(bindings.serving(engine.inspect())), engine, version: current.version + 1 };
         Ok(())
     }
 

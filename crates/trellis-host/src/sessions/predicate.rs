@@ -83,9 +83,10 @@ impl Sessions {
         call: PendingCall,
         name: &str,
     ) -> Option<Result<bool, String>> {
-        let caller = Caller::new(slot.id.clone(), self.graph(), |_| {});
+        let context = Context::new(call.args.clone());
+        let caller = Caller::new(slot.id.clone(), self.graph(), |_| {}).within(context.clone());
         let call = Arc::new(call);
-        let outcome = match self.verdict(slot, &call, &Context::new(call.args.clone())).await? {
+        let outcome = match self.verdict(slot, &call, &context).await? {
             Verdict::Answer(outcome) => outcome,
             Verdict::Deny(why) => ToolOutcome::Denied(why),
             Verdict::Elsewhere(why) => return Some(Err(why)),

@@ -198,3 +198,20 @@ fn endless_passing_ends_the_run_with_the_bound() {
     assert!(lines[0].contains(r#""code":"pass-through""#) && lines[0].contains("50 steps in a row"), "{lines:?}");
     assert!(outcome.session.unwrap().state().ended.is_none());
 }
+
+#[test]
+fn what_turns_the_text_around_it_is_escaped_wherever_it_comes_from() {
+    let stage = Stage::new(&[
+        ("trellis.yaml", "bindings: {noisy: {process: [sh, ./noisy]}}\n"),
+        ("start.md", "---\ndo: noisy\nto: end\n---\n"),
+        ("end.md", "---\noutput: \"{{ sys.ans }}\"\n---\nGot {{ sys.ans }} \u{2066}here\u{2069}.\n"),
+    ])
+    .script("noisy", "printf 'at \u{202e}50%%\\n' >&2; printf 'a\u{202e}b\u{85}c'");
+    let (outcome, lines) = stage.json("");
+    assert_eq!(outcome.output, Some(Value::text("a\u{202e}b\u{85}c")), "the value is as it was");
+    let all = lines.concat();
+    assert!(all.contains(r#""text":"at \u202e50%""#) && all.contains(r#""result":"a\u202eb\u0085c""#), "{all}");
+    assert!(all.contains(r"Got a\u202eb\u0085c \u2066here\u2069.") && !all.contains(trellis_host::controls::is_steering), "{all}");
+    let (_, text) = stage.text("");
+    assert!(text.contains("Got a\u{fffd}b\u{fffd}c \u{fffd}here\u{fffd}."), "{text}");
+}

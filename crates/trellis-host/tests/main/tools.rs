@@ -1,9 +1,9 @@
 //! Graphs whose tools behave badly: the run goes on, or ends with a reason.
 
-use trellis_core::Value;
-use trellis_host::{Bindings, Reason, Secrets};
+use trellis_core::{Context, ToolOutcome, Value, state::PendingCall};
+use trellis_host::{Bindings, Reason, Secrets, binding::Cancel};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, run};
 
 fn tool(binding: &str, body: &str) -> Stage {
     let project = format!("limits: {{tool_output: 1000}}\nbindings: {{tool: {{process: [sh, ./tool]{binding}}}}}\n");
@@ -70,4 +70,26 @@ fn findings_about_bindings_have_their_place() {
         .collect();
     assert_eq!(found, [("trellis.yaml", "3", "wrong-type"), ("trellis.yaml", "soon", "wrong-type")]);
     assert!(!bindings.binds("", "tool"));
+}
+
+/// The arguments and the context hold what `redact` names, what was typed as a secret, and a text of three bytes.
+#[test]
+fn what_is_redacted_or_was_typed_as_a_secret_is_in_no_message() {
+    let stage = Stage::new(&[
+        ("trellis.yaml", "redact: [card]\nbindings: {tool: {process: [sh, ./tool]}}\n"),
+        ("start.md", "---\ninput_type: secret\nsave_to: pin\nto: call\n---\n"),
+        ("call.md", "---\ndo: {name: tool, args: {}}\nto: end\n---\n"),
+        ("end.md", "Over.\n"),
+    ])
+    .script("tool", "echo 'no 4111-1111 for {\"holder\":\"Ana \\\"A\\\" B\"} and s3cret of abc' >&2; exit 1");
+    let card = Value::map([("number", Value::text("4111-1111")), ("holder", Value::text("Ana \"A\" B")), ("code", Value::text("abc"))]);
+    let context = Context::new([("card", card), ("pin", Value::text("s3cret"))].into_iter().collect());
+    let call = r#"{"id":"c","name":"tool","role":"do","node":"call","args":{},"idempotency_key":"k","attempt":1}"#;
+    let call: PendingCall = serde_json::from_str(call).unwrap();
+    let told = std::sync::Mutex::new(Vec::new());
+    let progress = |line: &str| told.lock().unwrap().push(line.to_owned());
+    let outcome = run(stage.bindings().call_within(&stage.program, &context, &call, &Cancel::new(), &progress));
+    let ToolOutcome::Error(error) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(error.message, "no *** for {\"holder\":\"***\"} and *** of abc");
+    assert_eq!(*told.lock().unwrap(), [error.message]);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use trellis_core::SessionId;
@@ -19,6 +19,8 @@ pub(crate) struct Troubled {
     pub(crate) is_full: AtomicBool,
     /// Whether loading shows what was there before anything was written, as a copy that lags does.
     pub(crate) is_old: AtomicBool,
+    /// How often whoever loads or appends must look again.
+    pub(crate) delay: AtomicUsize,
     pub(crate) store: MemoryStore,
     pub(crate) troubles: Mutex<Vec<Trouble>>,
     asked: Mutex<Vec<&'static str>>,
@@ -57,6 +59,12 @@ impl Troubled {
         self.asked.lock().unwrap().push(what);
     }
 
+    async fn delayed(&self) {
+        for _ in 0..self.delay.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// An error while it is away.
     fn reached(&self) -> Result<(), StoreError> {
         match self.is_away.load(Ordering::Relaxed) {
@@ -72,6 +80,7 @@ impl SessionStore for Troubled {
         let trouble = self.troubles.lock().unwrap().pop().or_else(|| self.is_full.load(Ordering::Relaxed).then_some(Trouble::Full));
         let away = || StoreError::Unavailable { store: "the store".into(), message: "gone".into() };
         Box::pin(async move {
+            self.delayed().await;
             self.reached()?;
             match trouble {
                 None => self.store.append(append).await,
@@ -94,6 +103,7 @@ impl SessionStore for Troubled {
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
         self.asked("load");
         Box::pin(async {
+            self.delayed().await;
             self.reached()?;
             if let Some(damaged) = self.damaged.lock().unwrap().as_ref().filter(|damaged| sessions.contains(damaged)) {
                 return Err(StoreError::Corrupt { place: format!("session `{damaged}`"), message: "its head is none".into() });

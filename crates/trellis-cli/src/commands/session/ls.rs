@@ -11,7 +11,7 @@ use trellis_host::store::{Head, Query, Standing, Which};
 
 use super::{
     named::named,
-    stand::{Form, Stand, Where},
+    stand::{Form, Stand, Use, Where},
     times::date_time,
 };
 use crate::{
@@ -114,7 +114,7 @@ impl Status {
 
 impl Ls {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let (heads, more) = self.place.with(async |stand| self.heads(stand).await)?;
+        let (heads, more) = self.place.opened(Use::List, async |stand| self.heads(stand).await)?;
         let text = if self.form.is_json() { as_json(&heads, more) } else { as_text(&heads, more, Width::of(&io::stdout())) };
         terminal::print(&text)?;
         Ok(Exit::Fine)

@@ -11,6 +11,7 @@ use trellis_host::{
     runner::deferred_predicates,
     store::{Head, SessionStore},
 };
+use trellis_project::default_path;
 
 use crate::{
     kept::{Keep, StoreArgs},
@@ -33,6 +34,8 @@ pub(super) enum Use {
     Look,
     Write,
     Replay,
+    /// To look at heads only, which needs no graph.
+    List,
 }
 
 impl Use {
@@ -108,7 +111,10 @@ impl Where {
     /// # Errors
     /// As [`Where::with`].
     pub(super) fn opened<T>(&self, what: Use, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let (opened, keep) = self.graph()?;
+        let (opened, keep) = match &self.graph {
+            None if what == Use::List => self.store.to_list(&default_path()).map_or_else(|| self.graph(), |keep| Ok((None, keep)))?,
+            _ => self.graph()?,
+        };
         let keep = if what == Use::Replay { keep.with_marks() } else { keep };
         let program = opened.as_ref().and_then(|opened| opened.compiled.program.clone());
         let engine = program.map(|program| Engine::new(Arc::clone(&program), deferred_predicates(&program))).transpose()?;

@@ -60,7 +60,7 @@ pub(in crate::syntax) static PROJECT: Form = Form {
 pub(in crate::syntax) static PREDICATE: Form = Form::new("a predicate", &["needs", "schema", "binding"]);
 
 pub(in crate::syntax) static LIMITS: Form =
-    Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "effects"]);
+    Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "tool_stderr", "effects"]);
 
 pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
 
@@ -179,6 +179,7 @@ impl<'t> Decoder<'t, '_> {
                 "template_fuel" => limits.template_fuel = number,
                 "pass_through" => limits.pass_through = number,
                 "tool_output" => limits.tool_output = number,
+                "tool_stderr" => limits.tool_stderr = number,
                 _ => limits.effects = number,
             }
         });

@@ -218,6 +218,7 @@ mod tests {
             ("template_fuel", limits.template_fuel),
             ("pass_through", limits.pass_through),
             ("tool_output", limits.tool_output),
+            ("tool_stderr", limits.tool_stderr),
             ("effects", limits.effects),
         ];
         for (key, bound) in known {

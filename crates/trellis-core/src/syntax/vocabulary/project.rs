@@ -87,6 +87,7 @@ pub(super) static LIMITS: Table = Table {
         ("template_fuel", Count, "Instructions of one rendered template. Without it: `1000000`."),
         ("pass_through", Count, "Steps in a row through nodes that do not stop. Without it: `10000`."),
         ("tool_output", Count, "Bytes of one tool's output. Without it: `1048576`."),
+        ("tool_stderr", Count, "Bytes that one tool writes on standard error. Without it: `16777216`."),
         ("effects", Count, "Calls with `undo` remembered at once. Without it: `10000`."),
     ],
 };

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use trellis_core::{engine::ToolErrorKind, state::PendingCall};
 
 use super::*;
-use crate::binding::Cancel;
+use crate::binding::{Bounds, Cancel, mask::Mask};
 
 /// A project folder with one tool.
 struct Bench {
@@ -50,8 +50,20 @@ impl Bench {
 
     fn run_with(&self, args: &str, cancel: &Cancel) -> Result<Value, ToolError> {
         let call = call(args);
-        let job = Job { call: &call, args: call.args.clone(), timeout: self.timeout, output: self.output, cancel, progress: &|_| {} };
+        let job = Job {
+            call: &call,
+            args: call.args.clone(),
+            timeout: self.timeout,
+            bounds: self.bounds(),
+            mask: Mask::default(),
+            cancel,
+            progress: &|_| {},
+        };
         block_on(self.process.run(job))
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds { output: self.output, ..Bounds::default() }
     }
 
     fn run(&self, args: &str) -> Result<Value, ToolError> {
@@ -61,8 +73,15 @@ impl Bench {
     /// Stops the tool once it says that it is ready.
     fn run_until_ready(&self) -> Result<Value, ToolError> {
         let (call, cancel) = (call("{}"), Cancel::new());
-        let job =
-            Job { call: &call, args: call.args.clone(), timeout: self.timeout, output: self.output, cancel: &cancel, progress: &|_| {} };
+        let job = Job {
+            call: &call,
+            args: call.args.clone(),
+            timeout: self.timeout,
+            bounds: self.bounds(),
+            mask: Mask::default(),
+            cancel: &cancel,
+            progress: &|_| {},
+        };
         let ready = async {
             self.ready().await;
             cancel.cancel();
@@ -172,7 +191,15 @@ fn a_tool_that_takes_too_long_is_a_timeout() {
 fn a_run_that_is_dropped_leaves_nothing_behind() {
     let bench = Bench::script("trap '' TERM; sleep 60 & echo $! > child; echo $$ > self; touch ready; wait");
     let (call, cancel) = (call("{}"), Cancel::new());
-    let job = Job { call: &call, args: call.args.clone(), timeout: None, output: bench.output, cancel: &cancel, progress: &|_| {} };
+    let job = Job {
+        call: &call,
+        args: call.args.clone(),
+        timeout: None,
+        bounds: bench.bounds(),
+        mask: Mask::default(),
+        cancel: &cancel,
+        progress: &|_| {},
+    };
     block_on(async {
         tokio::select! {
             _ = bench.process.run(job) => panic!("it ended"),
@@ -222,4 +249,48 @@ fn what_cannot_start_says_why_and_what_to_do() {
     nowhere.process.cwd = nowhere.folder.path().join("nowhere");
     let cwd = nowhere.process.cwd.display();
     assert!(message(&nowhere).ends_with(&format!("its `cwd`, `{cwd}`, does not exist; make that folder, or change `cwd`")));
+}
+
+/// Everything that a tool says, and what its failure says, with these secrets.
+fn told(bench: &Bench, secrets: &[&str]) -> (Vec<String>, String) {
+    let (call, cancel, lines) = (call("{}"), Cancel::new(), std::sync::Mutex::new(Vec::new()));
+    let progress = |line: &str| lines.lock().unwrap().push(line.to_owned());
+    let mask = Mask::new(secrets.iter().map(|secret| (*secret).to_owned()));
+    let args = call.args.clone();
+    let job = Job { call: &call, args, timeout: bench.timeout, bounds: bench.bounds(), mask, cancel: &cancel, progress: &progress };
+    let error = block_on(bench.process.run(job)).unwrap_err();
+    (lines.into_inner().unwrap(), error.message)
+}
+
+#[test]
+fn no_part_of_a_secret_is_kept_or_told_wherever_it_is_cut() {
+    const SECRET: &str = "S3cret/of-the:call";
+    // Lines are cut every 1024 bytes, what is read every 2048, and the message is the last 2048: the secret stands at every place around each of these.
+    let bench = Bench::script("cat ./text >&2; exit 1");
+    for boundary in [1024, 2048, 4096] {
+        for before in boundary - SECRET.len() - 1..=boundary + 1 {
+            let (before, after) = ("x".repeat(before), "y".repeat(4200 - before));
+            std::fs::write(bench.folder.path().join("text"), format!("{before}{SECRET}{after}")).unwrap();
+            let (lines, message) = told(&bench, &[SECRET]);
+            assert_eq!(lines.concat(), format!("{before}***{after}"), "{}", before.len());
+            assert!(message.chars().all(|char| "xy*".contains(char)), "{}: {message}", before.len());
+        }
+    }
+}
+
+#[test]
+fn standard_error_has_a_bound() {
+    let bench = Bench::script("head -c 20000000 /dev/zero | tr '\\0' y >&2; echo $$ > survived");
+    let (lines, message) = told(&bench, &[]);
+    assert_eq!(message, "`tool` wrote more than 16777216 bytes to standard error, the bound `limits.tool_stderr`, and was stopped");
+    assert!(lines.iter().map(String::len).sum::<usize>() < 2 << 20 && lines.iter().any(|line| line.ends_with("lines were left out")));
+    assert!(!bench.folder.path().join("survived").exists());
+}
+
+#[test]
+fn a_timeout_wins_over_noise() {
+    let bench = Bench { timeout: Some(Duration::from_millis(200)), ..Bench::script("trap '' TERM; while :; do echo noise >&2; done") };
+    let (lines, message) = told(&bench, &[]);
+    assert_eq!(message, "`tool` took longer than 200ms");
+    assert!(lines.len() < 1000, "{}", lines.len());
 }

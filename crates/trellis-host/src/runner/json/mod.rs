@@ -23,6 +23,7 @@ use super::{
     console::{Asking, Awaited, Command, Console, Note},
     lines::{Line, Lines},
 };
+use crate::controls::escaped;
 
 /// A program at the other end.
 pub struct JsonLines<R, W> {
@@ -46,8 +47,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
             r#type: &'a str,
             payload: P,
         }
-        let mut line = serde_json::to_string(&Message { r#type: kind, payload }).map_err(io::Error::other)?;
-        line.push('\n');
+        let line = serde_json::to_string(&Message { r#type: kind, payload }).map_err(io::Error::other)?;
+        let line = format!("{}\n", escaped(&line));
         self.writer.write_all(line.as_bytes()).await?;
         self.writer.flush().await
     }

@@ -1,0 +1,185 @@
+//! What a tool says while it runs: a stream is cut into lines, and no more of them are told than somebody can read.
+//!
+//! **Invariant:** however much a tool writes, a bounded number of lines and bytes is told, a second and in all; what is left out is counted, and the
+//! count is told. The last line is always told.
+
+use tokio::time::{Duration, Instant};
+
+use super::Progress;
+
+/// Bytes of a line that are told at most; a longer one comes in pieces.
+const LINE: usize = 1024;
+
+/// What is told in one second.
+const A_SECOND: Amount = Amount { lines: 100, bytes: 64 << 10 };
+/// What is told of one run of a tool.
+const IN_ALL: Amount = Amount { lines: 10_000, bytes: 1 << 20 };
+
+/// So many lines of so many bytes together.
+#[derive(Clone, Copy, Default)]
+struct Amount {
+    lines: u64,
+    bytes: usize,
+}
+
+impl Amount {
+    fn with(self, line: &str) -> Self {
+        Self { lines: self.lines + 1, bytes: self.bytes + line.len() }
+    }
+
+    fn is_within(self, bound: Self) -> bool {
+        self.lines <= bound.lines && self.bytes <= bound.bytes
+    }
+}
+
+/// Cuts a stream into lines and tells them. A carriage return ends a line too, since progress bars draw over themselves.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// The line that is not over.
+    line: Vec<u8>,
+    /// What was told in all.
+    told: Amount,
+    /// What was told in the second that began then.
+    second: Option<(Instant, Amount)>,
+    /// What was left out since the last line that was told, but for `last`.
+    dropped: u64,
+    /// The last line, where it was left out.
+    last: Option<String>,
+}
+
+impl Lines {
+    /// Takes the next piece of the stream, and the time.
+    pub(super) fn push(&mut self, bytes: &[u8], now: Instant, tell: Progress<'_>) {
+        for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            for piece in part.chunks(LINE) {
+                self.line.extend_from_slice(piece);
+                if self.line.len() >= LINE || matches!(piece.last(), Some(b'\n' | b'\r')) {
+                    self.end_line(now, tell);
+                }
+            }
+        }
+    }
+
+    /// Tells what no line break ended, how much was left out, and the last line if it was.
+    pub(super) fn finish(&mut self, now: Instant, tell: Progress<'_>) {
+        self.end_line(now, tell);
+        self.tell_dropped(tell);
+        if let Some(last) = self.last.take() {
+            tell(&last);
+        }
+    }
+
+    fn end_line(&mut self, now: Instant, tell: Progress<'_>) {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&line);
+        let line = line.trim_end();
+        if line.is_empty() {
+            return;
+        }
+        if self.admits(line, now) {
+            self.dropped += u64::from(self.last.take().is_some());
+            self.tell_dropped(tell);
+            tell(line);
+        } else {
+            self.dropped += u64::from(self.last.replace(line.to_owned()).is_some());
+        }
+    }
+
+    /// Whether there is room for a line, which is taken then.
+    fn admits(&mut self, line: &str, now: Instant) -> bool {
+        let this_second = self.second.filter(|(since, _)| now.saturating_duration_since(*since) < Duration::from_secs(1));
+        let (since, told) = this_second.unwrap_or((now, Amount::default()));
+        let (told, in_all) = (told.with(line), self.told.with(line));
+        let is_admitted = told.is_within(A_SECOND) && in_all.is_within(IN_ALL);
+        if is_admitted {
+            (self.second, self.told) = (Some((since, told)), in_all);
+        }
+        is_admitted
+    }
+
+    fn tell_dropped(&mut self, tell: Progress<'_>) {
+        match std::mem::take(&mut self.dropped) {
+            0 => {}
+            1 => tell("… 1 line was left out"),
+            dropped => tell(&format!("… {dropped} lines were left out")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Lines with what they told.
+    #[derive(Default)]
+    struct Told {
+        lines: Lines,
+        told: Mutex<Vec<String>>,
+    }
+
+    impl Told {
+        fn push(&mut self, text: &str, now: Instant) {
+            let (lines, told) = (&mut self.lines, &self.told);
+            lines.push(text.as_bytes(), now, &|line: &str| told.lock().unwrap().push(line.to_owned()));
+        }
+
+        fn finish(mut self, now: Instant) -> Vec<String> {
+            let (lines, told) = (&mut self.lines, &self.told);
+            lines.finish(now, &|line: &str| told.lock().unwrap().push(line.to_owned()));
+            self.told.into_inner().unwrap()
+        }
+    }
+
+    #[test]
+    fn a_stream_comes_line_by_line_whatever_its_pieces() {
+        let (mut told, now) = (Told::default(), Instant::now());
+        for piece in ["10%\r5", "0%\r\n", "", "\n\ndone", " now"] {
+            told.push(piece, now);
+        }
+        assert_eq!(told.finish(now), ["10%", "50%", "done now"]);
+        let mut told = Told::default();
+        told.push(&"x".repeat(5000), now);
+        assert_eq!(told.finish(now).len(), 5, "a long line comes in pieces");
+    }
+
+    #[test]
+    fn more_than_a_hundred_lines_a_second_are_counted_and_the_last_one_is_told() {
+        let (mut told, began) = (Told::default(), Instant::now());
+        for line in 0..250 {
+            told.push(&format!("{line}\n"), began);
+        }
+        told.push("later\n", began + Duration::from_secs(1));
+        for line in 0..100 {
+            told.push(&format!("{line}\n"), began + Duration::from_secs(1));
+        }
+        let told = told.finish(began + Duration::from_secs(1));
+        assert_eq!(told[99..102], ["99", "… 150 lines were left out", "later"]);
+        assert_eq!(told[200..], ["98", "99"]);
+    }
+
+    #[test]
+    fn a_second_has_a_bound_in_bytes_too() {
+        let (mut told, now) = (Told::default(), Instant::now());
+        for _ in 0..80 {
+            told.push(&format!("{}\n", "x".repeat(1000)), now);
+        }
+        let told = told.finish(now);
+        assert_eq!(told.len(), 65 + 2);
+        assert_eq!(told[65], "… 14 lines were left out");
+    }
+
+    #[test]
+    fn there_is_a_bound_in_all() {
+        let (mut told, began) = (Told::default(), Instant::now());
+        for second in 0..200 {
+            for _ in 0..100 {
+                told.push("x\n", began + Duration::from_secs(second));
+            }
+        }
+        let told = told.finish(began + Duration::from_secs(200));
+        assert_eq!(told.len(), 10_000 + 2);
+        assert_eq!(told[10_000], "… 9999 lines were left out");
+    }
+}
