@@ -7,9 +7,23 @@
 //! ```
 //!
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
+//!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `runner` | yes | [`runner`]: sessions over a console, as text or JSON Lines |
+//! | `history` | yes | [`history`]: stored sessions read, moved, forked, replayed and checked |
+//! | `sqlite`, `redis`, `postgres` | no | stores in SQLite, Redis and PostgreSQL |
+//! | `encryption` | no | sealed sessions in any store |
+//! | `metrics` | no | counts and times of sessions, as Prometheus reads them |
+//! | `telemetry` | no | spans of sessions over OTLP and for subscribers of `tracing`; `telemetry-tls` to a collector behind TLS |
+//! | `testing` | no | `testing`: scripted tools and a clock that tests move |
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod binding;
 mod guard;
+#[cfg(feature = "history")]
 pub mod history;
 pub mod hooks;
 pub mod interceptor;
@@ -17,6 +31,7 @@ pub mod journal;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod recording;
+#[cfg(feature = "runner")]
 pub mod runner;
 pub mod session;
 pub mod sessions;
@@ -28,6 +43,7 @@ pub mod values;
 pub use binding::{Bindings, CallContext, Secrets};
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
+#[cfg(feature = "runner")]
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
 pub use session::{Session, SessionError};
 pub use sessions::{Happening, Policy, Reply, SendError, Sent, Sessions, Stop, Turn, Unbound};

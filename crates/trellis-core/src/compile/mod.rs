@@ -49,6 +49,7 @@ use crate::{
 
 /// What compiling comes to.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Compiled {
     /// The program, unless there was an error.
     pub program: Option<Arc<Program>>,

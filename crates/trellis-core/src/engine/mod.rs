@@ -37,7 +37,7 @@ pub use predicates::{Answers, MissingPredicate, Predicates};
 pub use refusal::{Expected, NavigateError, RenderError, StartError};
 pub use replay::{Divergence, Moment};
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use crate::{
     id::{NodeId, SessionId, SignalName},
@@ -179,5 +179,11 @@ impl Engine {
     /// The first moment that does not go as it was recorded.
     pub fn replay(&self, start: Start, moments: impl IntoIterator<Item = Moment>) -> Result<State, Divergence> {
         self.walk(start, moments)
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("program", self.program.fingerprint()).field("predicates", &self.predicates).finish_non_exhaustive()
     }
 }
