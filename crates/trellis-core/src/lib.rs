@@ -36,3 +36,7 @@ pub use state::State;
 pub use syntax::document::{Document, Source};
 pub use template::Dialect;
 pub use value::{Mapping, Value};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -38,6 +38,8 @@ pub mod sessions;
 pub mod store;
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod values;
 
 pub use binding::{Bindings, CallContext, Secrets};
@@ -47,3 +49,7 @@ pub use journal::{Clock, Entry, MemoryJournal, Record};
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
 pub use session::{Session, SessionError};
 pub use sessions::{Happening, Policy, Reply, SendError, Sent, Sessions, Stop, Turn, Unbound};
+
+#[cfg(all(doctest, feature = "runner"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -47,3 +47,7 @@ pub use memory::Memory;
 pub use project::Project;
 #[cfg(feature = "watching")]
 pub use watch::{Closer, Wake, Watch, WatchError};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -26,6 +26,17 @@ use crate::{
 const PROJECT_FILE: &str = "trellis.yaml";
 
 /// One graph, loaded.
+///
+/// ```
+/// use trellis_project::{Memory, Project};
+///
+/// let graph: Memory = [("start.md", "---\n---\nHello.\n")].into_iter().collect();
+/// let compiled = Project::with_loader(graph)?.compile();
+/// assert!(compiled.program.is_some());
+/// # Ok::<(), trellis_project::LoadError>(())
+/// ```
+///
+/// [`Project::open`] takes the path of a folder or a file.
 pub struct Project {
     loader: Box<dyn GraphLoader>,
     root: Option<PathBuf>,

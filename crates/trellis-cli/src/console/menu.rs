@@ -130,7 +130,7 @@ fn cut_row(row: String, room: usize, before: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use trellis_core::{Value, engine::AnyInput, syntax::node::InputType};
+    use trellis_core::engine::AnyInput;
 
     use super::*;
 

@@ -28,6 +28,17 @@ pub(crate) use json::present;
 const DEPTH: usize = 128;
 
 /// A JSON value.
+///
+/// ```
+/// use trellis_core::Value;
+///
+/// let order = Value::map([("id", Value::from(7)), ("items", Value::from(["tea", "milk"]))]);
+/// assert_eq!(order.at("items.1").and_then(Value::as_str), Some("milk"));
+/// assert_eq!(order.get("id").and_then(Value::as_i64), Some(7));
+/// assert_eq!(order.to_json(), r#"{"id":7,"items":["tea","milk"]}"#);
+/// ```
+///
+/// [`to_value`] and [`from_value`] convert any type of yours.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     /// Nothing; it counts as present (language 4.1).
