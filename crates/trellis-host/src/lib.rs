@@ -20,6 +20,10 @@
 //! | `telemetry` | no | spans of sessions over OTLP and for subscribers of `tracing`; `telemetry-tls` to a collector behind TLS |
 //! | `testing` | no | `testing`: scripted tools and a clock that tests move |
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "history", feature = "runner")),
+    allow(dead_code, unused_imports, reason = "what these share with the rest has no user without them")
+)]
 
 pub mod binding;
 mod guard;
