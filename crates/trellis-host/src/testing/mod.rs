@@ -11,10 +11,12 @@
 //!
 //! # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
 //! # runtime.block_on(async {
-//! let node = "---\ndo: weather\nargs: { town: Aachen }\nsave_to: sky\nto: end\ntools:\n  weather: {}\n---\n";
-//! let end = "---\n---\nThe sky is {{ sky }}.\n";
-//! let documents = [("start.md", node), ("end.md", end)];
-//! let documents = documents.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+//! let files = [
+//!     ("trellis.yaml", "bindings:\n  weather: { function: weather }\n"),
+//!     ("start.md", "---\ndo: { name: weather, args: { town: Aachen } }\nsave_to: sky\nto: told\n---\n"),
+//!     ("told.md", "---\n---\nThe sky is {{ sky }}.\n"),
+//! ];
+//! let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
 //! let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
 //!
 //! let tools = ScriptedTools::new().answer("weather", "blue");
