@@ -18,6 +18,7 @@
 //! | `encryption` | no | sealed sessions in any store |
 //! | `metrics` | no | counts and times of sessions, as Prometheus reads them |
 //! | `telemetry` | no | spans of sessions over OTLP and for subscribers of `tracing`; `telemetry-tls` to a collector behind TLS |
+//! | `schemars` | no | `Bindings::function_typed`: functions over Rust types, with schemas from them |
 //! | `testing` | no | `testing`: scripted tools and a clock that tests move |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(

@@ -1,16 +1,8 @@
 //! Looking into values: what one is, and what stands inside.
 
-use super::{Mapping, Value};
+use super::Value;
 
 impl Value {
-    /// The truth value, if it is one.
-    pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Self::Bool(truth) => Some(*truth),
-            _ => None,
-        }
-    }
-
     /// The integer, if it is one and fits.
     ///
     /// ```
@@ -43,30 +35,6 @@ impl Value {
             Self::Int(number) => Some(*number as f64),
             Self::UInt(number) => Some(*number as f64),
             Self::Float(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    /// The text, if it is one.
-    pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The items, if it is a list.
-    pub fn as_list(&self) -> Option<&[Value]> {
-        match self {
-            Self::List(items) => Some(items),
-            _ => None,
-        }
-    }
-
-    /// The entries, if it is a mapping.
-    pub fn as_map(&self) -> Option<&Mapping> {
-        match self {
-            Self::Map(entries) => Some(entries),
             _ => None,
         }
     }

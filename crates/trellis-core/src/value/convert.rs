@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{ConvertError, Key, Mapping, Value};
+use super::{ConvertError, Key, Value};
 
 macro_rules! from_integers {
     ($($integer:ty => $through:ty),*) => {
@@ -18,19 +18,7 @@ macro_rules! from_integers {
     };
 }
 
-from_integers!(i8 => i64, i16 => i64, i32 => i64, u8 => i64, u16 => i64, u32 => i64);
-
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Int(number)
-    }
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Self {
-        i64::try_from(number).map_or(Self::UInt(number), Self::Int)
-    }
-}
+from_integers!(i8 => i64, i16 => i64, i32 => i64, u8 => i64, u16 => i64);
 
 macro_rules! try_from_integers {
     ($($integer:ty),*) => {
@@ -75,27 +63,9 @@ impl From<()> for Value {
     }
 }
 
-impl From<bool> for Value {
-    fn from(truth: bool) -> Self {
-        Self::Bool(truth)
-    }
-}
-
 impl From<char> for Value {
     fn from(char: char) -> Self {
         Self::text(char.encode_utf8(&mut [0; 4]) as &str)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::text(text)
     }
 }
 
@@ -108,12 +78,6 @@ impl From<Arc<str>> for Value {
 impl From<Cow<'_, str>> for Value {
     fn from(text: Cow<'_, str>) -> Self {
         Self::text(text)
-    }
-}
-
-impl From<Mapping> for Value {
-    fn from(entries: Mapping) -> Self {
-        Self::Map(entries)
     }
 }
 

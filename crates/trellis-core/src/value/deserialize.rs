@@ -2,8 +2,6 @@
 //!
 //! **Invariant:** nothing is copied that the type can borrow, and an error names its place in the value.
 
-use std::slice;
-
 use serde::{
     Deserialize,
     de::{
@@ -143,12 +141,12 @@ fn all_taken<T>(taken: T, len: usize, left: usize) -> Result<T, ConvertError> {
 }
 
 /// Hands out the items of a list.
-struct ListAccess<'v> {
-    items: slice::Iter<'v, Value>,
+struct ListAccess<I> {
+    items: I,
     at: usize,
 }
 
-impl<'v> SeqAccess<'v> for ListAccess<'v> {
+impl<'v, I: Iterator<Item = &'v Value> + ExactSizeIterator> SeqAccess<'v> for ListAccess<I> {
     type Error = ConvertError;
 
     fn next_element_seed<T: serde::de::DeserializeSeed<'v>>(&mut self, seed: T) -> Result<Option<T::Value>, ConvertError> {

@@ -7,25 +7,22 @@
 mod access;
 mod convert;
 mod deserialize;
+mod entries;
 mod error;
 mod json;
 mod key;
-mod mapping;
 mod serialize;
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
-pub use self::{
-    deserialize::from_value,
-    error::ConvertError,
-    json::JsonError,
-    mapping::{IntoIter, Iter, Key, Mapping},
-    serialize::to_value,
-};
+pub use deserialize::from_value;
+pub use error::ConvertError;
+pub use json::JsonError;
 pub(crate) use json::present;
+pub use serialize::to_value;
 
-/// Levels of a value that cannot be read from JSON any more.
-const DEPTH: usize = 128;
+/// The key of a mapping.
+pub type Key = Arc<str>;
 
 /// A JSON value.
 ///
@@ -60,6 +57,63 @@ pub enum Value {
     Map(Mapping),
 }
 
+/// A mapping from text to values, sorted by key.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mapping(Arc<BTreeMap<Key, Value>>);
+
+impl Mapping {
+    /// An empty mapping.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value under `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.get(key)
+    }
+
+    /// Whether `key` is there.
+    pub fn contains(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    /// Sets `key`; a shared mapping is copied once (the price is its width).
+    pub fn insert(&mut self, key: Key, value: Value) -> Option<Value> {
+        Arc::make_mut(&mut self.0).insert(key, value)
+    }
+
+    /// The value under `key`, to be changed in place.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        Arc::make_mut(&mut self.0).get_mut(key)
+    }
+
+    /// Entries in key order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Key, &Value)> + ExactSizeIterator {
+        self.0.iter()
+    }
+
+    /// Keys in order.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.0.keys()
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<K: Into<Key>, V: Into<Value>> FromIterator<(K, V)> for Mapping {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        Self(Arc::new(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect()))
+    }
+}
+
 impl Value {
     /// A text value.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
@@ -79,6 +133,38 @@ impl Value {
     /// The double as a value, or nothing when it is infinite or not a number.
     pub fn float(number: f64) -> Option<Self> {
         number.is_finite().then_some(Self::Float(number))
+    }
+
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(truth) => Some(*truth),
+            _ => None,
+        }
+    }
+
+    /// The items, if it is a list.
+    pub fn as_list(&self) -> Option<&[Value]> {
+        match self {
+            Self::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The entries, if it is a mapping.
+    pub fn as_map(&self) -> Option<&Mapping> {
+        match self {
+            Self::Map(entries) => Some(entries),
+            _ => None,
+        }
     }
 
     /// What the value is called in messages: `null`, `boolean`, `integer`, `decimal`, `text`, `list`, `mapping`.
@@ -113,7 +199,9 @@ impl Value {
             (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits(),
             (Self::Text(a), Self::Text(b)) => Arc::ptr_eq(a, b) || a == b,
             (Self::List(a), Self::List(b)) => Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| a.is_same(b)),
-            (Self::Map(a), Self::Map(b)) => a.is_same(b),
+            (Self::Map(Mapping(a)), Self::Map(Mapping(b))) => {
+                Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(&**b).all(|((key, a), (other, b))| key == other && a.is_same(b))
+            }
             (Self::Int(_), Self::Float(_)) | (Self::UInt(_), Self::Float(_)) | (Self::Float(_), _) => false,
             (a, b) => a == b,
         }
@@ -153,5 +241,47 @@ impl fmt::Display for Value {
             Self::Text(text) => f.write_str(text),
             other => f.write_str(&other.to_json()),
         }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Self {
+        Self::Bool(truth)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Int(i64::from(number))
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        i64::try_from(number).map_or(Self::UInt(number), Self::Int)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<Mapping> for Value {
+    fn from(entries: Mapping) -> Self {
+        Self::Map(entries)
     }
 }

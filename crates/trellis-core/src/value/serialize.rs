@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** what is made can be written as JSON and read again.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use serde::{
     Serialize,
@@ -15,8 +15,11 @@ use serde::{
     },
 };
 
-use super::{ConvertError, DEPTH, Key, Mapping, Value, key::KeySerializer};
+use super::{ConvertError, Key, Value, key::KeySerializer};
 use crate::path::Segment;
+
+/// Levels of lists and mappings that [`Value::from_json`] reads.
+const LEVELS: usize = 127;
 
 /// Makes a value of anything that serde serialises, in the shapes of `serde_json`: structs and maps become mappings, sequences and tuples lists,
 /// `None` and `()` null, and an enum's variant its name, or a mapping from its name to its content. Keys of maps become text.
@@ -40,7 +43,7 @@ use crate::path::Segment;
 /// # Ok::<(), trellis_core::value::ConvertError>(())
 /// ```
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, ConvertError> {
-    value.serialize(Serializer { left: DEPTH })
+    value.serialize(Serializer { left: LEVELS })
 }
 
 /// Makes one value.
@@ -53,8 +56,8 @@ struct Serializer {
 impl Serializer {
     /// For what stands inside a list or a mapping.
     fn inside(self) -> Result<Self, ConvertError> {
-        let left = self.left.checked_sub(1).filter(|left| *left > 0);
-        left.map(|left| Self { left }).ok_or_else(|| ConvertError::new(format!("a value may be {} levels deep", DEPTH - 1)))
+        let left = self.left.checked_sub(1);
+        left.map(|left| Self { left }).ok_or_else(|| ConvertError::new(format!("a value may be {LEVELS} levels deep")))
     }
 
     fn list(self, len: usize, variant: Option<&'static str>) -> Result<ListSerializer, ConvertError> {
@@ -252,7 +255,7 @@ impl ListSerializer {
     }
 
     fn finish(self) -> Value {
-        named(self.variant, Value::List(Arc::new(self.items)))
+        named(self.variant, Value::list(self.items))
     }
 }
 
@@ -299,7 +302,7 @@ impl MapSerializer {
     }
 
     fn finish(self) -> Value {
-        named(self.variant, Value::Map(Mapping(Arc::new(self.entries))))
+        named(self.variant, Value::map(self.entries))
     }
 }
 

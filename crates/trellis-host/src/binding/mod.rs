@@ -14,6 +14,8 @@ mod obstacles;
 mod output;
 mod process;
 mod secret;
+#[cfg(feature = "schemars")]
+mod typed;
 
 use std::{
     collections::BTreeMap,
@@ -46,6 +48,8 @@ pub struct Bindings {
     /// `function: name` in a project file: by graph root and tool, the name of the function.
     aliases: BTreeMap<(Arc<str>, Arc<str>), Arc<str>>,
     functions: BTreeMap<Arc<str>, Function>,
+    #[cfg(feature = "schemars")]
+    typed: BTreeMap<Arc<str>, typed::Declaration>,
     secrets: Secrets,
     output: u64,
     /// Whether the functions serve other graphs besides.
