@@ -4,11 +4,7 @@
 
 use std::io::{self, BufRead};
 
-use trellis_core::{
-    Value,
-    engine::{OptionView, Request, RequestType},
-    syntax::node::InputType,
-};
+use trellis_core::engine::{OptionView, Request};
 use trellis_host::runner::choose;
 
 use crate::{
@@ -78,18 +74,9 @@ fn chosen<'p>(places: &'p [Place], request: &Request, typed: &str) -> Option<&'p
 fn request(places: &[Place]) -> Request {
     let option = |place: &Place| {
         let name = place.below.trim_end_matches('/');
-        OptionView { value: Value::text(name), text: name.into() }
+        OptionView::new(name, name)
     };
-    let input_type = RequestType::Declared(InputType::Choice);
-    Request {
-        input_type,
-        options: places.iter().map(option).collect(),
-        default: None,
-        schema: None,
-        timeout: None,
-        metadata: None,
-        open: false,
-    }
+    Request::choice(places.iter().map(option).collect())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::{
 use trellis_host::{
     Sessions,
     metrics::Metrics,
-    telemetry::{Export, Otlp, Unsent},
+    telemetry::{Export, Otlp},
 };
 
 use crate::{kept::Kept, output::OutputFile, terminal};
@@ -101,8 +101,9 @@ impl Seeing {
         let left = || until.saturating_duration_since(Instant::now());
         let unsent: Vec<_> = self.exports().drain(..).filter_map(|export| export.finish(left())).collect();
         let spans = unsent.iter().map(|unsent| unsent.spans).sum();
-        if let Some(last) = unsent.into_iter().next_back() {
-            terminal::print_error(&format!("warning: {}\n", Unsent { spans, ..last }));
+        if let Some(mut last) = unsent.into_iter().next_back() {
+            last.spans = spans;
+            terminal::print_error(&format!("warning: {}\n", last));
         }
         if let Some((metrics, _)) = &self.0.metrics {
             metrics.finish(left());

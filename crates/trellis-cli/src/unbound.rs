@@ -40,10 +40,11 @@ fn finding(program: &Program, name: &str, mut places: Vec<Place>, severity: Seve
     places.dedup();
     let message = format!("`{name}` is called, but nothing here carries it out");
     let mut places = places.into_iter();
-    let first = match places.next() {
+    let mut first = match places.next() {
         Some(place) => Diagnostic::new(Code::UnboundTool, &place.path, place.span, message),
         None => Diagnostic::global(Code::UnboundTool, message),
     };
+    first.severity = severity;
     let all = places.fold(first, |found, place| found.label(&place.path, place.span, "called here too"));
     let is_foreign = program.graphs().iter().any(|graph| graph.bindings.contains_key(name));
     let help = if is_foreign {
@@ -51,7 +52,7 @@ fn finding(program: &Program, name: &str, mut places: Vec<Place>, severity: Seve
     } else {
         format!("bind it in `trellis.yaml`: `bindings: {{{name}: {{process: [./{name}]}}}}`")
     };
-    Diagnostic { severity, ..all.help(help) }
+    all.help(help)
 }
 
 /// The names of the unbound tools that a call may call, sorted, each once.

@@ -163,7 +163,7 @@ fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
     let help = match refused {
         StartError::Inputs { .. } => Some("give what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON".to_owned()),
         StartError::UnknownNode(id) => did_you_mean(id.as_str(), engine.inspect().nodes().iter().map(|node| node.id.as_str())),
-        StartError::Unanswered(_) => None,
+        _ => None,
     };
     match help {
         Some(help) => anyhow::anyhow!("{refused}\n{help}"),

@@ -7,6 +7,12 @@
 //! ```
 //!
 //! **Invariant:** nothing here knows files, clocks, the environment, threads or any protocol.
+//!
+//! # What may change
+//!
+//! What a host is told (errors, findings, views) is `#[non_exhaustive]` and may grow. What it must act on, such as [`Next`], is not: a new case is a
+//! compile error there. The inside of the compiler ([`program`], [`syntax`], [`compile`](mod@compile), [`template`]) is open to tools, and may change
+//! with every minor version.
 
 pub mod compile;
 pub mod context;
@@ -36,3 +42,7 @@ pub use state::State;
 pub use syntax::document::{Document, Source};
 pub use template::Dialect;
 pub use value::{Mapping, Value};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

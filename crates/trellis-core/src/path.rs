@@ -93,11 +93,17 @@ impl fmt::Display for KeyPath {
             if at > 0 {
                 f.write_str(".")?;
             }
-            match segment {
-                Segment::Key(key) => f.write_str(key)?,
-                Segment::Index(index) => write!(f, "{index}")?,
-            }
+            segment.fmt(f)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(key) => f.write_str(key),
+            Self::Index(index) => write!(f, "{index}"),
+        }
     }
 }

@@ -41,6 +41,7 @@ struct Inner {
 /// Why a value is no JSON Schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct SchemaError {
     /// Path to the part that is wrong, as [`crate::syntax::project::BindingSyntax::spans`] has it: `properties.id.type`.
     pub path: String,
@@ -50,11 +51,22 @@ pub struct SchemaError {
 
 /// One way in which a value does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Breach {
     /// JSON pointer into the value; empty for the value itself.
     pub pointer: String,
     /// One line, lower case, without a full stop.
     pub message: String,
+}
+
+impl fmt::Display for Breach {
+    /// The message, after the pointer where there is one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.pointer {
+            "" => f.write_str(&self.message),
+            pointer => write!(f, "`{pointer}` {}", self.message),
+        }
+    }
 }
 
 impl Schema {

@@ -17,6 +17,7 @@ use crate::{
 
 /// A session that meets what a finding says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Witness {
     /// How it begins. One that begins elsewhere than at the entry is the session of a child. What stands behind another mistake is met as if that
     /// were mended: what is missing there is given here, also `input` and `tool_result`, which only a trial takes.

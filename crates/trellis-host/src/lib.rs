@@ -7,10 +7,29 @@
 //! ```
 //!
 //! **Invariant:** nothing here knows command-line arguments, served protocols or the terminal: readers, writers and signals are handed in.
+//!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `runner` | yes | [`runner`]: sessions over a console, as text or JSON Lines |
+//! | `history` | yes | [`history`]: stored sessions read, moved, forked, replayed and checked |
+//! | `sqlite`, `redis`, `postgres` | no | stores in SQLite, Redis and PostgreSQL |
+//! | `encryption` | no | sealed sessions in any store |
+//! | `metrics` | no | counts and times of sessions, as Prometheus reads them |
+//! | `telemetry` | no | spans of sessions over OTLP and for subscribers of `tracing`; `telemetry-tls` to a collector behind TLS |
+//! | `schemars` | no | `Bindings::function_typed`: functions over Rust types, with schemas from them |
+//! | `testing` | no | `testing`: scripted tools and a clock that tests move |
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "history", feature = "runner")),
+    allow(dead_code, unused_imports, reason = "what these share with the rest has no user without them")
+)]
 
 pub mod binding;
 pub mod controls;
 mod guard;
+#[cfg(feature = "history")]
 pub mod history;
 pub mod hooks;
 pub mod interceptor;
@@ -18,17 +37,25 @@ pub mod journal;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod recording;
+#[cfg(feature = "runner")]
 pub mod runner;
 pub mod session;
 pub mod sessions;
 pub mod store;
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod values;
 
 pub use binding::{Bindings, CallContext, Secrets};
 pub use interceptor::{Interceptor, Verdict};
 pub use journal::{Clock, Entry, MemoryJournal, Record};
+#[cfg(feature = "runner")]
 pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
 pub use session::{Session, SessionError};
 pub use sessions::{Happening, Policy, Reply, SendError, Sent, Sessions, Stop, Turn, Unbound};
+
+#[cfg(all(doctest, feature = "runner"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -32,6 +32,7 @@ struct Recorded {
 
 /// A recording that cannot be written or read; names its file.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RecordingError {
     /// The file cannot be opened, read or written.
     #[error("the recording `{}` cannot be {what}: {error}", path.display())]
@@ -41,6 +42,7 @@ pub enum RecordingError {
         /// `opened`, `read`, `written`.
         what: &'static str,
         /// Why.
+        #[source]
         error: io::Error,
     },
     /// A line is no recorded result.

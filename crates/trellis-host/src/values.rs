@@ -57,6 +57,7 @@ pub struct Values {
 
 /// A value as it is kept.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Kept {
     /// The value.
     pub value: Value,
@@ -68,6 +69,7 @@ pub struct Kept {
 
 /// What lists show of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Listed {
     /// Its key.
     pub key: String,
@@ -92,6 +94,7 @@ pub enum Expected {
 
 /// What cannot be done with a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ValueError {
     /// It is not as was expected; nothing was written. Get it, and decide again.
     #[error("`{key}` is not as it was expected: {}", told(*found))]

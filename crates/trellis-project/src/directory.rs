@@ -83,6 +83,7 @@ impl Directory {
     }
 
     /// The folders and links that the graph's files are found through; none of a single file.
+    #[cfg(feature = "watching")]
     pub(crate) fn spread(&self) -> Result<(Vec<PathBuf>, Vec<PathBuf>), LoadError> {
         match self.only {
             Some(_) => Ok((Vec::new(), Vec::new())),

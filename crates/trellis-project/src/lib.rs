@@ -10,6 +10,13 @@
 //! Errors here are the world's ([`LoadError`]); what authors did wrong comes out of [`Project::compile`] as diagnostics.
 //!
 //! **Invariant:** nothing reaches the compiler but through a [`GraphLoader`]; nothing here knows sessions, tools or async.
+//!
+//! # Features
+//!
+//! `watching` (on unless switched off) adds [`Watch`] and [`Live::next`], which hear of saved files from the system; without it a host tells a
+//! [`Live`] graph when to look.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod directory;
 mod discover;
@@ -25,14 +32,22 @@ mod project;
 mod root;
 mod threads;
 mod walk;
+#[cfg(feature = "watching")]
 mod watch;
 
 pub use directory::Directory;
 pub use discover::{Found, default_path, discover};
-pub use error::{LoadError, WatchError};
+pub use error::LoadError;
 pub use format::format;
-pub use live::{Edit, Live, Status, Version, Waited};
+#[cfg(feature = "watching")]
+pub use live::Waited;
+pub use live::{Edit, Live, Status, Version};
 pub use loader::{FILE_LIMIT, GraphLoader};
 pub use memory::Memory;
 pub use project::Project;
-pub use watch::{Closer, Wake, Watch};
+#[cfg(feature = "watching")]
+pub use watch::{Closer, Wake, Watch, WatchError};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,6 +4,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -25,6 +26,17 @@ use crate::{
 const PROJECT_FILE: &str = "trellis.yaml";
 
 /// One graph, loaded.
+///
+/// ```
+/// use trellis_project::{Memory, Project};
+///
+/// let graph: Memory = [("start.md", "---\n---\nHello.\n")].into_iter().collect();
+/// let compiled = Project::with_loader(graph)?.compile();
+/// assert!(compiled.program.is_some());
+/// # Ok::<(), trellis_project::LoadError>(())
+/// ```
+///
+/// [`Project::open`] takes the path of a folder or a file.
 pub struct Project {
     loader: Box<dyn GraphLoader>,
     root: Option<PathBuf>,
@@ -92,7 +104,7 @@ impl Project {
         if self.problems.is_empty() {
             return compiled;
         }
-        let mut compiled = Compiled { program: None, ..compiled };
+        compiled.program = None;
         // What stands in a folder that could not be listed may be just what a name means.
         let is_unlisted = |problem: &LoadError| matches!(problem, LoadError::Unreadable { path, .. } if path.is_dir());
         if self.problems.iter().any(is_unlisted) {
@@ -177,6 +189,16 @@ impl Dialects {
                 None => here = folder(here),
             }
         }
+    }
+}
+
+impl fmt::Debug for Project {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Project")
+            .field("root", &self.root)
+            .field("files", &self.files.keys())
+            .field("problems", &self.problems)
+            .finish_non_exhaustive()
     }
 }
 

@@ -12,6 +12,7 @@ use trellis_project::{GraphLoader, Memory};
 use super::diagnostics::{self, Texts};
 
 /// A compiled graph with the texts it came from.
+#[derive(Debug)]
 pub struct Loaded {
     /// What compiling came to.
     pub compiled: Compiled,

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 const TEXT: &str = include_str!("../../../docs/reference/json-lines.schema.json");
 
 /// The schema, ready to hold lines to it.
+#[derive(Debug)]
 pub struct Schema {
     whole: Value,
     /// By JSON pointer of the part that they check.

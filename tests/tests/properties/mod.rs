@@ -11,5 +11,6 @@ mod kinds;
 mod phrases;
 mod random;
 mod rng;
+mod values;
 mod walks;
 mod written;

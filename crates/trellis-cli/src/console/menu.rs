@@ -130,24 +130,15 @@ fn cut_row(row: String, room: usize, before: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use trellis_core::{Value, engine::AnyInput, syntax::node::InputType};
+    use trellis_core::engine::AnyInput;
 
     use super::*;
 
     const LOOK: Look = Look { styled: true, unicode: true };
 
     fn request(count: usize) -> Request {
-        let option = |at: usize| OptionView { value: Value::text(format!("value-{at}")), text: format!("Option {at}").into() };
-        let input_type = RequestType::Declared(InputType::Choice);
-        Request {
-            input_type,
-            options: (1..=count).map(option).collect(),
-            default: None,
-            schema: None,
-            timeout: None,
-            metadata: None,
-            open: false,
-        }
+        let option = |at: usize| OptionView::new(format!("value-{at}"), format!("Option {at}"));
+        Request::choice((1..=count).map(option).collect())
     }
 
     fn drawn(menu: &mut Menu, request: &Request, most: usize) -> Vec<String> {
@@ -186,9 +177,9 @@ mod tests {
 
     #[test]
     fn the_mark_begins_at_the_default_and_nowhere_where_nothing_is_an_answer() {
-        let defaulted = Request { default: Some("value-2".into()), ..request(3) };
+        let defaulted = request(3).with_default("value-2");
         assert_eq!(Menu::new(&defaulted).chosen(&defaulted, "").map(|option| &*option.text), Some("Option 2"));
-        let open = Request { open: true, input_type: RequestType::Any(AnyInput::Any), ..request(3) };
+        let open = request(3).open_to(RequestType::Any(AnyInput::Any));
         let mut menu = Menu::new(&open);
         assert!(menu.chosen(&open, "").is_none());
         menu.press(&Key::Up);

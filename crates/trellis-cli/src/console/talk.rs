@@ -71,6 +71,7 @@ impl Console for Interactive {
                 self.pass_on();
                 self.say(&said::farewell(farewell, window));
             }
+            _ => {}
         }
         Ok(())
     }

@@ -9,10 +9,9 @@ use std::{io, sync::Arc};
 
 use tokio::sync::mpsc;
 use trellis_core::{
-    Document, Input, NodeId, Program, SessionId, SignalName, Start, Value,
-    engine::{OptionView, Request, RequestType},
+    Document, Input, NodeId, Program, SessionId, SignalName, Start,
+    engine::{OptionView, Request},
     program::Role,
-    syntax::node::InputType,
 };
 use trellis_host::{
     Outcome, Reason, RunError, Runner, Session,
@@ -245,16 +244,7 @@ fn document_of<'p>(program: &'p Program, node: &NodeId) -> Option<&'p Arc<Docume
 }
 
 fn what_now() -> Request {
-    let option = |text: &str| OptionView { value: Value::text(text), text: text.into() };
-    Request {
-        input_type: RequestType::Declared(InputType::Choice),
-        options: vec![option(AGAIN), option(LEAVE)],
-        default: Some(Value::text(AGAIN)),
-        schema: None,
-        timeout: None,
-        metadata: None,
-        open: false,
-    }
+    Request::choice([AGAIN, LEAVE].map(|text| OptionView::new(text, text)).into()).with_default(AGAIN)
 }
 
 /// What was chosen; an empty line is the first.

@@ -49,6 +49,7 @@ use crate::{
 
 /// What compiling comes to.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Compiled {
     /// The program, unless there was an error.
     pub program: Option<Arc<Program>>,
@@ -65,7 +66,18 @@ pub struct Compiled {
 /// Carries out two jobs that know nothing of each other: one after the other, or at the same time. What comes out is the same.
 pub type Both = fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
 
-/// Compiles the documents of a graph; they come in any order.
+/// Compiles the documents of a graph; they come in any order. There is a program unless something that was found is an error.
+///
+/// ```
+/// use trellis_core::{Code, Dialect, Document, Source, compile};
+///
+/// let files = [("start.md", "---\nto: helo\n---\n"), ("hello.md", "---\n---\nHello.\n")];
+/// let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// let compiled = compile(&documents);
+/// assert!(compiled.program.is_none());
+/// assert_eq!(compiled.diagnostics[0].code, Code::UnknownTarget);
+/// assert_eq!(compiled.diagnostics[0].message, "there is no node `helo`");
+/// ```
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     link(documents, None, None).0
 }

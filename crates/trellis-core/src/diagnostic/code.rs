@@ -10,6 +10,7 @@ macro_rules! codes {
     ($($family:literal { $($name:ident $text:literal $severity:ident,)* })*) => {
         /// What kind of finding a diagnostic is.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Code {
             $($(
                 #[doc = concat!("`", $text, "`")]
@@ -39,7 +40,7 @@ macro_rules! codes {
             /// The page that explains it, in Markdown.
             pub fn page(self) -> &'static str {
                 match self {
-                    $($(Self::$name => include_str!(concat!("../../../../docs/reference/diagnostics/", $text, ".md")),)*)*
+                    $($(Self::$name => include_str!(concat!("../../pages/", $text, ".md")),)*)*
                 }
             }
         }

@@ -42,6 +42,7 @@ pub type FilePath = Arc<str>;
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Place {
     /// The file.
     pub path: FilePath,
@@ -58,6 +59,7 @@ impl Place {
 
 /// A note at another place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Label {
     /// Where.
     pub place: Place,
@@ -69,6 +71,7 @@ pub struct Label {
 
 /// A safe change that mends a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Fix {
     /// What it does, as a command: "rename to `receipt`".
     pub title: String,
@@ -87,6 +90,7 @@ pub struct TextEdit {
 
 /// One finding. Messages are lower case, without a full stop, names in backticks; the remedy is in `help`.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// The kind of finding, stable.
     pub code: Code,

@@ -22,6 +22,7 @@ use crate::{
 
 /// How a drawing is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// A Mermaid flowchart, with the shapes of source document 002 §11.1.
     Mermaid,
@@ -53,6 +54,7 @@ fn spell(drawing: &Drawing<'_>, path: Option<&Path>, format: Format) -> String {
 
 /// A program as spots and arrows.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Drawing<'p> {
     /// Nodes in the program's order; then, where an arrow leads there, rollbacks and ends.
     pub spots: Vec<Spot<'p>>,
@@ -62,6 +64,7 @@ pub struct Drawing<'p> {
 
 /// Something that arrows join.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Spot<'p> {
     /// The node's id; `rollback` or `rollback:<graph>`; `end:<reason>`.
     pub id: String,
@@ -81,6 +84,7 @@ pub struct Spot<'p> {
 
 /// What a spot is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// A node that passes through, or ends.
     Pass,
@@ -109,6 +113,7 @@ impl Kind {
 
 /// One way from spot to spot.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Arrow<'p> {
     /// Index of the spot that is left.
     pub from: usize,

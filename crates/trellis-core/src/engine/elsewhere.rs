@@ -19,6 +19,7 @@ use crate::{
 
 /// Why a session cannot be put somewhere; it stays where it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotEntered {
     /// There is no such node.
     #[error("there is no node `{0}`")]

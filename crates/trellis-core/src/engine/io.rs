@@ -90,6 +90,7 @@ impl ToolError {
 /// Kinds of tool failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ToolErrorKind {
     /// The tool said so, or died.
     #[default]
@@ -102,6 +103,7 @@ pub enum ToolErrorKind {
 
 /// What the host should do now.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct View {
     /// What the node says, as Markdown.
     pub content: Option<Arc<str>>,
@@ -137,6 +139,7 @@ pub type EndView = Arc<crate::state::Ended>;
 
 /// What to ask: `REQUEST_INPUT` (language 7.2).
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Request {
     /// What is accepted.
     pub input_type: RequestType,
@@ -158,6 +161,36 @@ pub struct Request {
     /// Whether other input than the options is accepted too (language 6.4).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
+}
+
+impl Request {
+    /// A request for an input of this type, without options, default, schema, timeout or metadata.
+    pub fn new(input_type: RequestType) -> Self {
+        Self { input_type, options: Vec::new(), default: None, schema: None, timeout: None, metadata: None, open: false }
+    }
+
+    /// A request to choose one of these.
+    pub fn choice(options: Vec<OptionView>) -> Self {
+        Self { options, ..Self::new(RequestType::Declared(InputType::Choice)) }
+    }
+
+    /// The same with a value for an empty input.
+    #[must_use]
+    pub fn with_default(self, default: impl Into<Value>) -> Self {
+        Self { default: Some(default.into()), ..self }
+    }
+
+    /// The same for inputs that fit this JSON Schema.
+    #[must_use]
+    pub fn with_schema(self, schema: Value) -> Self {
+        Self { schema: Some(schema), ..self }
+    }
+
+    /// The same, where other input than the options is accepted too, as this type.
+    #[must_use]
+    pub fn open_to(self, input_type: RequestType) -> Self {
+        Self { open: true, input_type, ..self }
+    }
 }
 
 /// `input_type` of a request.
@@ -190,11 +223,19 @@ pub enum NoInput {
 
 /// One option as it is shown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct OptionView {
     /// The identity: what is sent.
     pub value: Value,
     /// What is shown, in the session's locale.
     pub text: Arc<str>,
+}
+
+impl OptionView {
+    /// An option that is shown as `text` and sends `value`.
+    pub fn new(value: impl Into<Value>, text: impl Into<Arc<str>>) -> Self {
+        Self { value: value.into(), text: text.into() }
+    }
 }
 
 #[expect(clippy::ref_option, reason = "serde hands over a reference")]
@@ -211,6 +252,13 @@ pub struct Step {
     pub events: Vec<Event>,
     /// The keys of the context that were written, some perhaps twice: what [`Changes`](crate::state::Changes) must look at.
     pub wrote: Vec<Key>,
+}
+
+impl Step {
+    /// A step to `state` in which nothing happened, for a state that was stored.
+    pub fn new(state: State) -> Self {
+        Self { state, events: Vec::new(), wrote: Vec::new() }
+    }
 }
 
 /// What happened in a step.

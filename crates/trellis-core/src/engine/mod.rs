@@ -37,7 +37,7 @@ pub use predicates::{Answers, MissingPredicate, Predicates};
 pub use refusal::{Expected, NavigateError, RenderError, StartError};
 pub use replay::{Divergence, Moment};
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use crate::{
     id::{NodeId, SessionId, SignalName},
@@ -46,6 +46,32 @@ use crate::{
 };
 
 /// A program with the host's predicates: cheap to clone, `Send + Sync`, synchronous.
+///
+/// A host renders the state, does what the view says, and navigates with what came of it:
+///
+/// ```
+/// # use trellis_core::{Dialect, Document, Source};
+/// # let start = "---\ninput_type: text\nsave_to: name\nto: hello\n---\nWhat is your name?\n";
+/// # let files = [("start.md", start), ("hello.md", "---\n---\nHello {{ name }}.\n")];
+/// # let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// use trellis_core::{Engine, Input, Next, Predicates, Start, compile};
+///
+/// let program = compile(&documents).program.ok_or("the graph has mistakes")?;
+/// let engine = Engine::new(program, Predicates::new())?;
+/// let mut state = engine.start(Start::default())?.state;
+/// loop {
+///     let view = engine.render(&state)?;
+///     let input = match view.next {
+///         Next::Pass => Input::Pass,
+///         Next::Ask(_) => Input::Text("Ana".into()),
+///         Next::Call(_) => unreachable!("this graph calls nothing"),
+///         Next::End(_) => break,
+///     };
+///     state = engine.navigate(&state, input)?.state;
+/// }
+/// assert_eq!(engine.render(&state)?.content.as_deref(), Some("Hello Ana.\n"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Engine {
     program: Arc<Program>,
@@ -179,5 +205,11 @@ impl Engine {
     /// The first moment that does not go as it was recorded.
     pub fn replay(&self, start: Start, moments: impl IntoIterator<Item = Moment>) -> Result<State, Divergence> {
         self.walk(start, moments)
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("program", self.program.fingerprint()).field("predicates", &self.predicates).finish_non_exhaustive()
     }
 }

@@ -7,6 +7,7 @@ use crate::context::Context;
 /// A program asks for a predicate that the host does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the predicates {} are not answered by the host", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))]
+#[non_exhaustive]
 pub struct MissingPredicate {
     /// Their names.
     pub names: Vec<Arc<str>>,

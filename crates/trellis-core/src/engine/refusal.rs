@@ -10,6 +10,7 @@ use crate::{
 
 /// A refusal: nothing happened (language 7.3).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NavigateError {
     /// The input is not valid here.
     #[error("{message}")]
@@ -73,8 +74,26 @@ pub enum NavigateError {
     Unadopted(NodeId),
 }
 
+impl NavigateError {
+    /// The stable code of the refusal, for programs: `invalid-input`, `input-too-large`, `wrong-kind`, `foreign-call`, `unhandled-signal`, `ended`,
+    /// `unanswered-predicate` or `unadopted`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "invalid-input",
+            Self::TooLarge { .. } => "input-too-large",
+            Self::WrongKind { .. } => "wrong-kind",
+            Self::ForeignCall { .. } => "foreign-call",
+            Self::UnhandledSignal { .. } => "unhandled-signal",
+            Self::Ended { .. } => "ended",
+            Self::Unanswered(_) => "unanswered-predicate",
+            Self::Unadopted(_) => "unadopted",
+        }
+    }
+}
+
 /// What would be accepted, for people and programs.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Expected {
     /// An input that fits the request.
     Input(Box<Request>),
@@ -99,6 +118,7 @@ impl fmt::Display for Expected {
 
 /// A session that could not begin.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// The context does not fit `inputs`, `required_context` or `context_schema` of the entry.
     #[error("the session cannot start: {}", problems.join("; "))]
@@ -116,6 +136,7 @@ pub enum StartError {
 
 /// A view that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RenderError {
     /// The state stands at a node that this program does not have.
     #[error("the graph has no node `{0}`")]

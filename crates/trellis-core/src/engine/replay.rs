@@ -27,6 +27,7 @@ pub struct Moment {
 
 /// Where a replay left the record.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Divergence {
     /// Which moment, from 0; nothing for the start.
     pub moment: Option<usize>,

@@ -26,7 +26,7 @@ impl<'e> Move<'e> {
         self.events.push(Event::RollingBack(u32::try_from(effects.undoable().len()).unwrap_or(u32::MAX)));
         let irreversible = Value::list(effects.irreversible().map(|effect| listed(effect)));
         let before = self.state.system_context.rollback.as_ref().and_then(Value::as_map);
-        let failed = before.and_then(|lists| lists.get("failed")).cloned().unwrap_or_else(|| Vec::new().into());
+        let failed = before.and_then(|lists| lists.get("failed")).cloned().unwrap_or_else(|| Value::list([]));
         self.state.system_context.rollback = Some(Value::map([("failed", failed), ("irreversible", irreversible)]));
         self.unwind()
     }

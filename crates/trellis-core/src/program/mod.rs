@@ -88,6 +88,7 @@ pub struct Graph {
 
 /// The bounds of design §9 that the core enforces, with their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Bytes of one input: 4 KiB.
     pub input: u64,

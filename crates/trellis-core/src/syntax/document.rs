@@ -116,7 +116,14 @@ impl Document {
         places.map(|place| place.span).any(|span| part.start <= span.start && span.end <= part.end)
     }
 
-    /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names.
+    /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names. Mistakes are diagnostics of the document.
+    ///
+    /// ```
+    /// use trellis_core::{Code, Dialect, Document, Source};
+    ///
+    /// let document = Document::parse(&Source::text("start.md", "---\nto: [end\n---\n"), Dialect::default());
+    /// assert_eq!(document.diagnostics[0].code, Code::YamlSyntax);
+    /// ```
     pub fn parse(source: &Source, dialect: Dialect) -> Self {
         super::parse::document(source, dialect)
     }

@@ -112,9 +112,6 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Reads an optional value whose key is there: null is a value (language 4.1), only an absent key is none. Goes with `serde(default)`.
-///
-/// # Errors
 impl<'de> Deserialize<'de> for Mapping {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
@@ -166,7 +163,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
+        let mut list: Vec<Value> = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }

@@ -4,17 +4,38 @@
 //!
 //! **Invariant:** cloning is cheap, mappings are sorted by key, a float is finite, and an integer that fits `i64` is an `Int`.
 
+mod access;
+mod convert;
+mod deserialize;
+mod entries;
+mod error;
 mod json;
+mod key;
+mod serialize;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+pub use deserialize::from_value;
+pub use error::ConvertError;
 pub use json::JsonError;
 pub(crate) use json::present;
+pub use serialize::to_value;
 
 /// The key of a mapping.
 pub type Key = Arc<str>;
 
 /// A JSON value.
+///
+/// ```
+/// use trellis_core::Value;
+///
+/// let order = Value::map([("id", Value::from(7)), ("items", Value::from(["tea", "milk"]))]);
+/// assert_eq!(order.at("items.1").and_then(Value::as_str), Some("milk"));
+/// assert_eq!(order.get("id").and_then(Value::as_i64), Some(7));
+/// assert_eq!(order.to_json(), r#"{"id":7,"items":["tea","milk"]}"#);
+/// ```
+///
+/// [`to_value`] and [`from_value`] convert any type of yours.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     /// Nothing; it counts as present (language 4.1).
@@ -262,11 +283,5 @@ impl From<String> for Value {
 impl From<Mapping> for Value {
     fn from(entries: Mapping) -> Self {
         Self::Map(entries)
-    }
-}
-
-impl From<Vec<Value>> for Value {
-    fn from(items: Vec<Value>) -> Self {
-        Self::List(Arc::new(items))
     }
 }

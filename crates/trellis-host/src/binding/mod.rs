@@ -16,6 +16,8 @@ mod output;
 mod process;
 mod progress;
 mod secret;
+#[cfg(feature = "schemars")]
+mod typed;
 
 use std::{
     collections::BTreeMap,
@@ -50,6 +52,8 @@ pub struct Bindings {
     /// `function: name` in a project file: by graph root and tool, the name of the function.
     aliases: BTreeMap<(Arc<str>, Arc<str>), Arc<str>>,
     functions: BTreeMap<Arc<str>, Function>,
+    #[cfg(feature = "schemars")]
+    typed: BTreeMap<Arc<str>, typed::Declaration>,
     secrets: Secrets,
     bounds: Bounds,
     /// Where contexts hold what nobody may see: what `redact` names, and what was typed as a secret.

@@ -24,6 +24,7 @@ const PAGE: usize = 500;
 
 /// A call that waits for an approval.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Held {
     /// Its session.
     pub session: SessionId,
@@ -50,6 +51,7 @@ impl Held {
 
 /// What stands in the way of a decision about a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Undecided {
     /// It waits for something else.
     #[error("no call waits for an approval: {0}")]

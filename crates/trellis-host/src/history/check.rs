@@ -88,6 +88,7 @@ impl Verdict {
 
 /// One session, and what the graph means for it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Checked {
     /// What it is found by: where it stands, when it moved last, and the program that it was on then.
     pub head: Head,
@@ -105,6 +106,7 @@ impl Checked {
 }
 
 /// Looks at stored sessions, a page at a time.
+#[derive(Debug)]
 pub struct Check<'s> {
     store: &'s dyn SessionStore,
     engine: &'s Engine,

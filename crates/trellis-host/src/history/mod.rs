@@ -35,6 +35,7 @@ use crate::store::{BadName, StoreError};
 
 /// Why something cannot be done with a session; nothing was changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HistoryError {
     /// The name is none.
     #[error(transparent)]
@@ -86,7 +87,7 @@ pub enum HistoryError {
     Key(String),
     /// Nothing was decided about a call.
     #[error("session `{0}`: {1}")]
-    Undecided(SessionId, Undecided),
+    Undecided(SessionId, #[source] Undecided),
     /// The store fails.
     #[error(transparent)]
     Store(StoreError),

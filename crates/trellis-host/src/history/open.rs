@@ -32,6 +32,7 @@ pub struct History {
 
 /// Records that are missing, or one that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Flaw {
     /// The first of them.
     pub seq: u64,

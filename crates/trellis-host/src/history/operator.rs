@@ -9,7 +9,7 @@ use trellis_core::{
     engine::{Step, View},
     path::KeyPath,
     program::Program,
-    schema::{Breach, Schema},
+    schema::Schema,
     scope::RESERVED,
     state::Status,
 };
@@ -24,6 +24,7 @@ use crate::{
 };
 
 /// Puts stored sessions elsewhere.
+#[derive(Debug)]
 pub struct Operator<'s> {
     pub(super) store: &'s dyn SessionStore,
     pub(super) engine: &'s Engine,
@@ -33,6 +34,7 @@ pub struct Operator<'s> {
 
 /// Where a session stands now.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Put {
     /// The session.
     pub session: SessionId,
@@ -138,8 +140,7 @@ impl<'s> Operator<'s> {
 
     /// Lets a session go on where the graph as it is now has put it.
     pub(super) async fn reload(&self, stored: &Stored, now: Snapshot, state: State) -> Result<Put, HistoryError> {
-        let step = Step { state, events: Vec::new(), wrote: Vec::new() };
-        self.put(stored.head.clone(), now, step, |state| Entry::Reload { state }).await
+        self.put(stored.head.clone(), now, Step::new(state), |state| Entry::Reload { state }).await
     }
 
     /// Begins an epoch of a session that is there.
@@ -249,11 +250,7 @@ fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> R
     for (key, value) in keys.iter() {
         for (schema, whose) in declared(program, state, key) {
             if !schema.fits(value) {
-                let breaches = schema.breaches(value).into_iter().map(|Breach { pointer, message }| match &*pointer {
-                    "" => message,
-                    _ => format!("`{pointer}` {message}"),
-                });
-                let breaches: Vec<_> = breaches.collect();
+                let breaches: Vec<_> = schema.breaches(value).iter().map(ToString::to_string).collect();
                 let is_redacted = program.redacted().any(|path| *path.root() == *key);
                 let value = if is_redacted { "that".to_owned() } else { value.to_json() };
                 return Err(HistoryError::Key(format!("`{key}` cannot be {value}: it {} ({whose})", breaches.join("; "))));

@@ -7,6 +7,7 @@ use crate::journal::{Destination, Entry, Record, replay as replay_records};
 
 /// What came of a replay that went as it was recorded.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Replayed {
     /// Records that were taken again.
     pub records: u64,

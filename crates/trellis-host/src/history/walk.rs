@@ -7,6 +7,7 @@ use trellis_core::{Engine, Event, Input, NodeId, State, program::Role, state::Pe
 use crate::journal::{Entry, Record};
 
 /// Walks along records.
+#[derive(Debug)]
 pub struct Walk<'e> {
     engine: Option<&'e Engine>,
     state: Option<State>,
@@ -15,6 +16,7 @@ pub struct Walk<'e> {
 
 /// What one record came to.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Moment {
     /// Where the session was after it; nothing where that is not known.
     pub state: Option<State>,

@@ -10,6 +10,7 @@ use super::{Entry, Record};
 
 /// Why records lead to no state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FoldError {
     /// No record opens an epoch.
     #[error("the journal holds no start")]

@@ -65,9 +65,9 @@ mod tests {
     use super::*;
 
     fn request(options: &[(Value, &str)], open: bool) -> Request {
-        let options = options.iter().map(|(value, text)| OptionView { value: value.clone(), text: (*text).into() }).collect();
-        let input_type = RequestType::Declared(InputType::Choice);
-        Request { input_type, options, default: None, schema: None, timeout: None, metadata: None, open }
+        let options = options.iter().map(|(value, text)| OptionView::new(value.clone(), *text)).collect();
+        let request = Request::choice(options);
+        if open { request.open_to(RequestType::Declared(InputType::Choice)) } else { request }
     }
 
     fn text(text: &str) -> Input {

@@ -73,6 +73,7 @@ pub struct Asking {
 
 /// What came from the other end.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Command {
     /// An input.
     Input(Input),
@@ -118,6 +119,7 @@ pub enum Command {
 
 /// What the runner says without waiting for an answer.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Note<'a> {
     /// What a node says, as Markdown.
     Content(&'a str),

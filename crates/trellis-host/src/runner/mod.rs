@@ -91,6 +91,7 @@ pub struct Outcome {
 
 /// A run that could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// The session could not begin.
     #[error(transparent)]
@@ -107,6 +108,7 @@ pub enum RunError {
 }
 
 /// What saving the files of a graph came to.
+#[derive(Debug)]
 pub enum Edit {
     /// It is sound.
     Sound {
@@ -127,6 +129,7 @@ pub enum Edit {
 }
 
 /// Walks sessions over a console.
+#[derive(Debug)]
 pub struct Runner<C> {
     console: C,
     sessions: Sessions,
@@ -138,7 +141,7 @@ pub struct Runner<C> {
 }
 
 /// What is to be said when a session takes an edit up.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Edited {
     /// Whether the last edit broke the graph.
     broken: bool,
@@ -223,16 +226,10 @@ impl<C: Console> Runner<C> {
 
 /// The stable code of a refusal.
 fn code(refusal: &SendError) -> &'static str {
-    use trellis_core::NavigateError as Navigate;
     match refusal {
-        SendError::Refused(Navigate::Invalid { .. }) => "invalid-input",
-        SendError::Refused(Navigate::TooLarge { .. }) => "input-too-large",
-        SendError::Refused(Navigate::WrongKind { .. }) | SendError::NotAwaited { .. } => "wrong-kind",
-        SendError::Refused(Navigate::ForeignCall { .. }) => "foreign-call",
-        SendError::Refused(Navigate::UnhandledSignal { .. }) | SendError::NotBegun(_) => "unhandled-signal",
-        SendError::Refused(Navigate::Ended { .. }) => "ended",
-        SendError::Refused(Navigate::Unanswered(_)) => "unanswered-predicate",
-        SendError::Refused(Navigate::Unadopted(_)) => "unadopted",
+        SendError::Refused(refusal) => refusal.code(),
+        SendError::NotAwaited { .. } => "wrong-kind",
+        SendError::NotBegun(_) => "unhandled-signal",
         SendError::Reserved(_) => "reserved-name",
         SendError::TooLate(_) => "too-late",
         SendError::Stale(_) => "conflict",

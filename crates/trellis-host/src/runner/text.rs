@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** no word is special: whatever is typed is an answer to what was asked.
 
-use std::io;
+use std::{fmt, io};
 
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
 use trellis_core::{
@@ -324,4 +324,10 @@ fn farewell_text(farewell: &Farewell) -> Option<String> {
 /// The text without control characters, which could rewrite what a terminal shows.
 fn plain(text: &str) -> String {
     text.chars().filter(|char| !char.is_ascii_control() || matches!(char, '\n' | '\t')).collect()
+}
+
+impl<R, W> fmt::Debug for TextConsole<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextConsole").field("limits", &self.limits).finish_non_exhaustive()
+    }
 }

@@ -156,6 +156,7 @@ pub enum Removal {
 
 /// What a store cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// Somebody else appended first: load the session and try again.
     #[error("session `{session}` went on meanwhile: record {expected} was expected to come next, it is {found}")]
@@ -231,7 +232,7 @@ impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {
     }
 }
 
-impl fmt::Debug for dyn SessionStore {
+impl fmt::Debug for dyn SessionStore + '_ {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionStore")
     }

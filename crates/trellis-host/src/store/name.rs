@@ -6,6 +6,7 @@ const LONGEST: usize = 128;
 /// A name that no session can have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{shown}` is no name for a session: {why}")]
+#[non_exhaustive]
 pub struct BadName {
     /// The name, cut and without control characters.
     shown: String,

@@ -31,6 +31,7 @@ use crate::hooks::{Hooks, Moment, TakenUp};
 
 /// What a span is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// A session, as long as one process goes on with it.
     Session,
@@ -42,6 +43,7 @@ pub enum Kind {
 
 /// A span that begins.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Opening<'a> {
     /// What it is about.
     pub kind: Kind,
@@ -63,6 +65,7 @@ pub struct Opening<'a> {
 
 /// How a span ends.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Closing<'a> {
     /// When, in milliseconds since 1970.
     pub at: u64,

@@ -57,6 +57,7 @@ struct Tally {
 
 /// Waits for the last spans to be sent.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Export {
     tally: Arc<Tally>,
     done: Receiver<()>,
@@ -65,6 +66,7 @@ pub struct Export {
 
 /// Spans that no collector took.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unsent {
     /// How many.
     pub spans: u64,

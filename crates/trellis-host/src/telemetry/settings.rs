@@ -18,6 +18,7 @@ const DELAY: u64 = 5000;
 /// A variable that cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{variable}` {why}")]
+#[non_exhaustive]
 pub struct BadSetting {
     /// Its name.
     pub variable: &'static str,

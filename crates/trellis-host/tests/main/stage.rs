@@ -6,6 +6,7 @@ use tokio::io::{AsyncBufRead, AsyncWrite};
 use trellis_core::{Dialect, Document, Engine, Program, Source, Start, compile};
 use trellis_host::{
     Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, runner::deferred_predicates, store::SessionStore,
+    testing::TestClock,
 };
 use trellis_tests::wire::{Way, schema};
 
@@ -111,11 +112,7 @@ impl Stage {
 
 /// A clock that stands at 1000 when a test begins and goes as the test's timers go.
 pub(crate) fn clock() -> Clock {
-    let began = std::sync::OnceLock::new();
-    Clock::new(move || {
-        let began = began.get_or_init(tokio::time::Instant::now);
-        1000 + u64::try_from(began.elapsed().as_millis()).unwrap()
-    })
+    TestClock::new(1000).clock()
 }
 
 /// Runs a future to its end on one thread.

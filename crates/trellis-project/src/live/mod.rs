@@ -1,6 +1,6 @@
 //! A graph that is edited while it is used (design §7).
 //!
-//! [`Live`] looks at its graph when it is told to, usually by a [`Watch`]. It parses again what changed, compiles, and says what came of it. A
+//! [`Live`] looks at its graph when it is told to, usually by a watch (feature `watching`). It parses again what changed, compiles, and says what came of it. A
 //! program that is sound takes the place of the last one; one that is not leaves it where it is.
 //!
 //! **Invariant:** the program is always one that compiled as a whole; what did not change, byte for byte, is no edit.
@@ -8,8 +8,11 @@
 mod remembered;
 mod scripts;
 mod stamp;
+#[cfg(feature = "watching")]
+mod waiting;
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -18,8 +21,10 @@ use std::{
 
 use trellis_core::{Compiled, Diagnostic, Document, Program, compile::Compiler, diagnostic::FilePath, syntax::document::Content};
 
+#[cfg(feature = "watching")]
+pub use self::waiting::Waited;
 use self::{remembered::Remembered, scripts::Scripts};
-use crate::{LoadError, Project, Wake, Watch};
+use crate::{LoadError, Project};
 
 /// How much longer than a watch a writer may take who has emptied a file, or taken it away, before that is taken for what they meant.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -38,6 +43,7 @@ pub struct Live {
 
 /// The graph as it stood at one moment.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Version {
     /// When it was loaded.
     pub at: SystemTime,
@@ -64,6 +70,7 @@ struct Good {
 
 /// What saving files came to.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Edit {
     /// The files of the graph that were added, changed or removed, sorted.
     pub changed: Vec<FilePath>,
@@ -97,19 +104,8 @@ pub enum Status {
     },
 }
 
-/// What waiting for an edit came to.
-#[derive(Clone, Debug)]
-pub enum Waited {
-    /// Somebody saved something.
-    Edit(Edit),
-    /// Nothing happened in that time.
-    Elapsed,
-    /// The watch was closed.
-    Closed,
-}
-
 impl Live {
-    /// Loads and compiles the graph at `path`. Make the [`Watch`] first: what is saved in between is then seen.
+    /// Loads and compiles the graph at `path`. Make the watch first: what is saved in between is then seen.
     ///
     /// # Errors
     /// As [`Project::open`].
@@ -140,25 +136,9 @@ impl Live {
         self.good.as_ref().map(|good| &good.program)
     }
 
-    /// Files besides the graph's own whose edits are noticed: the scripts that its bindings run. For [`Watch::also`].
+    /// Files besides the graph's own whose edits are noticed: the scripts that its bindings run. A watch is told of them by `Watch::also`.
     pub fn scripts(&self) -> impl Iterator<Item = &Path> {
         self.scripts.files()
-    }
-
-    /// Waits for the next edit, at most `timeout`; without one for as long as it takes.
-    pub fn next(&mut self, watch: &mut Watch, timeout: Option<Duration>) -> Waited {
-        watch.also(self.scripts.files());
-        loop {
-            match watch.next(timeout) {
-                Wake::Changed => {
-                    if let Some(edit) = self.look() {
-                        return Waited::Edit(edit);
-                    }
-                }
-                Wake::Elapsed => return Waited::Elapsed,
-                Wake::Closed => return Waited::Closed,
-            }
-        }
     }
 
     /// Looks at the graph again; nothing where nothing changed.
@@ -248,5 +228,11 @@ impl Version {
 
     fn good(&self) -> Option<Good> {
         self.program.clone().map(|program| Good { program, at: self.at })
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("path", &self.path).field("project", &self.project).finish_non_exhaustive()
     }
 }

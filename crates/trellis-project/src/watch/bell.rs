@@ -11,13 +11,13 @@ use std::{
 use super::scope::{Concern, Scope};
 
 /// Shared by the two.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Bell {
     state: Mutex<State>,
     rung: Condvar,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     scope: Arc<Scope>,
     stir: Option<Stir>,

@@ -7,6 +7,7 @@
 //! cannot watch is looked at now and then.
 
 mod bell;
+mod error;
 mod scope;
 mod trail;
 
@@ -20,11 +21,11 @@ use std::{
 
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
+pub use self::error::WatchError;
 use self::{
     bell::{Bell, Heard},
     scope::{Concern, Scope},
 };
-use crate::WatchError;
 
 /// How long nothing more may happen before a burst of saves is over: longer than editors pause between the steps of one.
 const QUIET: Duration = Duration::from_millis(40);
@@ -40,6 +41,7 @@ const POLL_SHARE: u32 = 20;
 const ROUNDS: usize = 16;
 
 /// Watches files below some paths.
+#[derive(Debug)]
 pub struct Watch {
     roots: Vec<PathBuf>,
     files: BTreeSet<PathBuf>,
@@ -65,9 +67,10 @@ pub enum Wake {
 }
 
 /// Ends a wait from another thread.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Closer(Arc<Bell>);
 
+#[derive(Debug)]
 enum Means {
     /// The folders that are watched, whether with all that is below them, and which they were.
     System {

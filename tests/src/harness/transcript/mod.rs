@@ -16,6 +16,7 @@ use trellis_core::{
 pub use walk::{Record, Walk};
 
 /// What became of a transcript.
+#[derive(Debug)]
 pub struct Played {
     /// The block as it should be.
     pub text: String,

@@ -36,6 +36,7 @@ pub struct Record {
 }
 
 /// A session on its way.
+#[derive(Debug)]
 pub struct Walk {
     engine: Engine,
     start: Start,
@@ -219,8 +220,8 @@ impl Walk {
             | NavigateError::ForeignCall { expected, .. }
             | NavigateError::UnhandledSignal { expected, .. } => expected,
             NavigateError::Ended { .. } if state.ended.is_some() => return,
-            NavigateError::TooLarge { .. } | NavigateError::Unanswered(_) => return,
             NavigateError::Ended { .. } | NavigateError::Unadopted(_) => &Expected::Nothing,
+            _ => return,
         };
         let fits = match (self.engine.render(state).map(|view| view.next), expected) {
             (Ok(Next::Ask(request)), Expected::Input(expected)) => request == **expected,

@@ -95,7 +95,7 @@ impl Approve {
 }
 
 /// A call as people may see it.
-pub(super) async fn visible(stand: &Stand, held: Held) -> anyhow::Result<Held> {
+pub(super) async fn visible(stand: &Stand, mut held: Held) -> anyhow::Result<Held> {
     let mut veil = stand.veil(&held.graph);
     let (mut call, args) = ((*held.call).clone(), shown(&held.call));
     if veil.is_needed() {
@@ -108,7 +108,8 @@ pub(super) async fn visible(stand: &Stand, held: Held) -> anyhow::Result<Held> {
     }
     // Where secrets stand is written in the arguments now.
     call.secrets.clear();
-    Ok(Held { call: call.into(), ..held })
+    held.call = call.into();
+    Ok(held)
 }
 
 /// A call as it is made: `` `charge` {"n":1} ``.

@@ -29,17 +29,21 @@ const LOOK: Look = Look { styled: true, unicode: true };
 const WINDOW: Window = Window { room: 60, height: 24, look: LOOK };
 
 fn request(kind: InputType) -> Request {
-    let input_type = RequestType::Declared(kind);
-    Request { input_type, options: Vec::new(), default: None, schema: None, timeout: None, metadata: None, open: false }
+    Request::new(RequestType::Declared(kind))
 }
 
 fn choice(count: usize) -> Request {
-    let option = |at: usize| OptionView { value: Value::text(format!("value {at}")), text: format!("Option {at}").into() };
-    Request { options: (1..=count).map(option).collect(), ..request(InputType::Choice) }
+    let option = |at: usize| OptionView::new(format!("value {at}"), format!("Option {at}"));
+    Request::choice((1..=count).map(option).collect())
 }
 
-fn schema(json: &str) -> Option<Value> {
-    Some(Value::from_json(json).unwrap())
+fn schema(json: &str) -> Value {
+    Value::from_json(json).unwrap()
+}
+
+fn open(request: Request) -> Request {
+    let kind = request.input_type;
+    request.open_to(kind)
 }
 
 fn pending(args: &str) -> PendingCall {
@@ -107,7 +111,7 @@ fn text(text: &str) -> Input {
 
 #[test]
 fn a_number_is_judged_while_it_is_typed() {
-    let number = Request { schema: schema(r#"{"minimum": 1, "maximum": 5}"#), default: Some(Value::Int(3)), ..request(InputType::Int) };
+    let number = request(InputType::Int).with_schema(schema(r#"{"minimum": 1, "maximum": 5}"#)).with_default(Value::Int(3));
     let mut desk = Desk::asked(&number);
     assert_eq!(desk.picture(), "› ▏\n  a whole number, from 1 to 5; Enter for 3");
     let mut desk = desk.typed("8\x1b[D");
@@ -134,14 +138,14 @@ fn what_was_half_typed_outlives_an_edit_of_the_question() {
         desk.question.take_over(Desk::asked(from).typed("12").question);
         desk.picture()
     };
-    let small = Request { schema: schema(r#"{"maximum": 5}"#), ..request(InputType::Int) };
+    let small = request(InputType::Int).with_schema(schema(r#"{"maximum": 5}"#));
     assert_eq!(taken(&request(InputType::Int), &small), "› 12▏\n  must be at most 5, is 12\n  a whole number, at most 5");
     assert_eq!(taken(&request(InputType::Secret), &request(InputType::Text)), "› ▏\n  some text", "no secret is shown by an edit");
 }
 
 #[test]
 fn json_may_be_half_typed() {
-    let json = Request { schema: schema(r#"{"type": "object", "required": ["id"]}"#), ..request(InputType::Json) };
+    let json = request(InputType::Json).with_schema(schema(r#"{"type": "object", "required": ["id"]}"#));
     let mut desk = Desk::asked(&json).typed("{\"i");
     assert_eq!(desk.picture(), "› {\"i▏\n  this is not complete yet\n  a mapping with `id`");
     let mut desk = desk.typed("\"}");
@@ -151,7 +155,7 @@ fn json_may_be_half_typed() {
 
 #[test]
 fn a_confirmation_shows_its_default() {
-    let confirm = Request { default: Some("yes".into()), ..request(InputType::Confirm) };
+    let confirm = request(InputType::Confirm).with_default("yes");
     assert_eq!(Desk::asked(&confirm).picture(), "[Y/n] › ▏");
     assert_eq!(Desk::asked(&confirm).typed("\r").input(), (text(""), "yes"));
     assert_eq!(Desk::asked(&confirm).typed("n\r").input(), (text("n"), "no"));
@@ -160,7 +164,7 @@ fn a_confirmation_shows_its_default() {
 
 #[test]
 fn a_secret_is_neither_shown_nor_remembered() {
-    let secret = Request { schema: schema(r#"{"minLength": 9}"#), default: Some("hidden".into()), ..request(InputType::Secret) };
+    let secret = request(InputType::Secret).with_schema(schema(r#"{"minLength": 9}"#)).with_default("hidden");
     let mut desk = Desk::asked(&secret).typed("hunter2");
     assert_eq!(
         desk.picture(),
@@ -208,16 +212,16 @@ fn options_are_taken_by_arrow_number_value_and_beginning() {
         );
     }
     assert_eq!(Desk::asked(&choice(3)).typed("opt\r").input().0, text("opt"), "three begin so: the engine says what is accepted");
-    let open = Request { open: true, ..choice(2) };
+    let open = open(choice(2));
     assert_eq!(Desk::asked(&open).typed("something else\r").input().0, text("something else"));
     assert_eq!(
         Desk::asked(&open).typed("z").picture(),
         "  1  Option 1\n  2  Option 2\n› z▏\n  arrow keys or a number, then Enter; or anything else"
     );
-    let numbers = Request { input_type: RequestType::Declared(InputType::Int), ..open.clone() };
+    let numbers = open.clone().open_to(RequestType::Declared(InputType::Int));
     assert_eq!(Desk::asked(&numbers).picture(), "❯ Option 1\n  Option 2\n› ▏\n  arrow keys, then Enter; or another value; a whole number");
     assert_eq!(Desk::asked(&numbers).typed("2\r").input().0, text("2"), "a number is an answer of its own there");
-    let any = Request { input_type: RequestType::Any(AnyInput::Any), ..open };
+    let any = open.open_to(RequestType::Any(AnyInput::Any));
     assert_eq!(Desk::asked(&any).typed("\r").input().0, text(""), "nothing is an answer too");
 }
 
@@ -278,7 +282,7 @@ const SIZES: [usize; 10] = [1, 2, 3, 4, 5, 8, 13, 24, 40, 80];
 #[test]
 fn every_window_holds_its_picture() {
     let call = pending("{}");
-    let requests = [choice(500), choice(1), request(InputType::Json), request(InputType::Secret), Request { open: true, ..choice(3) }];
+    let requests = [choice(500), choice(1), request(InputType::Json), request(InputType::Secret), open(choice(3))];
     let mut desks = requests.iter().map(Desk::asked).collect::<Vec<_>>();
     desks.push(Desk::new(Awaited::Result(&call)));
     for mut desk in desks {

@@ -125,7 +125,7 @@ impl<'e> Author<'e> {
     fn stored(engine: &'e Engine, state: State, since: u64) -> Self {
         let mut author = Self::new(engine, since);
         author.script.line(&format!("$ state {}", lines::json(&state)));
-        author.accept(Step { state, events: Vec::new(), wrote: Vec::new() });
+        author.accept(Step::new(state));
         author
     }
 

@@ -7,7 +7,7 @@
 mod incoming;
 mod outgoing;
 
-use std::{collections::VecDeque, io};
+use std::{collections::VecDeque, fmt, io};
 
 use serde::Serialize;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
@@ -124,5 +124,11 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
                 }
             }
         }
+    }
+}
+
+impl<R, W> fmt::Debug for JsonLines<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JsonLines").field("limit", &self.limit).finish_non_exhaustive()
     }
 }

@@ -26,6 +26,7 @@ const PAGE: usize = 1000;
 
 /// What became of a page of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Resealed {
     /// How many go on under the newest key from now on.
     pub sealed: usize,

@@ -1,17 +1,11 @@
 //! Values by key, over every store: versions, times that are over, little room.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use trellis_core::Value;
 use trellis_host::{
-    journal::Clock,
     store::SessionStore,
+    testing::TestClock,
     values::{Expected, Listed, ValueError, Values},
 };
 
@@ -21,15 +15,9 @@ const NOW: u64 = 1_790_000_000_000;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Values whose clock stands still until somebody moves it.
-async fn at(place: &Place, space: &str) -> (Values, Arc<AtomicU64>) {
-    let now = Arc::new(AtomicU64::new(NOW));
-    let shown = Arc::clone(&now);
-    let clock = Clock::new(move || shown.load(Ordering::SeqCst));
-    (Values::new(place.open().await, space).unwrap().with_clock(clock), now)
-}
-
-fn pass(now: &AtomicU64, time: Duration) {
-    now.fetch_add(u64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+async fn at(place: &Place, space: &str) -> (Values, TestClock) {
+    let clock = TestClock::still(NOW);
+    (Values::new(place.open().await, space).unwrap().with_clock(clock.clock()), clock)
 }
 
 async fn get(values: &Values, key: &str) -> Option<(Value, u64)> {
@@ -109,27 +97,27 @@ pub(crate) async fn of_two_writers_one_wins(place: &Place) {
 }
 
 pub(crate) async fn what_is_over_is_never_shown_again(place: &Place) {
-    let (values, now) = at(place, "carts").await;
+    let (values, clock) = at(place, "carts").await;
     values.put("ana", Value::Int(1), Expected::Absent, Some(HOUR)).await.unwrap();
     values.put("ben", Value::Int(2), Expected::Absent, Some(2 * HOUR)).await.unwrap();
     values.put("cy", Value::Int(3), Expected::Absent, None).await.unwrap();
-    pass(&now, HOUR - Duration::from_millis(1));
+    clock.skip(HOUR - Duration::from_millis(1));
     assert_eq!(get(&values, "ana").await, Some((Value::Int(1), 1)));
     assert_eq!(values.sweep().await, Ok(0));
-    pass(&now, Duration::from_millis(1));
+    clock.skip(Duration::from_millis(1));
     assert_eq!(get(&values, "ana").await, None);
     assert_eq!(keys(&values.list(None, 10).await.unwrap()), ["ben", "cy"]);
     assert_eq!(found(values.put("ana", Value::Int(9), Expected::Version(1), None).await), None);
     // Written anew, it lasts as long as is said now, and its number goes on.
     assert_eq!(values.put("ana", Value::Int(4), Expected::Absent, None).await, Ok(2));
-    pass(&now, 2 * HOUR);
+    clock.skip(2 * HOUR);
     assert_eq!(values.sweep().await, Ok(1));
     assert_eq!((get(&values, "ana").await, get(&values, "ben").await), (Some((Value::Int(4), 2)), None));
     assert_eq!(keys(&values.list(None, 10).await.unwrap()), ["ana", "cy"]);
 }
 
 pub(crate) async fn a_number_that_was_seen_is_of_one_value(place: &Place) {
-    let (values, now) = at(place, "carts").await;
+    let (values, clock) = at(place, "carts").await;
     assert_eq!(values.remove("ana", Expected::Any).await, Ok(()));
     assert_eq!(found(values.remove("ana", Expected::Version(1)).await), None);
     values.put("ana", Value::Int(1), Expected::Absent, None).await.unwrap();
@@ -140,9 +128,9 @@ pub(crate) async fn a_number_that_was_seen_is_of_one_value(place: &Place) {
     assert_eq!(values.put("ana", Value::Int(2), Expected::Absent, None).await, Ok(3));
     assert_eq!(found(values.put("ana", Value::Int(9), Expected::Version(1), None).await), Some(3));
     values.remove("ana", Expected::Any).await.unwrap();
-    pass(&now, 23 * HOUR);
+    clock.skip(23 * HOUR);
     assert_eq!(values.sweep().await, Ok(0));
-    pass(&now, 2 * HOUR);
+    clock.skip(2 * HOUR);
     assert_eq!(values.sweep().await, Ok(1));
     assert_eq!(values.put("ana", Value::Int(4), Expected::Absent, None).await, Ok(1));
 }
@@ -160,9 +148,9 @@ pub(crate) async fn a_key_that_is_written_often_stays_small(place: &Place) {
 }
 
 pub(crate) async fn keys_come_in_pages(place: &Place) {
-    let (values, now) = at(place, "carts").await;
+    let (values, clock) = at(place, "carts").await;
     for number in 0..12 {
-        pass(&now, Duration::from_millis(1));
+        clock.skip(Duration::from_millis(1));
         values.put(&format!("key {number}"), Value::Int(number), Expected::Absent, None).await.unwrap();
     }
     for number in [3, 4, 9] {

@@ -334,7 +334,7 @@ impl Vars {
 
 /// The values that are empty (language 6.1).
 fn empties() -> [Value; 4] {
-    [Value::Null, Value::text(""), Value::from(Vec::new()), Value::from(Mapping::new())]
+    [Value::Null, Value::text(""), Value::list([]), Value::from(Mapping::new())]
 }
 
 /// As templates take it (language 3.2).

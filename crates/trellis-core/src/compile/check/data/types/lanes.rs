@@ -113,7 +113,7 @@ impl Palette {
     fn spelled(&self, lane: Lane) -> Type {
         let kinds = [Kinds::TEXT, Kinds::INT, Kinds::FLOAT].into_iter();
         let kinds = kinds.filter(|kind| lane.0 >> KINDS & u32::from(kind.0) != 0).fold(Kinds::default(), Kinds::with);
-        let scalars = [|| Value::Null, || false.into(), || true.into(), || Value::text(""), || Value::from(Vec::new())];
+        let scalars = [|| Value::Null, || false.into(), || true.into(), || Value::text(""), || Value::list([])];
         let scalars = (SCALARS..).zip(scalars).filter(|(bit, _)| lane.has(*bit)).map(|(_, value): (_, fn() -> Value)| value());
         let named =
             (VALUES..).zip(&self.values).filter(|(bit, value)| lane.has(*bit) && !kinds.hold(value)).map(|(_, value)| value.clone());
@@ -217,7 +217,7 @@ mod tests {
         let mut all = vec![TypeId::NEVER, TypeId::ABSENT, TypeId::ANY, TypeId::EITHER, TypeId::OPEN, TypeId::TEXT];
         let numbers = types.of_kinds(&[Kinds::INT, Kinds::FLOAT]);
         all.extend([types.integer(), types.text(), numbers, types.list(TypeId::TEXT), types.mapping([("key".into(), TypeId::TEXT)])]);
-        let few = [Value::Null, true.into(), false.into(), Value::text(""), Value::from(Vec::new()), Value::text("a"), Value::Int(1)];
+        let few = [Value::Null, true.into(), false.into(), Value::text(""), Value::list([]), Value::text("a"), Value::Int(1)];
         // What is written otherwise, and more of one kind than have bits.
         let others = [Value::Float(1.0), Value::Float(0.5), Value::Int(-2)];
         let many = (0..70).map(|at| if at % 2 == 0 { Value::text(format!("text {at}")) } else { Value::Int(at) });

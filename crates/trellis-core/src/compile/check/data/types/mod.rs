@@ -235,7 +235,7 @@ impl Types {
 
     /// A list of such items, which may be empty.
     pub(super) fn list(&mut self, items: TypeId) -> TypeId {
-        self.put(Type { values: vec![Value::from(Vec::new())], items: Some(items), ..Type::default() })
+        self.put(Type { values: vec![Value::list([])], items: Some(items), ..Type::default() })
     }
 
     /// A mapping with these entries and no others.

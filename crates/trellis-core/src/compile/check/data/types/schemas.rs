@@ -115,7 +115,7 @@ impl Types {
                     let items = schema.get("items").map_or(TypeId::ANY, |items| self.schema(root, items, left, depth + 1));
                     of.items = Some(items);
                     if !matches!(schema.get("minItems"), Some(Value::Int(1..))) {
-                        of.values.push(Value::from(Vec::new()));
+                        of.values.push(Value::list([]));
                     }
                 }
                 "object" => of.fields = Some(self.object(root, schema, left, depth)),

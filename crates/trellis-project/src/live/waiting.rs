@@ -1,0 +1,35 @@
+//! A graph that waits for its next edit.
+
+use std::time::Duration;
+
+use super::{Edit, Live};
+use crate::{Wake, Watch};
+
+/// What waiting for an edit came to.
+#[derive(Clone, Debug)]
+pub enum Waited {
+    /// Somebody saved something.
+    Edit(Edit),
+    /// Nothing happened in that time.
+    Elapsed,
+    /// The watch was closed.
+    Closed,
+}
+
+impl Live {
+    /// Waits for the next edit, at most `timeout`; without one for as long as it takes.
+    pub fn next(&mut self, watch: &mut Watch, timeout: Option<Duration>) -> Waited {
+        watch.also(self.scripts.files());
+        loop {
+            match watch.next(timeout) {
+                Wake::Changed => {
+                    if let Some(edit) = self.look() {
+                        return Waited::Edit(edit);
+                    }
+                }
+                Wake::Elapsed => return Waited::Elapsed,
+                Wake::Closed => return Waited::Closed,
+            }
+        }
+    }
+}
