@@ -164,10 +164,8 @@ fn files() -> Vec<(String, String)> {
     let root = repository();
     let kinds = ["rs", "md", "toml", "yaml", "yml", "sh"];
     let mut files = Vec::new();
-    let mut open: Vec<PathBuf> = ["crates", "docs", "examples", "fuzz", "graphs", "tests", "README.md", "CHANGELOG.md"]
-        .iter()
-        .map(|name| root.join(name))
-        .collect();
+    let mut open: Vec<PathBuf> =
+        ["crates", "docs", "examples", "fuzz", "graphs", "tests", "README.md", "CHANGELOG.md"].iter().map(|name| root.join(name)).collect();
     while let Some(path) = open.pop() {
         if path.is_dir() {
             let inside = fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -1,4 +1,4 @@
-//! Tools: libraries, shadowing, and which names a node may call (language §5.1, 5.2).
+//! Tools: libraries, shadowing, and which names a node may call (language 5.1, 5.2).
 
 mod definitions;
 
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// Libraries deeper than this are not followed (design §9).
+/// Libraries deeper than this are not followed (language A.2).
 const DEPTH: usize = 64;
 
 /// What can be called under a name, in the order of first appearance.

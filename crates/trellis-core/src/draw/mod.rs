@@ -23,7 +23,7 @@ use crate::{
 /// How a drawing is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A Mermaid flowchart, with the shapes of source document 002 §11.1.
+    /// A Mermaid flowchart, with a shape for each kind of node.
     Mermaid,
     /// Graphviz.
     Dot,

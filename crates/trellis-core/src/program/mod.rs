@@ -82,7 +82,7 @@ pub struct Graph {
     pub unwound: u32,
 }
 
-/// The bounds of design §9 that the core enforces, with their defaults.
+/// The bounds (language A.1) that the core enforces, with their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of one input: 4 KiB.

@@ -1,4 +1,4 @@
-//! Calls: keeping, trying again, leaving, results (language §5, 7.4, 7.6, 7.8).
+//! Calls: keeping, trying again, leaving, results (language 5, 7.4, 7.6, 7.8).
 
 use trellis_core::{
     Event, Input, NavigateError, ToolOutcome, ToolResult, Value,
