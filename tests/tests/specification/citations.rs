@@ -96,11 +96,11 @@ fn number(text: &str) -> Option<(Number, &str)> {
     let (chapter, behind) = text.split_at(length);
     let chapter = chapter.to_owned();
     let rule = behind.strip_prefix('.').map(|rest| rest.split_at(digits(rest))).filter(|(rule, _)| !rule.is_empty());
-    let ends = |rest: &str| !rest.starts_with(char::is_alphanumeric) && !(rest.starts_with('.') && digits(&rest[1..]) > 0);
+    let goes_on = |rest: &str| rest.starts_with(char::is_alphanumeric) || rest.strip_prefix('.').is_some_and(|rest| digits(rest) > 0);
     match rule {
-        Some((rule, rest)) => ends(rest).then_some((Number { chapter, rule: Some(rule.parse().ok()?) }, rest)),
-        None if first.is_ascii_digit() && ends(behind) => Some((Number { chapter, rule: None }, behind)),
-        None => None,
+        Some((rule, rest)) if !goes_on(rest) => Some((Number { chapter, rule: Some(rule.parse().ok()?) }, rest)),
+        None if first.is_ascii_digit() && !goes_on(behind) => Some((Number { chapter, rule: None }, behind)),
+        _ => None,
     }
 }
 
