@@ -6,6 +6,7 @@ mod crash;
 mod graphs;
 mod properties;
 mod schemas;
+mod specification;
 mod suite;
 mod tidy;
 mod wire;

@@ -1,4 +1,4 @@
-//! `unbound-tool`: tools that a program calls and nothing here carries out (design §4).
+//! `unbound-tool`: tools that a program calls and nothing here carries out (language C.4).
 //!
 //! Whether that is wrong depends on who runs the graph, so it is no check of the compiler: `check --host` and `run` in text mode ask for it.
 

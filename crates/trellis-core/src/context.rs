@@ -1,4 +1,4 @@
-//! The context of a session: one mapping, cheap to clone and to write at any size (design §5).
+//! The context of a session: one mapping, cheap to clone and to write at any size (`docs/performance.md`).
 //!
 //! What a start or a snapshot brought is frozen in `given`; what steps wrote lies over it in `written`, a persistent tree.
 //!

@@ -1,4 +1,4 @@
-//! Hooks: they see what happens in sessions, after it was stored (design §7).
+//! Hooks: they see what happens in sessions, after it was stored (language C.6).
 //!
 //! ```text
 //! Sessions ──Seen──▶ a queue for each hook, bounded ──▶ its own thread ──▶ on_node_enter, on_tool_call …

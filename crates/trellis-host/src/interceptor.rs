@@ -1,4 +1,4 @@
-//! Interceptors: they see each call before it runs (design §7).
+//! Interceptors: they see each call before it runs (language C.3).
 //!
 //! **Invariant:** an interceptor may ask for more approvals than the graph, never for fewer (language 5.6).
 

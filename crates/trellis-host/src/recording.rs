@@ -1,4 +1,4 @@
-//! Recorded results of tools: written while a session runs, answered from later, so that an author can iterate without effects (design §7).
+//! Recorded results of tools: written while a session runs, answered from later, so that an author can iterate without effects (language C.4).
 //!
 //! A recording is JSON Lines, one result a line: `{"tool": …, "args": {…}, "outcome": {"success": …}}`. Arguments hold the places of secrets, never
 //! their values.

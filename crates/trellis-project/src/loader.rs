@@ -6,7 +6,7 @@ use trellis_core::{Source, diagnostic::FilePath};
 
 use crate::LoadError;
 
-/// Bytes of a file above which it is not read (design §9): 1 MiB.
+/// Bytes of a file above which it is not read (language A.2): 1 MiB.
 pub const FILE_LIMIT: u64 = 1 << 20;
 
 /// The only way in which a graph reaches the compiler.

@@ -22,7 +22,7 @@ use crate::{
     threads::{FILES, both, on_threads},
 };
 
-/// The name of a project file (language §1).
+/// The name of a project file (language 1).
 const PROJECT_FILE: &str = "trellis.yaml";
 
 /// One graph, loaded.

@@ -82,7 +82,7 @@ fn an_accepted_graph_takes_any_input_or_says_what_it_would_take() {
     assert!(accepted > GRAPHS / 3, "only {accepted} of {GRAPHS} random graphs compile: the generator has drifted");
 }
 
-/// Whether a session ended because of what was in its context: what the compiler proves cannot happen (design §4).
+/// Whether a session ended because of what was in its context: what the compiler proves cannot happen (language 8.2).
 pub(super) fn fails_on_data(ended: &Ended) -> bool {
     let codes = ["template", "condition", "missing-context", "context-schema", "failed-assert", "write", "no-match"];
     ended.code.as_deref().is_some_and(|code| codes.contains(&code))

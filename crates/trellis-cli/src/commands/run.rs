@@ -32,7 +32,7 @@ use crate::{
     watch::{Following, News},
 };
 
-/// The bound for inputs, in bytes (design §9).
+/// The bound for inputs, in bytes (language A.1).
 const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 
 /// Walks a graph, in text or in JSON Lines

@@ -1,4 +1,4 @@
-//! `check --format json`: one object, the same bytes on every run (design §8).
+//! `check --format json`: one object, the same bytes on every run (`docs/reference/cli.md`).
 
 use serde::Serialize;
 use trellis_core::{

@@ -152,6 +152,18 @@ fn an_unbound_tool_on_a_pipe_is_an_error_before_anything_runs() {
 }
 
 #[test]
+fn a_predicate_that_nobody_can_answer_is_refused_before_anything_runs() {
+    let files: &[(&str, &str)] = &[
+        ("trellis.yaml", "predicates: [is_open]\n"),
+        ("start.md", "---\ntransitions: [{ condition: is_open, to: fail }]\nto: end\n---\nIs it open?\n"),
+        ("end.md", "Bye.\n"),
+    ];
+    let ran = Sandbox::new(files).trellis(&["run", "--no-input"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+    assert!(ran.err.contains("nobody can be asked whether `is_open` holds"), "{ran:?}");
+}
+
+#[test]
 fn an_input_above_the_bound_is_refused_and_asked_for_again() {
     let sandbox = Sandbox::new(SOUND);
     let run = |size: &str| {

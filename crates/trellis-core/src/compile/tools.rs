@@ -1,4 +1,4 @@
-//! Tools: libraries, shadowing, and which names a node may call (language §5.1, 5.2).
+//! Tools: libraries, shadowing, and which names a node may call (language 5.1, 5.2).
 
 mod definitions;
 
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// Libraries deeper than this are not followed (design §9).
+/// Libraries deeper than this are not followed (language A.2).
 const DEPTH: usize = 64;
 
 /// What can be called under a name, in the order of first appearance.
@@ -37,6 +37,8 @@ pub(super) struct Scope {
     by_name: FxHashMap<Arc<str>, usize>,
     /// Whether some library is missing: nobody knows what it would have held.
     incomplete: bool,
+    /// Names in the list that nothing defines: each is reported there.
+    unknown: Vec<Arc<str>>,
 }
 
 impl Scope {
@@ -62,7 +64,12 @@ impl Scope {
 
     /// Whether nothing can be called here, as far as is known.
     pub(super) fn is_empty(&self) -> bool {
-        self.tools.is_empty() && !self.incomplete
+        self.tools.is_empty() && !self.incomplete && self.unknown.is_empty()
+    }
+
+    /// Whether a tool of this name may be missing from it, for a reason that was reported.
+    fn may_lack(&self, name: &str) -> bool {
+        self.incomplete || self.unknown.iter().any(|unknown| **unknown == *name)
     }
 }
 
@@ -155,6 +162,7 @@ impl<'d> Tools<'d> {
                 let near = near(&name.value, self.bindings[candidate.graph as usize].keys().map(|name| &**name));
                 let unknown = Diagnostic::new(Code::UnknownTool, candidate.path, name.span, format!("there is no tool `{}`", name.value));
                 found.push(unknown.meant(name.span, near, || "name a bound tool, or define it here with `name`, `parameters`".into()));
+                scope.unknown.push(Arc::clone(&name.value));
             }
         }
         scope
@@ -258,7 +266,7 @@ impl<'d> Tools<'d> {
 
     /// Remembers the tools of a `start`: its module may call them.
     pub(super) fn add_module(&mut self, candidate: Candidate<'d>, scope: Scope) {
-        if !scope.tools.is_empty() || scope.incomplete {
+        if !scope.is_empty() {
             self.modules.insert((candidate.graph, candidate.id.folder().to_owned()), Arc::new(scope));
         }
     }
@@ -277,14 +285,14 @@ impl<'d> Tools<'d> {
     /// The tool that a call of `candidate` names.
     ///
     /// # Errors
-    /// The nearest name for `unknown-tool`, if there is one, and whether it is the only one; nothing at all where a missing library or an unreadable project file may hold the tool, which was reported already.
+    /// The nearest name for `unknown-tool`, if there is one, and whether it is the only one; nothing at all where a missing library, an unknown name in `tools` or an unreadable project file may hold the tool, which was reported already.
     pub(super) fn find(&self, candidate: Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<Option<(String, bool)>>> {
         let bindings = &self.bindings[candidate.graph as usize];
         if let Some(tool) = own.get(name).or_else(|| self.inherited(candidate, name)) {
             return Ok(Arc::clone(tool));
         }
         let mut modules = self.modules_of(candidate).filter_map(|key| self.modules.get(&key));
-        if own.incomplete || self.incomplete[candidate.graph as usize] || modules.any(|scope| scope.incomplete) {
+        if own.may_lack(name) || self.incomplete[candidate.graph as usize] || modules.any(|scope| scope.may_lack(name)) {
             return Err(None);
         }
         let mut names: Vec<&str> = bindings.keys().map(|name| &**name).collect();

@@ -24,7 +24,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// A Mermaid flowchart, with the shapes of source document 002 §11.1.
+    /// A Mermaid flowchart, with a shape for each kind of node.
     Mermaid,
     /// Graphviz.
     Dot,

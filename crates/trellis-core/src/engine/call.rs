@@ -1,4 +1,4 @@
-//! Calls: interpolated once on entering, kept, tried again with the same key (language §5, 7.4, 7.8).
+//! Calls: interpolated once on entering, kept, tried again with the same key (language 5, 7.4, 7.8).
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -48,7 +48,7 @@ impl Given {
         }
     }
 
-    /// Refuses what is above the bound; an input is never truncated (design §9).
+    /// Refuses what is above the bound; an input is never truncated (language A.1).
     pub(super) fn check_size(&self, limit: u64) -> Result<(), NavigateError> {
         let size = match self {
             Self::Nothing => 0,

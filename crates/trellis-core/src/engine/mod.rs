@@ -107,7 +107,7 @@ impl Engine {
         Self { program, predicates, answers: None, max_input, graph, is_trial: true }
     }
 
-    /// The same engine with another bound for inputs, in bytes (design §9, `TRELLIS_MAX_INPUT_SIZE`).
+    /// The same engine with another bound for inputs, in bytes (language A.1, `TRELLIS_MAX_INPUT_SIZE`).
     #[must_use]
     pub fn with_max_input(self, bytes: u64) -> Self {
         Self { max_input: bytes, ..self }

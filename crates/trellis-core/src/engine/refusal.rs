@@ -22,7 +22,7 @@ pub enum NavigateError {
         /// What would be accepted.
         expected: Expected,
     },
-    /// The input is larger than the bound; never truncated (design §9).
+    /// The input is larger than the bound; never truncated (language A.1).
     #[error("the input is {size} bytes, the limit is {limit}")]
     TooLarge {
         /// Its size.

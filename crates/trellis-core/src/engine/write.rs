@@ -1,4 +1,4 @@
-//! Writes: the answer, `save_to`, `set`, `append`, `default_context` (language §2, remember).
+//! Writes: the answer, `save_to`, `set`, `append`, `default_context` (language 2, remember).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Compiled calls, tools and predicates (language §5, 6.2).
+//! Compiled calls, tools and predicates (language 5, 6.2).
 
 use std::{sync::Arc, time::Duration};
 

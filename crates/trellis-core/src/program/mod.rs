@@ -86,7 +86,7 @@ pub struct Graph {
     pub unwound: u32,
 }
 
-/// The bounds of design §9 that the core enforces, with their defaults.
+/// The bounds (language A.1) that the core enforces, with their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -73,7 +73,7 @@ pub struct Reply {
     pub(crate) edges: Range<u32>,
 }
 
-/// One write (language §2, remember).
+/// One write (language 2, remember).
 #[derive(Clone, Debug)]
 pub struct Write {
     /// Where to.

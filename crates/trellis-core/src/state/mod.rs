@@ -1,4 +1,4 @@
-//! Where one session is: the one persisted format (design §6).
+//! Where one session is: the one persisted format (language B.1).
 //!
 //! **Invariant:** a state names nodes, never indexes, so that it outlives a recompile; cloning it is cheap at any size.
 

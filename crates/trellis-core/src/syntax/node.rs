@@ -1,4 +1,4 @@
-//! A node as written: every key of language §2 and §5 decoded, each value with its place. Nothing is resolved yet.
+//! A node as written: every key of language 2 and 5 decoded, each value with its place. Nothing is resolved yet.
 //!
 //! What is large and rare is boxed: a graph keeps all its nodes in this form.
 
@@ -86,7 +86,7 @@ pub struct NodeSyntax {
     pub output: Option<Box<Spanned<Shape>>>,
     /// `end:`.
     pub end: Option<Spanned<EndSyntax>>,
-    /// Graph-wide keys standing here; legal in the entry node only (language §1, `misplaced-key` elsewhere).
+    /// Graph-wide keys standing here; legal in the entry node only (language 1, `misplaced-key` elsewhere).
     pub defaults: Option<Box<DefaultsSyntax>>,
     /// Relative links to `.md` files in a Markdown body: the destination as written (without fragment) and its place.
     pub links: Vec<Spanned<Arc<str>>>,
@@ -226,7 +226,7 @@ pub struct TransitionSyntax {
     pub text: Option<Spanned<Arc<str>>>,
 }
 
-/// Graph-wide keys (language §1, `trellis.yaml`).
+/// Graph-wide keys (language 1, `trellis.yaml`).
 #[derive(Clone, Debug, Default)]
 pub struct DefaultsSyntax {
     /// `on_error:`; in `trellis.yaml` only.
@@ -241,7 +241,7 @@ pub struct DefaultsSyntax {
     pub on_rolled_back: Option<TargetSyntax>,
 }
 
-/// A call as written (language §5).
+/// A call as written (language 5).
 #[derive(Clone, Debug)]
 pub struct CallSyntax {
     /// The key that holds it (`do`, `undo`, `before_each`, a branch's name).
@@ -313,7 +313,7 @@ pub struct ApproveSyntax {
     pub expires: Option<Spanned<Duration>>,
 }
 
-/// `effect:` (language §5), weakest first.
+/// `effect:` (language 5), weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {

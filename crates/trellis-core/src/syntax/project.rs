@@ -1,4 +1,4 @@
-//! `trellis.yaml` and `tools.yaml` as written (language §1).
+//! `trellis.yaml` and `tools.yaml` as written (language 1).
 
 use std::{collections::BTreeMap, sync::Arc};
 

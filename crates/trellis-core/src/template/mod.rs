@@ -1,4 +1,4 @@
-//! Templates: text with holes, checked when compiled, rendered over a scope (language §3).
+//! Templates: text with holes, checked when compiled, rendered over a scope (language 3).
 //!
 //! This is the only module that knows minijinja: its machinery has no semver promise.
 //!
@@ -159,7 +159,7 @@ impl Used<'_> {
     }
 }
 
-/// Bounds of rendering (design §9).
+/// Bounds of rendering (language A.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenderLimits {
     /// Bytes of output.

@@ -1,6 +1,9 @@
-//! Calls: keeping, trying again, leaving, results (language §5, 7.4, 7.6, 7.8).
+//! Calls: keeping, trying again, leaving, results (language 5, 7.4, 7.6, 7.8).
 
-use trellis_core::{Event, Input, NavigateError, ToolOutcome, ToolResult, Value, state::Status};
+use trellis_core::{
+    Event, Input, NavigateError, ToolOutcome, ToolResult, Value,
+    state::{ABANDONED, Status},
+};
 
 use crate::graph::Walk;
 
@@ -115,4 +118,28 @@ fn a_composite_call_is_yielded_whole() {
     assert_ne!(branches["a"]["idempotency_key"], branches["b"]["idempotency_key"]);
     walk.succeed(r#"{"a":1,"b":2}"#);
     assert_eq!(walk.key("all").as_deref(), Some(r#"{"a":1,"b":2}"#));
+}
+
+#[test]
+fn of_abandoned_calls_the_newest_are_remembered() {
+    let files = [
+        TRELLIS,
+        ("start.md", "---\ndo: t\non_interrupt: again\nto: end\n---\n"),
+        ("again.md", "---\nwait: true\ntransitions: [{ condition: 'input == \"end\"', to: end }]\nto: start\n---\n"),
+        END,
+    ];
+    let mut walk = Walk::new(&files);
+    let mut calls = Vec::new();
+    for _ in 0..=ABANDONED {
+        calls.push(walk.call().id.clone());
+        walk.go(Input::Signal("interrupt".into()));
+        walk.say("again");
+    }
+    assert_eq!(walk.state.abandoned.len(), ABANDONED);
+    let result = |id| Input::Result(ToolResult { id, outcome: ToolOutcome::Success(Value::Null) });
+    let oldest = calls.remove(0);
+    assert!(matches!(walk.refused(result(oldest)), NavigateError::ForeignCall { settled: false, .. }));
+    for id in calls {
+        walk.late(&id, "null");
+    }
 }

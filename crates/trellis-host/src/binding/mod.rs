@@ -1,4 +1,4 @@
-//! Bindings: how this host carries out calls (design §7).
+//! Bindings: how this host carries out calls (language C.4).
 //!
 //! `bindings:` of `trellis.yaml` say it for processes; an embedder registers functions by name. Only what is bound here ever runs. A call enters, a
 //! [`ToolOutcome`] comes out; what goes wrong on the way is an error result, never an error of the host.

@@ -1,4 +1,4 @@
-//! Processes as tools: `process: [cmd, …]` (design §7).
+//! Processes as tools: `process: [cmd, …]` (language C.4).
 //!
 //! No shell. Arguments go as JSON into `TRELLIS_ARGS` and, with a newline behind them, to standard input. JSON or text comes from standard output;
 //! a non-zero exit is an error result with the end of standard error (`stderr.rs`). A tool that must stop gets SIGTERM, and SIGKILL after its grace period.

@@ -1,4 +1,4 @@
-//! The journal: what happened to a session, append-only; its state is the fold of it (design §6).
+//! The journal: what happened to a session, append-only; its state is the fold of it (language B.2, B.3).
 //!
 //! In go records as steps are accepted, out come the session's state, its moments for a replay, and its history for people. Refused inputs are
 //! no records. What was recorded is what holds: the fold needs no program. [`replay`] asks a program whether it would do the same.

@@ -1,4 +1,4 @@
-//! Keeping sessions in a store: what happened is appended before anything acts on it or is told (design §7).
+//! Keeping sessions in a store: what happened is appended before anything acts on it or is told (language C.1).
 //!
 //! **Invariant:** what a client or a tool gets to know is stored; what could not be stored did not happen: the session is loaded anew.
 

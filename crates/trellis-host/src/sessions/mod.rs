@@ -1,4 +1,4 @@
-//! Sessions: the one primitive that a terminal, JSON Lines, HTTP and MCP share (design §7).
+//! Sessions: the one primitive that a terminal, JSON Lines, HTTP and MCP share (language C.1).
 //!
 //! ```text
 //! start(Start) ──┐

@@ -1,4 +1,4 @@
-//! Taking up another program: between an answer and the next view (design §7).
+//! Taking up another program: between an answer and the next view (language C.2).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Stores: where sessions are kept (design §6, §7).
+//! Stores: where sessions are kept (language B.4, C.5).
 //!
 //! ```text
 //! Sessions ──Append { session, expected, records, head, snapshot }──▶ SessionStore     all of it or nothing; kept when it returns

@@ -1,4 +1,4 @@
-//! A graph that is edited while it is used (design §7).
+//! A graph that is edited while it is used (language C.2).
 //!
 //! [`Live`] looks at its graph when it is told to, usually by a watch (feature `watching`). It parses again what changed, compiles, and says what came of it. A
 //! program that is sound takes the place of the last one; one that is not leaves it where it is.

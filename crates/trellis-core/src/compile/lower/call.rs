@@ -1,4 +1,4 @@
-//! Calls: what tool, call, node and graph say about one are joined here (language §5, 7.4).
+//! Calls: what tool, call, node and graph say about one are joined here (language 5, 7.4).
 
 use std::sync::Arc;
 

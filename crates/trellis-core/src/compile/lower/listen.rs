@@ -1,4 +1,4 @@
-//! Listening: input types, options, and when they are closed (language §2, 6.4, 6.5).
+//! Listening: input types, options, and when they are closed (language 2, 6.4, 6.5).
 
 use super::{Here, Lowering};
 use crate::{

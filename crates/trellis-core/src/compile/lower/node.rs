@@ -128,7 +128,7 @@ impl<'d> Lowering<'d> {
         }
     }
 
-    /// `type:` says what a node is; a contradiction is an error (language §2).
+    /// `type:` says what a node is; a contradiction is an error (language 2).
     fn check_kind(&mut self, here: Here<'_>, node: &NodeSyntax) {
         if let (Some(call), Some(listens)) = (&node.call, listening_key(node)) {
             let by_kind = node.kind.as_ref().filter(|kind| kind.span == listens);

@@ -1,4 +1,4 @@
-//! What a node does: calls, in all their forms (language §5).
+//! What a node does: calls, in all their forms (language 5).
 
 use std::time::Duration;
 

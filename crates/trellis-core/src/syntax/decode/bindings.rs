@@ -125,7 +125,7 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    /// Decodes `tools.yaml` (language §1): `tools` as a list, or as a mapping by name.
+    /// Decodes `tools.yaml` (language 1): `tools` as a list, or as a mapping by name.
     pub(in crate::syntax) fn tools_file(&mut self, entries: &[Entry<'t>]) -> ProjectSyntax {
         let mut project = ProjectSyntax::default();
         self.each(entries, &GO_FILE, |decoder, _, entry| match &entry.value.data {

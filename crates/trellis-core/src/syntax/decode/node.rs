@@ -1,4 +1,4 @@
-//! One node: which key belongs to which verb (language §2).
+//! One node: which key belongs to which verb (language 2).
 
 use super::{
     Decoder, Form,

@@ -1,4 +1,4 @@
-//! `trellis.yaml`, and its keys beside `nodes:` (language §1).
+//! `trellis.yaml`, and its keys beside `nodes:` (language 1).
 
 use super::{
     Decoder, Form,

@@ -1,4 +1,4 @@
-//! The keys of calls and tools (language §5), for people.
+//! The keys of calls and tools (language 5), for people.
 
 use super::{
     super::decode,

@@ -1,4 +1,4 @@
-//! The keys of a node (language §2), for people.
+//! The keys of a node (language 2), for people.
 
 use super::{
     super::decode,

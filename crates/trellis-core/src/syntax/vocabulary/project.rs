@@ -1,4 +1,4 @@
-//! The keys of project files and libraries (language §1), for people.
+//! The keys of project files and libraries (language 1), for people.
 
 use super::{
     super::decode,

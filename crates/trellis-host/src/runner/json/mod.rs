@@ -1,4 +1,4 @@
-//! JSON Lines: one object a line, out and in (design §8).
+//! JSON Lines: one object a line, out and in (`docs/reference/json-lines.md`).
 //!
 //! Lines that arrive while the program is busy are kept in order, but signals act at once.
 //!

@@ -1,4 +1,4 @@
-//! The payloads that go out (design §8); times are milliseconds.
+//! The payloads that go out (`docs/reference/json-lines.md`); times are milliseconds.
 
 use serde::Serialize;
 use trellis_core::{

@@ -124,7 +124,7 @@ impl Knowledge<'_, '_> {
             let unknown = match is_there && !mark.is_deep {
                 true if any => Unknown::Kind,
                 true => Unknown::Use,
-                false if mark.inside != Inside::NONE => Unknown::Part,
+                false if mark.inside != Inside::NONE || is_there => Unknown::Part,
                 false => Unknown::Presence,
             };
             now.notes.push(Note::UnknownSite(at, unknown));
