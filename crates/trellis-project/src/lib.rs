@@ -35,4 +35,4 @@ pub use live::{Edit, Live, Status, Version, Waited};
 pub use loader::{FILE_LIMIT, GraphLoader};
 pub use memory::Memory;
 pub use project::Project;
-pub use watch::{Closer, Wake, Watch};
+pub use watch::{Closer, Extent, Wake, Watch};

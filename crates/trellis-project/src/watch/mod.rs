@@ -1,12 +1,13 @@
 //! Waiting until files below some paths change.
 //!
-//! In: paths of graphs and collections, and single files. Out: [`Wake`]s, one for a burst of saves. What changed is for the one who looks to say:
-//! events of file systems are hints, come late, twice or not at all.
+//! In: paths of graphs and collections, and single files. Out: [`Wake`]s, one for a burst of saves, and for each its [`Extent`]. What changed is for
+//! the one who looks to say: events of file systems are hints, come late, twice or not at all.
 //!
 //! **Invariant:** a folder is watched before it is looked into; a folder that takes the place of a watched one is watched anew; what the system
 //! cannot watch is looked at now and then.
 
 mod bell;
+mod extent;
 mod scope;
 mod trail;
 
@@ -20,8 +21,9 @@ use std::{
 
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
+pub use self::extent::Extent;
 use self::{
-    bell::{Bell, Heard},
+    bell::{Bell, Heard, Stir},
     scope::{Concern, Scope},
 };
 use crate::WatchError;
@@ -45,6 +47,8 @@ pub struct Watch {
     files: BTreeSet<PathBuf>,
     identity: Vec<Option<Identity>>,
     bell: Arc<Bell>,
+    /// What the last wake was about.
+    extent: Extent,
     means: Means,
     trouble: Option<WatchError>,
     /// When the last wake was given: the time since then was spent looking.
@@ -105,6 +109,7 @@ impl Watch {
             files: BTreeSet::new(),
             identity,
             bell: Arc::default(),
+            extent: Extent::Anything,
             means: Means::Polling,
             trouble: None,
             woke: None,
@@ -127,6 +132,11 @@ impl Watch {
         self.trouble.as_ref()
     }
 
+    /// What the last wake was about. Only who has looked after each wake before can leave out what it does not name.
+    pub fn extent(&self) -> &Extent {
+        &self.extent
+    }
+
     /// What ends a wait from another thread.
     pub fn closer(&self) -> Closer {
         Closer(Arc::clone(&self.bell))
@@ -138,6 +148,7 @@ impl Watch {
         if let Some(woke) = self.woke.take() {
             self.rest(woke.elapsed());
         }
+        self.extent = Extent::Anything;
         let wake = loop {
             let until = deadline.map_or(self.due, |deadline| deadline.min(self.due));
             match self.bell.wait(until.saturating_duration_since(Instant::now())) {
@@ -159,13 +170,14 @@ impl Watch {
 
     /// Waits for the end of a burst, and watches what must be watched after it.
     fn settle(&mut self) -> Wake {
-        match self.bell.settle(QUIET, BURST) {
-            None => return Wake::Closed,
-            Some(Concern::File) => {}
-            Some(Concern::Folder) => self.extend(),
+        let Some(Stir { concern, extent, .. }) = self.bell.settle(QUIET, BURST) else { return Wake::Closed };
+        self.extent = extent;
+        match concern {
+            Concern::File => {}
+            Concern::Folder => self.extend(),
             // A new beginning would have to wait until whoever writes so much pauses.
-            Some(Concern::Lost) if !self.means.is_replaced() => self.extend(),
-            Some(Concern::Lost | Concern::Replaced) => self.begin(),
+            Concern::Lost if !self.means.is_replaced() => self.extend(),
+            Concern::Lost | Concern::Replaced => self.begin(),
         }
         Wake::Changed
     }

@@ -1,0 +1,42 @@
+//! How much of what is watched may be another than it was.
+//!
+//! **Invariant:** an extent may name too much, never too little: where it is not known which files changed, it is everything.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use super::scope::{Concern, EACH_FOLDER};
+
+/// Files that are told apart; looking at everything is as good as looking at many.
+const MOST: usize = 64;
+
+/// What a [`Wake::Changed`](super::Wake::Changed) is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// What these files hold, if anything. They are absolute and stand in folders without links.
+    Files(BTreeSet<PathBuf>),
+    /// Anything: folders, links or rules may be others, events were lost, or the system does not watch.
+    #[default]
+    Anything,
+}
+
+impl Extent {
+    /// What an event at `path` is about.
+    pub(super) fn of(concern: Concern, path: &Path) -> Self {
+        // Elsewhere than where each folder is watched by itself, systems put events together.
+        if concern == Concern::File && EACH_FOLDER { Self::Files(BTreeSet::from([path.to_owned()])) } else { Self::Anything }
+    }
+
+    /// Both.
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Files(mut files), Self::Files(more)) => {
+                files.extend(more);
+                if files.len() <= MOST { Self::Files(files) } else { Self::Anything }
+            }
+            _ => Self::Anything,
+        }
+    }
+}
