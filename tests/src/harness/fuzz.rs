@@ -42,7 +42,8 @@ pub fn run(bytes: &[u8]) {
     assert!(flaws.is_empty(), "{}", flaws.join("\n"));
     let Some(program) = &loaded.compiled.program else { return };
     let mut walk = Walk::new(program.clone());
-    for line in String::from_utf8_lossy(inputs.unwrap_or_default()).lines().take(50) {
+    // A state that nobody stored may promise anything.
+    for line in String::from_utf8_lossy(inputs.unwrap_or_default()).lines().filter(|line| !line.starts_with("$ state")).take(50) {
         walk.take(line);
     }
     for _ in 0..20 {
@@ -57,8 +58,7 @@ pub fn run(bytes: &[u8]) {
         }
     }
     let played = walk.finish();
-    let problems: Vec<_> = played.problems.iter().filter(|problem| !problem.ends_with("no line of a transcript")).collect();
-    assert!(problems.is_empty(), "{problems:?}\n{}", played.text);
+    assert!(played.problems.is_empty(), "{:?}\n{}", played.problems, played.text);
 }
 
 /// Writes a graph as [`run`] reads it. What its files hold must not look like the line between two of them.
