@@ -43,7 +43,7 @@ async fn calls() -> Outcome<()> {
     };
     let (bindings, _) = Bindings::new(engine.inspect(), std::path::Path::new("."));
     let here = bindings.clone().function_async("next", move |_, args| future::ready(next(args)));
-    let aside = bindings.function("next", |_, args| next(args));
+    let aside = bindings.function("next", move |_, args| next(args));
     for (which, bindings) in [("an asynchronous function", here), ("a function that may block, on a thread of its own", aside)] {
         let mut each = Vec::new();
         for _ in 0..7 {

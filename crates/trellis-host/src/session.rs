@@ -78,6 +78,9 @@ pub enum SessionError {
     Refused(#[from] NavigateError),
 }
 
+/// How many records a session keeps that nobody takes, at least: about a mebibyte. There are at most twice as many, and those since its last stop.
+pub const HISTORY: usize = 1024;
+
 /// A session in memory.
 #[derive(Clone)]
 pub struct Session {
@@ -137,6 +140,10 @@ impl Session {
     /// # Errors
     /// The ceiling on pass-through steps was reached, or the node cannot be rendered; the session stays where it is.
     pub fn advance(&mut self) -> Result<Halt, SessionError> {
+        if self.passes == 0 {
+            // The session stopped before this, so whoever takes records had a chance to.
+            self.journal.forget(HISTORY);
+        }
         loop {
             if let Some(text) = self.invalid.take() {
                 return Ok(Halt::Invalid(text));
@@ -283,12 +290,14 @@ impl Session {
         &self.here
     }
 
-    /// How it came there.
+    /// How it came there: all that happened since records were taken last. Of a session whose records nobody takes, the newest [`HISTORY`], at least.
     pub fn journal(&self) -> &MemoryJournal {
         &self.journal
     }
 
-    /// Takes out the records that were made since the last time: a store has them from then on.
+    /// Takes out the records that were made since the last time: a store has them from then on. Whoever stores a session takes them where it stops for the
+    /// first time, or later before there are [`HISTORY`] of them: until they were taken once only the newest are kept, and the number of the first one
+    /// says how many are gone.
     pub fn take_records(&mut self) -> Vec<Record> {
         self.journal.take()
     }

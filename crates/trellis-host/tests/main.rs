@@ -20,6 +20,9 @@ mod json;
 mod memory;
 #[path = "main/numbers.rs"]
 mod numbers;
+#[cfg(all(feature = "telemetry", feature = "metrics"))]
+#[path = "main/observed.rs"]
+mod observed;
 #[path = "main/others.rs"]
 mod others;
 #[path = "main/redaction.rs"]

@@ -41,6 +41,9 @@ mod servers;
 #[cfg(feature = "sqlite")]
 #[path = "stores/sqlite.rs"]
 mod sqlite;
+#[cfg(all(feature = "postgres", feature = "redis", target_os = "linux"))]
+#[path = "stores/stops.rs"]
+mod stops;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 #[path = "stores/wire.rs"]
 mod wire;

@@ -11,7 +11,7 @@ use crate::{
     GraphLoader, LoadError,
     loader::{FILE_LIMIT, is_graph_file},
     root::Root,
-    walk::walk,
+    walk::{Listing, walk},
 };
 
 /// The files below a folder, or a single file as a graph of its own (language 1.1).
@@ -77,9 +77,21 @@ impl Directory {
 
     /// The files in the root and in folders up to `depth` levels below it.
     pub(crate) fn list_to(&self, depth: usize) -> Result<Vec<FilePath>, LoadError> {
+        Ok(self.walk_to(depth)?.files)
+    }
+
+    fn walk_to(&self, depth: usize) -> Result<Listing, LoadError> {
         #[cfg(target_os = "linux")]
         self.root.reopen();
-        Ok(walk(&self.root, depth)?.files)
+        walk(&self.root, depth)
+    }
+
+    /// The files of the graph, and whether each is found under one path only, whatever links there are.
+    pub(crate) fn list_and_tell_links(&self) -> Result<(Vec<FilePath>, bool), LoadError> {
+        match self.only {
+            Some(_) => Ok((self.list_nodes()?, false)),
+            None => self.walk_to(usize::MAX).map(|found| (found.files, found.links.is_empty())),
+        }
     }
 
     /// The folders and links that the graph's files are found through; none of a single file.

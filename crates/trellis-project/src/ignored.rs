@@ -16,6 +16,9 @@ use crate::{LoadError, root::read_file};
 
 pub(crate) const FILE_NAME: &str = ".gitignore";
 
+/// What the top folder of a repository holds.
+pub(crate) const REPOSITORY: &str = ".git";
+
 /// The rules of one folder over those of the folders above it.
 pub(crate) struct Ignored {
     rules: Gitignore,
@@ -25,7 +28,7 @@ pub(crate) struct Ignored {
 impl Ignored {
     /// The rules that hold in `root` because of folders above it.
     pub(crate) fn above(root: &Path) -> Result<Option<Arc<Self>>, LoadError> {
-        let Some(top) = root.ancestors().position(|folder| folder.join(".git").exists()) else { return Ok(None) };
+        let Some(top) = root.ancestors().position(|folder| folder.join(REPOSITORY).exists()) else { return Ok(None) };
         let between: Vec<_> = root.ancestors().take(top + 1).skip(1).collect();
         between.into_iter().rev().try_fold(None, |above, folder| Self::read(folder, above))
     }

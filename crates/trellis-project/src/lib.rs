@@ -21,6 +21,7 @@
 mod directory;
 mod discover;
 mod error;
+mod extent;
 mod format;
 mod ignored;
 mod linked;
@@ -38,6 +39,7 @@ mod watch;
 pub use directory::Directory;
 pub use discover::{Found, default_path, discover};
 pub use error::LoadError;
+pub use extent::Extent;
 pub use format::format;
 #[cfg(feature = "watching")]
 pub use live::Waited;

@@ -57,6 +57,11 @@ impl Parsed {
         }
     }
 
+    /// The same file as it is now.
+    pub(crate) fn again(&self, loader: &dyn GraphLoader, path: &FilePath) -> Result<Self, LoadError> {
+        parse(loader, path, self.dialect, Some(self))
+    }
+
     /// Whether parsing `source` again would give the same document.
     fn is_of(&self, source: &Source, dialect: Dialect) -> bool {
         self.dialect == dialect

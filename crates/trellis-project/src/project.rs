@@ -129,6 +129,30 @@ impl Project {
         (self.files, self.problems) = (files, problems);
         Ok(changed)
     }
+
+    /// Reads these files again and no others; returns those that changed. Nothing, and the project stays as it was, where that may not be all there is to
+    /// do: files that are new, gone or cannot be read, and project files, whose dialect is that of others too.
+    pub(crate) fn reload_only(&mut self, paths: &[FilePath]) -> Option<Vec<FilePath>> {
+        if !self.problems.is_empty() || paths.iter().any(|path| file_name(path) == PROJECT_FILE) {
+            return None;
+        }
+        let mut changed = Vec::new();
+        for path in paths {
+            let known = self.files.get(path)?;
+            let now = known.again(&*self.loader, path).ok()?;
+            if !Arc::ptr_eq(&now.document, &known.document) {
+                changed.push((FilePath::clone(path), now));
+            }
+        }
+        for (path, now) in &changed {
+            if let Ok(at) = self.documents.binary_search_by(|document| document.path.cmp(path)) {
+                self.documents[at] = Arc::clone(&now.document);
+            }
+        }
+        let paths = changed.iter().map(|(path, _)| FilePath::clone(path)).collect();
+        self.files.extend(changed);
+        Some(paths)
+    }
 }
 
 type Files = BTreeMap<FilePath, Parsed>;

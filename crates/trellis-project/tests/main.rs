@@ -4,6 +4,8 @@
 
 #[path = "main/desk.rs"]
 mod desk;
+#[path = "main/extents.rs"]
+mod extents;
 #[path = "main/roots.rs"]
 mod roots;
 #[path = "main/saves.rs"]

@@ -210,7 +210,7 @@ fn run_case(case: &Case, mode: Mode, findings: &mut Findings) -> Outcome {
                 let played: Played = transcript::play(program, &block.text);
                 journal = journal::print(&played);
                 outcome.problems.extend(transcript::drive(program, &played, &block.text));
-                outcome.problems.extend(played.problems);
+                outcome.problems.extend(played.problems.into_iter().chain(played.slips));
                 compare(&mut outcome, block, played.text);
             }
             Kind::Graph => match drawing(&block.words) {

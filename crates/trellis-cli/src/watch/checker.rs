@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use trellis_project::{Live, Status, Version, Wake, Watch};
+use trellis_project::{Extent, Live, Status, Version, Wake, Watch};
 
 use super::{Shown, close_on_interrupt, shown::Report, warn_of_polling};
 use crate::{
@@ -77,7 +77,7 @@ where
                 is_warned = watch.trouble().is_some();
             }
             let began = Instant::now();
-            if let Some(changed) = self.look() {
+            if let Some(changed) = self.look(watch.extent()) {
                 self.show(began, Some(&changed))?;
             }
         }
@@ -87,12 +87,12 @@ where
         Ok(Exit::Fine)
     }
 
-    /// Looks at every graph again; the files that changed, or nothing where all is as it was.
-    fn look(&mut self) -> Option<Vec<String>> {
+    /// Looks again at what every graph has of an extent; the files that changed, or nothing where all is as it was.
+    fn look(&mut self, extent: &Extent) -> Option<Vec<String>> {
         let mut news = self.find();
         let mut changed = Vec::new();
         for graph in &mut self.graphs {
-            news |= graph.look(self.shown, &mut changed);
+            news |= graph.look(extent, self.shown, &mut changed);
         }
         changed.sort_unstable();
         news.then_some(changed)
@@ -151,14 +151,14 @@ impl Graph {
     }
 
     /// Looks at it again; adds the files that changed, and says whether anything did.
-    fn look(&mut self, shown: Shown, changed: &mut Vec<String>) -> bool {
+    fn look(&mut self, extent: &Extent, shown: Shown, changed: &mut Vec<String>) -> bool {
         let Some(live) = &mut self.live else {
             let again = Self::open(self.place.clone());
             let news = again.live.is_some() || again.gone != self.gone;
             *self = again;
             return news;
         };
-        let Some(edit) = live.look() else { return false };
+        let Some(edit) = live.look_at(extent) else { return false };
         let below = if shown == Shown::Json { &self.place.below } else { &self.shown_below };
         changed.extend(edit.changed.iter().map(|path| format!("{below}{path}")));
         self.gone = match edit.status {

@@ -11,7 +11,7 @@ use trellis_core::{
     value::{from_value, to_value},
 };
 
-use super::Bindings;
+use super::{Bindings, CallContext};
 
 /// What a graph has to know of a typed function.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Bindings {
     ///
     /// ```
     /// use trellis_core::ToolError;
-    /// use trellis_host::Bindings;
+    /// use trellis_host::{Bindings, CallContext};
     ///
     /// #[derive(serde::Deserialize, schemars::JsonSchema)]
     /// struct Order {
@@ -51,7 +51,7 @@ impl Bindings {
     ///     total: u32,
     /// }
     ///
-    /// fn price(order: Order) -> Result<Price, ToolError> {
+    /// fn price(_: &CallContext, order: Order) -> Result<Price, ToolError> {
     ///     Ok(Price { total: order.count * 2 })
     /// }
     ///
@@ -59,13 +59,14 @@ impl Bindings {
     /// assert!(bindings.library().contains(r#""name":"price""#));
     /// ```
     #[must_use]
-    pub fn function_typed<Args, Out>(mut self, name: &str, run: impl Fn(Args) -> Result<Out, ToolError> + Send + Sync + 'static) -> Self
+    pub fn function_typed<Args, Out, F>(mut self, name: &str, run: F) -> Self
     where
+        F: Fn(&CallContext, Args) -> Result<Out, ToolError> + Send + Sync + 'static,
         Args: DeserializeOwned + JsonSchema,
         Out: Serialize + JsonSchema,
     {
         self.typed.insert(name.into(), Declaration::of::<Args, Out>());
-        self.function(name, move |args: Mapping| result(&run(taken(args)?)?))
+        self.function(name, move |context, args| result(&run(context, taken(args)?)?))
     }
 
     /// The typed functions as a library of tools, for a graph to name in `tools`: JSON, with `parameters` and `returns`, sorted by name. A host that
@@ -116,20 +117,24 @@ mod tests {
         total: f64,
     }
 
-    fn price(order: Order) -> Result<Price, ToolError> {
+    fn price(_: &CallContext, order: Order) -> Result<Price, ToolError> {
+        Ok(sum(&order))
+    }
+
+    fn sum(order: &Order) -> Price {
         let worth = |item: &Item| match item {
             Item::Tea => 1.5,
             Item::Cake { pieces } => f64::from(*pieces) * 2.0,
         };
         if order.note.is_some() {
-            return Ok(Price { total: f64::NAN });
+            return Price { total: f64::NAN };
         }
-        Ok(Price { total: order.items.iter().map(worth).sum() })
+        Price { total: order.items.iter().map(worth).sum() }
     }
 
     fn called(args: &str) -> Result<String, String> {
         let Ok(Value::Map(args)) = Value::from_json(args) else { panic!("{args} is no mapping") };
-        taken(args).and_then(|order| result(&price(order)?)).map(|value| value.to_json()).map_err(|error| error.message)
+        taken(args).and_then(|order| result(&sum(&order))).map(|value| value.to_json()).map_err(|error| error.message)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In go records as steps are accepted, out come the session's state, its moments for a replay, and its history for people. Refused inputs are
 //! no records. What was recorded is what holds: the fold needs no program. [`replay`] asks a program whether it would do the same.
 //!
-//! **Invariant:** record `n` has `seq` `n`; nothing is ever changed or removed; a record without [`Entry::Start`] or [`Entry::Reload`] holds no state.
+//! **Invariant:** record `n` has `seq` `n`; nothing is ever changed, and what somebody takes is never removed before; a record without [`Entry::Start`] or [`Entry::Reload`] holds no state.
 
 mod clock;
 mod fold;
@@ -238,11 +238,15 @@ pub struct Conflict {
     pub offered: u64,
 }
 
-/// A journal in memory.
+/// A journal in memory: records that wait for whoever takes them.
+///
+/// Where nobody ever took any, [`MemoryJournal::forget`] keeps the newest only, as a history to look at.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal {
     first: u64,
     records: Vec<Record>,
+    /// Whether somebody takes records, and so must get them all.
+    is_taken: bool,
 }
 
 impl MemoryJournal {
@@ -253,7 +257,7 @@ impl MemoryJournal {
 
     /// An empty journal whose first record will have the number `first`: a store has those before.
     pub fn since(first: u64) -> Self {
-        Self { first, records: Vec::new() }
+        Self { first, records: Vec::new(), is_taken: true }
     }
 
     /// The `seq` that comes next.
@@ -261,10 +265,21 @@ impl MemoryJournal {
         self.first + self.records.len() as u64
     }
 
-    /// Takes out all records; the numbers go on.
+    /// Takes out all records; the numbers go on. From now on none is forgotten.
     pub fn take(&mut self) -> Vec<Record> {
         self.first = self.next_seq();
+        self.is_taken = true;
         std::mem::take(&mut self.records)
+    }
+
+    /// Forgets all but the newest `count` records, unless somebody takes records or a store has those before. It waits until there are twice as many,
+    /// so that a record costs the same however many are kept.
+    pub fn forget(&mut self, count: usize) {
+        if !self.is_taken && self.records.len() >= count.saturating_mul(2) {
+            let forgotten = self.records.len() - count;
+            self.records.drain(..forgotten);
+            self.first += forgotten as u64;
+        }
     }
 
     /// Appends a record; its `seq` names what the writer expects to come next.
@@ -287,7 +302,7 @@ impl MemoryJournal {
         }
     }
 
-    /// All records that are here.
+    /// All records that are here; the first one says with its number how many are not.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
@@ -323,6 +338,25 @@ mod tests {
         assert_eq!(journal.append(record(0)), Err(Conflict { expected: 1, offered: 0 }));
         assert_eq!(journal.append(record(2)), Err(Conflict { expected: 1, offered: 2 }));
         assert_eq!(journal.records().len(), 1);
+    }
+
+    #[test]
+    fn only_what_nobody_takes_is_forgotten_and_the_numbers_go_on() {
+        let filled = |mut journal: MemoryJournal| {
+            for _ in 0..20 {
+                journal.append(record(journal.next_seq())).unwrap();
+                journal.forget(4);
+            }
+            journal
+        };
+        let numbers = |journal: &MemoryJournal| journal.records().iter().map(|record| record.seq).collect::<Vec<_>>();
+        let journal = filled(MemoryJournal::new());
+        assert_eq!((numbers(&journal), journal.next_seq()), (vec![16, 17, 18, 19], 20));
+        assert_eq!(filled(MemoryJournal::since(7)).records().len(), 20, "a store has those before");
+        let mut journal = MemoryJournal::new();
+        journal.append(record(0)).unwrap();
+        assert_eq!(journal.take().len(), 1);
+        assert_eq!(numbers(&filled(journal)), (1..=20).collect::<Vec<_>>());
     }
 
     #[test]

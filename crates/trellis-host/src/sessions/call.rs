@@ -116,7 +116,8 @@ impl Sessions {
         self.tell(slot, &Happening::Calling(Arc::clone(&call)));
         let caller = {
             let (tell, call) = (self.teller(&slot.id), Arc::clone(&call));
-            Caller::new(slot.id.clone(), self.graph(), move |line| tell(&Happening::Progress(Arc::clone(&call), line.into()))).within(scene.context)
+            Caller::new(slot.id.clone(), self.graph(), move |line| tell(&Happening::Progress(Arc::clone(&call), line.into())))
+                .within(scene.context)
         };
         let mut work = std::pin::pin!(scene.bindings.call(scene.engine.inspect(), &call, &caller));
         tokio::select! {

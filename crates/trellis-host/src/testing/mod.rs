@@ -21,7 +21,7 @@
 //!
 //! let tools = ScriptedTools::new().answer("weather", "blue");
 //! let clock = TestClock::new(0);
-//! let sessions = Sessions::new(engine, tools.bind(Bindings::none())).clock(clock.clock());
+//! let sessions = Sessions::new(engine, tools.bind(Bindings::none()))?.clock(clock.clock());
 //! sessions.start(Start::default()).await?;
 //!
 //! assert_eq!(tools.calls_of("weather"), [[("town", "Aachen")].into_iter().collect()]);

@@ -72,7 +72,7 @@ impl ScriptedTools {
         let tools: Vec<Arc<str>> = self.script().tools.keys().cloned().collect();
         tools.into_iter().fold(bindings, |bindings, tool| {
             let (script, name) = (self.clone(), Arc::clone(&tool));
-            bindings.function(&tool, move |args| script.script().call(&name, args))
+            bindings.function(&tool, move |_, args| script.script().call(&name, args))
         })
     }
 

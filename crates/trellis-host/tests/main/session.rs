@@ -4,7 +4,7 @@ use trellis_core::{Engine, Input, Predicates, SessionId, Start, ToolError, ToolO
 use trellis_host::{
     Clock, Entry, Session, SessionError,
     journal::{Record, fold, replay},
-    session::Halt,
+    session::{HISTORY, Halt},
 };
 
 use crate::stage::{Stage, program};
@@ -68,6 +68,49 @@ fn walked() -> Session {
     assert_eq!(said, ["The end."]);
     assert!(matches!(turn, Halt::Ended(ended) if ended.output == Some(Value::Int(3))));
     session
+}
+
+/// A loop that asks, and one that passes through so many nodes before it asks that no journal in memory would keep them all.
+const LOOPS: &[(&str, &str)] = &[
+    ("trellis.yaml", "limits: {pass_through: 5000}\n"),
+    ("start.md", "---\ninput_type: int\nsave_to: left\ntransitions: [{condition: left == -1, to: end}, {to: count}]\n---\nHow many?\n"),
+    ("count.md", "---\nset: {left: \"{{ left - 1 }}\"}\ntransitions: [{condition: left == 0, to: start}, {to: count}]\n---\n"),
+    ("end.md", "Bye.\n"),
+];
+
+#[test]
+fn a_session_whose_records_nobody_takes_keeps_the_newest_of_them() {
+    let mut session = start(LOOPS);
+    for _ in 0..5 * HISTORY {
+        advance(&mut session);
+        session.send(Input::Text("1".into())).unwrap();
+    }
+    advance(&mut session);
+    let records = session.journal().records();
+    assert!((HISTORY..=2 * HISTORY + 2).contains(&records.len()), "{}", records.len());
+    assert_eq!(records[0].seq + records.len() as u64, session.journal().next_seq());
+    assert_eq!(records.last().unwrap().to.as_str(), "start");
+}
+
+#[test]
+fn a_session_whose_records_are_taken_where_it_stops_forgets_none() {
+    let mut session = start(LOOPS);
+    let mut taken = Vec::new();
+    for left in ["3000", "1", "4000", "2"] {
+        advance(&mut session);
+        taken.extend(session.take_records());
+        session.send(Input::Text(left.into())).unwrap();
+    }
+    advance(&mut session);
+    taken.extend(session.take_records());
+    assert!(taken.len() > 7_000 && taken.iter().zip(0..).all(|(record, seq)| record.seq == seq));
+    assert_eq!(&fold(&taken).unwrap(), session.state());
+    // Nobody took any before the first long way: at its end they are all there.
+    let mut session = start(LOOPS);
+    advance(&mut session);
+    session.send(Input::Text("4000".into())).unwrap();
+    advance(&mut session);
+    assert_eq!(session.take_records()[0].seq, 0);
 }
 
 #[test]

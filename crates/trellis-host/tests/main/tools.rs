@@ -1,7 +1,9 @@
 //! Graphs whose tools behave badly: the run goes on, or ends with a reason.
 
+use std::sync::{Arc, Mutex};
+
 use trellis_core::{Context, ToolOutcome, Value, state::PendingCall};
-use trellis_host::{Bindings, Reason, Secrets, binding::Cancel};
+use trellis_host::{Bindings, Reason, Secrets, binding::Caller};
 
 use crate::stage::{Stage, run};
 
@@ -86,9 +88,10 @@ fn what_is_redacted_or_was_typed_as_a_secret_is_in_no_message() {
     let context = Context::new([("card", card), ("pin", Value::text("s3cret"))].into_iter().collect());
     let call = r#"{"id":"c","name":"tool","role":"do","node":"call","args":{},"idempotency_key":"k","attempt":1}"#;
     let call: PendingCall = serde_json::from_str(call).unwrap();
-    let told = std::sync::Mutex::new(Vec::new());
-    let progress = |line: &str| told.lock().unwrap().push(line.to_owned());
-    let outcome = run(stage.bindings().call_within(&stage.program, &context, &call, &Cancel::new(), &progress));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let lines = Arc::clone(&told);
+    let caller = Caller::new("s".into(), "g".into(), move |line| lines.lock().unwrap().push(line.to_owned())).within(context);
+    let outcome = run(stage.bindings().call(&stage.program, &call, &caller));
     let ToolOutcome::Error(error) = outcome else { panic!("{outcome:?}") };
     assert_eq!(error.message, "no *** for {\"holder\":\"***\"} and *** of abc");
     assert_eq!(*told.lock().unwrap(), [error.message]);

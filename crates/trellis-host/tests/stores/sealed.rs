@@ -262,3 +262,88 @@ async fn what_an_old_key_sealed_goes_on_without_it() {
         assert_eq!(rows.iter().map(|row| row.text.is_ok()).collect::<Vec<_>>(), [at == 5, at == 5, at == 5, true]);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn keys_are_exchanged_while_sessions_go_on() {
+    let (_folder, file) = key_file();
+    let inner = Arc::new(MemoryStore::new());
+    // Two processes each work on sessions of their own and look at all of them; neither is told of new keys.
+    let stores: Vec<_> = (0..2).map(|_| Arc::new(sealed(&inner, &file))).collect();
+    for session in 0..6 {
+        real(&*stores[session % 2], &format!("s{session}"), 1).await;
+    }
+    let steps = |store: Arc<Sealed<Arc<MemoryStore>>>| async move {
+        for _ in 0..50 {
+            for session in 0..6 {
+                let name = format!("s{session}");
+                let stored = load(&*store, &name).await.unwrap();
+                let here = trellis_host::store::Snapshot::of(&stored).unwrap();
+                let next = stored.head.next;
+                let nothing =
+                    serde_json::json!({ "seq": next, "at": here.at, "kind": "context", "keys": {}, "to": "start", "program": "p" });
+                let head = trellis_host::store::Head { next: next + 1, ..stored.head };
+                let append = Append {
+                    session: name.as_str().into(),
+                    expected: next,
+                    records: vec![nothing.to_string().into()],
+                    head,
+                    snapshot: None,
+                };
+                match store.append(append).await {
+                    Ok(()) | Err(StoreError::Conflict { .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let working: Vec<_> = stores.iter().map(|store| tokio::spawn(steps(Arc::clone(store)))).collect();
+    let mut newest = String::new();
+    for _ in 0..5 {
+        newest = Keys::generate(&file).unwrap();
+        let store = sealed(&inner, &file);
+        let failed = store.reseal(None, 100).await.unwrap().failed;
+        // A session that never stands still keeps its key until the next time.
+        assert!(failed.iter().all(|(_, error)| matches!(error, StoreError::Conflict { .. })), "{failed:?}");
+    }
+    for working in working {
+        working.await.unwrap();
+    }
+    assert!(sealed(&inner, &file).reseal(None, 100).await.unwrap().failed.is_empty());
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.lines().next().unwrap()).unwrap();
+    for session in 0..6 {
+        let stored = load(&sealed(&inner, &file), &format!("s{session}")).await.unwrap();
+        assert!(trellis_host::store::Snapshot::of(&stored).is_ok(), "the newest key alone opens where it is");
+    }
+    // Whoever was open before seals with the newest as soon as they met it.
+    stores[0].append(append("s9", 0, &["a"])).await.unwrap();
+    assert!(everything(&inner, "s9").await.contains(&newest));
+}
+
+#[test]
+fn of_many_who_put_a_key_in_at_once_none_loses_its_own() {
+    let (folder, file) = key_file();
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let file = file.clone();
+            std::thread::spawn(move || {
+                let made = (0..40).filter_map(|_| match Keys::generate(&file) {
+                    Ok(name) => Some(name),
+                    Err(StoreError::Key(message)) => {
+                        assert!(message.contains("another process is changing it"), "{message}");
+                        None
+                    }
+                    Err(error) => panic!("{error}"),
+                });
+                made.collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let made: Vec<String> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let keys = Keys::read(&file).unwrap();
+    let held: Vec<_> = keys.names().collect();
+    assert!(!made.is_empty() && made.iter().all(|name| held.contains(&name.as_str())), "{made:?}\n{held:?}");
+    assert_eq!(held.len(), made.len() + 1);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}

@@ -1,6 +1,7 @@
 //! SQLite: earlier and later versions, what is no database of ours, a full disk, writes that wait together.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -250,4 +251,44 @@ async fn who_reads_does_not_wait_for_who_writes() {
     assert_eq!(load(&store, "one").await.unwrap().head.next, 1);
     other.execute_batch("COMMIT").unwrap();
     writing.await.unwrap();
+}
+
+/// The write-ahead log of a file.
+fn log_of(path: &Path) -> PathBuf {
+    path.with_file_name("sessions.db-wal")
+}
+
+#[tokio::test]
+async fn a_new_file_makes_room_for_many_commits_at_once() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let mut lengths = BTreeSet::new();
+    for seq in 0..200 {
+        store.append(append("one", seq, &["said"])).await.unwrap();
+        lengths.insert(log_of(&path).metadata().unwrap().len());
+    }
+    assert!(lengths.len() < 20, "200 commits made the log longer {} times", lengths.len());
+}
+
+#[tokio::test]
+async fn room_that_is_made_ahead_takes_nothing_from_others_and_is_no_end_of_the_log() {
+    let (folder, copies) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let path = folder.path().join("sessions.db");
+    let stores = [SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap()];
+    for seq in 0..60 {
+        for (store, session) in stores.iter().zip(["one", "two"]) {
+            store.append(append(session, seq, &["said"])).await.unwrap();
+        }
+        // As a loss of power leaves them: nobody closed the file.
+        let copy = copies.path().join("sessions.db");
+        fs::copy(&path, &copy).unwrap();
+        fs::copy(log_of(&path), log_of(&copy)).unwrap();
+        let copy = SqliteStore::open(&copy).unwrap();
+        for session in ["one", "two"] {
+            assert_eq!(texts(&copy, session, 0).await, (0..=seq).map(|seq| record(seq, "said")).collect::<Vec<_>>());
+        }
+        drop(copy);
+        fs::remove_dir_all(copies.path()).and_then(|()| fs::create_dir(copies.path())).unwrap();
+    }
 }

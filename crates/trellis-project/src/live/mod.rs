@@ -12,6 +12,7 @@ mod stamp;
 mod waiting;
 
 use std::{
+    cmp::Ordering,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -24,7 +25,7 @@ use trellis_core::{Compiled, Diagnostic, Document, Program, compile::Compiler, d
 #[cfg(feature = "watching")]
 pub use self::waiting::Waited;
 use self::{remembered::Remembered, scripts::Scripts};
-use crate::{LoadError, Project};
+use crate::{Extent, LoadError, Project};
 
 /// How much longer than a watch a writer may take who has emptied a file, or taken it away, before that is taken for what they meant.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -145,11 +146,16 @@ impl Live {
     ///
     /// A writer who has emptied a file or taken it away, and so broken the graph, is given a moment to finish.
     pub fn look(&mut self) -> Option<Edit> {
+        self.look_at(&Extent::Anything)
+    }
+
+    /// Looks again at what an [`Extent`] names, else as [`Live::look`]. The extents of all wakes before this one must have been looked at.
+    pub fn look_at(&mut self, extent: &Extent) -> Option<Edit> {
         let (before, was_sound, was_gone) = (Arc::clone(&self.version), self.is_sound(), self.gone.clone());
-        self.load();
+        self.load(extent);
         if was_sound && !self.is_sound() && self.may_be_half_done(&before) {
             thread::sleep(PATIENCE);
-            self.load();
+            self.load(extent);
         }
         let changed = differences(&before.documents, &self.version.documents);
         let scripts = if self.gone.is_some() { Vec::new() } else { self.scripts.look(self.project.documents(), &self.loader.root()) };
@@ -171,7 +177,23 @@ impl Live {
     }
 
     /// Loads again, and compiles where that may come to something else.
-    fn load(&mut self) {
+    fn load(&mut self, extent: &Extent) {
+        if let Extent::Files(files) = extent
+            && self.gone.is_none()
+            && let Some(changed) = self.loader.paths_of(files).and_then(|paths| self.project.reload_only(&paths))
+        {
+            if !changed.is_empty() {
+                let documents: Vec<_> = changed.iter().filter_map(|path| find(self.project.documents(), path)).cloned().collect();
+                self.loader.share_some(&documents);
+                self.compile();
+            }
+            return;
+        }
+        self.load_anew();
+    }
+
+    /// Looks for files, and at all of them.
+    fn load_anew(&mut self) {
         let loaded = self.loader.renew(&self.path).and_then(|()| self.project.reload());
         let is_same = match loaded {
             Ok(changed) => changed.is_empty() && problems(&self.project) == self.version.problems,
@@ -180,9 +202,13 @@ impl Live {
         self.gone = None;
         if !is_same {
             self.loader.share(self.project.documents());
-            self.version = Arc::new(Version::of(&self.project, &mut self.compiler));
-            self.good = self.version.good().or(self.good.take());
+            self.compile();
         }
+    }
+
+    fn compile(&mut self) {
+        self.version = Arc::new(Version::of(&self.project, &mut self.compiler));
+        self.good = self.version.good().or(self.good.take());
     }
 
     /// Whether the graph may be broken because somebody is still writing: a file that was there is gone, or is empty now.
@@ -196,16 +222,26 @@ fn find<'d>(documents: &'d [Arc<Document>], path: &FilePath) -> Option<&'d Arc<D
     documents.binary_search_by(|document| document.path.cmp(path)).ok().map(|at| &documents[at])
 }
 
-/// The files that are not in both, or are not the same there, sorted.
+/// The files that are not in both, or are not the same there, sorted: a merge of two sorted lists.
 fn differences(before: &[Arc<Document>], now: &[Arc<Document>]) -> Vec<FilePath> {
-    let differs = |others: &[Arc<Document>], document: &Arc<Document>| {
-        find(others, &document.path).is_none_or(|other| !Arc::ptr_eq(other, document) && !is_same(other, document))
-    };
-    let gone = before.iter().filter(|document| find(now, &document.path).is_none());
-    let news = now.iter().filter(|document| differs(before, document));
-    let mut changed: Vec<_> = gone.chain(news).map(|document| FilePath::clone(&document.path)).collect();
-    changed.sort_unstable();
-    changed
+    let mut changed = Vec::new();
+    let (mut before, mut now) = (before.iter().peekable(), now.iter().peekable());
+    loop {
+        let order = match (before.peek(), now.peek()) {
+            (None, None) => return changed,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(one), Some(other)) if Arc::ptr_eq(one, other) => Ordering::Equal,
+            (Some(one), Some(other)) => one.path.cmp(&other.path),
+        };
+        let gone = before.next_if(|_| order.is_le());
+        let new = now.next_if(|_| order.is_ge());
+        let is_other = match (gone, new) {
+            (Some(one), Some(other)) => !Arc::ptr_eq(one, other) && !is_same(one, other),
+            _ => true,
+        };
+        changed.extend(new.or(gone).filter(|_| is_other).map(|document| FilePath::clone(&document.path)));
+    }
 }
 
 /// Whether two documents of one path were made of the same bytes. What is no text says nothing about its bytes.

@@ -1,12 +1,12 @@
 //! A folder whose files are read again only when they may have changed.
 //!
-//! A graph that is watched is loaded at every save. Reading thousands of files each time would cost more than the save may take, and would raise
+//! A graph that is watched is loaded at many saves. Reading thousands of files each time would cost more than the save may take, and would raise
 //! as many events as a watcher can queue.
 //!
 //! **Invariant:** what comes out is what reading would give: a file whose stamp is not settled is read.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::SystemTime,
@@ -23,12 +23,14 @@ pub(super) struct Remembered(Arc<Mutex<Inner>>);
 
 struct Inner {
     directory: Arc<Directory>,
+    /// Whether the files that were listed last stand where their paths say, and under no other.
+    is_plain: bool,
     files: BTreeMap<FilePath, (Stamp, Arc<[u8]>)>,
 }
 
 impl Remembered {
     pub(super) fn new(path: &Path) -> Result<Self, LoadError> {
-        Ok(Self(Arc::new(Mutex::new(Inner { directory: Arc::new(Directory::new(path)?), files: BTreeMap::new() }))))
+        Ok(Self(Arc::new(Mutex::new(Inner { directory: Arc::new(Directory::new(path)?), is_plain: false, files: BTreeMap::new() }))))
     }
 
     /// Looks at `path` anew: what it leads to may have been replaced.
@@ -43,15 +45,31 @@ impl Remembered {
         self.with(|inner| inner.directory.root().to_owned())
     }
 
+    /// The paths of the graph at which these files stand; those elsewhere have none. Nothing where files of the graph have other paths too.
+    pub(super) fn paths_of(&self, files: &BTreeSet<PathBuf>) -> Option<Vec<FilePath>> {
+        let (root, is_plain) = self.with(|inner| (inner.directory.root().to_owned(), inner.is_plain));
+        let below = files.iter().filter_map(|file| file.strip_prefix(&root).ok());
+        below.map(|path| path.to_str().map(FilePath::from)).collect::<Option<_>>().filter(|_| is_plain)
+    }
+
+    /// Keeps the texts of these documents once, as [`Remembered::share`] does for all.
+    pub(super) fn share_some(&self, documents: &[Arc<Document>]) {
+        self.with(|inner| {
+            for document in documents {
+                if let Some((_, bytes)) = inner.files.get_mut(&document.path) {
+                    *bytes = shared(document, bytes);
+                }
+            }
+        });
+    }
+
     /// Forgets files that are gone, and keeps each text once: as its document has it.
     pub(super) fn share(&self, documents: &[Arc<Document>]) {
         self.with(|inner| {
             let mut files = BTreeMap::new();
             for document in documents {
                 if let Some((stamp, bytes)) = inner.files.remove(&document.path) {
-                    let same = *bytes == *document.text.as_bytes();
-                    let bytes = if same { Arc::from(Arc::clone(&document.text)) } else { bytes };
-                    files.insert(FilePath::clone(&document.path), (stamp, bytes));
+                    files.insert(FilePath::clone(&document.path), (stamp, shared(document, &bytes)));
                 }
             }
             inner.files = files;
@@ -63,9 +81,17 @@ impl Remembered {
     }
 }
 
+/// The bytes of a file, as its document has them if they are its text.
+fn shared(document: &Document, bytes: &Arc<[u8]>) -> Arc<[u8]> {
+    let is_text = **bytes == *document.text.as_bytes();
+    if is_text { Arc::from(Arc::clone(&document.text)) } else { Arc::clone(bytes) }
+}
+
 impl GraphLoader for Remembered {
     fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
-        self.with(|inner| Arc::clone(&inner.directory)).list_nodes()
+        let (files, is_plain) = self.with(|inner| Arc::clone(&inner.directory)).list_and_tell_links()?;
+        self.with(|inner| inner.is_plain = is_plain);
+        Ok(files)
     }
 
     fn get_node(&self, path: &str) -> Result<Source, LoadError> {

@@ -23,7 +23,7 @@ impl Live {
         loop {
             match watch.next(timeout) {
                 Wake::Changed => {
-                    if let Some(edit) = self.look() {
+                    if let Some(edit) = self.look_at(watch.extent()) {
                         return Waited::Edit(edit);
                     }
                 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::scope::{Concern, Scope};
+use crate::Extent;
 
 /// Shared by the two.
 #[derive(Debug, Default)]
@@ -25,9 +26,10 @@ struct State {
 }
 
 /// What happened since somebody looked.
-#[derive(Clone, Copy, Debug)]
-struct Stir {
-    concern: Concern,
+#[derive(Clone, Debug)]
+pub(super) struct Stir {
+    pub(super) concern: Concern,
+    pub(super) extent: Extent,
     first: Instant,
     last: Instant,
 }
@@ -44,21 +46,29 @@ impl Bell {
     pub(super) fn event(&self, event: &notify::Result<notify::Event>) {
         // A statement of its own, so that the lock is free while the file is looked at.
         let scope = Arc::clone(&self.lock().scope);
-        let concern = event.as_ref().map_or(Some(Concern::Lost), |event| scope.concern(event));
-        if let Some(concern) = concern {
-            self.ring(concern);
+        let concern = event.as_ref().map_or(Some((Concern::Lost, Extent::Anything)), |event| scope.concern(event));
+        if let Some((concern, extent)) = concern {
+            self.stir(concern, extent);
         }
     }
 
+    /// Says that anything may have changed.
     pub(super) fn ring(&self, concern: Concern) {
+        self.stir(concern, Extent::Anything);
+    }
+
+    fn stir(&self, concern: Concern, extent: Extent) {
         let now = Instant::now();
         let mut state = self.lock();
-        let before = state.stir;
-        let since = before.unwrap_or(Stir { concern, first: now, last: now });
-        state.stir = Some(Stir { concern: since.concern.max(concern), last: now, ..since });
+        let before = state.stir.take();
+        let is_first = before.is_none();
+        state.stir = Some(match before {
+            None => Stir { concern, extent, first: now, last: now },
+            Some(since) => Stir { concern: since.concern.max(concern), extent: since.extent.and(extent), last: now, ..since },
+        });
         drop(state);
         // Whoever waits for the end of a burst looks by the clock; only the first event wakes somebody.
-        if before.is_none() {
+        if is_first {
             self.rung.notify_all();
         }
     }
@@ -77,7 +87,7 @@ impl Bell {
     pub(super) fn wait(&self, patience: Duration) -> Heard {
         let still = |state: &mut State| state.stir.is_none() && !state.closed;
         let (state, _) = self.rung.wait_timeout_while(self.lock(), patience, still).unwrap_or_else(PoisonError::into_inner);
-        match (state.closed, state.stir) {
+        match (state.closed, &state.stir) {
             (true, _) => Heard::Closed,
             (false, Some(_)) => Heard::Stir,
             (false, None) => Heard::Nothing,
@@ -86,16 +96,15 @@ impl Bell {
 
     /// Waits until nothing more has happened for `quiet`, or `most` has passed since the first; takes what
     /// happened. Nothing where it is closed, or nothing happened.
-    pub(super) fn settle(&self, quiet: Duration, most: Duration) -> Option<Concern> {
+    pub(super) fn settle(&self, quiet: Duration, most: Duration) -> Option<Stir> {
         loop {
             let left = {
                 let mut state = self.lock();
-                let stir = state.stir.filter(|_| !state.closed)?;
+                let stir = state.stir.as_ref().filter(|_| !state.closed)?;
                 let until = (stir.last + quiet).min(stir.first + most);
                 let left = until.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    state.stir = None;
-                    return Some(stir.concern);
+                    return state.stir.take();
                 }
                 left
             };

@@ -1,7 +1,7 @@
 //! Waiting until files below some paths change.
 //!
-//! In: paths of graphs and collections, and single files. Out: [`Wake`]s, one for a burst of saves. What changed is for the one who looks to say:
-//! events of file systems are hints, come late, twice or not at all.
+//! In: paths of graphs and collections, and single files. Out: [`Wake`]s, one for a burst of saves, and for each its [`Extent`]. What changed is for
+//! the one who looks to say: events of file systems are hints, come late, twice or not at all.
 //!
 //! **Invariant:** a folder is watched before it is looked into; a folder that takes the place of a watched one is watched anew; what the system
 //! cannot watch is looked at now and then.
@@ -23,9 +23,10 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 pub use self::error::WatchError;
 use self::{
-    bell::{Bell, Heard},
+    bell::{Bell, Heard, Stir},
     scope::{Concern, Scope},
 };
+use crate::Extent;
 
 /// How long nothing more may happen before a burst of saves is over: longer than editors pause between the steps of one.
 const QUIET: Duration = Duration::from_millis(40);
@@ -47,6 +48,8 @@ pub struct Watch {
     files: BTreeSet<PathBuf>,
     identity: Vec<Option<Identity>>,
     bell: Arc<Bell>,
+    /// What the last wake was about.
+    extent: Extent,
     means: Means,
     trouble: Option<WatchError>,
     /// When the last wake was given: the time since then was spent looking.
@@ -108,6 +111,7 @@ impl Watch {
             files: BTreeSet::new(),
             identity,
             bell: Arc::default(),
+            extent: Extent::Anything,
             means: Means::Polling,
             trouble: None,
             woke: None,
@@ -130,6 +134,11 @@ impl Watch {
         self.trouble.as_ref()
     }
 
+    /// What the last wake was about. Only who has looked after each wake before can leave out what it does not name.
+    pub fn extent(&self) -> &Extent {
+        &self.extent
+    }
+
     /// What ends a wait from another thread.
     pub fn closer(&self) -> Closer {
         Closer(Arc::clone(&self.bell))
@@ -141,6 +150,7 @@ impl Watch {
         if let Some(woke) = self.woke.take() {
             self.rest(woke.elapsed());
         }
+        self.extent = Extent::Anything;
         let wake = loop {
             let until = deadline.map_or(self.due, |deadline| deadline.min(self.due));
             match self.bell.wait(until.saturating_duration_since(Instant::now())) {
@@ -162,13 +172,14 @@ impl Watch {
 
     /// Waits for the end of a burst, and watches what must be watched after it.
     fn settle(&mut self) -> Wake {
-        match self.bell.settle(QUIET, BURST) {
-            None => return Wake::Closed,
-            Some(Concern::File) => {}
-            Some(Concern::Folder) => self.extend(),
+        let Some(Stir { concern, extent, .. }) = self.bell.settle(QUIET, BURST) else { return Wake::Closed };
+        self.extent = extent;
+        match concern {
+            Concern::File => {}
+            Concern::Folder => self.extend(),
             // A new beginning would have to wait until whoever writes so much pauses.
-            Some(Concern::Lost) if !self.means.is_replaced() => self.extend(),
-            Some(Concern::Lost | Concern::Replaced) => self.begin(),
+            Concern::Lost if !self.means.is_replaced() => self.extend(),
+            Concern::Lost | Concern::Replaced => self.begin(),
         }
         Wake::Changed
     }

@@ -12,14 +12,20 @@ use std::{
 
 use notify::{
     Event, EventKind,
-    event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind},
+    event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind, RenameMode},
 };
 
 use super::trail::trail;
-use crate::{Directory, ignored, loader};
+use crate::{Directory, Extent, ignored, loader};
 
 /// Whether the system watches one folder at a time, so that a tree is as many watches as it has folders that count.
-const EACH_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
+pub(super) const EACH_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+/// What an event at `path` is about.
+fn extent_of(concern: Concern, path: &Path) -> Extent {
+    // Elsewhere than where each folder is watched by itself, systems put events together.
+    if concern == Concern::File && EACH_FOLDER { Extent::Files(BTreeSet::from([path.to_owned()])) } else { Extent::Anything }
+}
 
 /// What is watched.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -75,7 +81,7 @@ impl Scope {
 
     /// The `.gitignore`s above a root that hold in it.
     fn rules_above(&mut self, root: &Path) {
-        if let Some(top) = root.ancestors().position(|folder| folder.join(".git").exists()) {
+        if let Some(top) = root.ancestors().position(|folder| folder.join(ignored::REPOSITORY).exists()) {
             self.named.extend(root.ancestors().take(top + 1).skip(1).map(|folder| folder.join(ignored::FILE_NAME)));
         }
     }
@@ -87,16 +93,19 @@ impl Scope {
         trees.iter().map(|folder| (folder.clone(), !EACH_FOLDER)).chain(single).collect()
     }
 
-    /// Whether an event concerns what is watched, and how much.
-    pub(super) fn concern(&self, event: &Event) -> Option<Concern> {
+    /// Whether an event concerns what is watched, how much, and which files it is about.
+    pub(super) fn concern(&self, event: &Event) -> Option<(Concern, Extent)> {
         if event.need_rescan() {
-            return Some(Concern::Lost);
+            return Some((Concern::Lost, Extent::Anything));
         }
         // Reading raises events too; a file that was written through memory raises no other than this one.
         if matches!(event.kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write)) {
             return None;
         }
-        event.paths.iter().filter_map(|path| self.concern_at(path, event.kind)).max()
+        let concerns = event.paths.iter().filter_map(|path| Some((self.concern_at(path, event.kind)?, path)));
+        concerns
+            .map(|(concern, path)| (concern, extent_of(concern, path)))
+            .reduce(|(one, so_far), (other, more)| (one.max(other), so_far.and(more)))
     }
 
     fn concern_at(&self, path: &Path, kind: EventKind) -> Option<Concern> {
@@ -129,7 +138,8 @@ impl Scope {
 /// What an entry of a watched folder is to a graph. What editors put beside the file that they save is nothing.
 fn concern_of(path: &Path, kind: EventKind) -> Option<Concern> {
     let name = path.file_name()?.to_string_lossy();
-    if name == ignored::FILE_NAME {
+    // Where a repository begins, the rules above it end.
+    if name == ignored::FILE_NAME || name == ignored::REPOSITORY {
         return Some(Concern::Folder);
     }
     let is_hidden = loader::is_hidden(&name) || name.ends_with('~');
@@ -144,6 +154,8 @@ fn concern_of(path: &Path, kind: EventKind) -> Option<Concern> {
         Err(_) => match kind {
             EventKind::Create(CreateKind::File) | EventKind::Remove(RemoveKind::File) | EventKind::Access(_) => None,
             EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => None,
+            // A folder that counted was known, or is about to be: its coming was told before, its new place is told behind.
+            EventKind::Modify(ModifyKind::Name(RenameMode::From | RenameMode::Both)) if EACH_FOLDER => None,
             _ => Some(Concern::Folder),
         },
     }

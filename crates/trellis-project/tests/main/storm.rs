@@ -89,15 +89,66 @@ fn storm(seed: u64) {
                 std::thread::sleep(Duration::from_millis(15));
             }
         }
-        let began = Instant::now();
-        loop {
-            let (seen, stands) = (loaded(&live.version().documents, &live.version().problems), as_it_stands(&root));
-            if seen == stands {
-                break;
-            }
-            assert!(began.elapsed() < Duration::from_secs(60), "seed {seed}, round {round}:\n{seen:#?}\n{stands:#?}");
-            assert!(!matches!(live.next(&mut watch, Some(Duration::from_secs(5))), Waited::Closed));
+        settle(&mut live, &mut watch, &root, &format!("seed {seed}, round {round}"));
+    }
+}
+
+/// Waits until what is watched is as it stands there, for as long as that takes.
+fn settle(live: &mut Live, watch: &mut Watch, root: &Path, told: &str) {
+    let began = Instant::now();
+    loop {
+        let (seen, stands) = (loaded(&live.version().documents, &live.version().problems), as_it_stands(root));
+        if seen == stands {
+            return;
         }
+        assert!(began.elapsed() < Duration::from_secs(60), "{told}:\n{seen:#?}\n{stands:#?}");
+        assert!(!matches!(live.next(watch, Some(Duration::from_secs(5))), Waited::Closed));
+    }
+}
+
+/// Saves as editors do, one after the other without a pause; most in place, some renamed over, some by way of a missing file.
+fn save_all_the_time(root: &Path, seed: u64, saves: usize) {
+    let mut dice = Dice(seed);
+    for save in 0..saves {
+        let file = root.join(format!("_n{}.md", dice.roll(200)));
+        let text = format!("Save {save}.\n");
+        match dice.roll(8) {
+            0..4 => fs::write(file, text).unwrap(),
+            4 | 5 => {
+                fs::write(root.join("saved.tmp"), text).unwrap();
+                fs::rename(root.join("saved.tmp"), file).unwrap();
+            }
+            6 => drop(fs::remove_file(file)),
+            _ => {
+                drop(fs::rename(&file, file.with_extension("md~")));
+                fs::write(file, text).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn of_thousands_of_saves_that_nobody_waits_for_the_last_one_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("graph");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("start.md"), START).unwrap();
+    fs::write(root.join("bye.md"), "Bye.\n").unwrap();
+    let mut watch = Watch::new([&root]);
+    let mut live = Live::open(&root).unwrap();
+    for seed in 0..3 {
+        let saver = std::thread::spawn({
+            let root = root.clone();
+            move || save_all_the_time(&root, seed, 3_000)
+        });
+        while !saver.is_finished() {
+            // The nodes are left alone, and what is saved is none: so whatever is seen on the way is sound.
+            if let Waited::Edit(edit) = live.next(&mut watch, Some(Duration::from_millis(10))) {
+                assert!(edit.version.program.is_some(), "{:#?} {:#?}", edit.version.diagnostics, edit.version.problems);
+            }
+        }
+        saver.join().unwrap();
+        settle(&mut live, &mut watch, &root, &format!("seed {seed}"));
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Played {
     pub text: String,
     /// Promises that a step broke.
     pub problems: Vec<String>,
+    /// Lines of the transcript that mean nothing.
+    pub slips: Vec<String>,
     /// The accepted moves, the start first; none when it was refused.
     pub records: Vec<Record>,
     /// What walked.

@@ -47,6 +47,7 @@ pub struct Walk {
     state: Option<State>,
     records: Vec<Record>,
     problems: Vec<String>,
+    slips: Vec<String>,
     out: Script,
 }
 
@@ -65,6 +66,7 @@ impl Walk {
             state: None,
             records: Vec::new(),
             problems: Vec::new(),
+            slips: Vec::new(),
             out: Script::default(),
         }
     }
@@ -75,7 +77,7 @@ impl Walk {
             Ok(line) => line,
             Err(error) => {
                 self.out.line(text);
-                return self.problems.push(error);
+                return self.slips.push(error);
             }
         };
         let begins = matches!(line, Line::Remark | Line::Begin(..)) || (matches!(line, Line::Predicate(..)) && self.begun.is_none());
@@ -143,6 +145,7 @@ impl Walk {
         let mut played = Played {
             text: self.out.text,
             problems: self.problems,
+            slips: self.slips,
             records: self.records,
             engine: self.engine,
             start: self.start,
@@ -167,20 +170,20 @@ impl Walk {
         match what {
             "context" => match Value::from_json(value) {
                 Ok(Value::Map(context)) => self.start.context = context,
-                _ => self.problems.push(format!("`{value}` is no JSON mapping")),
+                _ => self.slips.push(format!("`{value}` is no JSON mapping")),
             },
             "locale" => self.start.locale = Some(value.into()),
             "at" => self.start.at = Some(NodeId::from(value)),
             "session" => self.start.session = Some(SessionId::from(value)).filter(|_| value != "-"),
             "state" => match serde_json::from_str(value) {
                 Ok(state) => self.stored = Some(state),
-                Err(error) => self.problems.push(format!("`{value}` is no state: {error}")),
+                Err(error) => self.slips.push(format!("`{value}` is no state: {error}")),
             },
             "limit" => self.engine = self.engine.clone().with_max_input(value.parse().unwrap_or_default()),
-            other => self.problems.push(format!("`$ {other}` is no way to begin: context, locale, at, session, state, limit")),
+            other => self.slips.push(format!("`$ {other}` is no way to begin: context, locale, at, session, state, limit")),
         }
         if self.begun.is_some() {
-            self.problems.push("`$` lines come first".into());
+            self.slips.push("`$` lines come first".into());
         }
     }
 

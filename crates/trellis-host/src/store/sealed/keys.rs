@@ -9,9 +9,10 @@
 
 use std::{
     fmt, fs,
-    io::Write,
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -25,6 +26,8 @@ pub struct Keys {
     /// At least one.
     keys: Vec<(Arc<str>, XChaCha20Poly1305)>,
     file: PathBuf,
+    /// When the file was changed last, and how long it was, before it was read.
+    changed: Option<(SystemTime, u64)>,
 }
 
 impl Keys {
@@ -34,6 +37,8 @@ impl Keys {
     /// It cannot be read, others can read it, or it is no key file; the message holds nothing of it but names.
     pub fn read(file: &Path) -> Result<Self, StoreError> {
         let failed = |error: std::io::Error| StoreError::Key(format!("the key file {} cannot be read: {error}", file.display()));
+        // Before reading: what is put in meanwhile then counts as a change.
+        let changed = changed(file);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -66,16 +71,32 @@ impl Keys {
         if keys.is_empty() {
             return Err(StoreError::Key(format!("the key file {} holds no key", file.display())));
         }
-        Ok(Self { keys, file: file.to_owned() })
+        Ok(Self { keys, file: file.to_owned(), changed })
+    }
+
+    /// The keys that the file holds now, and behind them those that it held before; nothing where it did not change, or cannot be read.
+    pub(super) fn renewed(&self) -> Option<Self> {
+        if changed(&self.file) == self.changed {
+            return None;
+        }
+        let mut newer = Self::read(&self.file).ok()?;
+        for (name, key) in &self.keys {
+            if newer.find(name).is_none() {
+                newer.keys.push((Arc::clone(name), key.clone()));
+            }
+        }
+        Some(newer)
     }
 
     /// Puts a fresh key first in a key file, which only its owner may read, and gives back the key's name. What the file held stays: it opens what it
-    /// sealed.
+    /// sealed. Stores that are open find the key when they meet a text that it sealed.
     ///
     /// # Errors
-    /// The file holds something else, or cannot be written; it is as it was then.
+    /// The file holds something else, or cannot be written, or somebody else puts a key in at this moment; it is as it was then.
     pub fn generate(file: &Path) -> Result<String, StoreError> {
         let failed = |error: String| StoreError::Key(format!("the key file {} cannot be written: {error}", file.display()));
+        // Before reading: of two at a time, the one that writes last would take the other's key out again.
+        let next = Next::beside(file).map_err(failed)?;
         let before = if file.exists() {
             Self::read(file)?;
             Zeroizing::new(fs::read_to_string(file).map_err(|error| failed(error.to_string()))?)
@@ -86,7 +107,7 @@ impl Keys {
         let name = <[u8; 4]>::try_generate().map_err(|error| failed(error.to_string()))?;
         let name = format!("k-{:08x}", u32::from_be_bytes(name));
         let text = Zeroizing::new(format!("{name} {}\n{}", *Zeroizing::new(STANDARD.encode(*key)), *before));
-        write(file, text.as_bytes()).map_err(|error| failed(error.to_string()))?;
+        next.replace(file, text.as_bytes()).map_err(|error| failed(error.to_string()))?;
         Ok(name)
     }
 
@@ -111,22 +132,54 @@ impl Keys {
     }
 }
 
-/// Writes a file that is there whole or not at all, for its owner alone.
-fn write(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut new = options.open(&beside)?;
-    let written = new.write_all(bytes).and_then(|()| new.sync_all()).and_then(|()| fs::rename(&beside, file));
-    if written.is_err() {
-        // The file that could not be written is of no use; why that is so is the error.
-        let _ = fs::remove_file(&beside);
+fn changed(file: &Path) -> Option<(SystemTime, u64)> {
+    let about = fs::metadata(file).ok()?;
+    Some((about.modified().ok()?, about.len()))
+}
+
+/// What takes the place of a key file: beside it, for its owner alone, and of one writer at a time. It goes where it does not come to that.
+struct Next {
+    path: PathBuf,
+    file: fs::File,
+    is_in_place: bool,
+}
+
+impl Next {
+    fn beside(file: &Path) -> Result<Self, String> {
+        let mut path = file.as_os_str().to_owned();
+        path.push(".new");
+        let path = PathBuf::from(path);
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&path) {
+            Ok(file) => Ok(Self { path, file, is_in_place: false }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(format!(
+                "another process is changing it; if there is none, it was interrupted: remove {} and try again",
+                path.display()
+            )),
+            Err(error) => Err(error.to_string()),
+        }
     }
-    written
+
+    /// Puts it in the place of `file`, with these bytes, whole or not at all.
+    fn replace(mut self, file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.file.sync_all()?;
+        fs::rename(&self.path, file)?;
+        self.is_in_place = true;
+        Ok(())
+    }
+}
+
+impl Drop for Next {
+    fn drop(&mut self) {
+        // Behind the rename the name is that of another writer's.
+        if !self.is_in_place {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 fn is_name(text: &str) -> bool {

@@ -10,7 +10,10 @@ mod envelope;
 mod keys;
 mod reseal;
 
-use std::fmt;
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use trellis_core::SessionId;
 
@@ -18,21 +21,38 @@ use self::envelope::{Closed, Place, Sealer, open};
 pub use self::{keys::Keys, reseal::Resealed};
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
-/// Seals what another store keeps.
+/// Seals what another store keeps. A key that is put into the key file meanwhile is found when a text needs it, and seals from then on if it is the first.
 pub struct Sealed<S> {
     store: S,
-    keys: Keys,
+    keys: RwLock<Arc<Keys>>,
 }
 
 impl<S: SessionStore> Sealed<S> {
     /// Seals what `store` keeps: the first of `keys` seals, all of them open.
     pub fn new(store: S, keys: Keys) -> Self {
-        Self { store, keys }
+        Self { store, keys: RwLock::new(Arc::new(keys)) }
+    }
+
+    fn keys(&self) -> Arc<Keys> {
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Opens a text; where no key does, also with those that the key file holds by now.
+    fn open(&self, text: &Arc<str>, place: Place<'_>) -> Result<Arc<str>, Closed> {
+        let keys = self.keys();
+        match open(text, place, &keys) {
+            Err(Closed::Key(message)) => {
+                let newer = Arc::new(keys.renewed().ok_or(Closed::Key(message))?);
+                *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&newer);
+                open(text, place, &newer)
+            }
+            opened => opened,
+        }
     }
 
     fn seal(&self, mut append: Append) -> Result<Append, StoreError> {
         let no_randomness = || StoreError::Key("the system has no random bytes; nothing was sealed".into());
-        let sealer = Sealer::new(&self.keys).ok_or_else(no_randomness)?;
+        let sealer = Sealer::new(&self.keys()).ok_or_else(no_randomness)?;
         let session = append.session.as_str();
         for (text, seq) in append.records.iter_mut().zip(append.expected..) {
             *text = sealer.seal(text, Place::Record(session, seq)).ok_or_else(no_randomness)?;
@@ -48,7 +68,7 @@ impl<S: SessionStore> Sealed<S> {
         let session = &stored.head.session;
         if let Some((next, text)) = &mut stored.snapshot {
             let place = Place::Snapshot(session.as_str(), *next);
-            *text = open(text, place, &self.keys).map_err(|closed| match closed {
+            *text = self.open(text, place).map_err(|closed| match closed {
                 Closed::Changed(message) => StoreError::Corrupt { place: place.said(), message },
                 closed => hopeless(closed, place),
             })?;
@@ -56,7 +76,7 @@ impl<S: SessionStore> Sealed<S> {
         for row in &mut stored.records {
             let place = Place::Record(session.as_str(), row.seq);
             if let Ok(text) = &row.text {
-                row.text = match open(text, place, &self.keys) {
+                row.text = match self.open(text, place) {
                     Ok(text) => Ok(text),
                     Err(Closed::Changed(message)) => Err(message.into()),
                     Err(closed) => return Err(hopeless(closed, place)),
@@ -70,7 +90,7 @@ impl<S: SessionStore> Sealed<S> {
     fn shown(&self, session: &SessionId, mut row: Row) -> Row {
         let place = Place::Record(session.as_str(), row.seq);
         row.text = row.text.and_then(|text| {
-            open(&text, place, &self.keys).map_err(|closed| match closed {
+            self.open(&text, place).map_err(|closed| match closed {
                 Closed::Changed(message) => message.into(),
                 closed => hopeless(closed, place).to_string().into(),
             })

@@ -84,7 +84,7 @@ impl<S: SessionStore> Sealed<S> {
             let Some(stored) = self.store.load(std::slice::from_ref(session)).await?.pop().flatten() else { return Ok(false) };
             let records = stored.records.iter().filter_map(|row| row.text.as_ref().ok());
             let mut texts = stored.snapshot.iter().map(|(_, text)| text).chain(records);
-            if !texts.any(|text| is_outdated(text, &self.keys)) {
+            if !texts.any(|text| is_outdated(text, &self.keys())) {
                 return Ok(false);
             }
             let stored = self.opened(stored)?;

@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** an append is acknowledged after its commit; a file that is not of this program, or of a newer version, is not touched.
 
+mod log;
 mod queue;
 mod read;
 mod schema;

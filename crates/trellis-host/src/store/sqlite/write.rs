@@ -5,7 +5,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use trellis_core::SessionId;
 
-use super::{Name, listed, number, place, schema::PATIENCE, stored};
+use super::{Name, listed, log::Log, number, place, schema::PATIENCE, stored};
 use crate::store::{Append, Removal, StoreError};
 
 /// What is written.
@@ -59,6 +59,7 @@ const MANY: usize = 512 << 10;
 #[derive(Debug)]
 pub(super) struct Writer {
     connection: Connection,
+    log: Log,
     /// How many bytes of records it put into `recent`, or found there.
     recent: usize,
 }
@@ -70,7 +71,7 @@ impl Writer {
             connection.prepare_cached(sql)?;
         }
         let recent = connection.query_row("SELECT coalesce(sum(octet_length(text)), 0) FROM recent", [], |row| number(row, 0))?;
-        Ok(Self { connection, recent: usize::try_from(recent).unwrap_or(usize::MAX) })
+        Ok(Self { log: Log::of(&connection), connection, recent: usize::try_from(recent).unwrap_or(usize::MAX) })
     }
 
     /// Whether there is much to sort in.
@@ -103,6 +104,7 @@ impl Writer {
     fn in_one<T>(&mut self, act: impl FnOnce(&mut Self) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let attempt = || {
             self.connection.prepare_cached(BEGIN)?.execute([])?;
+            self.log.make_room();
             let done = act(self)?;
             self.connection.prepare_cached(COMMIT)?.execute([])?;
             Ok(done)

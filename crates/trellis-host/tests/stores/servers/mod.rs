@@ -122,6 +122,21 @@ impl<K: Kind> Server<K> {
         assert!(self.begin(), "{} does not start again:\n{}", K::NAME, Running::log(&self.folder));
     }
 
+    /// Sends a signal to all its processes: `STOP` and `CONT` make it stand still and go on, `KILL` ends it in the middle of whatever it does.
+    pub(crate) fn signal(&self, signal: &str) {
+        let first = fs::read_to_string(self.folder.join("pid")).expect("the watchdog wrote it").trim().to_owned();
+        let mut processes = vec![first];
+        let mut at = 0;
+        while at < processes.len() {
+            let pid = &processes[at];
+            let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+            processes.extend(children.split_whitespace().map(str::to_owned));
+            at += 1;
+        }
+        // One that has ended meanwhile needs no signal.
+        let _ = Command::new("kill").arg(format!("-{signal}")).args(&processes).stderr(Stdio::null()).status();
+    }
+
     /// Its port.
     pub(crate) fn port(&self) -> u16 {
         self.port
@@ -154,6 +169,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const WATCHDOG: &str = r#"
 folder=$1 signal=$2; shift 2
 "$@" >"$folder/log" 2>&1 </dev/null &
+echo $! >"$folder/pid"
 read -r keep
 kill "-$signal" $! 2>/dev/null
 wait $!
