@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_seed_is_read_as_it_was_written_and_parts_without_names_have_theirs() {
-        let files = [Source::new("start.md", "---\nto: m/end\n---\n"), Source::new("m/end.md", "")];
+        let files = [Source::text("start.md", "---\nto: m/end\n---\n"), Source::text("m/end.md", "")];
         let seed = seed(&files, "> yes\n");
         let expected = [("m/end.md", ""), ("start.md", "---\nto: m/end\n---\n"), (TRANSCRIPT, "> yes\n")];
         assert_eq!(split(&seed), expected.map(|(path, text)| (path, text.as_bytes())).into());
