@@ -12,6 +12,7 @@
 //!
 //! | feature | default | what it adds |
 //! |---|---|---|
+//! | `processes` | yes | bindings that name a command: tools as processes |
 //! | `runner` | yes | [`runner`]: sessions over a console, as text or JSON Lines |
 //! | `history` | yes | [`history`]: stored sessions read, moved, forked, replayed and checked |
 //! | `sqlite`, `redis`, `postgres` | no | stores in SQLite, Redis and PostgreSQL |
@@ -22,8 +23,8 @@
 //! | `testing` | no | `testing`: scripted tools and a clock that tests move |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
-    not(all(feature = "history", feature = "runner")),
-    allow(dead_code, unused_imports, reason = "what these share with the rest has no user without them")
+    not(all(feature = "history", feature = "processes", feature = "runner")),
+    allow(dead_code, unused_imports, unused_variables, reason = "what these share with the rest has no user without them")
 )]
 
 pub mod binding;

@@ -67,17 +67,7 @@ pub struct Compiled {
 pub type Both = fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
 
 /// Compiles the documents of a graph; they come in any order. There is a program unless something that was found is an error.
-///
-/// ```
-/// use trellis_core::{Code, Dialect, Document, Source, compile};
-///
-/// let files = [("start.md", "---\nto: helo\n---\n"), ("hello.md", "---\n---\nHello.\n")];
-/// let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
-/// let compiled = compile(&documents);
-/// assert!(compiled.program.is_none());
-/// assert_eq!(compiled.diagnostics[0].code, Code::UnknownTarget);
-/// assert_eq!(compiled.diagnostics[0].message, "there is no node `helo`");
-/// ```
+#[doc = include_str!("example.md")]
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     link(documents, None, None).0
 }

@@ -73,7 +73,8 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
         return Err(reader.found);
     };
     let folder = absolute(folder);
-    Ok(Decoded::Process(Process {
+    #[cfg(feature = "processes")]
+    let decoded = Decoded::Process(Process {
         file: Arc::clone(path),
         command: command.clone(),
         program: program(command, &folder),
@@ -82,7 +83,10 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
         cwd: cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd)),
         grace,
         output,
-    }))
+    });
+    #[cfg(not(feature = "processes"))]
+    let decoded = Decoded::Foreign;
+    Ok(decoded)
 }
 
 /// A bare name goes through `PATH`; anything else is a path below the project's folder.

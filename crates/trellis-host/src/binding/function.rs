@@ -4,7 +4,7 @@ use std::{fmt, io, pin::Pin, sync::Arc};
 
 use trellis_core::{Mapping, ToolError, Value};
 
-use super::{CallContext, Job, stopped, timed_out};
+use super::{CallContext, Job, after, stopped, timed_out};
 use crate::guard::{Guarded, Panicked, guarded};
 
 type Answer = Result<Value, ToolError>;
@@ -46,7 +46,7 @@ impl Function {
         };
         tokio::select! {
             answer = work => answer.unwrap_or_else(|panicked| Err(panic_error(tool, &panicked))).and_then(|value| bounded(value, tool, job.bounds.output)),
-            timeout = super::process::after(job.timeout) => {
+            timeout = after(job.timeout) => {
                 cancel.cancel();
                 Err(timed_out(tool, timeout))
             }

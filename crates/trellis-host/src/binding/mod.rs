@@ -8,11 +8,17 @@
 mod config;
 mod context;
 mod function;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "processes"))]
 mod group;
 mod mask;
+#[cfg(feature = "processes")]
 mod obstacles;
+#[cfg(feature = "processes")]
 mod output;
+#[cfg(feature = "processes")]
+mod process;
+#[cfg(not(feature = "processes"))]
+#[path = "no_process.rs"]
 mod process;
 mod progress;
 mod secret;
@@ -37,12 +43,14 @@ use trellis_core::{
 };
 
 pub(crate) use self::context::Report;
+#[cfg(feature = "processes")]
+pub use self::process::MAX_ENV_ARGS;
+pub use self::secret::Secrets;
 pub use self::{
     context::{CallContext, Caller, Cancel},
     secret::shown,
 };
 use self::{function::Function, mask::Mask, process::Process};
-pub use self::{process::MAX_ENV_ARGS, secret::Secrets};
 
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
@@ -270,6 +278,17 @@ pub(crate) fn timed_out(tool: &str, timeout: Duration) -> ToolError {
 /// The result of a call that was asked to stop.
 fn stopped(tool: &str) -> ToolError {
     ToolError::new(format!("`{tool}` was stopped"))
+}
+
+/// Waits for a timeout and says how long it was; for ever where there is none.
+async fn after(timeout: Option<Duration>) -> Duration {
+    match timeout {
+        Some(timeout) => {
+            tokio::time::sleep(timeout).await;
+            timeout
+        }
+        None => std::future::pending().await,
+    }
 }
 
 /// A duration as authors write it.

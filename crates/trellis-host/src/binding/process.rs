@@ -24,7 +24,7 @@ use tokio::{
 use trellis_core::{ToolError, Value, diagnostic::FilePath};
 
 use self::stderr::ErrorStream;
-use super::{Job, Progress, output, secret, stopped, timed_out};
+use super::{Job, Progress, after, output, secret, stopped, timed_out};
 
 /// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
 /// `TRELLIS_ARGS_ON_STDIN=1` says so.
@@ -114,17 +114,6 @@ impl Process {
         #[cfg(unix)]
         command.process_group(0);
         command
-    }
-}
-
-/// Waits for a timeout and says how long it was; for ever where there is none.
-pub(super) async fn after(timeout: Option<Duration>) -> Duration {
-    match timeout {
-        Some(timeout) => {
-            tokio::time::sleep(timeout).await;
-            timeout
-        }
-        None => std::future::pending().await,
     }
 }
 
