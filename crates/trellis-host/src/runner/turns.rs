@@ -19,6 +19,9 @@ use crate::{
     store::StoreError,
 };
 
+/// How often in a row a run goes on after somebody else went on with its session.
+const CONFLICTS: usize = 8;
+
 /// What came first.
 enum Heard {
     Command(Command),
@@ -42,6 +45,7 @@ impl<C: Console> Runner<C> {
         let mut start = Some(start);
         // What was asked last, and its number.
         let mut asked: Option<(u64, Stop)> = None;
+        let mut conflicts = 0;
         loop {
             let reply = onward.take();
             let is_answer = matches!(reply, Some(Onward::Reply(_)));
@@ -68,6 +72,7 @@ impl<C: Console> Runner<C> {
                 }
                 Ok(Turn { stop, asked: seq, .. }) => {
                     let again = asked.as_ref().is_some_and(|(at, asked)| *at == seq && is_same(asked, &stop));
+                    conflicts = 0;
                     (seq, stop, again)
                 }
                 Err(SendError::Start(refused)) => return Err(refused.into()),
@@ -76,8 +81,11 @@ impl<C: Console> Runner<C> {
                     return Err(RunError::Refused(refusal));
                 }
                 // Somebody else went on with it: it goes on from there.
-                Err(refusal @ SendError::Store(StoreError::Conflict { .. })) if is_answer => {
-                    self.refuse(&refusal).await?;
+                Err(refusal @ SendError::Store(StoreError::Conflict { .. })) if conflicts < CONFLICTS => {
+                    conflicts += 1;
+                    if is_answer {
+                        self.refuse(&refusal).await?;
+                    }
                     onward = Some(Onward::Resume);
                     continue;
                 }

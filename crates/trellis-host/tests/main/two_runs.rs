@@ -1,15 +1,21 @@
 //! Two runs on one session: the one that comes second goes on with what it finds.
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
-use trellis_core::{Input, SessionId, Start};
+use trellis_core::{Input, SessionId, Start, Value};
 use trellis_host::{
     JsonLines, Runner, TextConsole,
     store::{MemoryStore, SessionStore},
 };
 
-use crate::stage::{Stage, run};
+use crate::stage::{Stage, run, run_timeless};
 
 const TWO_QUESTIONS: &[(&str, &str)] = &[
     ("start.md", "---\ninput_type: int\nsave_to: apples\nto: pears\n---\nHow many apples?\n"),
@@ -68,4 +74,40 @@ fn the_second_is_told_and_asked_what_is_asked_now() {
         assert_eq!(output, "\"3 5\"", "{seen}");
         assert!(seen.contains("went on meanwhile"), "{seen}");
     }
+}
+
+#[test]
+fn what_a_run_begins_another_may_end() {
+    let stage = Stage::new(&[
+        ("trellis.yaml", "bindings: {count: {function: count}}\n"),
+        ("start.md", "---\ndo: count\nsave_to: n\nto: ask\n---\nCounting.\n"),
+        ("ask.md", "---\ninput_type: text\nsave_to: name\nto: end\n---\nCounted {{ n }}. Who?\n"),
+        ("end.md", "---\noutput: \"{{ name }} {{ n }}\"\n---\n"),
+    ]);
+    let (store, calls) = (Arc::new(MemoryStore::new()), Arc::new(AtomicU64::new(0)));
+    // The first call takes longer than all that the other run does.
+    let stage = stage.function(move |bindings| {
+        let calls = Arc::clone(&calls);
+        bindings.function_async("count", move |_, _| {
+            let number = calls.fetch_add(1, Ordering::Relaxed);
+            async move {
+                tokio::time::sleep(Duration::from_secs(if number == 0 { 60 } else { 1 })).await;
+                Ok(Value::from(number))
+            }
+        })
+    });
+    let id = SessionId::from("ana");
+    let start = Start { session: Some(id.clone()), ..Start::default() };
+    let mut output = Vec::new();
+    let outcome = run_timeless(async {
+        let sessions = stage.sessions().store(Arc::clone(&store) as Arc<dyn SessionStore>, "graph");
+        let walk = Runner::new(JsonLines::new(&b"{\"input\":\"Ana\"}\n"[..], &mut output, 4096), sessions).run(start);
+        let other = async {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            stage.stored(&store).resume(&id).await.unwrap();
+        };
+        tokio::join!(walk, other).0
+    });
+    let lines = String::from_utf8(output).unwrap();
+    assert_eq!(outcome.unwrap().output.unwrap().to_json(), "\"Ana 1\"", "{lines}");
 }
