@@ -61,6 +61,7 @@ pub enum Adoption {
 
 /// A session that cannot advance; it stays where it is.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionError {
     /// The ceiling on consecutive pass-through steps was reached (language A.1). Advancing again allows as many again.
     #[error("{limit} steps in a row passed through without a stop, last at `{node}`")]

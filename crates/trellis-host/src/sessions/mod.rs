@@ -73,6 +73,7 @@ pub struct Vetoed(pub String);
 /// Functions that no graph calls: their names are misspelt, or they are not needed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.message())]
+#[non_exhaustive]
 pub struct UnknownFunctions {
     /// Their names, with the nearest name that the graph calls where one is near.
     pub names: Vec<(Arc<str>, Option<Arc<str>>)>,

@@ -15,6 +15,7 @@ use crate::{
 
 /// Where a session stopped, and what it said on the way.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Turn {
     /// The session.
     pub session: SessionId,
@@ -186,6 +187,7 @@ impl From<Input> for Reply {
 
 /// What happens between two turns.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Happening {
     /// A node says something, as Markdown.
     Said(Arc<str>),
@@ -209,6 +211,7 @@ pub enum Happening {
 
 /// Why a session did not go on.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SendError {
     /// There is no such session.
     #[error("there is no session `{0}`")]

@@ -60,6 +60,7 @@ pub enum Driven<'a> {
 
 /// [`Sessions::drive`] did not begin, or could not go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DriveError {
     /// Without a store no session outlives its turn, and there is nothing to wake.
     #[error("there is nothing to wake without a store: give the sessions one with `Sessions::store`")]
