@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_graph_is_held_to_the_types() {
-        let library = Bindings::none().function_typed("price", |_, order| price(order)).library();
+        let library = Bindings::none().function_typed("price", price).library();
         let declared = Declaration::of::<Order, Price>();
         let parameters = Schema::new(&declared.parameters).unwrap();
         assert!(parameters.fits(&Value::from_json(r#"{"items": ["tea", {"cake": {"pieces": 2}}], "note": null}"#).unwrap()));
