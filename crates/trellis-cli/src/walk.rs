@@ -14,9 +14,9 @@ use tokio::{
 };
 use trellis_core::{Engine, SessionId, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
 use trellis_host::{
-    JsonLines, Outcome, Reason, RunError, Runner, Sessions, TextConsole,
+    JsonLines, Outcome, Reason, Runner, Sessions, TextConsole,
     recording::{Recorder, Recording},
-    runner::Console,
+    runner::{Console, RunError},
     store::{Query, Which, check_name},
 };
 

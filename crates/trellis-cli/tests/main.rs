@@ -43,6 +43,8 @@ mod seeing;
 mod servers;
 #[path = "main/session.rs"]
 mod session;
+#[path = "main/steering.rs"]
+mod steering;
 #[path = "main/terminal.rs"]
 mod terminal;
 #[path = "main/usage.rs"]

@@ -51,9 +51,9 @@ pub mod values;
 
 pub use binding::{Bindings, CallContext, Secrets};
 pub use interceptor::{Interceptor, Verdict};
-pub use journal::{Clock, Entry, MemoryJournal, Record};
+pub use journal::{Clock, Entry, Record};
 #[cfg(feature = "runner")]
-pub use runner::{Console, JsonLines, Outcome, Reason, RunError, Runner, TextConsole};
+pub use runner::{Console, JsonLines, Outcome, Reason, Runner, TextConsole};
 pub use session::{Session, SessionError};
 pub use sessions::{Happening, Policy, Reply, SendError, Sent, Sessions, Stop, Turn, Unbound};
 

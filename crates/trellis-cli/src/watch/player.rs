@@ -14,8 +14,8 @@ use trellis_core::{
     program::Role,
 };
 use trellis_host::{
-    Outcome, Reason, RunError, Runner, Session,
-    runner::{Asking, Awaited, Command, Console, Note, Reloaded},
+    Outcome, Reason, Runner, Session,
+    runner::{Asking, Awaited, Command, Console, Note, Reloaded, RunError},
 };
 
 use super::following::News;

@@ -17,6 +17,7 @@ mod call;
 mod drive;
 mod keep;
 mod memory;
+mod policy;
 mod predicate;
 mod sending;
 mod signal;
@@ -46,6 +47,7 @@ use self::{
     slot::{Lock, Place, Slot},
 };
 pub use self::{
+    policy::{Policy, Unbound, UnknownFunctions, Vetoed},
     stopping::Stopped,
     turn::{Happening, Reply, SendError, Sent, Stop, Turn},
     waking::{Drive, DriveError, Driven},
@@ -65,84 +67,40 @@ const CONFLICTS: usize = 8;
 /// How many sessions that nobody goes on with stay in memory, if nothing else is said.
 const IN_MEMORY: usize = 1024;
 
-/// A hook does not let another program be taken up.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the graph is not taken up: {0}")]
-pub struct Vetoed(pub String);
-
-/// Functions that no graph calls: their names are misspelt, or they are not needed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.message())]
-#[non_exhaustive]
-pub struct UnknownFunctions {
-    /// Their names, with the nearest name that the graph calls where one is near.
-    pub names: Vec<(Arc<str>, Option<Arc<str>>)>,
-}
-
-impl UnknownFunctions {
-    fn message(&self) -> String {
-        let name = |(name, near): &(Arc<str>, Option<Arc<str>>)| match near {
-            Some(near) => format!("`{name}` (did you mean `{near}`?)"),
-            None => format!("`{name}`"),
-        };
-        let names = self.names.iter().map(name).collect::<Vec<_>>().join(", ");
-        format!("the graph calls no tool named {names}; functions that serve several graphs are registered with `Bindings::shared`")
-    }
-}
-
-/// What sessions may do by themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Policy {
-    /// Calls that need an approval have it (`--yes`).
-    pub approve_all: bool,
-    /// What becomes of calls that nothing here carries out.
-    pub unbound: Unbound,
-    /// Whether `start`, `send` and `resume` return as soon as a session works by itself, with [`Stop::Running`] or [`Stop::Sleeping`], and leave the
-    /// rest to [`Sessions::drive`]. It takes a store; without one sessions are gone on with at once.
-    pub is_detached: bool,
-}
-
-impl Policy {
-    /// Approves by hand, asks the client for what nothing here carries out, and stays until somebody else is needed.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The same, with [`Policy::approve_all`].
-    #[must_use]
-    pub fn approve_all(self, approve_all: bool) -> Self {
-        Self { approve_all, ..self }
-    }
-
-    /// The same, with [`Policy::unbound`].
-    #[must_use]
-    pub fn unbound(self, unbound: Unbound) -> Self {
-        Self { unbound, ..self }
-    }
-
-    /// The same, with [`Policy::is_detached`].
-    #[must_use]
-    pub fn detached(self, is_detached: bool) -> Self {
-        Self { is_detached, ..self }
-    }
-}
-
-/// What becomes of calls that nothing here carries out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unbound {
-    /// The client carries them out, within the call's timeout: [`Stop::Call`].
-    #[default]
-    Elsewhere,
-    /// A person types their result in and takes the time they need: [`Stop::Call`] too.
-    TypedIn,
-    /// They fail.
-    Fail,
-}
-
 type Observer = Arc<dyn Fn(&SessionId, &Happening) + Send + Sync>;
 
 /// The sessions of one graph.
+///
+/// ```
+/// use trellis_core::{Dialect, Document, Engine, Input, Predicates, Source, Start, Value, compile};
+/// use trellis_host::{Bindings, SendError, Sessions, Stop};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let files = [
+///     ("start.md", "---\ninput_type: int\nsave_to: n\nto: double\n---\nA number?\n"),
+///     ("double.md", "---\ntools: [{name: double}]\ndo: {name: double, args: {n: \"{{ n }}\"}}\nsave_to: n\non_error: end\nto: end\n---\n"),
+///     ("end.md", "---\noutput: \"{{ n }}\"\n---\nThat is {{ n }}.\n"),
+/// ];
+/// let documents = files.map(|(path, text)| Document::parse(&Source::text(path, text), Dialect::default()).into());
+/// let engine = Engine::new(compile(&documents).program.ok_or("the graph has mistakes")?, Predicates::new())?;
+/// let bindings = Bindings::none().function("double", |_, args| match args.get("n") {
+///     Some(Value::Int(n)) => Ok(Value::Int(n * 2)),
+///     _ => Ok(Value::Null),
+/// });
+/// let sessions = Sessions::new(engine, bindings)?;
+///
+/// let asked = sessions.start(Start::default()).await?;
+/// let ended = sessions.send(&asked.session, asked.answer(Input::Text("21".into()))).await?;
+/// assert_eq!(&*ended.said[0], "That is 42.\n");
+/// assert!(matches!(ended.stop, Stop::Ended(_)));
+/// // A second answer to the same question is taken by no other.
+/// assert!(matches!(sessions.send(&asked.session, asked.answer(Input::Text("1".into()))).await, Err(SendError::Stale(_))));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// What each future leaves behind when it is dropped, and how a server is made of this, stands in `docs/embedding.md` of the repository.
 pub struct Sessions {
     /// The newest program; sessions take it up one by one.
     current: RwLock<Current>,

@@ -1,0 +1,81 @@
+//! What sessions may do by themselves, and with whom they cannot be made.
+
+use std::sync::Arc;
+
+#[expect(unused_imports, reason = "the docs lead there")]
+use super::{Sessions, Stop};
+
+/// A hook does not let another program be taken up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the graph is not taken up: {0}")]
+pub struct Vetoed(pub String);
+
+/// Functions that no graph calls: their names are misspelt, or they are not needed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message())]
+#[non_exhaustive]
+pub struct UnknownFunctions {
+    /// Their names, with the nearest name that the graph calls where one is near.
+    pub names: Vec<(Arc<str>, Option<Arc<str>>)>,
+}
+
+impl UnknownFunctions {
+    fn message(&self) -> String {
+        let name = |(name, near): &(Arc<str>, Option<Arc<str>>)| match near {
+            Some(near) => format!("`{name}` (did you mean `{near}`?)"),
+            None => format!("`{name}`"),
+        };
+        let names = self.names.iter().map(name).collect::<Vec<_>>().join(", ");
+        format!("the graph calls no tool named {names}; functions that serve several graphs are registered with `Bindings::shared`")
+    }
+}
+
+/// What sessions may do by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// Calls that need an approval have it (`--yes`).
+    pub approve_all: bool,
+    /// What becomes of calls that nothing here carries out.
+    pub unbound: Unbound,
+    /// Whether `start`, `send` and `resume` return as soon as a session works by itself, with [`Stop::Running`] or [`Stop::Sleeping`], and leave the
+    /// rest to [`Sessions::drive`]. It takes a store; without one sessions are gone on with at once.
+    pub is_detached: bool,
+}
+
+impl Policy {
+    /// Approves by hand, asks the client for what nothing here carries out, and stays until somebody else is needed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same, with [`Policy::approve_all`].
+    #[must_use]
+    pub fn approve_all(self, approve_all: bool) -> Self {
+        Self { approve_all, ..self }
+    }
+
+    /// The same, with [`Policy::unbound`].
+    #[must_use]
+    pub fn unbound(self, unbound: Unbound) -> Self {
+        Self { unbound, ..self }
+    }
+
+    /// The same, with [`Policy::is_detached`].
+    #[must_use]
+    pub fn detached(self, is_detached: bool) -> Self {
+        Self { is_detached, ..self }
+    }
+}
+
+/// What becomes of calls that nothing here carries out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unbound {
+    /// The client carries them out, within the call's timeout: [`Stop::Call`].
+    #[default]
+    Elsewhere,
+    /// A person types their result in and takes the time they need: [`Stop::Call`] too.
+    TypedIn,
+    /// They fail.
+    Fail,
+}
