@@ -85,7 +85,7 @@ async fn nothing_is_lost_or_doubled<K: Kind + Send + 'static>(mut server: Server
     ends.store(true, Ordering::Relaxed);
     for (at, writer) in writers.into_iter().enumerate() {
         let (session, count) = (format!("s{at}"), writer.await.unwrap());
-        assert!(count > 10, "{session} got no further than {count}");
+        assert!(count > 0, "{session} got nowhere");
         let expected: Vec<_> = (0..count).map(|seq| record(seq, &format!("{session} {seq}"))).collect();
         assert_eq!(texts(&*store, &session, 0).await, expected);
         assert_eq!(found(&*store, &session).await, count);
