@@ -255,3 +255,13 @@ fn soon(holds: impl Fn() -> bool) -> bool {
         holds()
     })
 }
+
+#[test]
+fn a_store_that_is_named_is_listed_without_a_look_at_the_folder() {
+    let sandbox = Sandbox::new(&[("graph/start.md", "---\nwait: true\n---\nHi.\n")]);
+    sandbox.trellis_with(&["run", "graph", "--session", "ana", "--store", "sqlite:kept.db"], "");
+    // Whoever looked for a graph here would say that it cannot be read.
+    std::os::unix::fs::symlink("/etc/hostname", sandbox.path().join("start.md")).unwrap();
+    let ran = sandbox.trellis(&["session", "ls", "--store", "sqlite:kept.db"]);
+    assert!(ran.code == Some(0) && ran.err.is_empty() && ran.out.contains("ana"), "{ran:?}");
+}

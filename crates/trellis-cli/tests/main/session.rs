@@ -371,13 +371,3 @@ fn a_store_of_several_graphs_needs_no_graph_to_be_listed() {
     assert!(fine(&sandbox, &["show", "a", "--store", "files:kept"]).contains("began at `start`"));
     assert_eq!(refused(&sandbox, &["back", "a", "--to", "0", "--store", "files:kept"]), "error: which graph? `--graph PATH` names it\n");
 }
-
-#[test]
-fn a_store_that_is_named_is_listed_without_a_look_at_the_folder() {
-    let sandbox = Sandbox::new(&[("graph/start.md", "---\nwait: true\n---\nHi.\n")]);
-    sandbox.trellis_with(&["run", "graph", "--session", "ana", "--store", "sqlite:kept.db"], "");
-    // Whoever looked for a graph here would say that it cannot be read.
-    std::os::unix::fs::symlink("/etc/hostname", sandbox.path().join("start.md")).unwrap();
-    let ran = sandbox.trellis(&["session", "ls", "--store", "sqlite:kept.db"]);
-    assert!(ran.code == Some(0) && ran.err.is_empty() && ran.out.contains("ana"), "{ran:?}");
-}

@@ -163,7 +163,7 @@ impl<C: Console> Runner<C> {
                 sessions.pause(id).ok();
             }
             // It may have been moved behind the stop that it came to.
-            if moved && done.as_ref().is_some_and(|turn| turn.as_ref().is_ok_and(|turn| !matches!(turn.stop, Stop::Ended(_)))) {
+            if moved && done.as_ref().is_some_and(is_waiting) {
                 moved = false;
                 work = Box::pin(sessions.resume(id));
                 done = poll_once(&mut work).await;
@@ -174,7 +174,7 @@ impl<C: Console> Runner<C> {
             Self::show(console, &happening, edited).await?;
         }
         Ok(match done {
-            Some(Ok(turn)) if stopping && !matches!(turn.stop, Stop::Ended(_)) => interrupted(),
+            Some(turn) if stopping && is_waiting(&turn) => interrupted(),
             Some(done) => Flow::Continue(done),
             None => interrupted(),
         })
@@ -224,6 +224,15 @@ impl<C: Console> Runner<C> {
         let node: Option<NodeId> = self.sessions.look(id, |session| session.state().current_node_id.clone());
         let message = node.map(|node| format!("the input ended while `{node}` was waiting"));
         Farewell::stopped(Reason::EndOfInput, message)
+    }
+}
+
+/// Whether the session came to a stop that is not its end.
+fn is_waiting(turn: &Result<Turn, SendError>) -> bool {
+    match turn {
+        Ok(turn) => !matches!(turn.stop, Stop::Ended(_)),
+        Err(SendError::Stale(turn) | SendError::TooLate(turn)) => !matches!(turn.stop, Stop::Ended(_)),
+        Err(_) => false,
     }
 }
 
