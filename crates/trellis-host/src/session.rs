@@ -11,6 +11,7 @@ use trellis_core::{
     Engine, Event, Input, Mapping, NavigateError, Next, NodeId, SignalName, Start, State,
     engine::{Adopted, Answers, Blocker, Call, ChangedCall, EndView, Moved, RenderError, Request, StartError, Step, View},
     id::IdempotencyKey,
+    program::KeyExcess,
     state::{Changes, PendingCall},
 };
 
@@ -383,15 +384,21 @@ impl Session {
     }
 
     /// Sets keys of the context from outside; a key with dots leads into the mapping that is there.
-    pub fn supply(&mut self, keys: Mapping) {
+    ///
+    /// # Errors
+    /// A value, or the context with it, is above a bound; nothing happened.
+    pub fn supply(&mut self, given: Mapping) -> Result<(), KeyExcess> {
         let asked = self.question();
-        let keys = whole(&self.here.state.context, keys);
+        let context = &self.here.state.context;
+        let keys = whole(context, given.clone());
+        self.engine.inspect().limits().admit_keys(context, &given, &keys)?;
         self.here.state.context.extend(&keys);
         restore(&mut self.here.state);
         self.view = None;
         let from = Some(self.here.state.current_node_id.clone());
         let still_asked = asked.is_some() && asked == self.question();
         self.record(self.now(), Entry::Context { keys }, from, Vec::new(), Changes::default(), still_asked);
+        Ok(())
     }
 
     /// Asks for something before it goes on; once.
