@@ -89,10 +89,10 @@ pub(crate) struct Run {
     /// Write what happened, in numbers, to this file, as Prometheus reads it
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
-    /// Go on with every kept session that can go on by itself: sleeps and timeouts that are over, calls that were interrupted
+    /// Go on with every kept session that can go on by itself now: sleeps and timeouts that are over, calls that were interrupted
     #[arg(long, conflicts_with_all = ["json", "context", "at", "session", "output", "record", "replay_tools", "watch", "locale"])]
     all: bool,
-    /// With `--all`, stay until interrupted
+    /// With `--all`, stay until interrupted, and go on with sessions when their time comes
     #[arg(long, requires = "all")]
     stay: bool,
     /// Take up edits of the graph while it runs; the session keeps its place
@@ -126,7 +126,7 @@ impl Run {
         let keep = self.store.of(place, ready.engine.inspect().documents());
         let seeing = Seeing::new(keep.graph(), self.metrics.as_deref())?;
         if self.all {
-            return waking::wake(ready, &keep, &seeing, self.yes, if self.stay { Drive::Forever } else { Drive::UntilIdle });
+            return waking::wake(ready, &keep, &seeing, self.yes, if self.stay { Drive::Forever } else { Drive::WhatIsDue });
         }
         let start = Start {
             session: Some(self.session.as_deref().map_or_else(new_session, SessionId::from)),

@@ -47,6 +47,8 @@ pub enum Drive {
     Forever,
     /// Until nothing goes on by itself any more, now or later.
     UntilIdle,
+    /// Until nothing is due any more: what goes on later is left for then.
+    WhatIsDue,
 }
 
 /// What [`Sessions::drive`] tells.
@@ -188,7 +190,7 @@ impl Sessions {
             {
                 running.spawn(Arc::clone(self).wake(session, next, seat));
             }
-            if how == Drive::UntilIdle && running.is_empty() && schedule.due.is_empty() && schedule.horizon == u64::MAX {
+            if running.is_empty() && schedule.is_over(how, self.clock.now()) {
                 return Ok(());
             }
             let next = schedule.due.first().map(|(due, ..)| *due);
@@ -249,6 +251,15 @@ impl Schedule {
     /// Whether the store must be asked: for the first time, after a while, or because everything that it said was done.
     fn is_stale(&self, now: u64) -> bool {
         self.is_outdated || self.asked.is_none_or(|asked| asked.elapsed() >= LOOK) || self.horizon <= now && self.due.is_empty()
+    }
+
+    /// Whether there is nothing left to wait for.
+    fn is_over(&self, how: Drive, now: u64) -> bool {
+        match how {
+            Drive::Forever => false,
+            Drive::UntilIdle => self.due.is_empty() && self.horizon == u64::MAX,
+            Drive::WhatIsDue => self.horizon > now && self.due.first().is_none_or(|(due, ..)| *due > now),
+        }
     }
 
     /// Asks for the heads that are due soonest, until enough of them are news.
