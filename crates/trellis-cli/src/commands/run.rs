@@ -120,7 +120,7 @@ impl Run {
         let terms = self.terms(max_input);
         let begun = if self.watch { self.follow(place, terms)? } else { self.load(place, terms)? };
         let (ready, news) = match begun {
-            Begun::Ready(ready, news) => (ready, news),
+            Begun::Ready(ready, news) => (*ready, news),
             Begun::Refused(exit) => return Ok(exit),
         };
         let keep = self.store.of(place, ready.engine.inspect().documents());
@@ -163,7 +163,7 @@ impl Run {
         match terms.ready(&mut loaded)? {
             Some(ready) => {
                 warn(loaded.checked);
-                Ok(Begun::Ready(ready, None))
+                Ok(Begun::Ready(Box::new(ready), None))
             }
             None => self.refuse(loaded).map(Begun::Refused),
         }
@@ -174,7 +174,7 @@ impl Run {
         let mut following = Following::open(place, terms, self.poll)?;
         let (ready, checked) = following.first()?;
         warn(checked);
-        Ok(Begun::Ready(ready, Some(following.tell()?)))
+        Ok(Begun::Ready(Box::new(ready), Some(following.tell()?)))
     }
 
     fn refuse(&self, loaded: Loaded) -> anyhow::Result<Exit> {
@@ -195,7 +195,7 @@ fn warn(checked: Checked) {
 
 /// What a run begins with.
 enum Begun {
-    Ready(Ready, Option<mpsc::Receiver<News>>),
+    Ready(Box<Ready>, Option<mpsc::Receiver<News>>),
     Refused(Exit),
 }
 

@@ -216,7 +216,7 @@ impl<'v> VariantAccess<'v> for VariantContent<'v> {
     type Error = ConvertError;
 
     fn unit_variant(self) -> Result<(), ConvertError> {
-        if self.0.content.is_none() { Ok(()) } else { self.read("a variant", |content| <()>::deserialize(content)) }
+        if self.0.content.is_none() { Ok(()) } else { self.read("a variant", <()>::deserialize) }
     }
 
     fn newtype_variant_seed<T: serde::de::DeserializeSeed<'v>>(self, seed: T) -> Result<T::Value, ConvertError> {

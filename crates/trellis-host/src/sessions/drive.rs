@@ -92,13 +92,17 @@ impl Sessions {
     pub(super) async fn rest(&self, slot: &Slot, patience: Patience, mut seat: Option<&mut Seat>) -> Result<Rest, SendError> {
         slot.take_pause();
         loop {
-            let act = self.next(slot)?;
+            let (act, step) = self.next(slot)?;
             self.keep(slot, &act).await?;
+            // A signal may have moved it while that was stored.
+            if matches!(act, Act::Stop(_)) && slot.step() != step {
+                continue;
+            }
             if let Some(due) = act.sleeps_until(slot).filter(|due| patience != Patience::Whole && *due > self.now()) {
                 return Ok(Rest::Asleep(due));
             }
             if let (Some(seat), Act::Call(_) | Act::Predicate(_)) = (&mut seat, &act) {
-                seat.to_call().await;
+                seat.take_for_a_call().await;
             }
             let stop = match act {
                 Act::Go | Act::Leave => None,
@@ -113,7 +117,7 @@ impl Sessions {
                 }
             };
             if let Some(seat) = &mut seat {
-                seat.to_move().await;
+                seat.take_for_a_move().await;
             }
             if let Some(stop) = stop {
                 return Ok(Rest::Stopped(self.stopped(slot, stop)));
@@ -136,10 +140,16 @@ impl Sessions {
         turn
     }
 
-    /// One stretch without awaiting: begins, takes up another program, and advances to what must be done.
-    fn next(&self, slot: &Slot) -> Result<Act, SendError> {
+    /// One stretch without awaiting: begins, takes up another program, and advances to what must be done, at which step.
+    fn next(&self, slot: &Slot) -> Result<(Act, Option<u64>), SendError> {
         let mut place = slot.place.locked();
-        if let Place::Beginning(beginning) = &mut *place {
+        let act = self.act(slot, &mut place)?;
+        let step = place.running().map(|running| running.session.state().step);
+        Ok((act, step))
+    }
+
+    fn act(&self, slot: &Slot, place: &mut Place) -> Result<Act, SendError> {
+        if let Place::Beginning(beginning) = place {
             let current = self.current();
             let begun = Session::start(current.engine.clone(), beginning.start.clone(), beginning.answers.clone(), self.clock.clone());
             match begun {

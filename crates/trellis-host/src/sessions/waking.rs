@@ -107,12 +107,12 @@ impl Seats {
 
 impl Seat {
     /// Waits for a seat in which a call may take its time.
-    pub(super) async fn to_call(&mut self) {
+    pub(super) async fn take_for_a_call(&mut self) {
         self.take(true).await;
     }
 
     /// Waits for a seat to move.
-    pub(super) async fn to_move(&mut self) {
+    pub(super) async fn take_for_a_move(&mut self) {
         self.take(false).await;
     }
 
@@ -232,7 +232,7 @@ impl Sessions {
             Err(_) => {
                 seat.leave();
                 let driving = slot.driving.lock().await;
-                seat.to_move().await;
+                seat.take_for_a_move().await;
                 driving
             }
         };

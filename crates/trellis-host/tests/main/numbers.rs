@@ -54,8 +54,11 @@ fn late(turn: Result<Turn, SendError>) -> Turn {
     }
 }
 
+/// How to come by sessions, and what that is.
+type Way<'s> = (&'static str, Box<dyn Fn() -> Arc<Sessions> + 's>);
+
 /// Sessions in memory, and sessions of a process that begins anew for each act.
-fn ways(stage: &Stage) -> [(&'static str, Box<dyn Fn() -> Arc<Sessions> + '_>); 2] {
+fn ways(stage: &Stage) -> [Way<'_>; 2] {
     let one = Arc::new(stage.sessions());
     let store = Arc::new(MemoryStore::new());
     [("in memory", Box::new(move || Arc::clone(&one))), ("after a restart", Box::new(move || stage.stored(&store)))]
