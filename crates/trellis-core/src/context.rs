@@ -1,26 +1,40 @@
 //! The context of a session: one mapping, cheap to clone and to write at any size (`docs/performance.md`).
 //!
-//! What a start or a snapshot brought is frozen in `given`; what steps wrote lies over it in `written`, a persistent tree.
+//! ```text
+//! recent     the keys that steps wrote last: a small persistent tree, which a write copies a path of
+//! settled    the keys that steps wrote before: a persistent hash trie, which takes over `recent` when that holds more than RECENT keys
+//! given      what a start or a snapshot brought: never changed, and indexed
+//! ```
+//!
+//! A loop writes the same few keys again and again, so that most writes stay in the small tree, whatever the width of the context.
 //!
 //! **Invariant:** the cost of a read or write does not grow with the context; a dotted write pays the width of the mappings it crosses.
 
-use std::sync::Arc;
+use std::{hash::BuildHasherDefault, sync::Arc};
 
-use rpds::RedBlackTreeMapSync;
-use rustc_hash::FxHashMap;
+use rpds::{HashTrieMap, HashTrieMapSync, RedBlackTreeMapSync};
+use rustc_hash::{FxHashMap, FxHasher};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
-    path::{KeyPath, Segment},
-    value::{Key, Mapping, Value},
+    path::{KeyPath, Segment, walk},
+    value::{Key, List, Mapping, Parts, Value},
 };
 
 /// One mapping per session (language 4.1).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Context {
     given: Arc<Given>,
-    written: RedBlackTreeMapSync<Key, Value>,
+    settled: HashTrieMapSync<Key, Value, BuildHasherDefault<FxHasher>>,
+    recent: RedBlackTreeMapSync<Key, Value>,
+    parts: Parts,
 }
+
+/// Keys from which on `recent` is taken over by `settled`.
+const RECENT: usize = 32;
+
+/// Children of a node of `settled`: a write copies one node of each level.
+const DEGREE: u8 = 16;
 
 /// What a context began with: it never changes, so an index pays for itself.
 #[derive(Debug, Default)]
@@ -45,6 +59,13 @@ impl Given {
     }
 }
 
+/// The context would be larger than it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLarge {
+    /// Bytes as compact JSON that it would have.
+    pub(crate) met: u64,
+}
+
 /// A dotted write met something that is no mapping.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` cannot be written: `{at}` is {kind}, not a mapping")]
@@ -60,12 +81,25 @@ pub struct NotAMapping {
 impl Context {
     /// A context that begins with `given`.
     pub fn new(given: Mapping) -> Self {
-        Self { given: Arc::new(Given::new(given)), written: RedBlackTreeMapSync::new_sync() }
+        let mut parts = Parts::default();
+        given.iter().for_each(|(key, value)| parts.add_entry(key, value.measure()));
+        let settled = HashTrieMap::new_with_hasher_and_degree_and_ptr_kind(BuildHasherDefault::default(), DEGREE);
+        Self { given: Arc::new(Given::new(given)), settled, recent: RedBlackTreeMapSync::new_sync(), parts }
+    }
+
+    /// Bytes of the context as compact JSON; what JSON escapes in a text counts as what it stands for.
+    pub fn size(&self) -> u64 {
+        self.parts.whole().size
     }
 
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.written.get(key).or_else(|| self.given.get(key))
+        self.recent.get(key).or_else(|| self.settled(key)).or_else(|| self.given.get(key))
+    }
+
+    /// The value at a path.
+    pub fn lookup(&self, path: &KeyPath) -> Option<&Value> {
+        walk(self.get(path.root())?, path.rest())
     }
 
     /// Whether the key is there; null counts (language 4.1).
@@ -73,9 +107,39 @@ impl Context {
         self.get(key).is_some()
     }
 
+    fn settled(&self, key: &str) -> Option<&Value> {
+        if self.settled.is_empty() { None } else { self.settled.get(key) }
+    }
+
     /// Sets a key.
     pub fn insert(&mut self, key: Key, value: Value) {
-        self.written.insert_mut(key, value);
+        self.parts = self.parts_with(&key, &value);
+        self.put(key, value);
+    }
+
+    /// Sets a key, unless the context would be larger than `limit` bytes.
+    pub(crate) fn insert_within(&mut self, limit: u64, key: Key, value: Value) -> Result<(), TooLarge> {
+        let parts = self.parts_with(&key, &value);
+        let met = parts.whole().size;
+        if met > limit {
+            return Err(TooLarge { met });
+        }
+        self.parts = parts;
+        self.put(key, value);
+        Ok(())
+    }
+
+    /// What the parts come to once `value` stands under `key`.
+    fn parts_with(&self, key: &str, value: &Value) -> Parts {
+        self.parts.with_entry(key, self.get(key).map(Value::measure), value.measure())
+    }
+
+    fn put(&mut self, key: Key, value: Value) {
+        self.recent.insert_mut(key, value);
+        if self.recent.size() > RECENT {
+            let recent = std::mem::replace(&mut self.recent, RedBlackTreeMapSync::new_sync());
+            recent.iter().for_each(|(key, value)| self.settled.insert_mut(key.clone(), value.clone()));
+        }
     }
 
     /// Sets keys.
@@ -90,10 +154,14 @@ impl Context {
     /// # Errors
     /// Something on the way is no mapping; nothing was written.
     pub fn write(&mut self, path: &KeyPath, value: Value) -> Result<(), NotAMapping> {
-        let Some((last, crossed)) = path.rest().split_last() else {
-            self.insert(path.root().clone(), value);
-            return Ok(());
-        };
+        let root = self.root_with(path, value)?;
+        self.insert(path.root().clone(), root);
+        Ok(())
+    }
+
+    /// What stands under the first name of `path` once `value` stands at `path`.
+    pub(crate) fn root_with(&self, path: &KeyPath, value: Value) -> Result<Value, NotAMapping> {
+        let Some((last, crossed)) = path.rest().split_last() else { return Ok(value) };
         let mut root = self.get(path.root()).cloned().unwrap_or_else(|| Mapping::new().into());
         let mut here = &mut root;
         for segment in crossed {
@@ -103,8 +171,30 @@ impl Context {
             (Value::Map(entries), Segment::Key(key)) => entries.insert(key.clone(), value),
             _ => return Err(self.obstacle(path)),
         };
-        self.insert(path.root().clone(), root);
-        Ok(())
+        Ok(root)
+    }
+
+    /// Appends items to the list at a path, which is made where nothing is there. What stands in the way of that stays as it is.
+    pub(crate) fn append(&mut self, path: &KeyPath, items: &List) {
+        if let Ok(list) = self.appended(path, Value::List(items.clone())) {
+            // The same append could be made when it was recorded.
+            let _ = self.write(path, list.into());
+        }
+    }
+
+    /// The list at a path with an item more, or with all of another list; what else stands there is the error.
+    pub(crate) fn appended(&self, path: &KeyPath, value: Value) -> Result<List, &Value> {
+        let mut list = match self.lookup(path) {
+            None => List::new(),
+            Some(Value::List(items)) => items.clone(),
+            Some(other) => return Err(other),
+        };
+        match value {
+            Value::List(items) if list.is_empty() => list = items,
+            Value::List(items) => list.extend(items.iter().cloned()),
+            item => list.push(item),
+        }
+        Ok(list)
     }
 
     /// Which part of `path` is in the way of a write.
@@ -125,8 +215,12 @@ impl Context {
 
     /// Entries in key order.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Value)> {
-        let mut given = self.given.entries.iter().filter(|(key, _)| !self.written.contains_key(*key)).peekable();
-        let mut written = self.written.iter().peekable();
+        let settled = self.settled.iter().filter(|(key, _)| !self.recent.contains_key(*key));
+        let mut written: Vec<_> = settled.chain(self.recent.iter()).collect();
+        written.sort_unstable_by_key(|(key, _)| *key);
+        let is_written = |key: &Key| self.recent.contains_key(key) || self.settled(key).is_some();
+        let mut given = self.given.entries.iter().filter(move |(key, _)| !is_written(key)).peekable();
+        let mut written = written.into_iter().peekable();
         std::iter::from_fn(move || match (given.peek(), written.peek()) {
             (Some((a, _)), Some((b, _))) if a < b => given.next(),
             (_, Some(_)) => written.next(),
@@ -136,7 +230,11 @@ impl Context {
 
     /// The whole context as one mapping; costs its width.
     pub fn to_mapping(&self) -> Mapping {
-        if self.written.is_empty() { self.given.entries.clone() } else { self.iter().map(|(k, v)| (k.clone(), v.clone())).collect() }
+        if self.recent.is_empty() && self.settled.is_empty() {
+            self.given.entries.clone()
+        } else {
+            self.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
+        }
     }
 }
 
@@ -150,6 +248,12 @@ fn child<'v>(value: &'v mut Value, segment: &Segment) -> Option<&'v mut Value> {
             entries.get_mut(key)
         }
         _ => None,
+    }
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self::new(Mapping::new())
     }
 }
 
@@ -200,5 +304,32 @@ mod tests {
         }
         let keys: Vec<_> = context.iter().map(|(key, _)| &**key).collect();
         assert_eq!(keys, ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn a_context_is_what_was_written_last_in_whatever_layer_it_lies() {
+        let mut context = Context::new((0..50).map(|key| (format!("k{key}"), Value::text("given"))).collect());
+        let mut plain = context.to_mapping();
+        for step in 0..1_000_i64 {
+            let key: Key = format!("k{}", step * 7 % 180).into();
+            let value = if step % 3 == 0 { Value::list([Value::Int(step)]) } else { Value::Int(step) };
+            context.insert(key.clone(), value.clone());
+            plain.insert(key, value);
+            if step % 37 == 0 {
+                assert_eq!(context.to_mapping(), plain);
+                assert_eq!(context.size(), Value::Map(plain.clone()).size());
+                assert!(plain.iter().all(|(key, value)| context.get(key) == Some(value)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_would_be_too_large_is_not_written() {
+        let mut context = Context::new(Mapping::from_iter([("a", Value::text("12345"))]));
+        assert_eq!(context.size(), 13);
+        assert_eq!(context.insert_within(20, "b".into(), Value::text("1234")), Err(TooLarge { met: 24 }));
+        assert_eq!(context.insert_within(24, "b".into(), Value::text("1234")), Ok(()));
+        assert_eq!(context.insert_within(20, "a".into(), Value::Int(1)), Ok(()));
+        assert_eq!(context.size(), Value::Map(context.to_mapping()).size());
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
 use crate::value::{Key, Value};
 
 /// One step of a path.
@@ -85,6 +87,19 @@ pub fn walk<'v>(mut value: &'v Value, segments: &[Segment]) -> Option<&'v Value>
         };
     }
     Some(value)
+}
+
+impl Serialize for KeyPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for KeyPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| D::Error::custom(format!("`{text}` is no path")))
+    }
 }
 
 impl fmt::Display for KeyPath {

@@ -158,9 +158,9 @@ fn is_plain(schema: &Value, depth: usize) -> bool {
     let types = ["string", "integer", "number", "boolean", "null", "array", "object"];
     let is_type = |value: &Value| value.as_str().is_some_and(|name| types.contains(&name));
     let distinct_types = |value: &Value| {
-        value
-            .as_list()
-            .is_some_and(|list| !list.is_empty() && list.iter().enumerate().all(|(at, item)| is_type(item) && !list[..at].contains(item)))
+        value.as_list().is_some_and(|list| {
+            !list.is_empty() && list.iter().enumerate().all(|(at, item)| is_type(item) && !list.iter().take(at).any(|other| other == item))
+        })
     };
     let Value::Map(entries) = schema else { return matches!(schema, Value::Bool(_)) };
     depth > 0
@@ -177,9 +177,9 @@ fn is_plain(schema: &Value, depth: usize) -> bool {
             "uniqueItems" => value.as_bool().is_some(),
             "items" | "additionalProperties" => is_plain(value, depth - 1),
             "properties" => value.as_map().is_some_and(|entries| entries.iter().all(|(_, value)| is_plain(value, depth - 1))),
-            "required" => value
-                .as_list()
-                .is_some_and(|list| list.iter().enumerate().all(|(at, item)| item.as_str().is_some() && !list[..at].contains(item))),
+            "required" => value.as_list().is_some_and(|list| {
+                list.iter().enumerate().all(|(at, item)| item.as_str().is_some() && !list.iter().take(at).any(|other| other == item))
+            }),
             _ => key.starts_with("x-"),
         })
 }

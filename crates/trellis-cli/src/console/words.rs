@@ -121,7 +121,7 @@ fn span(schema: &Mapping, [low, high]: [&str; 2], what: &str) -> Option<String> 
 
 fn properties(schema: &Mapping, depth: usize) -> Option<String> {
     let properties = schema.get("properties").and_then(Value::as_map);
-    let required = schema.get("required").and_then(Value::as_list).unwrap_or_default();
+    let required = schema.get("required").and_then(Value::as_list).cloned().unwrap_or_default();
     let required = required.iter().filter_map(Value::as_str).collect::<Vec<_>>();
     let told = |name: &str| match properties.and_then(|known| known.get(name)).and_then(|known| told(known, depth)) {
         Some(words) if !words.is_empty() => format!("`{name}` ({words})"),

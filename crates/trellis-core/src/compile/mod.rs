@@ -391,6 +391,9 @@ fn renamed(names: &Names<'_>, seats: &Seats) -> BTreeMap<crate::id::NodeId, Node
 fn bounded(limits: Limits, said: LimitsSyntax) -> Limits {
     Limits {
         input: said.input.unwrap_or(limits.input),
+        depth: said.depth.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(limits.depth),
+        value: said.value.unwrap_or(limits.value),
+        context: said.context.unwrap_or(limits.context),
         template_output: said.template_output.unwrap_or(limits.template_output),
         template_fuel: said.template_fuel.unwrap_or(limits.template_fuel),
         pass_through: said.pass_through.unwrap_or(limits.pass_through),

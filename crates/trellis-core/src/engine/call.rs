@@ -22,13 +22,20 @@ impl Move<'_> {
     /// The first attempt of a call as it is now.
     pub(super) fn interpolate(&self, node: &Node, call: &Call, role: CallRole) -> Result<PendingCall, Stop> {
         let key = ids::key(&self.state, &node.id, &role, name(call));
-        self.interpolate_as(node, call, role, key)
+        self.sendable(node, self.interpolate_as(node, call, role, key)?)
+    }
+
+    /// The call, unless what it carries is above a bound.
+    fn sendable(&self, node: &Node, pending: PendingCall) -> Result<PendingCall, Stop> {
+        let sent = self.program.limits().send(&pending);
+        sent.map_err(|excess| Stop::excess(&node.id, &format!("what `{}` is called with", pending.name), excess))?;
+        Ok(pending)
     }
 
     /// The undo of a call that succeeded under `key`, as effect `number`.
     pub(super) fn interpolate_undo(&self, node: &Node, undo: &Call, key: &IdempotencyKey, number: u32) -> Result<PendingCall, Stop> {
         let key = ids::below(key, "undo", name(undo));
-        let pending = self.interpolate_as(node, undo, CallRole::Undo(number), key)?;
+        let pending = self.sendable(node, self.interpolate_as(node, undo, CallRole::Undo(number), key)?)?;
         Ok(PendingCall { retry: undo.retry.as_ref().map(RetryRecord::from), ..pending })
     }
 

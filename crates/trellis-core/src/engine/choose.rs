@@ -81,6 +81,8 @@ impl<'e> Move<'e> {
             Some(shape) if of_terminal => self.evaluate(&node.id, shape)?,
             _ => None,
         };
+        let kept = output.iter().try_for_each(|output| self.program.limits().keep(output));
+        kept.map_err(|excess| Stop::excess(&node.id, "`output`", excess))?;
         let code = if let Reason::Failed(failure) = reason { Some(Arc::from(failure.as_str())) } else { None };
         if of_terminal && matches!(node.role, Role::Pass) {
             self.speak(node)?;

@@ -8,7 +8,7 @@ use super::step::Move;
 use crate::{
     id::NodeId,
     path::KeyPath,
-    program::{Failure, Guard, Node, Operand, PointIndex},
+    program::{Excess, Failure, Guard, Node, Operand, PointIndex},
     template::TemplateError,
     value::Value,
 };
@@ -44,6 +44,11 @@ impl Stop {
 
     pub(super) fn limit(node: &NodeId, what: &str, limit: u64, met: u64) -> Self {
         Self::failed(Failure::Limit, node, format!("`{node}`: {met} {what}, the limit is {limit}"))
+    }
+
+    /// `what` is above a bound.
+    pub(super) fn excess(node: &NodeId, what: &str, excess: Excess) -> Self {
+        Self::failed(Failure::Limit, node, format!("`{node}`: {what} {excess}"))
     }
 
     /// A guard that cannot be decided over `value`.

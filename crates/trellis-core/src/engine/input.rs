@@ -6,10 +6,10 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{NavigateError, fail::with_article};
 use crate::{
-    program::{Choice, Listen, Localised},
+    program::{Choice, Limits, Listen, Localised},
     schema::{Breach, Schema},
     syntax::node::InputType,
-    value::Value,
+    value::{Value, nesting},
 };
 
 /// A node's words in the session's locale, then in its language.
@@ -52,10 +52,20 @@ impl Given {
     pub(super) fn check_size(&self, limit: u64) -> Result<(), NavigateError> {
         let size = match self {
             Self::Nothing => 0,
-            Self::Text(text) => text.len(),
-            Self::Value(value) => value.to_json().len(),
-        } as u64;
+            Self::Text(text) => text.len() as u64,
+            Self::Value(value) => value.size(),
+        };
         if size > limit { Err(NavigateError::TooLarge { size, limit }) } else { Ok(()) }
+    }
+
+    /// Refuses a value that is nested too deeply, before anything looks into it.
+    pub(super) fn check_depth(&self, listen: &Listen, limits: &Limits) -> Result<(), NavigateError> {
+        let depth = match self {
+            Self::Value(value) => value.depth(),
+            Self::Text(text) if listen.kind == Some(InputType::Json) => nesting(text),
+            _ => return Ok(()),
+        };
+        limits.nest(depth).map_err(NavigateError::Excess)
     }
 }
 

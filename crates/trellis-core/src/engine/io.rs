@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{CallId, NodeId, SessionId, SignalName},
-    state::{EndReason, PendingCall, State},
+    state::{ContextWrite, EndReason, PendingCall, State},
     syntax::node::InputType,
-    value::{Key, Mapping, Value},
+    value::{Mapping, Value},
 };
 
 /// What a session begins with.
@@ -250,8 +250,8 @@ pub struct Step {
     pub state: State,
     /// What happened on the way, in order.
     pub events: Vec<Event>,
-    /// The keys of the context that were written, some perhaps twice: what [`Changes`](crate::state::Changes) must look at.
-    pub wrote: Vec<Key>,
+    /// What was written to the context, in order: what [`Changes`](crate::state::Changes) must look at.
+    pub wrote: Vec<ContextWrite>,
 }
 
 impl Step {

@@ -42,7 +42,9 @@ impl Engine {
 
     fn listen(&self, state: &State, node: &Node, listen: &Listen, given: Given) -> Result<Step, NavigateError> {
         let localised = render::localised(&self.program, state, node);
+        given.check_depth(listen, self.program.limits())?;
         let problem = match input::read(listen, localised, given) {
+            Taken::Answer(value) if let Err(excess) = self.program.limits().admit(&value) => return Err(NavigateError::Excess(excess)),
             Taken::Answer(value) => return self.advance(state, node.body, &Outcome::Answer, Some(value)),
             Taken::Slept => return self.advance(state, node.body, &Outcome::Answer, None),
             Taken::Invalid(problem) => problem,

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use super::Request;
 use crate::{
     id::{CallId, NodeId, SignalName},
+    program::Excess,
     state::EndReason,
 };
 
@@ -30,6 +31,9 @@ pub enum NavigateError {
         /// The bound.
         limit: u64,
     },
+    /// The input is nested too deeply, or larger than a value may be.
+    #[error("the input {0}")]
+    Excess(Excess),
     /// This kind of input is not taken now.
     #[error("`{node}` takes {expected}, not {got}")]
     WrongKind {
@@ -75,12 +79,13 @@ pub enum NavigateError {
 }
 
 impl NavigateError {
-    /// The stable code of the refusal, for programs: `invalid-input`, `input-too-large`, `wrong-kind`, `foreign-call`, `unhandled-signal`, `ended`,
+    /// The stable code of the refusal, for programs: `invalid-input`, `input-too-large`, `excess`, `wrong-kind`, `foreign-call`, `unhandled-signal`, `ended`,
     /// `unanswered-predicate` or `unadopted`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid-input",
             Self::TooLarge { .. } => "input-too-large",
+            Self::Excess(_) => "excess",
             Self::WrongKind { .. } => "wrong-kind",
             Self::ForeignCall { .. } => "foreign-call",
             Self::UnhandledSignal { .. } => "unhandled-signal",

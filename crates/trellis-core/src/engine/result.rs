@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     id::IdempotencyKey,
-    program::{Call, Failure, Node, Outcome, PointIndex, Reply, Target},
+    program::{Call, Excess, Failure, Limits, Node, Outcome, PointIndex, Reply, Target},
     schema::Schema,
     state::{CallRole, Effect, PendingCall},
     value::{Mapping, Value},
@@ -25,16 +25,22 @@ pub(super) enum Settled {
 }
 
 impl Settled {
-    /// Checks a success against `returns` (language 5.3).
-    pub(super) fn new(outcome: ToolOutcome, returns: &[Schema]) -> Self {
+    /// Checks a result against the bounds, and a success against `returns` (language 5.3).
+    pub(super) fn new(outcome: ToolOutcome, returns: &[Schema], limits: &Limits) -> Self {
+        let broken = |message| Self::Failed(ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) });
         match outcome {
             ToolOutcome::Success(value) => {
-                let Some(broken) = returns.iter().find(|schema| !schema.fits(&value)) else { return Self::Success(value) };
-                let message = format!("the result breaks `returns`: {}", breaches(broken, &value));
-                Self::Failed(ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) })
+                if let Err(excess) = limits.admit(&value) {
+                    return broken(format!("the result {excess}"));
+                }
+                let Some(schema) = returns.iter().find(|schema| !schema.fits(&value)) else { return Self::Success(value) };
+                broken(format!("the result breaks `returns`: {}", breaches(schema, &value)))
             }
-            ToolOutcome::Error(error) => Self::Failed(error),
-            ToolOutcome::Denied(reason) => Self::Denied(reason),
+            ToolOutcome::Error(error) => match admitted(&error, limits) {
+                Ok(()) => Self::Failed(error),
+                Err(excess) => Self::Failed(ToolError { kind: error.kind, ..ToolError::new(format!("its error {excess}")) }),
+            },
+            ToolOutcome::Denied(reason) => Self::Denied(reason.filter(|reason| limits.admit(&Value::text(reason.as_str())).is_ok())),
         }
     }
 
@@ -51,13 +57,19 @@ impl Settled {
     }
 }
 
+/// Whether what an error says may come in.
+fn admitted(error: &ToolError, limits: &Limits) -> Result<(), Excess> {
+    limits.admit(&error.message.as_str().into())?;
+    error.code.iter().chain(&error.data).try_for_each(|value| limits.admit(value))
+}
+
 impl<'e> Move<'e> {
     /// Takes the result of the pending call of a node or its gate.
     pub(super) fn result(&mut self, point: PointIndex, pending: &PendingCall, outcome: ToolOutcome) -> Result<(), Stop> {
         let node = self.node_of(point);
         let gate = is_gate(self.program, point);
         let call = if gate { self.program.graph_of(node).before_each.as_deref() } else { call_of(node) };
-        let settled = Settled::new(outcome, call.map_or(&[][..], |call| &call.returns));
+        let settled = Settled::new(outcome, call.map_or(&[][..], |call| &call.returns), self.program.limits());
         self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
         self.state.settled = Some(pending.id.clone());
         match settled {

@@ -2,8 +2,6 @@
 //!
 //! **Invariant:** unwinding always goes on: an undo that failed for good is listed, never retried beyond its policy.
 
-use std::sync::Arc;
-
 use super::{
     Event, ToolErrorKind, ToolOutcome,
     call::{call_of, name, next_attempt},
@@ -55,7 +53,7 @@ impl<'e> Move<'e> {
 
     /// Takes the result of a pending undo.
     pub(super) fn undone(&mut self, pending: &PendingCall, outcome: ToolOutcome) -> Result<(), Stop> {
-        let settled = Settled::new(outcome, self.undo_returns(pending));
+        let settled = Settled::new(outcome, self.undo_returns(pending), self.program.limits());
         self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
         self.state.settled = Some(pending.id.clone());
         let message = match settled {
@@ -103,7 +101,7 @@ impl<'e> Move<'e> {
             _ => Mapping::new(),
         };
         match lists.get_mut("failed") {
-            Some(Value::List(failed)) => Arc::make_mut(failed).push(entry),
+            Some(Value::List(failed)) => failed.push(entry),
             _ => drop(lists.insert("failed".into(), Value::list([entry]))),
         }
         self.state.system_context.rollback = Some(lists.into());

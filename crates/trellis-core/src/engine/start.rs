@@ -33,6 +33,9 @@ impl Engine {
         };
         let node = self.program.node(node);
         let graph = self.program.graph_of(node);
+        if let Err(excess) = self.program.limits().admit_keys(&Context::default(), &start.context, &start.context) {
+            return Err(StartError::Inputs { problems: vec![excess.to_string()] });
+        }
         let mut problems = if self.is_trial { Vec::new() } else { reserved(&start.context) };
         problems.extend(unmet(graph, node, &start.context));
         // At the entry the analysis has seen to it; a session that begins elsewhere skips the nodes that would have brought the keys.

@@ -12,9 +12,9 @@ use crate::{
     id::NodeId,
     program::{Node, NodeIndex, Part, PointIndex, Program},
     scope::{Facts, Scope, Sys},
-    state::{CallRole, EndReason, Ended, State, Status},
+    state::{CallRole, ContextWrite, EndReason, Ended, State, Status},
     template::{RenderLimits, Shape, Template},
-    value::{Key, Value},
+    value::Value,
 };
 
 /// A step under way.
@@ -23,8 +23,8 @@ pub(super) struct Move<'e> {
     pub(super) program: &'e Program,
     pub(super) state: State,
     pub(super) events: Vec<Event>,
-    /// Keys of the context that were written, some perhaps twice.
-    pub(super) wrote: Vec<Key>,
+    /// What was written to the context, in order.
+    pub(super) wrote: Vec<ContextWrite>,
     /// Whether there is no node to leave: the session begins, or its node is gone.
     pub(super) fresh: bool,
     /// `input`, while the node resolves.

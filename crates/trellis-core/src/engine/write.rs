@@ -1,16 +1,16 @@
 //! Writes: the answer, `save_to`, `set`, `append`, `default_context` (language 2, remember).
 
-use std::sync::Arc;
-
 use super::{
     fail::{Stop, with_article},
     step::Move,
 };
 use crate::{
+    context::TooLarge,
     id::NodeId,
     path::{KeyPath, walk},
-    program::{Failure, From, Place, Write},
-    value::Value,
+    program::{Bound, Excess, Failure, From, Place, Write},
+    state::ContextWrite,
+    value::{Key, Value},
 };
 
 impl Move<'_> {
@@ -27,8 +27,8 @@ impl Move<'_> {
             Place::Ans => self.state.system_context.ans = Some(value),
             Place::Error => self.state.system_context.error = Some(value),
             Place::Absent(key) => {
-                self.state.context.insert(key.clone(), value);
-                self.wrote.push(key.clone());
+                self.hold(node, key, value)?;
+                self.wrote.push(ContextWrite::Set(key.clone()));
             }
             Place::Path(path) => self.assign(node, path, value)?,
             Place::Append(path) => self.append(node, path, value)?,
@@ -45,28 +45,36 @@ impl Move<'_> {
     }
 
     fn assign(&mut self, node: &NodeId, path: &KeyPath, value: Value) -> Result<(), Stop> {
-        let written = self.state.context.write(path, value);
-        written.map_err(|error| Stop::failed(Failure::Write, node, format!("`{node}`: {error}")))?;
-        self.wrote.push(path.root().clone());
+        self.write_at(node, path, value)?;
+        self.wrote.push(ContextWrite::Set(path.root().clone()));
         Ok(())
     }
 
+    fn write_at(&mut self, node: &NodeId, path: &KeyPath, value: Value) -> Result<(), Stop> {
+        let root = self.state.context.root_with(path, value);
+        let root = root.map_err(|error| Stop::failed(Failure::Write, node, format!("`{node}`: {error}")))?;
+        self.hold(node, path.root(), root)
+    }
+
+    /// Keeps a value under a key, within the bounds.
+    fn hold(&mut self, node: &NodeId, key: &Key, value: Value) -> Result<(), Stop> {
+        let limits = self.program.limits();
+        limits.keep(&value).map_err(|excess| Stop::excess(node, &format!("`{key}`"), excess))?;
+        let held = self.state.context.insert_within(limits.context, key.clone(), value);
+        held.map_err(|TooLarge { met }| {
+            let excess = Excess { bound: Bound::Context, met, limit: limits.context };
+            Stop::excess(node, &format!("with `{key}` the context"), excess)
+        })
+    }
+
     fn append(&mut self, node: &NodeId, path: &KeyPath, value: Value) -> Result<(), Stop> {
-        let context = &self.state.context;
-        let mut list = match context.get(path.root()).and_then(|root| walk(root, path.rest())) {
-            None => Vec::new(),
-            Some(Value::List(items)) => Vec::clone(items),
-            Some(other) => {
-                let kind = with_article(other.kind());
-                let message = format!("`{node}`: nothing can be appended to `{path}`: it is {kind}, not a list");
-                return Err(Stop::failed(Failure::Write, node, message));
-            }
-        };
-        match value {
-            Value::List(items) => list.extend(Arc::unwrap_or_clone(items)),
-            item => list.push(item),
-        }
-        self.assign(node, path, list.into())
+        let list = self.state.context.appended(path, value).map_err(|other| {
+            let kind = with_article(other.kind());
+            Stop::failed(Failure::Write, node, format!("`{node}`: nothing can be appended to `{path}`: it is {kind}, not a list"))
+        })?;
+        self.write_at(node, path, list.into())?;
+        self.wrote.push(ContextWrite::Append(path.clone()));
+        Ok(())
     }
 
     /// Whether nothing stands at a context path.

@@ -5,6 +5,7 @@
 //! **Invariant:** every reply's last edge always holds, so that the engine needs no fallback of its own.
 
 mod call;
+mod limits;
 mod needs;
 mod node;
 mod ways;
@@ -17,6 +18,7 @@ use std::{
 };
 
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
+pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
 pub(crate) use needs::Waiting;
 pub use needs::{Missing, Needs};
 pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role};
@@ -84,40 +86,6 @@ pub struct Graph {
     pub before_each: Option<Arc<Call>>,
     /// What follows when everything was unwound: one reply with [`Outcome::Unwound`].
     pub unwound: u32,
-}
-
-/// The bounds (language A.1) that the core enforces, with their defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Bytes of one input: 4 KiB.
-    pub input: u64,
-    /// Bytes of one rendered template: 1 MiB.
-    pub template_output: u64,
-    /// Instructions of one rendered template: 1,000,000.
-    pub template_fuel: u64,
-    /// Steps through nodes that do not stop, in a row: 10,000. Enforced by hosts.
-    pub pass_through: u64,
-    /// Bytes of one tool output: 1 MiB. Enforced by hosts.
-    pub tool_output: u64,
-    /// Bytes that one tool writes on standard error: 16 MiB. Enforced by hosts.
-    pub tool_stderr: u64,
-    /// Effects remembered at once: 10,000.
-    pub effects: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            input: 4 << 10,
-            template_output: 1 << 20,
-            template_fuel: 1_000_000,
-            pass_through: 10_000,
-            tool_output: 1 << 20,
-            tool_stderr: 16 << 20,
-            effects: 10_000,
-        }
-    }
 }
 
 impl Program {

@@ -109,12 +109,12 @@ impl<'s> Steps<'s> {
 
 /// What `const` and `enum` say, also about what lies inside their values.
 fn listed(schema: &Mapping, path: &[Segment]) -> Option<Closed> {
-    let values = match (schema.get("const"), schema.get("enum")) {
-        (Some(value), _) => std::slice::from_ref(value),
-        (None, Some(values)) => values.as_list()?,
+    let values: Vec<&Value> = match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => vec![value],
+        (None, Some(values)) => values.as_list()?.iter().collect(),
         (None, None) => return None,
     };
-    let found: Vec<_> = values.iter().map(|value| walk(value, path)).collect();
+    let found: Vec<_> = values.into_iter().map(|value| walk(value, path)).collect();
     Some((found.iter().flatten().copied().cloned().collect(), found.iter().any(Option::is_none)))
 }
 

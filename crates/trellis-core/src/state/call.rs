@@ -96,6 +96,30 @@ pub enum CallKind {
     },
 }
 
+impl PendingCall {
+    /// The values that it carries, and those of the calls in it.
+    pub(crate) fn values(&self) -> Vec<Value> {
+        let own = [Some(self.args.clone().into()), self.metadata.clone()].into_iter().flatten();
+        let inner = match &self.kind {
+            CallKind::Tool | CallKind::Graph(_) => Vec::new(),
+            CallKind::Each { items, .. } => vec![items.clone()],
+            CallKind::Parallel { branches, .. } => branches.values().flat_map(Self::values).collect(),
+        };
+        own.chain(inner).collect()
+    }
+
+    /// Levels of lists and mappings that it has where it is stored.
+    pub(crate) fn depth(&self) -> u32 {
+        let inner = match &self.kind {
+            CallKind::Tool | CallKind::Graph(_) => 0,
+            CallKind::Each { items, .. } => 3 + items.depth(),
+            CallKind::Parallel { branches, .. } => 4 + branches.values().map(Self::depth).max().unwrap_or_default(),
+        };
+        let metadata = self.metadata.as_ref().map_or(0, Value::depth);
+        inner.max(1 + metadata.max(Value::Map(self.args.clone()).depth()))
+    }
+}
+
 impl CallKind {
     /// Whether it is a plain tool.
     pub fn is_tool(&self) -> bool {

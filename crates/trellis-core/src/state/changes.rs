@@ -8,14 +8,18 @@
 //! **Invariant:** `before.apply(&Changes::between(&before, &after, …))` is `after`, for the two ends of one step of the engine. Its session,
 //! program, locale and version stay: only an epoch of the journal can change those.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Abandoned, Effect, Ended, PendingCall, State, Status, System};
 use crate::{
     id::{CallId, NodeId},
-    value::{Key, Mapping},
+    path::KeyPath,
+    value::{Key, List, Mapping, Value},
 };
 
 /// What a step changed; what is absent stayed as it was.
@@ -34,6 +38,9 @@ pub struct Changes {
     /// Keys of the context, with their values now.
     #[serde(skip_serializing_if = "Mapping::is_empty")]
     pub context: Mapping,
+    /// What was appended to lists of the context under other keys, by the path of the list.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub appended: BTreeMap<KeyPath, ListAppend>,
     /// What the engine keeps of `sys`, whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<Box<System>>,
@@ -66,6 +73,25 @@ pub struct Changes {
     pub ended: Option<Arc<Ended>>,
 }
 
+/// A write to the context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ContextWrite {
+    /// Something under this key was set.
+    Set(Key),
+    /// Items were appended to the list at this path.
+    Append(KeyPath),
+}
+
+/// What was appended to a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListAppend {
+    /// How many items the list had before.
+    pub at: usize,
+    /// What joined them; nothing where it was redacted.
+    #[serde(default, deserialize_with = "list_or_nothing", skip_serializing_if = "Option::is_none")]
+    pub items: Option<List>,
+}
+
 /// What became of the effects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EffectChanges {
@@ -77,15 +103,21 @@ pub struct EffectChanges {
 }
 
 impl Changes {
-    /// What lies between the two ends of a step that wrote the keys `wrote`; costs what changed, whatever the width of the context.
-    pub fn between(before: &State, after: &State, wrote: &[Key]) -> Self {
+    /// What lies between the two ends of a step that made these writes; costs what changed, whatever the width of the context and of its lists.
+    pub fn between(before: &State, after: &State, wrote: &[ContextWrite]) -> Self {
         let changed = |is_changed: bool| is_changed.then_some(());
+        let set: BTreeSet<&Key> = wrote.iter().filter_map(ContextWrite::set).collect();
+        let appended = wrote.iter().filter_map(|write| match write {
+            ContextWrite::Append(path) if !set.contains(path.root()) => Some((path.clone(), ListAppend::between(before, after, path)?)),
+            _ => None,
+        });
         let calls = (&before.pending_tool_call, &after.pending_tool_call);
         Self {
             node: changed(before.current_node_id != after.current_node_id).map(|()| after.current_node_id.clone()),
             status: changed(before.status != after.status).map(|()| after.status),
             call: changed(!same(calls.0.as_ref(), calls.1.as_ref())).map(|()| calls.1.clone()),
-            context: wrote.iter().filter_map(|key| Some((key.clone(), after.context.get(key)?.clone()))).collect(),
+            context: set.iter().filter_map(|key| Some((Key::clone(key), after.context.get(key)?.clone()))).collect(),
+            appended: appended.collect(),
             system: changed(!before.system_context.is_same(&after.system_context)).map(|()| Box::new(after.system_context.clone())),
             step: changed(before.step != after.step).map(|()| after.step),
             entered: changed(before.entered != after.entered).map(|()| after.entered),
@@ -98,6 +130,24 @@ impl Changes {
             rolled_back: changed(before.rolled_back != after.rolled_back).map(|()| after.rolled_back),
             ended: changed(before.ended != after.ended).and_then(|()| after.ended.clone()),
         }
+    }
+}
+
+impl ContextWrite {
+    fn set(&self) -> Option<&Key> {
+        match self {
+            Self::Set(key) => Some(key),
+            Self::Append(_) => None,
+        }
+    }
+}
+
+impl ListAppend {
+    /// What stands behind the list as it was before, where nothing but appends changed it.
+    fn between(before: &State, after: &State, path: &KeyPath) -> Option<Self> {
+        let at = before.context.lookup(path).and_then(Value::as_list).map_or(0, List::len);
+        let items = after.context.lookup(path)?.as_list()?.iter_from(at).cloned().collect();
+        Some(Self { at, items: Some(items) })
     }
 }
 
@@ -157,6 +207,9 @@ impl State {
             self.ended.clone_from(&changes.ended);
         }
         self.context.extend(&changes.context);
+        for (path, appended) in &changes.appended {
+            appended.items.iter().for_each(|items| self.context.append(path, items));
+        }
         for (node, count) in &changes.visits {
             self.visits.insert_mut(node.clone(), *count);
         }
@@ -167,6 +220,11 @@ impl State {
             }
         }
     }
+}
+
+/// A list; anything else stands for one that is not there.
+fn list_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<List>, D::Error> {
+    Value::deserialize(deserializer).map(|value| value.as_list().cloned())
 }
 
 /// Null means: there is nothing any more; absent means: as before.

@@ -9,7 +9,7 @@ mod effects;
 use std::sync::Arc;
 
 pub use call::{Abandoned, Approval, CallKind, CallRole, PendingCall, RetryRecord};
-pub use changes::{Changes, EffectChanges};
+pub use changes::{Changes, ContextWrite, EffectChanges, ListAppend};
 pub use effects::Effects;
 use rpds::RedBlackTreeMapSync;
 use serde::{Deserialize, Serialize};

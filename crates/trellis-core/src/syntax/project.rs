@@ -72,11 +72,20 @@ pub struct BindingSyntax {
     pub spans: BTreeMap<String, Span>,
 }
 
+/// The highest `limits.depth`: what wraps a value in a record must find room within what readers of JSON take.
+pub const DEEPEST: u32 = 64;
+
 /// `limits:` as written; nothing where the default holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitsSyntax {
     /// Bytes of one input.
     pub input: Option<u64>,
+    /// Levels of a value that comes in.
+    pub depth: Option<u64>,
+    /// Bytes of one value.
+    pub value: Option<u64>,
+    /// Bytes of a context.
+    pub context: Option<u64>,
     /// Bytes of one rendered template.
     pub template_output: Option<u64>,
     /// Instructions of one rendered template.

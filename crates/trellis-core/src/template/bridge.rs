@@ -11,7 +11,7 @@ use minijinja::{
 
 use crate::{
     scope::Scope,
-    value::{Key, Mapping, Value},
+    value::{Key, List, Mapping, Value},
 };
 
 /// Levels of a value that a template makes; JSON readers allow as many.
@@ -19,7 +19,7 @@ pub(super) const MAX_DEPTH: usize = 128;
 
 /// A shared list.
 #[derive(Debug)]
-struct ListView(Arc<Vec<Value>>);
+struct ListView(List);
 
 /// A shared mapping.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub(super) fn to_dyn(value: &Value) -> Dyn {
         Value::UInt(number) => Dyn::from(*number),
         Value::Float(number) => Dyn::from(*number),
         Value::Text(text) => Dyn::from(Arc::clone(text)),
-        Value::List(items) => Dyn::from_object(ListView(Arc::clone(items))),
+        Value::List(items) => Dyn::from_object(ListView(items.clone())),
         Value::Map(entries) => Dyn::from_object(MapView(entries.clone())),
     }
 }
@@ -150,7 +150,7 @@ pub(super) fn is_shared(value: &Dyn) -> bool {
 /// The list or mapping behind a value that came from the scope.
 fn shared(value: &Dyn) -> Option<Value> {
     if let Some(list) = value.downcast_object_ref::<ListView>() {
-        return Some(Value::List(Arc::clone(&list.0)));
+        return Some(Value::List(list.0.clone()));
     }
     value.downcast_object_ref::<MapView>().map(|map| Value::Map(map.0.clone()))
 }

@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** an integer that 64 bits cannot hold is refused, never rounded; a key that stands twice is an error.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -10,28 +10,97 @@ use serde::{
     ser::{SerializeMap, SerializeSeq},
 };
 
-use super::{Key, Mapping, Value};
+use super::{Key, List, Mapping, Value, list};
 
 impl Value {
     /// Reads one JSON value.
     ///
     /// # Errors
-    /// Not JSON, deeper than 128 levels, or a number beyond 64 bits: `serde_json` would round such an integer silently.
+    /// Not JSON, deeper than [`DEPTH`] levels, or a number beyond 64 bits: `serde_json` would round such an integer silently.
     pub fn from_json(text: &str) -> Result<Self, JsonError> {
         if let Some(number) = oversized_integer(text) {
             return Err(JsonError(format!("the number {number} does not fit 64 bits")));
         }
-        serde_json::from_str(text).map_err(|error| JsonError(error.to_string()))
+        serde_json::from_str(text).map_err(|error| match nesting(text) {
+            depth if depth > DEPTH => JsonError(format!("nested {depth} levels deep, at most {DEPTH} can be read")),
+            _ => JsonError(error.to_string()),
+        })
     }
 
-    /// The value as compact JSON.
+    /// The value as compact JSON, however deep it is.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_else(|_| unreachable!("a value is always JSON"))
+        let mut json = Vec::new();
+        self.write_json(&mut json);
+        String::from_utf8(json).unwrap_or_else(|_| unreachable!("JSON of texts is text"))
     }
 
-    /// Adds the value as compact JSON.
+    /// Adds the value as compact JSON, without recursing on its depth.
     pub(crate) fn write_json(&self, into: &mut Vec<u8>) {
-        serde_json::to_writer(into, self).unwrap_or_else(|_| unreachable!("a value is always JSON"));
+        let mut open = Vec::new();
+        let mut next = Some(self);
+        loop {
+            match next {
+                Some(Self::List(items)) => {
+                    into.push(b'[');
+                    open.push(Open::List(items.iter()));
+                }
+                Some(Self::Map(entries)) => {
+                    into.push(b'{');
+                    open.push(Open::Map(Box::new(entries.iter())));
+                }
+                Some(scalar) => write_scalar(scalar, into),
+                None => {}
+            }
+            let Some(innermost) = open.last_mut() else { return };
+            next = innermost.next(into);
+            if next.is_none() {
+                open.pop();
+            }
+        }
+    }
+}
+
+/// Levels of lists and mappings that JSON may have where it is read; a reader that recursed further could run out of stack.
+pub const DEPTH: u32 = 127;
+
+/// A list or mapping that is being written.
+enum Open<'v> {
+    List(list::Iter<'v>),
+    Map(Box<dyn Iterator<Item = (&'v Key, &'v Value)> + 'v>),
+}
+
+impl<'v> Open<'v> {
+    /// The next part, with what stands before it; behind the last one the bracket.
+    fn next(&mut self, into: &mut Vec<u8>) -> Option<&'v Value> {
+        let is_first = matches!(into.last(), Some(b'[' | b'{'));
+        let (part, bracket) = match self {
+            Self::List(items) => (items.next().map(|item| (None, item)), b']'),
+            Self::Map(entries) => (entries.next().map(|(key, value)| (Some(key), value)), b'}'),
+        };
+        let Some((key, value)) = part else {
+            into.push(bracket);
+            return None;
+        };
+        if !is_first {
+            into.push(b',');
+        }
+        if let Some(key) = key {
+            write_scalar(&**key, into);
+            into.push(b':');
+        }
+        Some(value)
+    }
+}
+
+fn write_scalar<T: Serialize + ?Sized>(value: &T, into: &mut Vec<u8>) {
+    serde_json::to_writer(into, value).unwrap_or_else(|_| unreachable!("a value is always JSON"));
+}
+
+/// Lists and mappings that no reader would take are not written for one either.
+fn readable<E: serde::ser::Error>(value: &Value) -> Result<(), E> {
+    match value.depth() {
+        depth if depth > DEPTH => Err(E::custom(format!("a value of {depth} levels cannot be read again, at most {DEPTH} can"))),
+        _ => Ok(()),
     }
 }
 
@@ -44,6 +113,24 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct JsonError(String);
+
+/// The deepest brackets of a JSON text, those in its strings left out.
+pub(crate) fn nesting(json: &str) -> u32 {
+    let (mut depth, mut deepest) = (0_u32, 0);
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => while bytes.next().is_some_and(|byte| byte != b'"' && (byte != b'\\' || bytes.next().is_some())) {},
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
 
 /// The first integer outside strings that neither `i64` nor `u64` can hold.
 fn oversized_integer(json: &str) -> Option<&str> {
@@ -84,20 +171,26 @@ impl Serialize for Value {
             Self::UInt(number) => serializer.serialize_u64(*number),
             Self::Float(number) => serializer.serialize_f64(*number),
             Self::Text(text) => serializer.serialize_str(text),
-            Self::List(items) => {
-                let mut list = serializer.serialize_seq(Some(items.len()))?;
-                for item in items.iter() {
-                    list.serialize_element(item)?;
-                }
-                list.end()
-            }
+            Self::List(items) => items.serialize(serializer),
             Self::Map(entries) => entries.serialize(serializer),
         }
     }
 }
 
+impl Serialize for List {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        readable(&Value::List(self.clone()))?;
+        let mut list = serializer.serialize_seq(Some(self.len()))?;
+        for item in self {
+            list.serialize_element(item)?;
+        }
+        list.end()
+    }
+}
+
 impl Serialize for Mapping {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        readable(&Value::Map(self.clone()))?;
         let mut map = serializer.serialize_map(Some(self.len()))?;
         for (key, value) in self.iter() {
             map.serialize_entry(&**key, value)?;
@@ -109,6 +202,15 @@ impl Serialize for Mapping {
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for List {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::List(items) => Ok(items),
+            other => Err(D::Error::custom(format!("a list is needed, not {}", other.kind()))),
+        }
     }
 }
 
@@ -177,7 +279,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
                 return Err(A::Error::custom(format!("the key `{key}` stands twice")));
             }
         }
-        Ok(Value::Map(Mapping(Arc::new(map))))
+        Ok(Value::Map(map.into()))
     }
 }
 

@@ -2,23 +2,31 @@
 //!
 //! The core has its own type so that a feature which some embedder switches on in `serde_json` cannot change it.
 //!
-//! **Invariant:** cloning is cheap, mappings are sorted by key, a float is finite, and an integer that fits `i64` is an `Int`.
+//! **Invariant:** cloning is cheap, mappings are sorted by key, a float is finite, and an integer that fits `i64` is an `Int`. Cloning, dropping,
+//! comparing, measuring and printing do not recurse on the depth of a value.
 
 mod access;
+mod compare;
 mod convert;
 mod deserialize;
 mod entries;
 mod error;
 mod json;
 mod key;
+mod list;
+mod mapping;
+mod measure;
 mod serialize;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{fmt, sync::Arc};
 
 pub use deserialize::from_value;
 pub use error::ConvertError;
-pub use json::JsonError;
-pub(crate) use json::present;
+pub use json::{DEPTH, JsonError};
+pub(crate) use json::{nesting, present};
+pub use list::{Iter, List};
+pub use mapping::Mapping;
+pub(crate) use measure::Parts;
 pub use serialize::to_value;
 
 /// The key of a mapping.
@@ -52,66 +60,9 @@ pub enum Value {
     /// Text.
     Text(Arc<str>),
     /// A list.
-    List(Arc<Vec<Value>>),
+    List(List),
     /// A mapping.
     Map(Mapping),
-}
-
-/// A mapping from text to values, sorted by key.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mapping(Arc<BTreeMap<Key, Value>>);
-
-impl Mapping {
-    /// An empty mapping.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The value under `key`.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.get(key)
-    }
-
-    /// Whether `key` is there.
-    pub fn contains(&self, key: &str) -> bool {
-        self.0.contains_key(key)
-    }
-
-    /// Sets `key`; a shared mapping is copied once (the price is its width).
-    pub fn insert(&mut self, key: Key, value: Value) -> Option<Value> {
-        Arc::make_mut(&mut self.0).insert(key, value)
-    }
-
-    /// The value under `key`, to be changed in place.
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        Arc::make_mut(&mut self.0).get_mut(key)
-    }
-
-    /// Entries in key order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Key, &Value)> + ExactSizeIterator {
-        self.0.iter()
-    }
-
-    /// Keys in order.
-    pub fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.0.keys()
-    }
-
-    /// How many entries there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there is no entry.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl<K: Into<Key>, V: Into<Value>> FromIterator<(K, V)> for Mapping {
-    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        Self(Arc::new(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect()))
-    }
 }
 
 impl Value {
@@ -122,7 +73,7 @@ impl Value {
 
     /// A list value.
     pub fn list(items: impl IntoIterator<Item = Value>) -> Self {
-        Self::List(Arc::new(items.into_iter().collect()))
+        Self::List(items.into_iter().collect())
     }
 
     /// A mapping value.
@@ -152,7 +103,7 @@ impl Value {
     }
 
     /// The items, if it is a list.
-    pub fn as_list(&self) -> Option<&[Value]> {
+    pub fn as_list(&self) -> Option<&List> {
         match self {
             Self::List(items) => Some(items),
             _ => None,
@@ -195,15 +146,26 @@ impl Value {
 impl Value {
     /// Whether it is the same value to the last bit, so that it prints and serialises alike: `1` is not `1.0`, and `0` not `-0.0`.
     pub fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
+        compare::alike(self, other, |one, other| match (one, other) {
             (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits(),
-            (Self::Text(a), Self::Text(b)) => Arc::ptr_eq(a, b) || a == b,
-            (Self::List(a), Self::List(b)) => Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(&**b).all(|(a, b)| a.is_same(b)),
-            (Self::Map(Mapping(a)), Self::Map(Mapping(b))) => {
-                Arc::ptr_eq(a, b) || a.len() == b.len() && a.iter().zip(&**b).all(|((key, a), (other, b))| key == other && a.is_same(b))
-            }
-            (Self::Int(_), Self::Float(_)) | (Self::UInt(_), Self::Float(_)) | (Self::Float(_), _) => false,
-            (a, b) => a == b,
+            (Self::Float(_), _) | (_, Self::Float(_)) => false,
+            (one, other) => is_equal(one, other),
+        })
+    }
+
+    /// Whether it holds other values.
+    fn is_nested(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Map(_))
+    }
+}
+
+/// Drops lists and mappings, and those in them one after the other.
+fn release(mut nested: Vec<Value>) {
+    while let Some(value) = nested.pop() {
+        match value {
+            Value::List(items) => items.unpack(&mut nested),
+            Value::Map(entries) => entries.unpack(&mut nested),
+            _ => {}
         }
     }
 }
@@ -211,19 +173,22 @@ impl Value {
 impl PartialEq for Value {
     /// Exact and by kind, but `1 == 1.0` (language 3.1).
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Null, Self::Null) => true,
-            (Self::Bool(a), Self::Bool(b)) => a == b,
-            (Self::Int(a), Self::Int(b)) => a == b,
-            (Self::UInt(a), Self::UInt(b)) => a == b,
-            (Self::Float(a), Self::Float(b)) => a == b,
-            (Self::Int(a), Self::Float(b)) | (Self::Float(b), Self::Int(a)) => float_is(*b, i128::from(*a)),
-            (Self::UInt(a), Self::Float(b)) | (Self::Float(b), Self::UInt(a)) => float_is(*b, i128::from(*a)),
-            (Self::Text(a), Self::Text(b)) => a == b,
-            (Self::List(a), Self::List(b)) => a == b,
-            (Self::Map(a), Self::Map(b)) => a == b,
-            _ => false,
-        }
+        compare::alike(self, other, is_equal)
+    }
+}
+
+/// Whether two values are equal that hold no others.
+fn is_equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Null, Value::Null) => true,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::UInt(a), Value::UInt(b)) => a == b,
+        (Value::Float(a), Value::Float(b)) => a == b,
+        (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => float_is(*b, i128::from(*a)),
+        (Value::UInt(a), Value::Float(b)) | (Value::Float(b), Value::UInt(a)) => float_is(*b, i128::from(*a)),
+        (Value::Text(a), Value::Text(b)) => Arc::ptr_eq(a, b) || a == b,
+        _ => false,
     }
 }
 
@@ -283,5 +248,11 @@ impl From<String> for Value {
 impl From<Mapping> for Value {
     fn from(entries: Mapping) -> Self {
         Self::Map(entries)
+    }
+}
+
+impl From<List> for Value {
+    fn from(items: List) -> Self {
+        Self::List(items)
     }
 }

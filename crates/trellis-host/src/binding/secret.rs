@@ -98,7 +98,7 @@ fn insert(args: &mut Value, pointer: &str, offset: usize, value: &str) -> Option
         let part = part.replace("~1", "/").replace("~0", "~");
         here = match here {
             Value::Map(entries) => entries.get_mut(&part)?,
-            Value::List(items) => Arc::make_mut(items).get_mut(part.parse::<usize>().ok()?)?,
+            Value::List(items) => items.get_mut(part.parse::<usize>().ok()?)?,
             _ => return None,
         };
     }

@@ -247,6 +247,8 @@ fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> R
         written.map_err(|_| HistoryError::Key(format!("`{path}` cannot be set: something before its last dot is no mapping")))?;
     }
     let keys: Mapping = assignments.iter().filter_map(|(path, _)| Some((path.root().clone(), context.get(path.root())?.clone()))).collect();
+    let given = assignments.iter().map(|(path, value)| (path.to_string(), value.clone())).collect();
+    program.limits().admit_keys(&state.context, &given, &keys).map_err(|excess| HistoryError::Key(excess.to_string()))?;
     for (key, value) in keys.iter() {
         for (schema, whose) in declared(program, state, key) {
             if !schema.fits(value) {

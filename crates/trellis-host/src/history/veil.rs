@@ -14,13 +14,14 @@ use serde::{Serialize, de::DeserializeOwned};
 use trellis_core::{
     Document, Input, Mapping, NodeId, State, Value,
     path::{KeyPath, walk},
+    state::ListAppend,
     syntax::{document::Content, node::InputType},
 };
 
 use super::{Flaw, History};
 use crate::{
     journal::{Entry, Record},
-    store::{Place, put_at, redacted_by, visit},
+    store::{Place, appended_path, put_at, redacted_by, visit},
 };
 
 /// What stands for what is not shown.
@@ -75,6 +76,9 @@ impl Veil {
                 _ => {}
             }
             self.learn_context(&graph, &record.changes.context);
+            for (list, appended) in &record.changes.appended {
+                self.learn_appended(&graph, list, appended);
+            }
             if let Some(state) = record.entry.epoch() {
                 self.learn_context(&graph, &state.context.to_mapping());
             }
@@ -101,6 +105,16 @@ impl Veil {
     fn learn_context(&mut self, graph: &Graph, context: &Mapping) {
         for path in &graph.paths {
             if let Some(value) = context.get(path.root()).and_then(|value| walk(value, path.rest())) {
+                self.add(value);
+            }
+        }
+    }
+
+    fn learn_appended(&mut self, graph: &Graph, list: &KeyPath, appended: &ListAppend) {
+        let Some(items) = &appended.items else { return };
+        let entry = Mapping::from_iter([("items", items.clone())]);
+        for path in graph.paths.iter().filter_map(|path| appended_path(path, list, appended.at)) {
+            if let Some(value) = entry.get(path.root()).and_then(|value| walk(value, path.rest())) {
                 self.add(value);
             }
         }
@@ -190,7 +204,11 @@ impl Veil {
         let mut value = Value::from_json(&serde_json::to_string(whole).ok()?).ok()?;
         visit(&mut value, &mut |place| match (place, &self.graph) {
             (Place::Context(context), Some(graph)) => graph.paths.iter().for_each(|path| put_at(context, path, HIDDEN.into())),
-            (Place::Context(_), None) => {}
+            (Place::Appended { list, at, entry }, Some(graph)) => {
+                let paths = graph.paths.iter().filter_map(|path| appended_path(path, &list, at));
+                paths.for_each(|path| put_at(entry, &path, HIDDEN.into()));
+            }
+            (Place::Context(_) | Place::Appended { .. }, None) => {}
             (Place::Key(value) | Place::Data(value), _) => self.take_out(value),
         });
         serde_json::from_str(&value.to_json()).ok()
@@ -200,7 +218,7 @@ impl Veil {
     fn take_out(&self, value: &mut Value) {
         match value {
             Value::Null => {}
-            Value::List(items) => Arc::make_mut(items).iter_mut().for_each(|item| self.take_out(item)),
+            Value::List(items) => items.iter_mut().for_each(|item| self.take_out(item)),
             Value::Map(entries) => {
                 let taken = std::mem::take(entries);
                 let hidden = taken.iter().map(|(key, value)| {

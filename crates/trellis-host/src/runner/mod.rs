@@ -228,6 +228,7 @@ impl<C: Console> Runner<C> {
 fn code(refusal: &SendError) -> &'static str {
     match refusal {
         SendError::Refused(refusal) => refusal.code(),
+        SendError::Excess(_) => "excess",
         SendError::NotAwaited { .. } => "wrong-kind",
         SendError::NotBegun(_) => "unhandled-signal",
         SendError::Reserved(_) => "reserved-name",

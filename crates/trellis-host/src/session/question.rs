@@ -5,6 +5,7 @@ use std::sync::Arc;
 use trellis_core::{
     Engine, Mapping, Next,
     engine::{Adopted, ChangedCall, Moved, View},
+    program::KeyExcess,
     state::Changes,
 };
 
@@ -51,15 +52,21 @@ impl Session {
     }
 
     /// Sets keys of the context from outside; a key with dots leads into the mapping that is there.
-    pub fn supply(&mut self, keys: Mapping) {
+    ///
+    /// # Errors
+    /// A value, or the context with it, is above a bound; nothing happened.
+    pub fn supply(&mut self, given: Mapping) -> Result<(), KeyExcess> {
         let asked = self.question();
-        let keys = whole(&self.here.state.context, keys);
+        let context = &self.here.state.context;
+        let keys = whole(context, given.clone());
+        self.engine.inspect().limits().admit_keys(context, &given, &keys)?;
         self.here.state.context.extend(&keys);
         restore(&mut self.here.state);
         self.view = None;
         let from = Some(self.here.state.current_node_id.clone());
         let still_asked = asked.is_some() && asked == self.question();
         self.record(self.now(), Entry::Context { keys }, from, Vec::new(), Changes::default(), still_asked);
+        Ok(())
     }
 
     /// Asks for something before it goes on; once.

@@ -211,7 +211,7 @@ impl Sessions {
                 if let Some(key) = reserved {
                     return Err(SendError::Reserved(Arc::from(&**key)));
                 }
-                running.session.supply(keys);
+                running.session.supply(keys)?;
             }
             (Some(Stop::Changed { .. }), Reply::Keep(kept)) => running.decide(kept),
             (Some(Stop::Held { call, .. }), Reply::Approve { call: id, yes }) if id.as_ref().is_none_or(|id| *id == call.id) => {

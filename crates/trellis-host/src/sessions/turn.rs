@@ -6,6 +6,7 @@ use trellis_core::{
     Input, Mapping, NavigateError, NodeId, SessionId, SignalName, ToolOutcome,
     engine::{Call, EndView, Request, StartError},
     id::CallId,
+    program::KeyExcess,
 };
 
 use crate::{
@@ -245,6 +246,9 @@ pub enum SendError {
     /// The keys cannot be set.
     #[error("the context cannot hold `{0}`: it is a reserved name")]
     Reserved(Arc<str>),
+    /// The keys, or the context with them, are above a bound.
+    #[error(transparent)]
+    Excess(#[from] KeyExcess),
     /// It cannot advance, and stays where it is.
     #[error(transparent)]
     Stuck(#[from] SessionError),

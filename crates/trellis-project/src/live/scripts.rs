@@ -93,7 +93,7 @@ fn named(documents: &[Arc<Document>], root: &Path) -> BTreeSet<PathBuf> {
 }
 
 fn of_binding(binding: &BindingSyntax, folder: &Path, root: &Path, files: &mut BTreeSet<PathBuf>) {
-    let words = binding.config.get("process").and_then(Value::as_list).unwrap_or_default();
+    let words = binding.config.get("process").and_then(Value::as_list).cloned().unwrap_or_default();
     let mut words = words.iter().filter_map(Value::as_str);
     files.extend(words.next().filter(|command| command.contains('/')).map(|command| plain(&folder.join(command))));
     let cwd = binding.config.get("cwd").and_then(Value::as_str).map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd));

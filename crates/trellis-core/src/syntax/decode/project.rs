@@ -12,7 +12,7 @@ use crate::{
     span::Spanned,
     syntax::{
         node::NodeSyntax,
-        project::{LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
+        project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
         text::shown,
         tree::{Data, Entry, Node},
     },
@@ -59,8 +59,10 @@ pub(in crate::syntax) static PROJECT: Form = Form {
 
 pub(in crate::syntax) static PREDICATE: Form = Form::new("a predicate", &["needs", "schema", "binding"]);
 
-pub(in crate::syntax) static LIMITS: Form =
-    Form::new("`limits`", &["input", "template_output", "template_fuel", "pass_through", "tool_output", "tool_stderr", "effects"]);
+pub(in crate::syntax) static LIMITS: Form = Form::new(
+    "`limits`",
+    &["input", "depth", "value", "context", "template_output", "template_fuel", "pass_through", "tool_output", "tool_stderr", "effects"],
+);
 
 pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("go", Dialect::Go), ("legacy", Dialect::Legacy)];
 
@@ -172,9 +174,13 @@ impl<'t> Decoder<'t, '_> {
         let mut limits = LimitsSyntax::default();
         let entries = self.mapping("limits", "a mapping from limits to numbers", value).unwrap_or_default();
         self.each(entries, &LIMITS, |decoder, key, entry| {
-            let number = decoder.integer(key, 1, u64::MAX, &entry.value).map(|number| number.value);
+            let most = if key == "depth" { u64::from(DEEPEST) } else { u64::MAX };
+            let number = decoder.integer(key, 1, most, &entry.value).map(|number| number.value);
             match key {
                 "input" => limits.input = number,
+                "depth" => limits.depth = number,
+                "value" => limits.value = number,
+                "context" => limits.context = number,
                 "template_output" => limits.template_output = number,
                 "template_fuel" => limits.template_fuel = number,
                 "pass_through" => limits.pass_through = number,

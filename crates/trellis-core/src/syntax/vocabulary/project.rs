@@ -83,6 +83,9 @@ pub(super) static LIMITS: Table = Table {
     needs: &[],
     keys: &[
         ("input", Count, "Bytes of one input. Without it: `4096`."),
+        ("depth", Count, "Levels of lists and mappings in a value that comes in, at most 64. Without it: `64`."),
+        ("value", Count, "Bytes of one value as JSON. Without it: `16777216`."),
+        ("context", Count, "Bytes of a session's context as JSON. Without it: `16777216`."),
         ("template_output", Count, "Bytes of one rendered template. Without it: `1048576`."),
         ("template_fuel", Count, "Instructions of one rendered template. Without it: `1000000`."),
         ("pass_through", Count, "Steps in a row through nodes that do not stop. Without it: `10000`."),

@@ -156,7 +156,7 @@ fn texts(value: &mut Value, change: &mut dyn FnMut(&str) -> Option<Value>) {
                 *value = other;
             }
         }
-        Value::List(items) => std::sync::Arc::make_mut(items).iter_mut().for_each(|item| texts(item, change)),
+        Value::List(items) => items.iter_mut().for_each(|item| texts(item, change)),
         Value::Map(entries) => {
             let keys: Vec<_> = entries.keys().cloned().collect();
             for key in keys {

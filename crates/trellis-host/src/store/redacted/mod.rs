@@ -27,7 +27,7 @@ pub use self::mark::{lacking, restore};
 use self::secret::{Secrets, strip};
 pub(crate) use self::{
     mark::whole,
-    places::{Place, visit},
+    places::{Place, appended_path, visit},
     secret::put_at,
 };
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};

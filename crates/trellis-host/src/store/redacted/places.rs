@@ -2,12 +2,24 @@
 //!
 //! **Invariant:** what is not known here counts as a place for values, so that a later kind of record hides too much and never too little.
 
-use trellis_core::{Mapping, Value};
+use trellis_core::{
+    Mapping, Value,
+    path::{KeyPath, Segment},
+};
 
 /// What is found.
 pub(crate) enum Place<'a> {
     /// A mapping with keys of the context: a whole context, or what changed of it.
     Context(&'a mut Mapping),
+    /// What was appended to a list of the context, as `{at, items}`: [`appended_path`] says where a path of the context leads in it.
+    Appended {
+        /// The list.
+        list: KeyPath,
+        /// How many items it had.
+        at: usize,
+        /// The entry of the record.
+        entry: &'a mut Mapping,
+    },
     /// The value of a key of the context.
     Key(&'a mut Value),
     /// Any other value that a value of the context may have got into.
@@ -19,15 +31,38 @@ type Visit<'v> = dyn FnMut(Place<'_>) + 'v;
 /// Visits all places of a record or a snapshot, contexts first.
 pub(crate) fn visit(text: &mut Value, visit: &mut Visit<'_>) {
     record(text, &mut |place| {
-        if let Place::Context(_) = place {
+        if place.is_keyed() {
             visit(place);
         }
     });
     record(text, &mut |place| {
-        if !matches!(place, Place::Context(_)) {
+        if !place.is_keyed() {
             visit(place);
         }
     });
+}
+
+impl Place<'_> {
+    /// Whether paths of the context lead somewhere in it.
+    fn is_keyed(&self) -> bool {
+        matches!(self, Self::Context(_) | Self::Appended { .. })
+    }
+}
+
+/// Where a path of the context leads in `{at, items}`, which was appended to the list at `list`: to all items, below one of them, or nowhere.
+pub(crate) fn appended_path(path: &KeyPath, list: &KeyPath, at: usize) -> Option<KeyPath> {
+    let items = Segment::Key("items".into());
+    let (path, list) = (path.segments(), list.segments());
+    if list.starts_with(path) {
+        return KeyPath::new(vec![items]);
+    }
+    match path.strip_prefix(list)? {
+        [Segment::Index(index), below @ ..] => {
+            let item = Segment::Index(index.checked_sub(at)?);
+            KeyPath::new([items, item].into_iter().chain(below.iter().cloned()).collect())
+        }
+        _ => None,
+    }
 }
 
 fn record(value: &mut Value, visit: &mut Visit<'_>) {
@@ -79,6 +114,7 @@ fn changes(value: &mut Value, visit: &mut Visit<'_>) {
     each(value, &mut |key, value| match key {
         "node" | "status" | "step" | "entered" | "attempt" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
+        "appended" => each(value, &mut |list, entry| appended(list, entry, visit)),
         "call" => call(value, visit),
         "system" => each(value, &mut |_, value| visit(Place::Data(value))),
         "effects" => each(value, &mut |key, value| {
@@ -88,6 +124,18 @@ fn changes(value: &mut Value, visit: &mut Visit<'_>) {
         }),
         "ended" => ended(value, visit),
         _ => visit(Place::Data(value)),
+    });
+}
+
+fn appended(list: &str, value: &mut Value, visit: &mut Visit<'_>) {
+    let at = value.as_map().and_then(|entry| entry.get("at")).and_then(|at| at.to_json().parse().ok());
+    if let (Some(list), Some(at), Value::Map(entry)) = (KeyPath::parse(list), at, &mut *value) {
+        visit(Place::Appended { list, at, entry });
+    }
+    each(value, &mut |key, value| {
+        if key != "at" {
+            visit(Place::Key(value));
+        }
     });
 }
 
@@ -163,6 +211,6 @@ fn each(value: &mut Value, visit: &mut dyn FnMut(&str, &mut Value)) {
 
 fn items(value: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
     if let Value::List(items) = value {
-        std::sync::Arc::make_mut(items).iter_mut().for_each(visit);
+        items.iter_mut().for_each(visit);
     }
 }

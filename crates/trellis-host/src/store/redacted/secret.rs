@@ -9,7 +9,7 @@ use trellis_core::{
 
 use super::{
     mark::{JSON, escaped, is_mark, mark, parts},
-    places::{self, Place},
+    places::{self, Place, appended_path},
 };
 
 /// Shorter texts and numbers are looked for only as a whole, and only in what is written together with the key: they would be found everywhere.
@@ -40,13 +40,27 @@ impl Secrets {
     /// Learns what stands at `paths` in a record or a snapshot.
     pub(super) fn learn(&mut self, text: &mut Value, paths: &[KeyPath]) -> Short {
         let mut short = Short(Vec::new());
-        places::visit(text, &mut |place| {
-            let Place::Context(context) = place else { return };
-            for path in paths {
-                if let Some(value) = context.get(path.root()).and_then(|value| walk(value, path.rest())) {
-                    self.add(value, &path.to_string(), &mut short);
+        places::visit(text, &mut |place| match place {
+            Place::Context(context) => {
+                for path in paths {
+                    if let Some(value) = found(context, path) {
+                        self.add(value, &path.to_string(), &mut short);
+                    }
                 }
             }
+            Place::Appended { list, at, entry } => {
+                for (path, within) in paths.iter().filter_map(|path| Some((path, appended_path(path, &list, at)?))) {
+                    match found(entry, &within) {
+                        Some(Value::List(items)) if within.is_key() => {
+                            let places = items.iter().zip(at..);
+                            places.for_each(|(item, at)| self.add(item, &format!("{list}.{at}"), &mut short));
+                        }
+                        Some(value) => self.add(value, &path.to_string(), &mut short),
+                        None => {}
+                    }
+                }
+            }
+            Place::Key(_) | Place::Data(_) => {}
         });
         // The longest first: one may be a part of another.
         self.0.sort_by_key(|secret| std::cmp::Reverse(secret.text.len()));
@@ -79,6 +93,11 @@ impl Secrets {
                     put(context, path, Some(mark(&path.to_string()).into()));
                 }
             }
+            Place::Appended { list, at, entry } => {
+                for (path, within) in paths.iter().filter_map(|path| Some((path, appended_path(path, &list, at)?))) {
+                    put(entry, &within, Some(mark(&path.to_string()).into()));
+                }
+            }
             Place::Key(value) => self.take_out(value, &[]),
             Place::Data(value) => self.take_out(value, &short.0),
         });
@@ -92,7 +111,7 @@ impl Secrets {
                     *value = other.into();
                 }
             }
-            Value::List(items) => Arc::make_mut(items).iter_mut().for_each(|item| self.take_out(item, short)),
+            Value::List(items) => items.iter_mut().for_each(|item| self.take_out(item, short)),
             Value::Map(entries) => {
                 let taken = std::mem::take(entries);
                 let taken = taken.iter().map(|(key, value)| {
@@ -140,15 +159,23 @@ impl Secrets {
 
 /// Takes the marks out of contexts: what was redacted is not there any more.
 pub(super) fn strip(text: &mut Value, paths: &[KeyPath]) {
-    places::visit(text, &mut |place| {
-        let Place::Context(context) = place else { return };
-        for path in paths {
-            let value = context.get(path.root()).and_then(|value| walk(value, path.rest()));
-            if value.is_some_and(|value| is_mark(value, &path.to_string())) {
-                put(context, path, None);
-            }
+    let take = |entries: &mut Mapping, path: &KeyPath, within: &KeyPath| {
+        if found(entries, within).is_some_and(|value| is_mark(value, &path.to_string())) {
+            put(entries, within, None);
         }
+    };
+    places::visit(text, &mut |place| match place {
+        Place::Context(context) => paths.iter().for_each(|path| take(context, path, path)),
+        Place::Appended { list, at, entry } => {
+            let within = paths.iter().filter_map(|path| Some((path, appended_path(path, &list, at)?)));
+            within.for_each(|(path, within)| take(entry, path, &within));
+        }
+        Place::Key(_) | Place::Data(_) => {}
     });
+}
+
+fn found<'m>(entries: &'m Mapping, path: &KeyPath) -> Option<&'m Value> {
+    walk(entries.get(path.root())?, path.rest())
 }
 
 /// Puts `value` where a path leads, if there is something.
@@ -167,13 +194,13 @@ fn put(context: &mut Mapping, path: &KeyPath, value: Option<Value>) -> Option<()
     for segment in way {
         here = match (segment, here) {
             (Segment::Key(key), Value::Map(entries)) => entries.get_mut(key)?,
-            (Segment::Index(index), Value::List(items)) => Arc::make_mut(items).get_mut(*index)?,
+            (Segment::Index(index), Value::List(items)) => items.get_mut(*index)?,
             _ => return None,
         };
     }
     match (last, here) {
         (Segment::Key(key), Value::Map(entries)) => replace(entries, key, value),
-        (Segment::Index(index), Value::List(items)) => *Arc::make_mut(items).get_mut(*index)? = value.unwrap_or_default(),
+        (Segment::Index(index), Value::List(items)) => *items.get_mut(*index)? = value.unwrap_or_default(),
         _ => {}
     }
     Some(())

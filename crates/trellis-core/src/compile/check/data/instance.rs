@@ -62,10 +62,10 @@ fn instances(schema: &Value, depth: usize) -> Vec<Value> {
         return vec![value.clone()];
     }
     if let Some(Value::List(values)) = map.get("enum") {
-        return values.to_vec();
+        return values.iter().cloned().collect();
     }
     let said = ["default", "examples"].into_iter().filter_map(|key| map.get(key)).flat_map(|value| match value {
-        Value::List(values) => values.to_vec(),
+        Value::List(values) => values.iter().cloned().collect(),
         value => vec![value.clone()],
     });
     let mut said: Vec<Value> = said.collect();
