@@ -9,6 +9,7 @@ mod closed;
 mod keywords;
 mod part;
 mod partial;
+mod pattern;
 mod plain;
 mod words;
 
@@ -18,11 +19,13 @@ use std::{
 };
 
 pub(crate) use closed::few_integers;
-use jsonschema::{Validator, draft202012};
+use jsonschema::{PatternOptions, ValidationError, Validator, draft202012};
 pub(crate) use keywords::without_keywords;
 pub(crate) use part::followed;
 pub use partial::{Flaw, Hole, below};
 use serde_json::Value as Json;
+
+use self::pattern::{Exhausted, Pattern, metered};
 
 use crate::{
     path::Segment,
@@ -35,7 +38,14 @@ pub struct Schema(Arc<Inner>);
 
 struct Inner {
     source: Value,
-    validator: OnceLock<Option<Validator>>,
+    validator: OnceLock<Option<BuiltSchema>>,
+}
+
+/// A built schema.
+struct BuiltSchema {
+    validator: Validator,
+    /// Patterns for names of keys that may take long.
+    names: Vec<Pattern>,
 }
 
 /// Why a value is no JSON Schema.
@@ -92,9 +102,15 @@ impl Schema {
 
     /// Every way in which `value` does not fit, sorted by pointer.
     pub fn breaches(&self, value: &Value) -> Vec<Breach> {
-        let Some(validator) = self.validator() else { return Vec::new() };
+        let Some(built) = self.built() else { return Vec::new() };
         let json = to_json(value);
-        let mut breaches: Vec<_> = validator.iter_errors(&json).flat_map(|error| words::breaches(&error)).collect();
+        let found = built.within(value.size(), &json, |validator| {
+            validator.iter_errors(&json).flat_map(|error| words::breaches(&error)).collect::<Vec<_>>()
+        });
+        let mut breaches = match found {
+            Ok(breaches) => breaches,
+            Err(Exhausted(pattern)) => vec![Breach { pointer: String::new(), message: format!("takes too long to match `{pattern}`") }],
+        };
         breaches.sort_by(|a, b| (&a.pointer, &a.message).cmp(&(&b.pointer, &b.message)));
         breaches.dedup();
         breaches
@@ -102,7 +118,10 @@ impl Schema {
 
     /// Whether `value` fits.
     pub fn fits(&self, value: &Value) -> bool {
-        self.validator().is_none_or(|validator| validator.is_valid(&to_json(value)))
+        self.built().is_none_or(|built| {
+            let json = to_json(value);
+            built.within(value.size(), &json, |validator| validator.is_valid(&json)).unwrap_or(false)
+        })
     }
 
     /// The values that can stand at `path` below a fitting value, where they are few and known (`enum`, `const`, booleans, null); nothing where they are open.
@@ -112,7 +131,7 @@ impl Schema {
     }
 
     /// The validator, built when it is first needed. A plain schema always builds.
-    fn validator(&self) -> Option<&Validator> {
+    fn built(&self) -> Option<&BuiltSchema> {
         self.0.validator.get_or_init(|| build(&to_json(&self.0.source)).ok()).as_ref()
     }
 }
@@ -132,8 +151,27 @@ pub(crate) fn takes(words: &Mapping, kinds: &[&str]) -> Option<bool> {
     }
 }
 
-fn build(schema: &Json) -> Result<Validator, jsonschema::ValidationError<'static>> {
-    draft202012::options().offline().should_validate_formats(true).build(schema)
+impl BuiltSchema {
+    /// Validates within one budget.
+    fn within<T>(&self, bytes: u64, json: &Json, validate: impl FnOnce(&Validator) -> T) -> Result<T, Exhausted> {
+        metered(bytes, || pattern::try_names(&self.names, json))?;
+        metered(bytes, || validate(&self.validator))
+    }
+}
+
+/// Builds a schema. Patterns that look around or refer back need another engine than the others, and a budget.
+fn build(schema: &Json) -> Result<BuiltSchema, ValidationError<'static>> {
+    let options = || draft202012::options().offline().should_validate_formats(true);
+    if let Ok(validator) = options().with_pattern_options(PatternOptions::regex()).build(schema) {
+        return Ok(BuiltSchema { validator, names: Vec::new() });
+    }
+    let metered = options().with_keyword("pattern", |_, source, path| {
+        let pattern = source.as_str().and_then(Pattern::new);
+        pattern.map(|pattern| Box::new(pattern) as _).ok_or_else(|| ValidationError::custom(path.to_string()))
+    });
+    // The validator's own engine names what is wrong.
+    options().build(schema)?;
+    Ok(BuiltSchema { validator: metered.build(schema)?, names: pattern::of_names(schema) })
 }
 
 /// The same value in the validator's own form.
@@ -293,6 +331,30 @@ mod tests {
                 assert_eq!(schema.fits(&value), schema.breaches(&value).is_empty(), "{text} {value}");
             }
         }
+    }
+
+    #[test]
+    fn a_validation_has_one_budget_and_names_the_pattern_that_spends_it() {
+        let (pattern, text) = (r"^((a|aa)\\2?)+$", format!("{}b", "a".repeat(60)));
+        let texts = Value::list((0..1_000).map(|_| Value::text(text.as_str())));
+        let named = Value::map([(text.as_str(), Value::Null)]);
+        let spent = ["takes too long to match `^((a|aa)\\2?)+$`"];
+        for (words, value) in [
+            (format!(r#"{{"items": {{"pattern": "{pattern}"}}}}"#), &texts),
+            (format!(r#"{{"items": {{"not": {{"pattern": "{pattern}"}}}}}}"#), &texts),
+            (format!(r#"{{"anyOf": [{{"items": {{"pattern": "{pattern}"}}}}, true]}}"#), &texts),
+            (format!(r#"{{"patternProperties": {{"{pattern}": false}}}}"#), &named),
+        ] {
+            let schema = schema(&words);
+            assert!(!schema.fits(value), "{words}");
+            let said: Vec<_> = schema.breaches(value).into_iter().map(|breach| breach.message).collect();
+            assert_eq!(said, spent, "{words}");
+            assert!(schema.flaws(value, &[]).is_empty(), "{words}");
+        }
+        let quick = schema(r#"{"items": {"pattern": "^(?=.*[0-9])(?!x).{4,}$"}, "patternProperties": {"^(?!x)": {"type": "integer"}}}"#);
+        assert!(quick.fits(&Value::list((0..20_000).map(|at| Value::from(format!("text {at}"))))));
+        assert_eq!(quick.breaches(&Value::list(["text".into()]))[0].message, "does not match `^(?=.*[0-9])(?!x).{4,}$`");
+        assert!(quick.fits(&Value::map([("x", "text")])) && !quick.fits(&Value::map([("y", "text")])));
     }
 
     #[test]

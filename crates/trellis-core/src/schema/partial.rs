@@ -4,10 +4,10 @@
 //!
 //! **Invariant:** nothing is a flaw that some filling of the holes would mend.
 
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind as Kind};
+use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value as Json;
 
-use super::{Breach, Schema, plain, to_json, words};
+use super::{Breach, BuiltSchema, Schema, plain, to_json, words};
 use crate::value::Value;
 
 /// A part of a value that is not known yet.
@@ -42,14 +42,14 @@ impl Schema {
 
     /// The same, as the validator sees it.
     pub(super) fn every_flaw(&self, value: &Value, holes: &[Hole]) -> Vec<Flaw> {
-        let Some(validator) = self.validator() else { return Vec::new() };
+        let Some(built) = self.built() else { return Vec::new() };
         let mut json = to_json(value);
-        let mut flaws = found(validator, &json, holes);
+        let mut flaws = found(built, &json, holes);
         if holes.iter().any(|hole| hole.optional) {
             let lacking = |flaw: &Flaw| if let Flaw::Missing(at, key) = flaw { Some(below(at, key)) } else { None };
             holes.iter().filter(|hole| hole.optional).for_each(|hole| leave_out(&mut json, &hole.pointer));
             let left: Vec<Hole> = holes.iter().filter(|hole| !hole.optional).cloned().collect();
-            let missing: Vec<_> = found(validator, &json, &left).iter().filter_map(lacking).collect();
+            let missing: Vec<_> = found(built, &json, &left).iter().filter_map(lacking).collect();
             let optional = holes.iter().filter(|hole| hole.optional && missing.contains(&hole.pointer));
             flaws.extend(optional.map(|hole| Flaw::MayBeMissing(hole.pointer.clone())));
         }
@@ -71,8 +71,13 @@ fn leave_out(json: &mut Json, pointer: &str) {
     }
 }
 
-fn found(validator: &Validator, json: &Json, holes: &[Hole]) -> Vec<Flaw> {
-    validator.iter_errors(json).filter(|error| is_certain(error, holes)).flat_map(|error| flaws(&error, holes)).collect()
+/// What is certainly wrong; nothing where it takes too long to find out.
+fn found(built: &BuiltSchema, json: &Json, holes: &[Hole]) -> Vec<Flaw> {
+    let flaws = built.within(0, json, |validator| {
+        let errors = validator.iter_errors(json).filter(|error| is_certain(error, holes));
+        errors.flat_map(|error| flaws(&error, holes)).collect()
+    });
+    flaws.unwrap_or_default()
 }
 
 fn flaws(error: &ValidationError<'_>, holes: &[Hole]) -> Vec<Flaw> {

@@ -138,7 +138,7 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
             format!("must be one of {}{more}, is {}", first.join(", "), shown(met))
         }
         Kind::Constant { expected_value } => format!("must be {}, is {}", shown(expected_value), shown(met)),
-        Kind::Pattern { pattern } => format!("{what}does not match `{pattern}`"),
+        Kind::Pattern { pattern } | Kind::Custom { message: pattern, .. } => format!("{what}does not match `{pattern}`"),
         Kind::Minimum { limit } => format!("must be at least {limit}, is {met}"),
         Kind::Maximum { limit } => format!("must be at most {limit}, is {met}"),
         Kind::ExclusiveMinimum { limit } => format!("must be more than {limit}, is {met}"),

@@ -3,7 +3,7 @@
 use super::{
     super::decode,
     Table,
-    Type::{self, Any, Count, Duration, Form, List, Map, MapOf, Named, Or, Path, Schema, Text},
+    Type::{self, Any, Count, Duration, Form, Levels, List, Map, MapOf, Named, Or, Path, Schema, Text},
     calls::EFFECT,
 };
 use crate::diagnostic::Code;
@@ -83,7 +83,7 @@ pub(super) static LIMITS: Table = Table {
     needs: &[],
     keys: &[
         ("input", Count, "Bytes of one input. Without it: `4096`."),
-        ("depth", Count, "Levels of lists and mappings in a value that comes in, at most 64. Without it: `64`."),
+        ("depth", Levels, "Levels of lists and mappings in a value that comes in, at most 64. Without it: `64`."),
         ("value", Count, "Bytes of one value as JSON. Without it: `16777216`."),
         ("context", Count, "Bytes of a session's context as JSON. Without it: `16777216`."),
         ("template_output", Count, "Bytes of one rendered template. Without it: `1048576`."),

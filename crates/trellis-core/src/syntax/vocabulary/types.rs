@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::super::decode::words;
+use super::super::{decode::words, project::DEEPEST};
 
 /// What a key takes.
 pub(super) enum Type {
@@ -21,6 +21,8 @@ pub(super) enum Type {
     Duration,
     /// A whole number from 1 on.
     Count,
+    /// A whole number from 1 to [`DEEPEST`].
+    Levels,
     /// A number from 1 to 1000.
     Factor,
     /// A short type, or a JSON Schema.
@@ -54,6 +56,7 @@ impl Type {
             Self::Null => json!({ "type": "null" }),
             Self::Duration => shared("duration"),
             Self::Count => json!({ "type": "integer", "minimum": 1 }),
+            Self::Levels => json!({ "type": "integer", "minimum": 1, "maximum": DEEPEST }),
             Self::Factor => json!({ "type": "number", "minimum": 1, "maximum": 1000 }),
             Self::Schema => shared("schema"),
             Self::Words(words) => json!({ "enum": words }),

@@ -1,6 +1,7 @@
 //! What every store promises (`SessionStore`), a function for each promise.
 
 pub(crate) mod append;
+pub(crate) mod bounds;
 pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod model;
@@ -22,6 +23,7 @@ macro_rules! contract {
                     a_session_that_is_not_there_goes_on_with_nothing, the_head_is_replaced, a_snapshot_replaces_the_one_before,
                     many_sessions_are_loaded_at_once, a_snapshot_of_the_first_record_holds,
                 ],
+                bounds: [the_deepest_values_come_back, the_largest_values_come_back],
                 history: [records_come_in_pages, records_before_a_snapshot_stay, opening_again_keeps_everything, a_history_is_long],
                 list: [
                     newest_first, equal_moments_come_by_name, due_soonest_first, only_of_one_graph, what_moves_meanwhile_is_not_lost,

@@ -1,0 +1,143 @@
+//! Patterns that look around or refer back, matched within one budget for a whole validation.
+//!
+//! Most patterns take time in proportion to the text, whatever it is: the validator's own engine matches those. One that looks around or refers back
+//! goes back and forth, and may do so without end. How often it goes back is bounded by its engine only for a single match, so the same
+//! pattern stands here with growing bounds: a match that meets one is tried again with the next, as long as the budget of the validation reaches.
+//!
+//! **Invariant:** once the budget is spent nothing matches any more, and the validation has no other outcome than that.
+
+use std::{
+    cell::RefCell,
+    sync::{Arc, OnceLock},
+};
+
+use fancy_regex::{Regex, RegexBuilder};
+use jsonschema::{Keyword, ValidationError};
+use serde_json::Value as Json;
+
+/// How often a validation may go back, beside once for each byte of the value: some 50 ms.
+const BUDGET: u64 = 1_000_000;
+
+/// How often a match may go back, one try after the other.
+const BOUNDS: [u64; 7] = [64, 256, 1_024, 4_096, 16_384, 65_536, 262_144];
+
+/// What a match costs that is over within the first bound.
+const LEAST: u64 = 16;
+
+/// Bytes of a text from which on going back costs more: each time some of the text is read again.
+const SHORT: u64 = 1_024;
+
+thread_local! {
+    /// What is left to the validation that is under way: a validator hands nothing on to the patterns in it.
+    static METER: RefCell<Meter> = const { RefCell::new(Meter { left: 0, exhausted: None }) };
+}
+
+struct Meter {
+    left: u64,
+    exhausted: Option<Arc<str>>,
+}
+
+/// The pattern for which the budget of a validation was not enough.
+pub(super) struct Exhausted(pub(super) Arc<str>);
+
+/// Validates a value of so many bytes within one budget.
+///
+/// # Errors
+/// The budget was not enough; what the validation came to means nothing.
+pub(super) fn metered<T>(bytes: u64, validate: impl FnOnce() -> T) -> Result<T, Exhausted> {
+    METER.set(Meter { left: BUDGET.saturating_add(bytes), exhausted: None });
+    let result = validate();
+    METER.with_borrow_mut(|meter| meter.exhausted.take()).map_or(Ok(result), |pattern| Err(Exhausted(pattern)))
+}
+
+/// A pattern with growing bounds.
+pub(super) struct Pattern {
+    source: Arc<str>,
+    tries: [OnceLock<Option<Regex>>; BOUNDS.len()],
+}
+
+impl Pattern {
+    /// The pattern; nothing where it is no regular expression.
+    pub(super) fn new(source: &str) -> Option<Self> {
+        let pattern = Self { source: source.into(), tries: [const { OnceLock::new() }; BOUNDS.len()] };
+        pattern.regex(0).is_some().then_some(pattern)
+    }
+
+    fn regex(&self, bound: usize) -> Option<&Regex> {
+        let build = || {
+            let translated = jsonschema_regex::to_rust_regex(&self.source).ok()?;
+            let most = usize::try_from(BOUNDS[bound]).unwrap_or(usize::MAX);
+            RegexBuilder::new(&translated).backtrack_limit(most).build().ok()
+        };
+        self.tries[bound].get_or_init(build).as_ref()
+    }
+
+    /// Whether a text matches, within the budget of the validation that is under way; false once that is spent.
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        METER.with_borrow_mut(|meter| {
+            let is_match = if meter.exhausted.is_none() { self.within(meter, text) } else { None };
+            if is_match.is_none() {
+                meter.exhausted.get_or_insert_with(|| Arc::clone(&self.source));
+            }
+            is_match.unwrap_or_default()
+        })
+    }
+
+    fn within(&self, meter: &mut Meter, text: &str) -> Option<bool> {
+        let weight = 1 + text.len() as u64 / SHORT;
+        for (at, bound) in BOUNDS.into_iter().enumerate() {
+            let left = meter.left.checked_sub(bound * weight)?;
+            if let Ok(is_match) = self.regex(at)?.is_match(text) {
+                meter.left = if at == 0 { meter.left - LEAST * weight } else { left };
+                return Some(is_match);
+            }
+            meter.left = left;
+        }
+        None
+    }
+}
+
+impl<'i> Keyword<'i> for Pattern {
+    fn validate(&self, instance: &'i Json) -> Result<(), ValidationError<'i>> {
+        if Keyword::is_valid(self, instance) { Ok(()) } else { Err(ValidationError::custom(&*self.source)) }
+    }
+
+    fn is_valid(&self, instance: &'i Json) -> bool {
+        instance.as_str().is_none_or(|text| self.is_match(text))
+    }
+}
+
+/// The patterns by which a schema knows names of keys, wherever they stand in it.
+pub(super) fn of_names(schema: &Json) -> Vec<Pattern> {
+    let mut patterns = Vec::new();
+    each_mapping(schema, &mut |entries| {
+        let named = entries.get("patternProperties").and_then(Json::as_object);
+        patterns.extend(named.into_iter().flatten().filter_map(|(pattern, _)| Pattern::new(pattern)));
+    });
+    patterns
+}
+
+/// Matches the names of all keys once: where the budget is enough for that, the validator's own engine comes to an end as well.
+pub(super) fn try_names(patterns: &[Pattern], value: &Json) {
+    if !patterns.is_empty() {
+        each_mapping(value, &mut |entries| {
+            for name in entries.keys() {
+                patterns.iter().for_each(|pattern| drop(pattern.is_match(name)));
+            }
+        });
+    }
+}
+
+fn each_mapping(value: &Json, see: &mut impl FnMut(&serde_json::Map<String, Json>)) {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Json::Array(items) => open.extend(items),
+            Json::Object(entries) => {
+                see(entries);
+                open.extend(entries.values());
+            }
+            _ => {}
+        }
+    }
+}
