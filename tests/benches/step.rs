@@ -9,6 +9,7 @@ use trellis_core::{
     Compiled, Context, Dialect, Document, Engine, Input, Mapping, Next, Predicates, Program, SessionId, Source, Start, State, Value,
     compile::Compiler,
     engine::{Answers, RequestType},
+    state::Changes,
     syntax::node::InputType,
 };
 use trellis_host::{Clock, Session, session::Halt};
@@ -31,6 +32,46 @@ fn render(bencher: Bencher<'_, '_>, keys: usize) {
 fn navigate(bencher: Bencher<'_, '_>, keys: usize) {
     let (engine, state) = standing(keys, 10);
     bencher.with_inputs(|| Input::Text("forward".to_owned())).bench_local_values(|input| engine.navigate(&state, input).expect("it moves"));
+}
+
+/// A step that appends to a list of so many items, which the state before it holds too.
+#[divan::bench(args = [10, 100, 10_000])]
+fn append(bencher: Bencher<'_, '_>, items: usize) {
+    let (engine, state) = appending(items);
+    bencher.bench_local(|| engine.navigate(black_box(&state), Input::Pass).expect("it moves"));
+}
+
+/// A step that appends, and what a journal records of it.
+#[divan::bench(args = [10, 100, 10_000])]
+fn append_recorded(bencher: Bencher<'_, '_>, items: usize) {
+    let (engine, state) = appending(items);
+    bencher.bench_local(|| {
+        let step = engine.navigate(black_box(&state), Input::Pass).expect("it moves");
+        serde_json::to_string(&Changes::between(&state, &step.state, &step.wrote)).expect("changes are JSON")
+    });
+}
+
+/// `navigate` where steps wrote so many keys, one each, and a loop goes on with a few of them.
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn navigate_after_writes(bencher: Bencher<'_, '_>, keys: usize) {
+    let (engine, mut state) = standing(0, 10);
+    (0..keys).for_each(|key| state.context.insert(format!("key_{key:05}").into(), Value::text("value")));
+    bencher.with_inputs(|| Input::Text("forward".to_owned())).bench_local_values(|input| engine.navigate(&state, input).expect("it moves"));
+}
+
+/// A context in which steps wrote so many keys, and more steps write each of those anew in turn: the price of a write to a key that lay still.
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn write_each_key(bencher: Bencher<'_, '_>, keys: usize) {
+    let mut context = Context::default();
+    let names: Vec<Arc<str>> = (0..keys).map(|key| format!("key_{key:05}").into()).collect();
+    names.iter().for_each(|name| context.insert(Arc::clone(name), Value::Int(0)));
+    let mut at = 0;
+    bencher.bench_local(|| {
+        at = (at + 7) % keys;
+        let before = context.clone();
+        context.insert(Arc::clone(&names[at]), Value::Int(1));
+        before
+    });
 }
 
 /// `render` after so many steps.
@@ -85,6 +126,18 @@ fn pass_through(bencher: Bencher<'_, '_>, nodes: usize) {
         while !matches!(session.advance().expect("it advances"), Halt::Ended(_)) {}
         session
     });
+}
+
+/// A session that stands before an append to a list of so many items, each of which a step appended.
+fn appending(items: usize) -> (Engine, State) {
+    let graph = "nodes:\n  start: { default_context: { log: [] }, append: { log: { role: user, text: Hello } }, to: again }\n  again: { transitions: [{ condition: log is empty, to: done }, { to: start }] }\n  done: {}\n";
+    let engine = engine(&[("graph.yaml".to_owned(), graph.to_owned())]);
+    let mut state = engine.start(start(Mapping::new())).expect("it starts").state;
+    while state.context.get("log").and_then(Value::as_list).map_or(0, |log| log.len()) < items || state.current_node_id.as_str() != "start"
+    {
+        state = engine.navigate(&state, Input::Pass).expect("it passes").state;
+    }
+    (engine, state)
 }
 
 fn memory(files: &[File]) -> Memory {

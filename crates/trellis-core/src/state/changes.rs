@@ -231,3 +231,23 @@ fn list_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(deserializer).map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_holds_what_was_appended_and_one_of_whole_lists_is_still_read() {
+        let json = r#"{"context":{"log":[1,2]},"appended":{"chat.log":{"at":1,"items":["b"]},"gone":{"at":0,"items":"‹redacted:gone›"}}}"#;
+        let changes: Changes = serde_json::from_str(json).unwrap();
+        let context: Mapping = [("chat", Value::map([("log", Value::list(["a".into()]))]))].into_iter().collect();
+        let mut context = crate::Context::new(context);
+        context.extend(&changes.context);
+        changes.appended.iter().for_each(|(path, appended)| appended.items.iter().for_each(|items| context.append(path, items)));
+        assert_eq!(context.to_mapping().get("chat").unwrap().to_json(), r#"{"log":["a","b"]}"#);
+        assert_eq!(context.get("log").unwrap().to_json(), "[1,2]");
+        assert!(!context.contains("gone"));
+        let written = serde_json::to_string(&changes).unwrap();
+        assert!(written.contains(r#""chat.log":{"at":1,"items":["b"]}"#), "{written}");
+    }
+}

@@ -270,3 +270,32 @@ fn looking_at_a_session_writes_nothing_whatever_it_lacks() {
         }
     });
 }
+
+#[test]
+fn what_is_appended_to_a_redacted_list_is_nowhere() {
+    let graph = |redact| {
+        let project = format!("redact: [{redact}]\n");
+        let start = "---\ninput_type: text\nappend: {log: \"{{ input }}\"}\ntransitions: [{condition: input == \"stop\", to: end}, {to: start}]\n---\nWhat?\n";
+        Stage::new(&[("trellis.yaml", &project), ("start.md", start), ("end.md", "Bye.\n")])
+    };
+    for (redact, seen, log) in
+        [("log", vec![], None), ("log.1", vec!["alpha-one", "gamma-three"], Some(r#"["alpha-one",null,"gamma-three"]"#))]
+    {
+        let (stage, inner) = (graph(redact), Arc::new(MemoryStore::new()));
+        run(async {
+            let sessions = opened(&stage, &inner);
+            sessions.start(Start::default()).await.unwrap();
+            for said in ["alpha-one", "beta-two", "gamma-three"] {
+                sessions.send(&id(), text(said)).await.unwrap();
+            }
+            let kept = everything(&inner).await;
+            let all = ["alpha-one", "beta-two", "gamma-three"];
+            let found: Vec<_> = all.into_iter().filter(|said| kept.contains(said)).collect();
+            assert_eq!(found, seen, "{kept}");
+            let store = Redacted::of(&stage.program, Arc::clone(&inner));
+            let stored = store.load(&[id()]).await.unwrap().remove(0).unwrap();
+            let state = trellis_host::store::Snapshot::of(&stored).unwrap().state;
+            assert_eq!(state.context.get("log").map(Value::to_json).as_deref(), log);
+        });
+    }
+}
