@@ -46,7 +46,8 @@ struct Run {
 /// What was appended to a list.
 #[derive(Clone, Default)]
 struct Back {
-    blocks: Option<VectorSync<Arc<Run>>>,
+    /// Counted, so that who lets go of them knows whether others hold them.
+    blocks: Option<Arc<VectorSync<Arc<Run>>>>,
     tail: Vec<Value>,
     parts: Parts,
 }
@@ -161,7 +162,7 @@ impl List {
 
 impl Back {
     fn blocks(&self) -> usize {
-        self.blocks.as_ref().map_or(0, VectorSync::len)
+        self.blocks.as_ref().map_or(0, |blocks| blocks.len())
     }
 
     fn get(&self, index: usize) -> Option<&Value> {
@@ -181,14 +182,17 @@ impl Back {
         self.tail.push(item);
         if self.tail.len() == BLOCK {
             let items = std::mem::take(&mut self.tail);
-            self.blocks.get_or_insert_with(VectorSync::new_sync).push_back_mut(Arc::new(Run { items, parts: OnceLock::new() }));
+            let blocks = self.blocks.get_or_insert_with(|| Arc::new(VectorSync::new_sync()));
+            Arc::make_mut(blocks).push_back_mut(Arc::new(Run { items, parts: OnceLock::new() }));
         }
     }
 
     fn unpack(&mut self, into: &mut Vec<Value>) {
         unpack(&mut self.tail, into);
-        let blocks: Vec<_> = self.blocks.take().map(|blocks| blocks.iter().cloned().collect()).unwrap_or_default();
-        for mut block in blocks.into_iter().filter_map(Arc::into_inner) {
+        let Some(blocks) = self.blocks.take().and_then(Arc::into_inner) else { return };
+        let held: Vec<_> = blocks.iter().cloned().collect();
+        drop(blocks);
+        for mut block in held.into_iter().filter_map(Arc::into_inner) {
             unpack(&mut block.items, into);
         }
     }
