@@ -40,11 +40,7 @@ use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program, Waiting},
     schema::Schema,
-    syntax::{
-        document::Document,
-        node::NodeSyntax,
-        project::{LimitsSyntax, PredicateAnswer},
-    },
+    syntax::{document::Document, node::NodeSyntax, project::PredicateAnswer},
 };
 
 /// What compiling comes to.
@@ -331,7 +327,7 @@ fn assemble<'d>(
     for (index, graph) in lowering.graphs.into_iter().enumerate() {
         let syntax = &graph.syntax;
         if index == 0 {
-            syntax.projects.iter().for_each(|(_, _, project)| limits = bounded(limits, project.limits));
+            syntax.projects.iter().for_each(|(_, _, project)| limits = limits.set(project.limits));
         }
         let mut bindings = BTreeMap::new();
         for binding in syntax.projects.iter().flat_map(|(_, _, project)| &project.bindings) {
@@ -386,19 +382,4 @@ fn renamed(names: &Names<'_>, seats: &Seats) -> BTreeMap<crate::id::NodeId, Node
         }
     }
     renamed
-}
-
-fn bounded(limits: Limits, said: LimitsSyntax) -> Limits {
-    Limits {
-        input: said.input.unwrap_or(limits.input),
-        depth: said.depth.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(limits.depth),
-        value: said.value.unwrap_or(limits.value),
-        context: said.context.unwrap_or(limits.context),
-        template_output: said.template_output.unwrap_or(limits.template_output),
-        template_fuel: said.template_fuel.unwrap_or(limits.template_fuel),
-        pass_through: said.pass_through.unwrap_or(limits.pass_through),
-        tool_output: said.tool_output.unwrap_or(limits.tool_output),
-        tool_stderr: said.tool_stderr.unwrap_or(limits.tool_stderr),
-        effects: said.effects.unwrap_or(limits.effects),
-    }
 }

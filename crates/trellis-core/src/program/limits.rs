@@ -14,7 +14,7 @@ use std::fmt;
 use crate::{
     context::Context,
     state::PendingCall,
-    syntax::project::DEEPEST,
+    syntax::project::{DEEPEST, LimitsSyntax},
     value::{Key, Mapping, Value},
 };
 
@@ -104,6 +104,22 @@ pub enum Bound {
 impl Limits {
     /// The highest `depth` that can be set.
     pub const DEEPEST: u32 = DEEPEST;
+
+    /// The same with what a project sets.
+    pub(crate) fn set(self, said: LimitsSyntax) -> Self {
+        Self {
+            input: said.input.unwrap_or(self.input),
+            depth: said.depth.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(self.depth),
+            value: said.value.unwrap_or(self.value),
+            context: said.context.unwrap_or(self.context),
+            template_output: said.template_output.unwrap_or(self.template_output),
+            template_fuel: said.template_fuel.unwrap_or(self.template_fuel),
+            pass_through: said.pass_through.unwrap_or(self.pass_through),
+            tool_output: said.tool_output.unwrap_or(self.tool_output),
+            tool_stderr: said.tool_stderr.unwrap_or(self.tool_stderr),
+            effects: said.effects.unwrap_or(self.effects),
+        }
+    }
 
     /// Whether a value may come in.
     ///

@@ -104,7 +104,7 @@ fn advance(session: &mut Session) -> Halt {
 }
 
 fn answer(session: &mut Session, outcome: ToolOutcome) {
-    let Halt::Call(call) = advance(session) else { panic!("no call is pending") };
+    let Halt::Call(call) = advance(session) else { panic!("no call is pending: {:?}", session.state().ended) };
     session.send(Input::Result(ToolResult { id: call.id.clone(), outcome })).unwrap();
 }
 
@@ -114,9 +114,8 @@ pub(crate) async fn the_deepest_values_come_back(place: &Place) {
 limits: {{ input: 100000 }}
 bindings: {{ charge: {{}}, refund: {{}}, look: {{ effect: none }} }}
 nodes:
-  start: {{ input_type: json, save_to: {kept}, to: pay }}
+  start: {{ input_type: json, save_to: {kept}, set: {{ {sent}: "{{{{ input }}}}" }}, to: pay }}
   pay:
-    set: {{ {sent}: "{{{{ given }}}}" }}
     append: {{ log: "{{{{ given }}}}" }}
     do: {{ name: charge, args: {{ x: "{{{{ sent }}}}" }} }}
     undo: {{ name: refund, args: {{ x: "{{{{ sent }}}}" }} }}
