@@ -76,7 +76,7 @@ fn trip(denied: bool) -> Vec<String> {
         match kind {
             "APPROVAL" if payload["name"] == "there" && denied => vec![json!({ "deny": id })],
             "APPROVAL" => vec![json!({ "approve": id })],
-            "REQUEST_INPUT" => vec![json!({ "input": 0 }), json!({ "signal": "odd" }), json!({ "input": "7" })],
+            "REQUEST_INPUT" => vec![json!({ "input": 0 }), json!({ "signal": "odd" }), json!({ "input": "7", "seq": payload["seq"] })],
             "CALL_TOOL" if payload["name"] == "there" => vec![json!({ "tool_result": { "id": id, "error": "down" } })],
             "PREDICATE" => vec![json!({ "predicate": { "id": id, "value": true } })],
             _ => Vec::new(),
@@ -139,11 +139,11 @@ fn watched() -> Vec<String> {
                 _ if payload["moved"].as_str().is_some_and(|moved| moved.contains("late")) => return vec![json!({ "input": "no" })],
                 _ => {}
             },
-            "NEEDS" => return vec![json!({ "context": { "shoe": 42 } })],
+            "NEEDS" => return vec![json!({ "context": { "shoe": 42 }, "seq": payload["seq"] })],
             "CALL_TOOL" if payload["name"] == "weigh" => {
                 sandbox.write("weigh.md", file("weigh.md").replace("{name: weigh, args", "{name: measure, args").as_bytes());
             }
-            "CHANGED" => return vec![json!({ "keep": count(&mut changes) > 1 })],
+            "CHANGED" => return vec![json!({ "keep": count(&mut changes) > 1, "seq": payload["seq"] })],
             "CALL_TOOL" => return vec![json!({ "tool_result": { "id": payload["id"], "result": 1 } })],
             "END" => return vec![Value::Null],
             _ => {}

@@ -5,7 +5,7 @@ use trellis_core::{
     state::{ABANDONED, Status},
 };
 
-use crate::graph::Walk;
+use crate::graph::{Walk, json};
 
 const TRELLIS: (&str, &str) = ("trellis.yaml", "bindings: { t: { effect: none }, u: { effect: none } }\n");
 const END: (&str, &str) = ("end.md", "The end.\n");
@@ -91,14 +91,14 @@ fn a_signal_leaves_the_call_and_its_result_comes_late() {
     walk.late(&id, r#"{"id":7}"#);
     assert_eq!(walk.events, [Event::Late { id: id.clone(), joined: true }]);
     assert_eq!((walk.node(), walk.state.step, walk.key("saved")), ("stopped", step, None));
-    walk.late(&id, r#"{"id":7}"#);
-    assert_eq!((&walk.events[..], walk.state.effects.len()), (&[Event::Late { id: id.clone(), joined: false }][..], 1));
+    let again = || Input::Result(ToolResult { id: id.clone(), outcome: ToolOutcome::Success(json(r#"{"id":7}"#)) });
+    assert!(matches!(walk.refused(again()), NavigateError::ForeignCall { settled: true, .. }), "it came, and is settled");
+    assert_eq!(walk.state.effects.len(), 1);
     walk.say("back");
     assert_eq!((walk.state.status, walk.call().args.get("id")), (Status::RollingBack, Some(&Value::Int(7))));
     walk.succeed("null");
     assert_eq!(walk.ended(), "rolled_back");
-    walk.late(&id, r#"{"id":7}"#);
-    assert_eq!(walk.events, [Event::DeadLetter(id)]);
+    assert!(matches!(walk.refused(again()), NavigateError::ForeignCall { settled: true, .. }), "also after the end");
 }
 
 #[test]
