@@ -142,7 +142,7 @@ fn printed() -> Vec<Value> {
     let payloads = json!({
         "RENDER_CONTENT": "# Hi",
         "REQUEST_INPUT": {
-            "input_type": "choice", "options": [{"value": 1, "text": "One"}], "default": 1, "schema": {"minimum": 0}, "timeout": 100, "metadata": 1,
+            "seq": 1, "input_type": "choice", "options": [{"value": 1, "text": "One"}], "default": 1, "schema": {"minimum": 0}, "timeout": 100, "metadata": 1,
             "open": true,
         },
         "APPROVAL": {"id": "c", "name": "pay", "args": {"a": 1}, "ask": "Pay?", "expires": 100},
@@ -151,8 +151,8 @@ fn printed() -> Vec<Value> {
         "TOOL_RESULT": {"id": "c", "error": {"kind": "error", "code": 7, "message": "m", "data": {"a": 1}}},
         "PREDICATE": {"id": "p@1", "name": "p"},
         "RELOAD": {"status": "broken", "since": 1, "moved": "m", "diagnostics": [finding]},
-        "NEEDS": {"node": "start", "keys": ["a"]},
-        "CHANGED": {"id": "c", "pending": "pay", "now": "refund"},
+        "NEEDS": {"seq": 1, "node": "start", "keys": ["a"]},
+        "CHANGED": {"seq": 1, "id": "c", "pending": "pay", "now": "refund"},
         "ERROR": {"code": "bad-line", "message": "m"},
         "END": {
             "reason": "rolled_back", "output": 1, "code": "fail", "node": "start", "message": "m",
@@ -193,14 +193,15 @@ fn a_key_that_nobody_knows_is_refused_wherever_it_stands() {
         ("END", json!({"reason": "finished"})),
         ("END", json!({"reason": "over", "output": null})),
         ("RENDER_CONTENT", json!({"text": "x"})),
-        ("REQUEST_INPUT", json!({"input_type": "none"})),
-        ("REQUEST_INPUT", json!({"input_type": "choice", "options": []})),
-        ("REQUEST_INPUT", json!({"input_type": "text", "open": false})),
+        ("REQUEST_INPUT", json!({"seq": 1, "input_type": "none"})),
+        ("REQUEST_INPUT", json!({"seq": 1, "input_type": "choice", "options": []})),
+        ("REQUEST_INPUT", json!({"seq": 1, "input_type": "text", "open": false})),
         ("TOOL_RESULT", json!({"id": "c"})),
         ("TOOL_RESULT", json!({"id": "c", "result": 1, "reason": "r"})),
         ("TOOL_RESULT", json!({"id": "c", "error": "text"})),
         ("CALL_TOOL", json!({"id": "c", "name": "t", "args": {}, "idempotency_key": "k", "attempt": 0, "node": "n", "role": "do"})),
-        ("NEEDS", json!({"node": "n", "keys": []})),
+        ("NEEDS", json!({"seq": 1, "node": "n", "keys": []})),
+        ("REQUEST_INPUT", json!({"input_type": "text"})),
         ("TICK", json!({})),
     ] {
         let line = json!({ "type": kind, "payload": payload }).to_string();
