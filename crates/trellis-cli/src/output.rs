@@ -13,6 +13,9 @@ use anyhow::Context as _;
 use tempfile::NamedTempFile;
 use trellis_core::Value;
 use trellis_host::controls::escaped;
+use trellis_project::is_graph_file;
+
+use crate::open::Place;
 
 /// Links that are followed behind one another.
 const LINKS: usize = 40;
@@ -66,6 +69,22 @@ impl OutputFile {
         };
         written.with_context(|| cannot(&self.path))
     }
+}
+
+/// Sees to it that an output is not read as a part of the graph.
+///
+/// # Errors
+/// It would be.
+pub(crate) fn keep_out_of(place: &Place, output: &Path) -> anyhow::Result<()> {
+    let target = followed(output);
+    let Some(name) = target.file_name().and_then(|name| name.to_str()).filter(|name| is_graph_file(name)) else { return Ok(()) };
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (Ok(folder), Ok(graph)) = (folder.canonicalize(), place.path.canonicalize()) else { return Ok(()) };
+    if !folder.join(name).starts_with(&graph) {
+        return Ok(());
+    }
+    let beside = place.folder().join("..").join(name);
+    anyhow::bail!("{}: it would be a file of the graph; write it beside the graph: `--output {}`", cannot(output), beside.display())
 }
 
 /// The file that is replaced: a link is followed. Nothing for what only passes on what it gets.

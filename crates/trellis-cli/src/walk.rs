@@ -161,7 +161,9 @@ fn exists(id: &SessionId) -> anyhow::Error {
 /// Why a session cannot begin, and what to do about it.
 fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
     let help = match refused {
-        StartError::Inputs { .. } => Some("give what is missing: `--context KEY=VALUE`, or `--context FILE` with JSON".to_owned()),
+        StartError::Inputs { .. } => {
+            Some("the context of the start is given by `--context KEY=VALUE`, or `--context FILE` with JSON".to_owned())
+        }
         StartError::UnknownNode(id) => did_you_mean(id.as_str(), engine.inspect().nodes().iter().map(|node| node.id.as_str())),
         _ => None,
     };

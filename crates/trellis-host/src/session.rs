@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use trellis_core::{
     Engine, Event, Input, NavigateError, Next, NodeId, SignalName, Start, State,
-    engine::{Answers, Blocker, Call, EndView, Moved, RenderError, Request, StartError, Step, View},
+    engine::{Answers, Blocker, Call, EndView, Moved, RenderError, Request, StartError, Step, Unanswered, View},
     id::IdempotencyKey,
     state::{Changes, PendingCall},
 };
@@ -38,7 +38,7 @@ pub enum Halt {
     /// Carry the call out, and send its result.
     Call(Call),
     /// Find out whether this predicate holds, and [`Session::answer`].
-    Predicate(Arc<str>),
+    Predicate(Box<Unanswered>),
     /// Stop.
     Ended(EndView),
 }
@@ -108,7 +108,7 @@ pub struct Session {
 struct Held {
     input: Input,
     answers: Answers,
-    asks: Arc<str>,
+    asks: Box<Unanswered>,
 }
 
 impl Session {
@@ -152,7 +152,7 @@ impl Session {
                 return Ok(Halt::Invalid(text));
             }
             if let Some(held) = &self.held {
-                return Ok(Halt::Predicate(Arc::clone(&held.asks)));
+                return Ok(Halt::Predicate(held.asks.clone()));
             }
             let view = match &mut self.view {
                 Some(view) => view,
@@ -204,8 +204,8 @@ impl Session {
     /// As [`Session::send`], of the input that was held.
     pub fn answer(&mut self, predicate: &str, truth: bool) -> Result<(), NavigateError> {
         match self.held.take() {
-            Some(mut held) if &*held.asks == predicate => {
-                held.answers.insert(held.asks, truth);
+            Some(mut held) if &*held.asks.name == predicate => {
+                held.answers.insert(held.asks.name, truth);
                 self.take(held.input, held.answers)
             }
             other => {

@@ -44,7 +44,7 @@ pub use format::format;
 #[cfg(feature = "watching")]
 pub use live::Waited;
 pub use live::{Edit, Live, Status, Version};
-pub use loader::{FILE_LIMIT, GraphLoader};
+pub use loader::{FILE_LIMIT, GraphLoader, is_graph_file};
 pub use memory::Memory;
 pub use project::Project;
 #[cfg(feature = "watching")]

@@ -29,7 +29,7 @@ pub trait GraphLoader: Send + Sync {
 }
 
 /// Whether a file of this name may belong to a graph (language 1.1): `.md`, `.yaml`, `.yml`, `.json`.
-pub(crate) fn is_graph_file(name: &str) -> bool {
+pub fn is_graph_file(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, extension)| !stem.is_empty() && matches!(extension, "md" | "yaml" | "yml" | "json"))
 }
 

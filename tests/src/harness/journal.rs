@@ -55,7 +55,8 @@ fn journaled(played: &Played) -> Result<Session, String> {
         let next = played.records.get(done).map(|record| &record.moment);
         match turn {
             Ok(Halt::Said { .. } | Halt::Invalid(_)) => {}
-            Ok(Halt::Predicate(name)) => {
+            Ok(Halt::Predicate(asked)) => {
+                let name = asked.name;
                 let answer = next.and_then(|moment| moment.answers.get(&name)).copied();
                 let answer = answer.ok_or_else(|| format!("the host asks for `{name}`, the walk did not"))?;
                 session.answer(&name, answer).map_err(|error| format!("the host's session refuses: {error}"))?;

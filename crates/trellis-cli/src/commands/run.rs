@@ -21,7 +21,7 @@ use crate::{
     kept::StoreArgs,
     offer::{Offered, offer},
     open::{self, DEFAULT_PATH, Place},
-    output::OutputFile,
+    output::{self, OutputFile},
     progress::Progress,
     ready::{Loaded, Ready, Terms},
     report::{self, Checked, Summary},
@@ -117,6 +117,9 @@ impl Run {
             Offered::Ended => return Ok(Exit::Failed),
             Offered::Interrupted => return Ok(Exit::Interrupted),
         };
+        if let Some(output) = &self.output {
+            output::keep_out_of(place, output)?;
+        }
         let terms = self.terms(max_input);
         let begun = if self.watch { self.follow(place, terms)? } else { self.load(place, terms)? };
         let (ready, news) = match begun {

@@ -257,6 +257,24 @@ fn a_recording_that_cannot_be_used_is_named_before_anything_runs() {
 }
 
 #[test]
+fn an_output_that_would_be_a_file_of_the_graph_is_refused_with_a_place_that_works() {
+    let sandbox = Sandbox::new(&[("graph/start.md", "---\noutput: 7\n---\n"), ("graph/deep/more.txt", "")]);
+    for output in ["graph/out.json", "graph/deep/out.yaml", "graph/start.md"] {
+        let ran = sandbox.trellis(&["run", "graph", "--output", output]);
+        assert_eq!(ran.code, Some(2), "{output}");
+        let name = output.rsplit('/').next().unwrap();
+        let place = format!("it would be a file of the graph; write it beside the graph: `--output graph/../{name}`");
+        assert!(ran.err.contains(&place), "{}", ran.err);
+    }
+    let alone = sandbox.trellis(&["run", "graph/start.md", "--output", "graph/start.md"]);
+    assert!(alone.err.contains("it would be a file of the graph"), "{}", alone.err);
+    for output in ["graph/../out.json", "graph/out.txt"] {
+        assert_eq!(sandbox.trellis(&["run", "graph", "--output", output]).code, Some(0), "{output}");
+        assert_eq!(std::fs::read_to_string(sandbox.path().join(output)).unwrap(), "7\n");
+    }
+}
+
+#[test]
 fn the_output_of_a_session_goes_to_a_file_when_it_finished() {
     let sandbox = Sandbox::new(TRACED);
     let output = || std::fs::read_to_string(sandbox.path().join("out.txt"));
@@ -289,11 +307,19 @@ fn a_session_that_begins_anywhere_is_told_what_its_node_needs() {
     let sandbox = Sandbox::new(CHARGE);
     let ran = sandbox.trellis(&["run", ".", "--at", "done", "--json"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("`receipt.id` is missing\n  give what is missing: `--context KEY=VALUE`"), "{}", ran.err);
+    assert!(ran.err.contains("`receipt.id` is missing\n  the context of the start is given by `--context KEY=VALUE`"), "{}", ran.err);
     let ran = sandbox.trellis(&["run", ".", "--at", "done", "--json", "--context", "{\"receipt\": {\"id\": \"r1\"}}"]);
     assert_eq!((ran.code, end(&ran)["output"].as_str()), (Some(0), Some("r1")));
     let ran = sandbox.trellis(&["run", ".", "--at", "dune", "--json"]);
     assert!(ran.err.contains("there is no node `dune` to begin at\n  did you mean `done`?"), "{}", ran.err);
+}
+
+#[test]
+fn a_value_that_does_not_fit_the_start_is_not_called_missing() {
+    let sandbox = Sandbox::new(&[("trellis.yaml", "inputs: {properties: {age: {type: integer}}}\n"), ("start.md", "Hello.\n")]);
+    let ran = sandbox.trellis(&["run", ".", "--context", "age=old"]);
+    let said = "`/age` must be an integer, is a text\n  the context of the start is given by `--context KEY=VALUE`";
+    assert!(ran.code == Some(2) && ran.err.contains(said) && !ran.err.contains("missing"), "{}", ran.err);
 }
 
 #[test]

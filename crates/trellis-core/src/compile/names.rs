@@ -228,8 +228,8 @@ impl<'d> Names<'d> {
     fn visible(&self, scopes: &[&str], graph: u32) -> impl Iterator<Item = &str> {
         self.table.claims.iter().filter(move |claim| claim.graph == graph).flat_map(move |claim| {
             let id = claim.id.as_str();
-            let module = id.strip_suffix("/start").unwrap_or(id);
-            scopes.iter().filter_map(move |scope| below(module, scope))
+            let spellings = [Some(id), id.strip_suffix("/start")];
+            spellings.into_iter().flatten().flat_map(move |name| scopes.iter().filter_map(move |scope| below(name, scope)))
         })
     }
 }

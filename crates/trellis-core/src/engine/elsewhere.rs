@@ -142,7 +142,7 @@ fn refusal(step: &Move<'_>, node: &Node, stop: Stop) -> NotEntered {
             return NotEntered::Lacks { node: node.id.clone(), keys: missing.map(ToString::to_string).collect() };
         }
         Stop::Failed(failed) => failed.message,
-        Stop::Unanswered(predicate) => format!("the predicate `{predicate}` must be answered first"),
+        Stop::Unanswered(unanswered) => unanswered.to_string(),
     };
     NotEntered::Fails { node: node.id.clone(), message }
 }

@@ -2,9 +2,7 @@
 //!
 //! **Invariant:** a message names its node, and never an input: it may have been a secret.
 
-use std::sync::Arc;
-
-use super::step::Move;
+use super::{Unanswered, step::Move};
 use crate::{
     id::NodeId,
     path::KeyPath,
@@ -22,7 +20,7 @@ pub(super) enum Stop {
     /// It ends the session.
     Failed(Box<Failed>),
     /// It did not happen: this deferred predicate must be answered first.
-    Unanswered(Arc<str>),
+    Unanswered(Box<Unanswered>),
 }
 
 /// A failure: a step to the end.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Event, fail::Stop, step::Move};
+use super::{Event, Unanswered, fail::Stop, step::Move};
 use crate::{
     id::NodeId,
     path::walk,
@@ -81,7 +81,10 @@ impl Move<'_> {
             Some(Some(answer)) => Some(answer(&self.state.context)),
             _ => None,
         });
-        let answer = answer.ok_or_else(|| Stop::Unanswered(name.clone()))?;
+        let answer = answer.ok_or_else(|| {
+            let context = self.state.context.clone();
+            Stop::Unanswered(Box::new(Unanswered { name: name.clone(), context }))
+        })?;
         self.events.push(Event::Predicate { name: name.clone(), answer });
         Ok(answer)
     }

@@ -33,7 +33,7 @@ pub use io::{
     AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,
     ToolOutcome, ToolResult, View,
 };
-pub use predicates::{Answers, MissingPredicate, Predicates};
+pub use predicates::{Answers, MissingPredicate, Predicates, Unanswered};
 pub use refusal::{Expected, NavigateError, RenderError, StartError};
 pub use replay::{Divergence, Moment};
 

@@ -48,5 +48,16 @@ impl fmt::Debug for Predicates {
     }
 }
 
+/// A deferred predicate without which a step cannot happen.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the predicate `{name}` must be answered first")]
+#[non_exhaustive]
+pub struct Unanswered {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it is asked about: the context after the writes of the step (language 7.3).
+    pub context: Context,
+}
+
 /// Answers of deferred predicates for one step.
 pub type Answers = BTreeMap<Arc<str>, bool>;

@@ -1,8 +1,8 @@
 //! What the engine answers when nothing happened: refusals, sessions that cannot begin, views that cannot be made.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
-use super::Request;
+use super::{Request, Unanswered};
 use crate::{
     id::{CallId, NodeId, SignalName},
     program::Excess,
@@ -71,8 +71,8 @@ pub enum NavigateError {
         reason: EndReason,
     },
     /// A deferred predicate must be answered first: [`super::Engine::answering`].
-    #[error("the predicate `{0}` must be answered first")]
-    Unanswered(Arc<str>),
+    #[error(transparent)]
+    Unanswered(Box<Unanswered>),
     /// The state stands at a node or call that this program does not have: [`super::Engine::adopt`].
     #[error("the graph has no node `{0}` as the session left it")]
     Unadopted(NodeId),
@@ -135,8 +135,8 @@ pub enum StartError {
     #[error("there is no node `{0}` to begin at")]
     UnknownNode(NodeId),
     /// A deferred predicate must be answered first.
-    #[error("the predicate `{0}` must be answered first")]
-    Unanswered(Arc<str>),
+    #[error(transparent)]
+    Unanswered(Box<Unanswered>),
 }
 
 /// A view that could not be made.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::{
-    Engine, Event, Step,
+    Engine, Event, Step, Unanswered,
     fail::{Failed, Stop},
 };
 use crate::{
@@ -86,7 +86,7 @@ impl<'e> Move<'e> {
     ///
     /// # Errors
     /// The deferred predicate without which it cannot happen.
-    pub(super) fn close(mut self, result: Result<(), Stop>) -> Result<Step, Arc<str>> {
+    pub(super) fn close(mut self, result: Result<(), Stop>) -> Result<Step, Box<Unanswered>> {
         match result {
             Ok(()) => {}
             Err(Stop::Unanswered(predicate)) => return Err(predicate),

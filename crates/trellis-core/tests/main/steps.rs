@@ -1,7 +1,7 @@
 //! Entering, choosing, failing, refusing (language 6.3–7.5).
 
 use trellis_core::{
-    Engine, Event, Input, NavigateError, Next, Predicates, ToolError, ToolOutcome, ToolResult, Value,
+    Context, Engine, Event, Input, NavigateError, Next, Predicates, ToolError, ToolOutcome, ToolResult, Value,
     engine::{Expected, StartError},
     state::Status,
 };
@@ -93,9 +93,29 @@ fn a_predicate_is_asked_once_a_step_and_its_answer_recorded() {
 
     let deferred = Engine::new(program(&files), Predicates::new().deferred("open")).unwrap();
     let walk = Walk::with(deferred, "{}");
-    assert_eq!(walk.refused(Input::Pass), NavigateError::Unanswered("open".into()));
+    assert!(matches!(walk.refused(Input::Pass), NavigateError::Unanswered(asked) if &*asked.name == "open"));
     let answering = walk.engine.answering([("open".into(), false)].into());
     assert_eq!(answering.navigate(&walk.state, Input::Pass).unwrap().state.current_node_id.as_str(), "closed");
+}
+
+#[test]
+fn a_predicate_of_the_host_is_asked_about_the_context_after_the_writes() {
+    let files = [
+        ("trellis.yaml", "predicates: { adult: { needs: [age] } }\n"),
+        ("start.md", "---\ninput_type: int\nsave_to: age\ntransitions:\n  - { condition: adult, to: end }\n  - { to: start }\n---\n"),
+        END,
+    ];
+    let of_age = |context: &Context| context.get("age").and_then(Value::as_i64) >= Some(18);
+    let mut walk = Walk::with(Engine::new(program(&files), Predicates::new().with("adult", of_age)).unwrap(), "{}");
+    walk.say("17");
+    assert_eq!(walk.node(), "start");
+    walk.say("18");
+    assert_eq!(walk.node(), "end");
+
+    let deferred = Engine::new(program(&files), Predicates::new().deferred("adult")).unwrap();
+    let walk = Walk::with(deferred, "{}");
+    let NavigateError::Unanswered(asked) = walk.refused(Input::Text("18".into())) else { panic!() };
+    assert_eq!(asked.context.get("age"), Some(&Value::Int(18)));
 }
 
 #[test]

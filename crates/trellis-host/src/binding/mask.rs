@@ -16,8 +16,8 @@ use trellis_core::{
 /// What stands for a secret.
 const MASK: &str = "***";
 
-/// Shorter secrets are not masked: they would be found everywhere.
-const SHORTEST: usize = 4;
+/// In bytes. Shorter secrets are not masked: they would be found everywhere.
+pub(super) const SHORTEST: usize = 4;
 
 /// Texts that nobody may see, as they are and as they stand in JSON.
 #[derive(Clone, Default)]

@@ -238,6 +238,9 @@ impl Bindings {
             Ok(filled) => filled,
             Err(error) => return ToolOutcome::Error(error),
         };
+        for name in self.secrets.unmasked(call) {
+            caller.report()(&format!("the secret `{name}` is not masked in what is shown: it has fewer than {} bytes", mask::SHORTEST));
+        }
         let context: &Context = caller.context();
         let hidden = self.hidden.iter().filter_map(|path| walk(context.get(path.root())?, path.rest()));
         hidden.for_each(|value| mask::texts_of(value, &mut values));

@@ -1,8 +1,10 @@
 //! Secrets in arguments (language 3.6): filled in just before a tool runs, and kept out of every message.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use trellis_core::{Mapping, ToolError, Value, state::PendingCall};
+
+use super::mask::SHORTEST;
 
 type Resolve = dyn Fn(&str) -> Option<String> + Send + Sync;
 
@@ -19,6 +21,12 @@ impl Secrets {
     /// Secrets from the environment: `api-key` is `TRELLIS_SECRET_API_KEY`.
     pub fn from_env() -> Self {
         Self::new(|name| std::env::var(env_name(name)).ok())
+    }
+
+    /// The secrets of a call that are too short to be masked, each once.
+    pub(super) fn unmasked<'c>(&self, call: &'c PendingCall) -> BTreeSet<&'c str> {
+        let is_short = |name: &str| (self.0)(name).is_some_and(|value| value.len() < SHORTEST);
+        call.secrets.iter().map(|secret| &*secret.name).filter(|name| is_short(name)).collect()
     }
 
     /// The call's arguments with its secrets in place, and the values that no message may show.

@@ -26,7 +26,7 @@ use crate::{
 
 /// What stands for what is not shown.
 const HIDDEN: &str = "***";
-/// Shorter values would be found everywhere: they are hidden where they stand alone.
+/// In bytes. Shorter values would be found everywhere: they are hidden where they are the whole value.
 const SHORT: usize = 4;
 
 /// Hides what is secret in one session.
@@ -131,7 +131,7 @@ impl Veil {
         if text.is_empty() || *text == *HIDDEN {
             return;
         }
-        if text.chars().count() < SHORT {
+        if text.len() < SHORT {
             self.short.insert(text);
             return;
         }
@@ -247,8 +247,10 @@ impl Veil {
     }
 
     fn within(&self, text: &str) -> String {
-        let long = self.known.iter().fold(text.to_owned(), |text, secret| text.replace(&**secret, HIDDEN));
-        self.short.iter().fold(long, |text, secret| alone(&text, secret))
+        if self.short.contains(text) {
+            return HIDDEN.to_owned();
+        }
+        self.known.iter().fold(text.to_owned(), |text, secret| text.replace(&**secret, HIDDEN))
     }
 }
 
@@ -272,18 +274,4 @@ impl Graph {
         }
         Self { paths: redacted_by(documents), asks }
     }
-}
-
-/// A text in which a short word is hidden where it stands alone.
-fn alone(text: &str, word: &str) -> String {
-    let is_part = |char: Option<char>| char.is_some_and(char::is_alphanumeric);
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(at) = rest.find(word) {
-        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
-        let is_alone = !is_part(before.chars().next_back().or_else(|| out.chars().next_back())) && !is_part(after.chars().next());
-        out += before;
-        out += if is_alone { HIDDEN } else { word };
-        rest = after;
-    }
-    out + rest
 }

@@ -52,7 +52,7 @@ impl<'a> Awaited<'a> {
             Stop::Ask { request, .. } => Self::Input(request),
             Stop::Call { call, .. } => Self::Result(call),
             Stop::Held { call, .. } => Self::Approval(call),
-            Stop::Predicate { id, name } => Self::Predicate { id, name },
+            Stop::Predicate { id, name, .. } => Self::Predicate { id, name },
             Stop::Keys { node, missing } => Self::Keys { node, missing },
             Stop::Changed { call, now } => Self::Changed { pending: call, now },
             Stop::Running { .. } | Stop::Sleeping { .. } | Stop::Ended(_) => Self::Nothing,

@@ -154,9 +154,9 @@ impl Sessions {
             let begun = Session::start(current.engine.clone(), beginning.start.clone(), beginning.answers.clone(), self.clock.clone());
             match begun {
                 Ok(session) => *place = Place::Running(Box::new(Running::new(session, current.bindings, current.version))),
-                Err(StartError::Unanswered(name)) => {
-                    beginning.asks = Some(Arc::clone(&name));
-                    return Ok(Act::Predicate(Question::at_start(name, current.engine.inspect(), &beginning.start)));
+                Err(StartError::Unanswered(asked)) => {
+                    beginning.asks = Some(asked.clone());
+                    return Ok(Act::Predicate(Question::at_start(*asked, current.engine.inspect(), &beginning.start)));
                 }
                 Err(refused) => return Err(refused.into()),
             }
@@ -190,7 +190,7 @@ impl Sessions {
                 due => Act::Stop(Stop::Ask { request, due }),
             },
             Halt::Call(call) => Act::Call(call),
-            Halt::Predicate(name) => Act::Predicate(Question::in_step(name, &running.session)),
+            Halt::Predicate(asked) => Act::Predicate(Question::in_step(*asked, &running.session)),
             Halt::Ended(ended) => Act::Stop(Stop::Ended(ended)),
         })
     }
@@ -203,12 +203,12 @@ impl Sessions {
             Place::Away | Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
             Place::Beginning(beginning) => {
                 return match (beginning.asks.take(), reply) {
-                    (Some(name), Reply::Predicate { id, holds }) if id == super::predicate::id(&name, None) => {
-                        beginning.answers.insert(name, holds);
+                    (Some(asked), Reply::Predicate { id, holds }) if id == super::predicate::id(&asked.name, None) => {
+                        beginning.answers.insert(asked.name, holds);
                         Ok(())
                     }
                     (asks, reply) => {
-                        let expected = asks.as_ref().map_or_else(|| "the start".to_owned(), |name| predicate(name));
+                        let expected = asks.as_ref().map_or_else(|| "the start".to_owned(), |asked| predicate(&asked.name));
                         beginning.asks = asks;
                         Err(SendError::NotAwaited { expected, got: kind(&reply) })
                     }
@@ -234,7 +234,7 @@ impl Sessions {
                     running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?;
                 }
             }
-            (Some(Stop::Predicate { id, name }), Reply::Predicate { id: answered, holds }) if *id == answered => {
+            (Some(Stop::Predicate { id, name, .. }), Reply::Predicate { id: answered, holds }) if *id == answered => {
                 running.session.answer(&Arc::clone(name), holds)?;
             }
             // It came before, and was recorded (language 7.6).

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use trellis_core::{
-    Context, Engine, Mapping, NodeId, Program, Start, ToolOutcome,
+    Context, Engine, NodeId, Program, Start, ToolOutcome,
+    engine::Unanswered,
     id::{CallId, IdempotencyKey},
     program::PredicateSource,
     state::{CallKind, CallRole, PendingCall},
@@ -22,10 +23,9 @@ use crate::{
 
 /// What is asked, and about what.
 pub(super) struct Question {
-    name: Arc<str>,
+    asked: Unanswered,
     id: Arc<str>,
     node: NodeId,
-    context: Mapping,
 }
 
 /// The predicate and the step that asks for it: asked again in another step, it is another question. The start is no step.
@@ -34,14 +34,14 @@ pub(super) fn id(name: &str, step: Option<u64>) -> Arc<str> {
 }
 
 impl Question {
-    pub(super) fn at_start(name: Arc<str>, program: &Program, start: &Start) -> Self {
+    pub(super) fn at_start(asked: Unanswered, program: &Program, start: &Start) -> Self {
         let node = start.at.clone().unwrap_or_else(|| program.entry().id.clone());
-        Self { id: id(&name, None), name, node, context: start.context.clone() }
+        Self { id: id(&asked.name, None), asked, node }
     }
 
-    pub(super) fn in_step(name: Arc<str>, session: &Session) -> Self {
+    pub(super) fn in_step(asked: Unanswered, session: &Session) -> Self {
         let state = session.state();
-        Self { id: id(&name, Some(state.step)), name, node: state.current_node_id.clone(), context: state.context.to_mapping() }
+        Self { id: id(&asked.name, Some(state.step)), asked, node: state.current_node_id.clone() }
     }
 }
 
@@ -52,16 +52,16 @@ impl Sessions {
         if let Some(call) = bound(engine.inspect(), &question)
             && bindings.carries_out(engine.inspect(), &call)
         {
-            match self.asked(slot, &engine, &bindings, call, &question.name).await {
+            match self.asked(slot, &engine, &bindings, call, &question.asked.name).await {
                 None => return Ok(None),
                 Some(Ok(holds)) => {
-                    self.answer(slot, &question.name, holds)?;
+                    self.answer(slot, &question.asked.name, holds)?;
                     return Ok(None);
                 }
                 Some(Err(why)) => self.tell(slot, &Happening::Trouble("predicate", why.into())),
             }
         }
-        Ok(Some(Stop::Predicate { id: question.id, name: question.name }))
+        Ok(Some(Stop::predicate(question.id, question.asked)))
     }
 
     fn situation(&self, slot: &Slot) -> (Engine, Arc<Bindings>) {
@@ -120,7 +120,7 @@ impl Sessions {
 
 /// The call that answers a predicate with a bound tool; its arguments are the context.
 fn bound(program: &Program, question: &Question) -> Option<PendingCall> {
-    let predicate = program.predicates().iter().find(|predicate| predicate.name == question.name)?;
+    let predicate = program.predicates().iter().find(|predicate| predicate.name == question.asked.name)?;
     let PredicateSource::Binding(tool) = &predicate.source else { return None };
     let graph = program.find(&question.node).map_or(program.root(), |node| program.graph_of(program.node(node)));
     let timeout = graph.bindings.get(tool).and_then(|binding| binding.tool.timeout.as_ref());
@@ -129,7 +129,7 @@ fn bound(program: &Program, question: &Question) -> Option<PendingCall> {
         name: Arc::clone(tool),
         role: CallRole::Do,
         node: question.node.clone(),
-        args: question.context.clone(),
+        args: question.asked.context.to_mapping(),
         secrets: Vec::new(),
         idempotency_key: IdempotencyKey::new(&*question.id),
         attempt: 1,

@@ -10,7 +10,7 @@ use std::sync::{
 use tokio::sync::{Notify, oneshot};
 use trellis_core::{
     SessionId, Start,
-    engine::{Answers, ChangedCall},
+    engine::{Answers, ChangedCall, Unanswered},
 };
 
 use super::{Happening, Stop, keep::Tail};
@@ -47,7 +47,7 @@ pub(super) enum Place {
 pub(super) struct Beginning {
     pub(super) start: Start,
     pub(super) answers: Answers,
-    pub(super) asks: Option<Arc<str>>,
+    pub(super) asks: Option<Box<Unanswered>>,
 }
 
 pub(super) struct Running {

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use trellis_core::{
-    Input, Mapping, NavigateError, NodeId, SessionId, SignalName, ToolOutcome,
-    engine::{Call, EndView, Request, StartError},
+    Context, Input, Mapping, NavigateError, NodeId, SessionId, SignalName, ToolOutcome,
+    engine::{Call, EndView, Request, StartError, Unanswered},
     id::CallId,
     program::KeyExcess,
 };
@@ -69,6 +69,8 @@ pub enum Stop {
         id: Arc<str>,
         /// Its name.
         name: Arc<str>,
+        /// What it is asked about: the context after the writes of its step (language 7.3). It is not for everybody to see.
+        context: Context,
     },
     /// Keys that the node needs on the program as it is now: [`Reply::Context`].
     Keys {
@@ -105,6 +107,11 @@ pub enum Stop {
 }
 
 impl Stop {
+    /// The question whether a predicate holds.
+    pub(super) fn predicate(id: Arc<str>, Unanswered { name, context, .. }: Unanswered) -> Self {
+        Self::Predicate { id, name, context }
+    }
+
     /// When it stops waiting, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
         match self {

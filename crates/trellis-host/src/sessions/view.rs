@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trellis_core::{
     Next, SessionId,
-    engine::{Adopted, Call, RequestType, View},
+    engine::{Adopted, Call, RequestType, Unanswered, View},
     state::Status,
 };
 
@@ -50,7 +50,7 @@ impl Sessions {
         let place = slot.place.locked();
         let running = match &*place {
             Place::Running(running) => running,
-            Place::Beginning(beginning) => return Ok(beginning.asks.clone().map(|name| asks_first(id, &name))),
+            Place::Beginning(beginning) => return Ok(beginning.asks.clone().map(|asked| asks_first(id, *asked))),
             Place::Away | Place::Gone => return Ok(None),
         };
         let current =
@@ -112,8 +112,8 @@ impl Sessions {
 }
 
 /// The turn of a session that has not begun.
-fn asks_first(id: &SessionId, name: &Arc<str>) -> Turn {
-    let stop = Stop::Predicate { id: super::predicate::id(name, None), name: Arc::clone(name) };
+fn asks_first(id: &SessionId, asked: Unanswered) -> Turn {
+    let stop = Stop::predicate(super::predicate::id(&asked.name, None), asked);
     Turn { session: id.clone(), seq: 0, asked: 0, said: Vec::new(), stop }
 }
 

@@ -1,8 +1,8 @@
 //! Runs in JSON Lines.
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use trellis_core::{Start, Value};
-use trellis_host::Reason;
+use trellis_core::{Input, Start, Value};
+use trellis_host::{Reason, Stop};
 use trellis_tests::wire::{Way, schema};
 
 use crate::stage::{Stage, run_timeless};
@@ -183,6 +183,48 @@ fn a_bound_tool_answers_a_predicate() {
     let (outcome, lines) = broken.json("");
     assert_eq!(outcome.reason, Reason::EndOfInput);
     assert!(lines[0].contains("the predicate `vip` is answered with true or false, not text"), "{lines:?}");
+}
+
+/// A graph that saves a number and then asks whether it is that of an adult.
+const AGE: [(&str, &str); 3] = [
+    (
+        "start.md",
+        "---\ninput_type: int\nsave_to: age\nset: {twice: '{{ 2 * age }}'}\ntransitions: [{condition: adult, to: a}]\nto: b\n---\n",
+    ),
+    ("a.md", "Welcome.\n"),
+    ("b.md", "Sorry.\n"),
+];
+
+#[test]
+fn a_bound_predicate_sees_what_its_step_wrote() {
+    let project = "predicates: {adult: {binding: is_adult}}\nbindings: {is_adult: {process: [sh, ./is_adult]}}\n";
+    let stage = Stage::new(&[&[("trellis.yaml", project)], &AGE[..]].concat());
+    let stage = stage.script("is_adult", "case $TRELLIS_ARGS in *'\"age\":18'*'\"twice\":36'*) echo true;; *) echo false;; esac");
+    for (age, said) in [(18, "Welcome."), (17, "Sorry.")] {
+        let (_, lines) = stage.json(&format!("{{\"input\":{age}}}\n"));
+        assert!(lines[1].contains(said), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_bound_predicate_of_the_start_sees_what_the_entry_wrote() {
+    let stage = Stage::new(&[
+        ("trellis.yaml", "predicates: {vip: {binding: is_vip}}\nbindings: {is_vip: {process: [sh, ./is_vip]}}\n"),
+        ("start.md", "---\ndefault_context: {name: Ann}\nassert: [vip]\n---\nHello.\n"),
+    ])
+    .script("is_vip", "case $TRELLIS_ARGS in *Ann*) echo true;; *) echo false;; esac");
+    let (outcome, lines) = stage.json("");
+    assert_eq!(outcome.reason, Reason::Finished, "{lines:?}");
+}
+
+#[tokio::test]
+async fn who_is_asked_about_a_predicate_sees_what_its_step_wrote() {
+    let stage = Stage::new(&[&[("trellis.yaml", "predicates: [adult]\n")], &AGE[..]].concat());
+    let sessions = stage.sessions();
+    sessions.start(Start { session: Some("one".into()), ..Start::default() }).await.unwrap();
+    let turn = sessions.send(&"one".into(), Input::Value(Value::Int(18))).await.unwrap();
+    let Stop::Predicate { name, context, .. } = turn.stop else { panic!("{turn:?}") };
+    assert_eq!((&*name, context.get("age"), context.get("twice")), ("adult", Some(&Value::Int(18)), Some(&Value::Int(36))));
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn walked() -> Session {
     send_result(&mut session, &again, ToolOutcome::Success(Value::text("r1")));
     let (said, turn) = advance(&mut session);
     assert_eq!(said, ["Bye."]);
-    assert!(matches!(turn, Halt::Predicate(name) if &*name == "vip"));
+    assert!(matches!(turn, Halt::Predicate(asked) if &*asked.name == "vip"));
     session.answer("other", true).unwrap();
     session.answer("vip", false).unwrap();
     let (said, turn) = advance(&mut session);

@@ -51,6 +51,20 @@ fn a_secret_is_in_no_message_and_no_variable() {
 }
 
 #[test]
+fn a_secret_that_is_too_short_to_be_masked_is_named() {
+    let stage = |secret: &'static str| {
+        let told = r#"echo "denied for $TRELLIS_ARGS" >&2; exit 1"#;
+        tool("", told).function(move |bindings| bindings.secrets(Secrets::new(move |_| Some(secret.into()))))
+    };
+    let named = "the secret `key` is not masked in what is shown: it has fewer than 4 bytes";
+    let (outcome, lines) = stage("d").json("");
+    assert_eq!(outcome.output, Some(Value::text(r#"denied for {"key":"d"}"#)), "{lines:?}");
+    assert!(lines.iter().any(|line| line.contains(named)), "{lines:?}");
+    let (_, lines) = stage("dddd").json("");
+    assert!(!lines.iter().any(|line| line.contains(named)), "{lines:?}");
+}
+
+#[test]
 fn functions_carry_tools_out_by_name_and_may_fail_or_panic() {
     let with = |add: fn(Bindings) -> Bindings| tool("", "exit 1").function(add).text("").0.output.unwrap().to_string();
     assert_eq!(with(|bindings| bindings.function("tool", |_, args| Ok(Value::from(args.len() as u64)))), "1");

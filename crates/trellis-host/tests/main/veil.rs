@@ -38,8 +38,8 @@ const PIN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn a_short_secret_is_hidden_where_it_stands_alone_and_a_long_one_anywhere() {
-    for (pin, note) in [("12", "PIN ***: 3 of 512"), ("12ab\"", "PIN ***: 3 of 512"), ("of 5", "PIN ***: 3 ***12")] {
+fn a_short_secret_is_hidden_where_it_is_the_whole_value_and_a_long_one_anywhere() {
+    for (pin, note) in [("12", "PIN 12: 3 of 512"), ("12ab\"", "PIN ***: 3 of 512"), ("of 5", "PIN ***: 3 ***12")] {
         let (stage, store) = (stage(PIN), Arc::new(MemoryStore::new()));
         run(async {
             let mut history = asked(&stage, &store, &[pin, "3"]).await;
@@ -53,8 +53,11 @@ fn a_short_secret_is_hidden_where_it_stands_alone_and_a_long_one_anywhere() {
             let call = state.pending_tool_call.unwrap();
             assert_eq!(call.args.get("note"), Some(&Value::text(note)), "{pin}");
             let shown = json(&history.records);
-            assert!(!shown.contains(&Value::text(pin).to_json()) && shown.contains(r#"{\"p\":\"***\"}"#), "{shown}");
-            assert_eq!(veil.text(&format!("`pin` becomes {pin}, not 3")), "`pin` becomes ***, not 3");
+            let inside = if pin.len() < 4 { pin } else { "***" };
+            let arguments = format!(r#"{{\"p\":\"{inside}\"}}"#);
+            assert!(!shown.contains(&Value::text(pin).to_json()) && shown.contains(&arguments), "{shown}");
+            assert_eq!(veil.text(&format!("`pin` becomes {pin}, not 3")), format!("`pin` becomes {inside}, not 3"));
+            assert_eq!(veil.text(pin), "***");
         });
     }
 }
