@@ -95,7 +95,7 @@ fn aliases_cannot_unfold_without_end() {
 
 #[test]
 fn libraries_may_lead_round_or_deep() {
-    let start = ("start.md".to_owned(), "---\ntools: [l0.yaml]\n---\nHello.\n".to_owned());
+    let start = ("start.md".to_owned(), "---\ntools: [l0.yaml]\nmetadata: { kind: greeting }\n---\nHello.\n".to_owned());
     let library = |at: usize, to: usize| (format!("l{at}.yaml"), format!("tools: [l{to}.yaml, l{to}.yaml, {{ name: t{at} }}]\n"));
     let ring = (0..3000).map(|at| library(at, (at + 1) % 3000)).chain([start.clone()]);
     assert_eq!(codes(ring.collect()), ["tool-cycle"]);

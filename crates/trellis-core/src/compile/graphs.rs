@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
-use super::names::{Names, join};
+use super::names::{Names, join, library_help};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     span::Span,
@@ -233,10 +233,15 @@ pub(super) fn entries(graphs: &mut [GraphSyntax<'_>], names: &Names<'_>, found: 
             let name = candidate.id.name();
             name.eq_ignore_ascii_case("start") || matches!(name, "index" | "main" | "begin" | "entry")
         });
-        let help = near.map_or_else(
-            || format!("add `{start}.md`: a graph begins at its node `start`"),
-            |near| format!("rename `{}` to `start`, or give it `id: {start}`", near.path),
-        );
+        let page = || names.candidates().find(|candidate| candidate.graph as usize == index && candidate.page);
+        let help = match (near, names.library(&start)) {
+            (_, Some(library)) => library_help(library),
+            (Some(near), None) => format!("rename `{}` to `start`, or give it `id: {start}`", near.path),
+            (None, None) => match page().filter(|_| own().next().is_none()) {
+                Some(page) => format!("`{}` has no frontmatter, so it is a page: rename it to `{start}.md`", page.path),
+                None => format!("add `{start}.md`: a graph begins at its node `start`"),
+            },
+        };
         found.push(Diagnostic::global(Code::MissingStart, message).help(help));
     }
 }

@@ -16,7 +16,10 @@ pub(super) use self::table::{Candidate, Table};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,
-    syntax::{document::Document, node::TargetSyntax},
+    syntax::{
+        document::{Content, Document},
+        node::TargetSyntax,
+    },
 };
 
 /// Targets with a meaning of their own (language 1.6).
@@ -210,6 +213,7 @@ impl<'d> Names<'d> {
         let help = match near {
             Some(near) if Some(near.name) == stem => format!("targets have no extension: `{}`", near.name),
             Some(near) => near.question(),
+            None if let Some(library) = scopes.iter().find_map(|scope| self.library(&join(scope, bare))) => library_help(library),
             None if ENDS.contains(&name) && !call => {
                 format!("a node that leads nowhere ends: leave the target out, or add `{}.md`", join(scopes[0], bare))
             }
@@ -222,6 +226,15 @@ impl<'d> Names<'d> {
             // A node that was forgotten, such as `mail`, must not become an end in silence.
             fix: near.filter(|near| near.is_only && !ENDINGS.contains(&near.name)).map(|near| format!("{before}{}", near.name)),
         }
+    }
+
+    /// The library whose path would give a node this id.
+    pub(super) fn library(&self, id: &str) -> Option<&'d FilePath> {
+        let mut documents = NODE_EXTENSIONS.iter().filter_map(|extension| at_path(self.documents, &format!("{id}.{extension}")));
+        documents.find_map(|at| match &self.documents[at as usize] {
+            document if matches!(document.content, Content::Library(_)) => Some(&document.path),
+            _ => None,
+        })
     }
 
     /// Names by which nodes of the graph can be reached from the folders in `scopes`.
@@ -271,6 +284,13 @@ fn below<'i>(id: &'i str, folder: &str) -> Option<&'i str> {
     if folder.is_empty() { Some(id) } else { id.strip_prefix(folder)?.strip_prefix('/') }
 }
 
+/// How to make a node of a library.
+pub(super) fn library_help(library: &FilePath) -> String {
+    format!("`{library}` has no key but `tools`, so it is a library: a node has another one, such as `metadata`")
+}
+
+const NODE_EXTENSIONS: [&str; 4] = ["md", "yaml", "yml", "json"];
+
 fn is_node_extension(extension: &str) -> bool {
-    matches!(extension, "md" | "yaml" | "yml" | "json")
+    NODE_EXTENSIONS.contains(&extension)
 }

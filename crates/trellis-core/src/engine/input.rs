@@ -83,7 +83,16 @@ pub(super) fn read(listen: &Listen, localised: Words<'_>, given: Given) -> Taken
     }
 }
 
-/// What a listening node makes of a value, or why it is no input of it: for `input_default`, which must itself be valid.
+/// What a listening node makes of its `input_default`, or why that is no input of it. A text may be empty here: it stands in for an empty input.
+pub(crate) fn accept_default(listen: &Listen, default: &Value) -> Result<Value, String> {
+    let takes_text = matches!(listen.kind, Some(InputType::Text | InputType::Secret));
+    match default {
+        Value::Text(text) if takes_text && clean(text).trim().is_empty() => fitting(listen, Value::text("")),
+        _ => accept(listen, default),
+    }
+}
+
+/// What a listening node makes of a value, or why it is no input of it.
 pub(crate) fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
     normalised(listen, [None, None], Given::Value(value.clone()))
 }

@@ -28,7 +28,7 @@ mod write;
 pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
 pub use elsewhere::NotEntered;
-pub(crate) use input::accept;
+pub(crate) use input::{accept, accept_default};
 pub use io::{
     AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,
     ToolOutcome, ToolResult, View,

@@ -93,7 +93,7 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
         Err(tree::Broken) => return Content::Broken,
     };
     let mut decoder = Decoder { text, dialect, report };
-    if text[body.clone()].trim().is_empty() && is_library(&entries) {
+    if is_library(&entries) {
         return library(&mut decoder, &entries);
     }
     let mut node = decoder.node(&entries, header);

@@ -61,7 +61,7 @@ fn what_a_file_is_follows_from_its_name_and_keys() {
         ("a.MD", "---\n---\n", "node true"),
         ("a.md", "---\n# nothing\n---\nHi", "node true"),
         ("a.md", "---\ntools: [a]\n---\n \n", "library 1"),
-        ("a.md", "---\ntools: [a]\n---\nHi\n", "node true"),
+        ("a.md", "---\ntools: [a]\n---\nHi {{ x\n", "library 1"),
         ("a.md", "---\n- a\n---\n", "broken"),
         ("a.md", "---\na: [\n---\n", "broken"),
         ("a.md", "---\nto: b\n", "broken"),

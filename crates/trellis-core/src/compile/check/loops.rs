@@ -7,8 +7,8 @@ use super::{
     reach::place,
 };
 use crate::{
-    diagnostic::{Code, Diagnostic},
-    program::{Node, PointIndex},
+    diagnostic::{Code, Diagnostic, Severity},
+    program::{Node, PointIndex, Role},
 };
 
 /// Reports each closed part of the graph from which no end can be reached.
@@ -71,6 +71,7 @@ fn report(flow: &Flow<'_>, part: &[u32]) -> Diagnostic {
     let names = format!("{}{more}", names.join(", "));
     let waits = part.iter().any(|&point| stops(program, PointIndex(point)));
     let first = nodes[0];
+    let severity = if waits && each_loop_listens(flow, part) { Severity::Warning } else { Severity::Error };
     let (code, message, help) = if waits {
         (
             Code::NoWayOut,
@@ -84,9 +85,42 @@ fn report(flow: &Flow<'_>, part: &[u32]) -> Diagnostic {
             "let one of them wait for input, end, or lead out of the loop under a condition",
         )
     };
-    let mut diagnostic = Diagnostic::new(code, program.path_of(first), place(first), message).help(help);
+    let found = Diagnostic::new(code, program.path_of(first), place(first), message).help(help);
+    let mut diagnostic = Diagnostic { severity, ..found };
     for node in nodes.iter().skip(1).take(3) {
         diagnostic = diagnostic.label(program.path_of(node), place(node), "part of the loop");
     }
     diagnostic
+}
+
+/// Whether every loop of a part holds a node that listens: then somebody is asked on each round, as in a menu that is meant to run for ever.
+///
+/// This is Kahn's algorithm on the part without its listening points: the points that are never free of predecessors lie on a silent loop or behind
+/// one. It takes one step for each way.
+fn each_loop_listens(flow: &Flow<'_>, part: &[u32]) -> bool {
+    let next = |point: u32| {
+        let within = petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point).filter_map(|next| part.binary_search(&next).ok());
+        within.filter(|at| !listens(flow, part[*at]))
+    };
+    let mut open: Vec<usize> = (0..part.len()).filter(|at| !listens(flow, part[*at])).collect();
+    let mut silent = open.len();
+    let mut before = vec![0_u32; part.len()];
+    open.iter().flat_map(|at| next(part[*at])).for_each(|at| before[at] += 1);
+    open.retain(|at| before[*at] == 0);
+    while let Some(at) = open.pop() {
+        silent -= 1;
+        for at in next(part[at]) {
+            before[at] -= 1;
+            if before[at] == 0 {
+                open.push(at);
+            }
+        }
+    }
+    silent == 0
+}
+
+/// Whether a point asks for an input; one that sleeps asks nobody.
+fn listens(flow: &Flow<'_>, point: u32) -> bool {
+    let node = flow.program.node(flow.program.point(PointIndex(point)).node);
+    node.body.0 == point && matches!(&node.role, Role::Listen(listen) if listen.sleep.is_none())
 }

@@ -47,7 +47,7 @@ impl Lowering<'_> {
             }
         }
         if let Some(default) = &node.input_default {
-            match crate::engine::accept(&listen, &default.value) {
+            match crate::engine::accept_default(&listen, &default.value) {
                 Ok(value) => listen.default = Some(value),
                 Err(why) => {
                     self.report(here, Code::TypeMismatch, default.span, format!("the default is not a valid input: {why}"));

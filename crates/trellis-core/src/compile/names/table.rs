@@ -99,10 +99,10 @@ impl Table {
             let own = |id| Claim { id, document: index, ordinal: 0, graph, page: false };
             match &document.content {
                 Content::Node(syntax) => {
-                    let page = !syntax.has_matter && document.path.ends_with(".md") && !alone;
-                    let by_path = || id_of(document, alone);
+                    let may_be_page = !syntax.has_matter && document.path.ends_with(".md") && !document.id.is_start();
+                    let by_path = || id_of(document, alone && !may_be_page);
                     let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
-                    let page = page && !id.is_start();
+                    let page = may_be_page && !id.is_start();
                     let taken = table.add(documents, Claim { page, ..own(id) }, found);
                     // A node whose `id` it cannot have is found by its path, so that nothing else is said of those who lead to it.
                     if !taken && syntax.id.is_some() && table.of_id(by_path().as_str()).is_none() {

@@ -221,11 +221,10 @@ impl Search<'_, '_> {
             }
             Op::Args { call } => {
                 if self.is_goal(point, Accident::Args(at))
-                    && let Some(args) = &call.args
                     && let Some(schema) = self.wanted_schema(|| shapes::taken(self.program, call).map(Value::from))
                 {
-                    self.settle(scene, args);
-                    if let Some(sym) = scene.evaluate(args)
+                    call.args.iter().for_each(|args| self.settle(scene, args));
+                    if let Some(sym) = scene.arguments(call)
                         && self.tried(scene, |vars| vars.break_(&sym, &schema))
                     {
                         return Done::Accident;

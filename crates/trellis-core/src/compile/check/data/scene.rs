@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     path::{KeyPath, Segment},
-    program::{Guard, NodeIndex, Operand, Outcome, PointIndex, Root, Truth},
+    program::{Call, Guard, NodeIndex, Operand, Outcome, PointIndex, Root, Truth},
     template::{Shape, Test},
     value::Key,
 };
@@ -171,6 +171,19 @@ impl Scene {
     }
 
     /// What a shape comes to; nothing where it leaves its key out.
+    /// The arguments of a call with the one that the node's body fills; nothing where none is given.
+    pub(super) fn arguments(&mut self, call: &Call) -> Option<Sym> {
+        let written = call.args.as_ref().map(|args| self.evaluate(args));
+        let Some(body) = &call.body else { return written? };
+        match written.unwrap_or_else(|| Some(Sym::Map(Rc::default())))? {
+            Sym::Map(mut entries) => {
+                Rc::make_mut(&mut entries).insert(body.clone(), self.vars.words());
+                Some(Sym::Map(entries))
+            }
+            other => Some(other),
+        }
+    }
+
     pub(super) fn evaluate(&mut self, shape: &Shape) -> Option<Sym> {
         match shape {
             Shape::Literal(value) => Some(Sym::Known(value.clone())),

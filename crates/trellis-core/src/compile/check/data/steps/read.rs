@@ -84,7 +84,7 @@ impl<'p> Reader<'_, 'p> {
                     Step::Assert { question: self.types.question(guard), path, is_predicate: matches!(guard, Guard::Predicate(..)) }
                 }
                 Op::Args { call } => {
-                    let args = call.args.as_ref().map(|args| self.source(args));
+                    let args = self.arguments(call);
                     let (child, takes) = match &call.callee {
                         Callee::Graph(node) => (Some(*node), self.taken(call, *node)),
                         Callee::Tool(tool) => (None, tool.parameters.as_ref().map(|schema| self.types.contract(schema))),
@@ -176,6 +176,22 @@ impl<'p> Reader<'_, 'p> {
             }
             Target::End(reason) => To::End { is_own: ends_well(target), returns: node.terminal && *reason == Reason::Finished },
         }
+    }
+
+    /// The arguments of a call with the one that the node's body fills; nothing where none is given.
+    fn arguments(&mut self, call: &Call) -> Option<Source> {
+        let Some(body) = &call.body else { return call.args.as_ref().map(|args| self.source(args)) };
+        let entries: &[_] = match &call.args {
+            Some(Shape::Map(entries)) => entries,
+            None => &[],
+            Some(_) => return Some(self.terms.sources.put(Made::Known(TypeId::ANY))),
+        };
+        let text = Made::Known(self.types.text());
+        let text = self.terms.sources.put(text);
+        let written = entries.iter().filter(|(key, _)| key.value != *body);
+        let mut given: Vec<_> = written.map(|(key, shape)| (key.value.clone(), self.source(&shape.value))).collect();
+        given.push((body.clone(), text));
+        Some(self.terms.sources.put(Made::Map(given.into())))
     }
 
     /// What a child takes.
