@@ -201,7 +201,7 @@ fn a_bound_predicate_sees_what_its_step_wrote() {
     let stage = Stage::new(&[&[("trellis.yaml", project)], &AGE[..]].concat());
     let stage = stage.script("is_adult", "case $TRELLIS_ARGS in *'\"age\":18'*'\"twice\":36'*) echo true;; *) echo false;; esac");
     for (age, said) in [(18, "Welcome."), (17, "Sorry.")] {
-        let (_, lines) = stage.json(&format!("{{\"input\":{age}}}\n"));
+        let (_, lines) = stage.json(format!("{{\"input\":{age}}}\n"));
         assert!(lines[1].contains(said), "{lines:?}");
     }
 }
