@@ -43,7 +43,7 @@ use crate::{args::Args, terminal::Closed};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How the program ends (`docs/reference/cli.md`).
+/// The end of the program, as its exit status (`docs/reference/cli.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All is well; `run`: finished.

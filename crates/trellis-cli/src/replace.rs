@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 /// What begins the names of files that are being written; graphs do not read hidden files.
 const UNFINISHED: &str = ".trellis-";
 
-/// How often two files change places before whoever saves that fast is left to win.
+/// The exchanges of two files after which whoever saves that fast is left to win.
 const EXCHANGES: usize = 64;
 
 /// Why a file was not replaced. It is as whoever saved it last left it.

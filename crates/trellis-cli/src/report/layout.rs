@@ -1,4 +1,4 @@
-//! How a finding looks on a terminal: at most about ten lines, one for each place elsewhere (`docs/reference/cli.md`).
+//! The look of a finding on a terminal: at most about ten lines, one for each place elsewhere (`docs/reference/cli.md`).
 //!
 //! In: any miette diagnostic. Out: styled text; the stream strips the styles where they are not wanted.
 

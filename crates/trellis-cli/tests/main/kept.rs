@@ -249,7 +249,7 @@ fn a_run_of_all_that_is_told_to_end_leaves_no_tool_behind() {
     assert!(soon(|| !std::path::Path::new("/proc").join(tool.trim()).exists()), "the tool is still there");
 }
 
-/// Whether something holds within some seconds.
+/// Waits some seconds for something to hold.
 fn soon(mut holds: impl FnMut() -> bool) -> bool {
     (0..1000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));

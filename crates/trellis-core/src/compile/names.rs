@@ -284,7 +284,7 @@ fn below<'i>(id: &'i str, folder: &str) -> Option<&'i str> {
     if folder.is_empty() { Some(id) } else { id.strip_prefix(folder)?.strip_prefix('/') }
 }
 
-/// How to make a node of a library.
+/// The help for one who meant a node and wrote a library.
 pub(super) fn library_help(library: &FilePath) -> String {
     format!("`{library}` has no key but `tools`, so it is a library: a node has another one, such as `metadata`")
 }

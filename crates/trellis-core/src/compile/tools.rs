@@ -67,7 +67,7 @@ impl Scope {
         self.tools.is_empty() && !self.incomplete && self.unknown.is_empty()
     }
 
-    /// Whether a tool of this name may be missing from it, for a reason that was reported.
+    /// Tells if a tool of this name may be missing from it, for a reason that was reported.
     fn may_lack(&self, name: &str) -> bool {
         self.incomplete || self.unknown.iter().any(|unknown| **unknown == *name)
     }

@@ -1,6 +1,6 @@
 //! Functions of an embedder as tools.
 
-use std::{fmt, io, pin::Pin, sync::Arc};
+use std::{fmt, pin::Pin, sync::Arc};
 
 use trellis_core::{Mapping, ToolError, Value};
 
@@ -61,25 +61,11 @@ fn panic_error(tool: &str, panicked: &Panicked) -> ToolError {
 
 /// A result that is no longer than the output of a process may be, as JSON.
 fn bounded(value: Value, tool: &str, limit: u64) -> Answer {
-    let mut room = Room(limit);
-    match serde_json::to_writer(&mut room, &value) {
-        Ok(()) => Ok(value),
-        Err(_) => Err(ToolError::new(format!("the result of `{tool}` is longer than {limit} bytes, which `limits.tool_output` allows"))),
+    if value.size() <= limit {
+        return Ok(value);
     }
-}
-
-/// Takes so many bytes, and keeps none.
-struct Room(u64);
-
-impl io::Write for Room {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.checked_sub(bytes.len() as u64).ok_or(io::ErrorKind::StorageFull)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    let size = value.size();
+    Err(ToolError::new(format!("the result of `{tool}` is {size} bytes, more than the {limit} that `limits.tool_output` allows")))
 }
 
 impl fmt::Debug for Function {

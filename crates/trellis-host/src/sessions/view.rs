@@ -44,7 +44,8 @@ impl Sessions {
     /// The turn of a session in memory, if the store has no more of it.
     async fn in_sight(&self, id: &SessionId) -> Result<Option<Turn>, SendError> {
         let Some(slot) = self.found(id) else { return Ok(None) };
-        if slot.driving.try_lock().is_ok() {
+        // Held while the store is asked, so that nobody begins to go on with what may be forgotten then.
+        if let Ok(_driving) = slot.driving.try_lock() {
             self.catch_up(&slot).await;
         }
         let place = slot.place.locked();

@@ -113,6 +113,20 @@ fn a_secret_is_nowhere_and_a_waiting_call_waits_for_it() {
     });
 }
 
+#[test]
+fn an_edit_that_redacts_less_does_not_store_what_was_given_before() {
+    let (stage, inner) = (copying(), Arc::new(MemoryStore::new()));
+    let openly = copying_under(("trellis.yaml", "name: copying\n"));
+    run(async {
+        let sessions = opened(&stage, &inner);
+        sessions.start(Start::default()).await.unwrap();
+        let Stop::Call { call, .. } = sessions.send(&id(), text(SECRET)).await.unwrap().stop else { panic!() };
+        sessions.swap(openly.engine(), openly.bindings()).await.unwrap();
+        sessions.send(&id(), success(&call, Value::from(SECRET))).await.unwrap();
+        assert!(!everything(&inner).await.contains("hunter2"));
+    });
+}
+
 /// Whether a file below a folder holds these bytes.
 fn holds(folder: &Path, bytes: &[u8]) -> bool {
     fs::read_dir(folder).unwrap().any(|entry| {

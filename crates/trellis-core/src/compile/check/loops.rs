@@ -93,7 +93,7 @@ fn report(flow: &Flow<'_>, part: &[u32]) -> Diagnostic {
     diagnostic
 }
 
-/// Whether every loop of a part holds a node that listens: then somebody is asked on each round, as in a menu that is meant to run for ever.
+/// Tells if every loop of a part holds a node that listens: then somebody is asked on each round, as in a menu that is meant to run for ever.
 ///
 /// This is Kahn's algorithm on the part without its listening points: the points that are never free of predecessors lie on a silent loop or behind
 /// one. It takes one step for each way.
@@ -119,7 +119,7 @@ fn each_loop_listens(flow: &Flow<'_>, part: &[u32]) -> bool {
     silent == 0
 }
 
-/// Whether a point asks for an input; one that sleeps asks nobody.
+/// Tells if a point asks for an input; one that sleeps asks nobody.
 fn listens(flow: &Flow<'_>, point: u32) -> bool {
     let node = flow.program.node(flow.program.point(PointIndex(point)).node);
     node.body.0 == point && matches!(&node.role, Role::Listen(listen) if listen.sleep.is_none())

@@ -50,16 +50,13 @@ impl Bench {
 
     fn run_with(&self, args: &str, cancel: &Cancel) -> Result<Value, ToolError> {
         let call = call(args);
-        let job = Job {
-            call: &call,
-            args: call.args.clone(),
-            timeout: self.timeout,
-            bounds: self.bounds(),
-            mask: Mask::default(),
-            cancel,
-            progress: &|_| {},
-        };
+        let job = self.job(&call, cancel);
         block_on(self.process.run(job))
+    }
+
+    fn job<'c>(&self, call: &'c PendingCall, cancel: &'c Cancel) -> Job<'c> {
+        let (args, bounds) = (call.args.clone(), self.bounds());
+        Job { call, args, timeout: self.timeout, bounds, mask: Mask::default(), cancel, progress: &|_| {} }
     }
 
     fn bounds(&self) -> Bounds {
@@ -73,15 +70,7 @@ impl Bench {
     /// Stops the tool once it says that it is ready.
     fn run_until_ready(&self) -> Result<Value, ToolError> {
         let (call, cancel) = (call("{}"), Cancel::new());
-        let job = Job {
-            call: &call,
-            args: call.args.clone(),
-            timeout: self.timeout,
-            bounds: self.bounds(),
-            mask: Mask::default(),
-            cancel: &cancel,
-            progress: &|_| {},
-        };
+        let job = self.job(&call, &cancel);
         let ready = async {
             self.ready().await;
             cancel.cancel();

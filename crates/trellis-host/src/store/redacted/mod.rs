@@ -50,9 +50,11 @@ impl<S: SessionStore> Redacted<S> {
         Self::new(store, once(program.redacted().cloned()))
     }
 
-    /// Keeps what another program names from the store, from now on.
+    /// Keeps what another program names from the store too, from now on. What was kept from it stays so: sessions still hold values that they were
+    /// given under that promise.
     pub fn keep_from(&self, program: &Program) {
-        *self.paths.write().unwrap_or_else(PoisonError::into_inner) = once(program.redacted().cloned()).into();
+        let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
+        *paths = once(paths.iter().chain(program.redacted()).cloned()).into();
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, Secrets>> {
