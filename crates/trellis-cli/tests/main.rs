@@ -8,6 +8,8 @@ mod approve;
 mod check;
 #[path = "main/collector.rs"]
 mod collector;
+#[path = "main/deep.rs"]
+mod deep;
 #[path = "main/documents.rs"]
 mod documents;
 #[path = "main/edits.rs"]
