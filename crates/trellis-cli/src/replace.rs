@@ -9,6 +9,8 @@ use std::{
     fs::{self, File, Metadata},
     io::{self, Write},
     path::Path,
+    thread,
+    time::Duration,
 };
 
 use tempfile::NamedTempFile;
@@ -18,6 +20,10 @@ const UNFINISHED: &str = ".trellis-";
 
 /// The exchanges of two files after which whoever saves that fast is left to win.
 const EXCHANGES: usize = 64;
+
+/// The looks at an old file before the last one, and the pause behind each.
+const LOOKS: usize = 2;
+const MOMENT: Duration = Duration::from_micros(100);
 
 /// Why a file was not replaced. It is as whoever saved it last left it.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +69,7 @@ fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: 
         }
         Err(error) => return Err(error.into()),
     }
-    if fs::read(unfinished.path())? == before {
+    if is_left_alone(unfinished.path(), before)? {
         return Ok(());
     }
     for _ in 0..EXCHANGES {
@@ -75,6 +81,18 @@ fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: 
     // What somebody saved lies beside the file: it is not thrown away.
     let (_, kept) = unfinished.keep().map_err(|error| error.error)?;
     Err(io::Error::other(format!("somebody saves it all the time; a version of it is `{}`", kept.display())).into())
+}
+
+/// Tells if the old file is still what was read. An editor that writes into the file may have opened it just before it was taken away, so it is given a
+/// moment to begin.
+fn is_left_alone(old: &Path, before: &[u8]) -> io::Result<bool> {
+    for _ in 0..LOOKS {
+        if fs::read(old)? != before {
+            return Ok(false);
+        }
+        thread::sleep(MOMENT);
+    }
+    Ok(fs::read(old)? == before)
 }
 
 /// Lets two files change places.
