@@ -9,7 +9,7 @@ use trellis_core::{
     compile::{UncheckedRead, settle},
     diagnostic::{Severity, did_you_mean},
 };
-use trellis_host::Bindings;
+use trellis_host::{Bindings, binding::check_bindings};
 
 use crate::{report::Checked, unbound::unbound_tools};
 
@@ -60,13 +60,12 @@ impl Denied {
 }
 
 impl Demands {
-    /// Adds what the host cannot carry out and what is not proved, and says what is an error. `program` is there if the graph compiles, `folder` is
+    /// Adds what a run would refuse of the bindings, what the host cannot carry out and what is not proved, and says what is an error. `program` is there if the graph compiles, `folder` is
     /// where its relative paths begin.
     pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) {
-        let mut late = Vec::new();
+        let mut late = check_bindings(&checked.documents);
         if let Some(program) = program.filter(|_| self.host) {
-            let (bindings, found) = Bindings::new(program, folder);
-            late.extend(found);
+            let (bindings, _) = Bindings::new(program, folder);
             late.extend(unbound_tools(program, &bindings, Severity::Error));
             // A watch looks at the files of graphs, so it would not hear of a command that came or went.
             late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));

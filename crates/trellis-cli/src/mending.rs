@@ -242,17 +242,17 @@ impl Snapshot {
 }
 
 impl GraphLoader for Snapshot {
-    fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
+    fn list_files(&self) -> Result<Vec<FilePath>, LoadError> {
         let mut state = self.state();
         if let Some(listed) = &state.listed {
             return Ok(listed.clone());
         }
-        let listed = state.directory.list_nodes()?;
+        let listed = state.directory.list_files()?;
         state.listed = Some(listed.clone());
         Ok(listed)
     }
 
-    fn get_node(&self, path: &str) -> Result<Source, LoadError> {
+    fn read_file(&self, path: &str) -> Result<Source, LoadError> {
         let mut state = self.state();
         if let Some(text) = state.changed.get(path) {
             return Ok(Source::text(path, text));
@@ -260,8 +260,12 @@ impl GraphLoader for Snapshot {
         if let Some(source) = state.read.get(path) {
             return Ok(source.clone());
         }
-        let source = state.directory.get_node(path)?;
+        let source = state.directory.read_file(path)?;
         state.read.insert(source.path.clone(), source.clone());
         Ok(source)
+    }
+
+    fn is_file(&self) -> bool {
+        self.state().directory.is_file()
     }
 }

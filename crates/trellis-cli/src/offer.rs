@@ -59,7 +59,10 @@ fn from_lines<'p>(places: &'p [Place], request: &Request) -> anyhow::Result<Offe
         }
         match chosen(places, request, &line) {
             Some(place) => return Ok(Offered::Chosen(place)),
-            None => terminal::print(&format!("there is no graph `{}` here\n", printable(line.trim())))?,
+            None => {
+                let none = || format!("there is no graph `{}` here", line.trim());
+                terminal::print(&format!("{}\n", printable(&choose::ambiguity(request, &line).unwrap_or_else(none))))?;
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::bail;
 use trellis_core::{Diagnostic, Engine, Program, compile::settle, diagnostic::Severity, program::PredicateSource};
-use trellis_host::{Bindings, Policy, Secrets, Sessions, Unbound, runner::deferred_predicates};
+use trellis_host::{Bindings, Policy, Secrets, Sessions, Unbound, binding::check_bindings, runner::deferred_predicates};
 use trellis_project::Version;
 
 use crate::{
@@ -99,8 +99,13 @@ impl Terms {
     /// # Errors
     /// It asks a predicate that nobody here can answer.
     pub(crate) fn ready(self, loaded: &mut Loaded) -> anyhow::Result<Option<Ready>> {
-        let Some(program) = loaded.program.clone() else { return Ok(None) };
-        let (bindings, mut found) = Bindings::new(&program, &loaded.folder);
+        let mut found = check_bindings(&loaded.checked.documents);
+        let Some(program) = loaded.program.clone() else {
+            settle(&loaded.checked.documents, &mut found);
+            loaded.checked.diagnostics.extend(found);
+            return Ok(None);
+        };
+        let (bindings, _) = Bindings::new(&program, &loaded.folder);
         if !self.json {
             let severity = if self.can_type { Severity::Warning } else { Severity::Error };
             found.extend(unbound_tools(&program, &bindings, severity));

@@ -57,7 +57,9 @@ fn finding(program: &Program, name: &str, mut places: Vec<Place>, severity: Seve
 
 /// The names of the unbound tools that a call may call, sorted, each once.
 fn unbound(call: &Call, bindings: &Bindings, graph: &Graph) -> Vec<Arc<str>> {
-    let unbound = call.tools().map(|tool| &tool.name).filter(|name| !bindings.binds(&graph.root, name));
+    // A binding with a mistake has a finding of its own.
+    let has_none = |name: &str| !bindings.binds(&graph.root, name) && !bindings.is_faulty(&graph.root, name);
+    let unbound = call.tools().map(|tool| &tool.name).filter(|name| has_none(name));
     let mut names: Vec<_> = unbound.map(Arc::clone).collect();
     names.sort();
     names.dedup();

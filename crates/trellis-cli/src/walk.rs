@@ -89,7 +89,10 @@ impl Beginning {
             let line = self.input.max(self.result).saturating_mul(6).saturating_add(4096);
             return self.with(JsonLines::new(reader, writer, line), &told_to_end).await;
         }
-        let console = TextConsole::new(reader, writer, self.input, self.result).echo(!io::stdin().is_terminal()).time_of_day(clock_time);
+        let console = TextConsole::new(reader, writer, self.input, self.result)
+            .echo(!io::stdin().is_terminal())
+            .time_of_day(clock_time)
+            .aside(tokio::io::stderr());
         let console = if io::stdin().is_terminal() { console.hide(terminal::hide_typing) } else { console };
         if terminal::is_styled() {
             let console = console.format(|text| terminal::adapted(markdown::drawn(text, terminal::width(), Look::of_stdout())));

@@ -8,6 +8,10 @@
 //!
 //! **Invariant:** nothing here knows files, clocks, the environment, threads or any protocol.
 //!
+//! # Features
+//!
+//! `miette` (off unless switched on) adds [`diagnostic`]`::miette`: findings as diagnostics of miette, with the texts that they point into.
+//!
 //! # What may change
 //!
 //! What a host is told (errors, findings, views) is `#[non_exhaustive]` and may grow. What it must act on, such as [`Next`], is not: a new case is a

@@ -69,16 +69,6 @@ pub struct Breach {
     pub message: String,
 }
 
-impl fmt::Display for Breach {
-    /// The message, after the pointer where there is one.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.pointer {
-            "" => f.write_str(&self.message),
-            pointer => write!(f, "`{pointer}` {}", self.message),
-        }
-    }
-}
-
 impl Schema {
     /// Compiles a schema; remote references are refused.
     ///

@@ -70,11 +70,6 @@ impl Directory {
         self.root.real()
     }
 
-    /// Whether the graph is a single file.
-    pub(crate) fn is_file(&self) -> bool {
-        self.only.is_some()
-    }
-
     /// The files in the root and in folders up to `depth` levels below it.
     pub(crate) fn list_to(&self, depth: usize) -> Result<Vec<FilePath>, LoadError> {
         Ok(self.walk_to(depth)?.files)
@@ -89,7 +84,7 @@ impl Directory {
     /// The files of the graph, and whether each is found under one path only, whatever links there are.
     pub(crate) fn list_and_tell_links(&self) -> Result<(Vec<FilePath>, bool), LoadError> {
         match self.only {
-            Some(_) => Ok((self.list_nodes()?, false)),
+            Some(_) => Ok((self.list_files()?, false)),
             None => self.walk_to(usize::MAX).map(|found| (found.files, found.links.is_empty())),
         }
     }
@@ -105,7 +100,7 @@ impl Directory {
 }
 
 impl GraphLoader for Directory {
-    fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
+    fn list_files(&self) -> Result<Vec<FilePath>, LoadError> {
         match &self.only {
             None => self.list_to(usize::MAX),
             Some(name) if fs::symlink_metadata(self.root.real().join(&**name)).is_ok() => Ok(vec![FilePath::clone(name)]),
@@ -113,13 +108,17 @@ impl GraphLoader for Directory {
         }
     }
 
-    fn get_node(&self, path: &str) -> Result<Source, LoadError> {
+    fn read_file(&self, path: &str) -> Result<Source, LoadError> {
         let bytes = match &self.only {
             Some(name) if **name != *path => return Err(LoadError::NotFound { path: self.root.shown(path) }),
             Some(_) => self.root.read_named(path, self.limit)?,
             None => self.root.read(path, self.limit)?,
         };
         Ok(Source { path: path.into(), bytes })
+    }
+
+    fn is_file(&self) -> bool {
+        self.only.is_some()
     }
 }
 
@@ -149,12 +148,12 @@ mod tests {
     }
 
     fn list(path: impl AsRef<Path>) -> Vec<String> {
-        let files = Directory::new(path).unwrap().list_nodes().unwrap();
+        let files = Directory::new(path).unwrap().list_files().unwrap();
         files.iter().map(ToString::to_string).collect()
     }
 
     fn text(directory: &Directory, path: &str) -> String {
-        match directory.get_node(path).unwrap().bytes {
+        match directory.read_file(path).unwrap().bytes {
             Bytes::Read(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
             large @ Bytes::TooLarge { .. } => panic!("{large:?}"),
         }
@@ -171,7 +170,7 @@ mod tests {
         assert_eq!(list(graph.path()), ["more", "start.md", "stolen.md"]);
         assert_eq!(text(&directory, "start.md"), "start");
         for path in ["more", "stolen.md", "more/secret.md"] {
-            let error = directory.get_node(path).unwrap_err();
+            let error = directory.read_file(path).unwrap_err();
             assert!(matches!(error, LoadError::Outside { .. }), "{error}");
             assert!(error.to_string().contains("secret.md") || path == "more", "{error}");
         }
@@ -200,9 +199,9 @@ mod tests {
         symlink("user@host.1234", graph.path().join(".#start.md")).unwrap();
         let directory = Directory::new(graph.path()).unwrap();
         assert_eq!(list(graph.path()), ["lost.md", "round.md", "start.md"]);
-        let error = directory.get_node("lost.md").unwrap_err().to_string();
+        let error = directory.read_file("lost.md").unwrap_err().to_string();
         assert!(error.ends_with("lost.md` links to `absent.md`, which does not exist"), "{error}");
-        assert!(matches!(directory.get_node("round.md"), Err(LoadError::Unreadable { .. })));
+        assert!(matches!(directory.read_file("round.md"), Err(LoadError::Unreadable { .. })));
     }
 
     #[test]
@@ -213,7 +212,7 @@ mod tests {
         fs::create_dir(graph.path().join(OsStr::from_bytes(b"d\xe9"))).unwrap();
         fs::create_dir(graph.path().join(OsStr::from_bytes(b".d\xe9"))).unwrap();
         assert_eq!(list(graph.path()), ["caf\u{fffd}.md", "d\u{fffd}", "start.md"]);
-        let error = Directory::new(graph.path()).unwrap().get_node("caf\u{fffd}.md").unwrap_err();
+        let error = Directory::new(graph.path()).unwrap().read_file("caf\u{fffd}.md").unwrap_err();
         assert!(matches!(error, LoadError::NotUtf8 { .. }), "{error}");
     }
 
@@ -228,12 +227,12 @@ mod tests {
         mknodat(CWD, graph.path().join(".gitignore"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
         assert_eq!(list(graph.path()), ["start.md"]);
         let directory = Directory::new(graph.path()).unwrap();
-        assert!(matches!(directory.get_node("pipe.md"), Err(LoadError::NotAFile { .. })));
-        assert!(matches!(directory.get_node("link.md"), Err(LoadError::NotAFile { .. })));
+        assert!(matches!(directory.read_file("pipe.md"), Err(LoadError::NotAFile { .. })));
+        assert!(matches!(directory.read_file("link.md"), Err(LoadError::NotAFile { .. })));
         // Nor is it taken for a file where something waits in it.
         let mut both_ends = fs::File::options().read(true).write(true).open(&pipe).unwrap();
         std::io::Write::write_all(&mut both_ends, b"start").unwrap();
-        assert!(matches!(directory.get_node("pipe.md"), Err(LoadError::NotAFile { .. })));
+        assert!(matches!(directory.read_file("pipe.md"), Err(LoadError::NotAFile { .. })));
     }
 
     #[test]
@@ -269,15 +268,15 @@ mod tests {
     fn a_single_file_is_a_graph_of_its_own() {
         let graph = folder(&[("flow.yaml", "nodes: {}"), ("other.md", ""), ("notes.txt", ""), (".draft.md", "draft")]);
         let directory = Directory::new(graph.path().join("flow.yaml")).unwrap();
-        assert_eq!(directory.list_nodes().unwrap(), ["flow.yaml".into()]);
+        assert_eq!(directory.list_files().unwrap(), ["flow.yaml".into()]);
         assert_eq!(text(&directory, "flow.yaml"), "nodes: {}");
-        assert!(matches!(directory.get_node("other.md"), Err(LoadError::NotFound { .. })));
+        assert!(matches!(directory.read_file("other.md"), Err(LoadError::NotFound { .. })));
         let hidden = Directory::new(graph.path().join(".draft.md")).unwrap();
-        assert_eq!(text(&hidden, &hidden.list_nodes().unwrap()[0]), "draft");
+        assert_eq!(text(&hidden, &hidden.list_files().unwrap()[0]), "draft");
         assert!(matches!(Directory::new(graph.path().join("notes.txt")), Err(LoadError::NotAGraph { .. })));
         assert!(matches!(Directory::new(graph.path().join("absent")), Err(LoadError::NotFound { .. })));
         fs::remove_file(graph.path().join("flow.yaml")).unwrap();
-        assert!(matches!(directory.list_nodes(), Err(LoadError::NotFound { .. })));
+        assert!(matches!(directory.list_files(), Err(LoadError::NotFound { .. })));
     }
 
     #[test]
@@ -287,11 +286,11 @@ mod tests {
         let directory = Directory::new(&root).unwrap();
         assert_eq!(text(&directory, "start.md"), "old");
         fs::remove_dir_all(&root).unwrap();
-        assert!(matches!(directory.list_nodes(), Err(LoadError::NotFound { .. })));
-        assert!(matches!(directory.get_node("start.md"), Err(LoadError::NotFound { .. })));
+        assert!(matches!(directory.list_files(), Err(LoadError::NotFound { .. })));
+        assert!(matches!(directory.read_file("start.md"), Err(LoadError::NotFound { .. })));
         fs::create_dir(&root).unwrap();
         fs::write(root.join("start.md"), "new").unwrap();
-        assert_eq!(directory.list_nodes().unwrap(), ["start.md".into()]);
+        assert_eq!(directory.list_files().unwrap(), ["start.md".into()]);
         assert_eq!(text(&directory, "start.md"), "new");
     }
 
@@ -310,8 +309,8 @@ mod tests {
             }
         });
         while !writer.is_finished() {
-            for path in directory.list_nodes().unwrap() {
-                match directory.get_node(&path) {
+            for path in directory.list_files().unwrap() {
+                match directory.read_file(&path) {
                     Ok(_) | Err(LoadError::NotFound { .. }) => {}
                     Err(error) => panic!("{path}: {error}"),
                 }

@@ -69,7 +69,7 @@ fn marks_graph(path: &str) -> bool {
 /// Whether a file right in the folder holds a `start` under another name: by its `id:`, or under `nodes:`.
 fn has_other_start(directory: &Directory, files: &[FilePath]) -> bool {
     let own = files.iter().filter(|path| !path.contains('/') && !path.starts_with('_'));
-    own.filter_map(|path| directory.get_node(path).ok()).any(|source| {
+    own.filter_map(|path| directory.read_file(path).ok()).any(|source| {
         let document = Document::parse(&source, Dialect::default());
         let nodes = match &document.content {
             Content::Node(node) => std::slice::from_ref(&**node),

@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use trellis_core::NodeId;
+
 /// A file or folder that could not be listed or read. The path is the loader's root, as it was given, with the file's path below it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -11,6 +13,12 @@ pub enum LoadError {
     NotFound {
         /// What was asked for.
         path: PathBuf,
+    },
+    /// No file of the graph holds a node of this id.
+    #[error("there is no node `{id}`")]
+    NoNode {
+        /// What was asked for.
+        id: NodeId,
     },
     /// The system refused to read it.
     #[error("`{}` cannot be read: {cause}", path.display())]

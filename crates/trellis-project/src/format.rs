@@ -20,8 +20,8 @@ type Taken<T> = (FilePath, Result<T, LoadError>);
 /// # Errors
 /// The graph cannot be listed. A file that cannot be read is an error of its own.
 pub fn format<T: Send>(loader: &dyn GraphLoader, take: impl Fn(&FilePath, Formatted) -> T + Sync) -> Result<Vec<Taken<T>>, LoadError> {
-    let paths = loader.list_nodes()?;
-    let taken = on_threads(&paths, FILES, |path| loader.get_node(path).map(|source| take(path, format::format(&source))));
+    let paths = loader.list_files()?;
+    let taken = on_threads(&paths, FILES, |path| loader.read_file(path).map(|source| take(path, format::format(&source))));
     let there = |taken: &Taken<T>| !matches!(taken.1, Err(LoadError::NotFound { .. }));
     Ok(paths.into_iter().zip(taken).filter(there).collect())
 }

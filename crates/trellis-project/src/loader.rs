@@ -1,8 +1,12 @@
 //! The port through which graphs come in, and the rules that every loader shares.
 
-use std::path::{Component, Path};
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path},
+    sync::Arc,
+};
 
-use trellis_core::{Source, diagnostic::FilePath};
+use trellis_core::{Dialect, Document, NodeId, Source, diagnostic::FilePath};
 
 use crate::LoadError;
 
@@ -11,21 +15,61 @@ pub const FILE_LIMIT: u64 = 1 << 20;
 
 /// The only way in which a graph reaches the compiler.
 ///
-/// Paths are below the graph's root, with `/` on every platform.
+/// A loader knows files, by their paths below the graph's root, with `/` on every platform. What nodes they hold follows from them.
 pub trait GraphLoader: Send + Sync {
     /// Every file that may belong to the graph (nodes, libraries, pages, project files), sorted, each once.
     ///
-    /// What stands in the way of a whole folder, or could be a file but is refused, is listed too: [`GraphLoader::get_node`] then says why.
+    /// What stands in the way of a whole folder, or could be a file but is refused, is listed too: [`GraphLoader::read_file`] then says why.
     ///
     /// # Errors
     /// The graph as a whole cannot be listed. A graph that cannot be listed is never taken for an empty one.
-    fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError>;
+    fn list_files(&self) -> Result<Vec<FilePath>, LoadError>;
 
     /// Reads one file. A file above the loader's limit is not read: its source says how large it is.
     ///
     /// # Errors
     /// [`LoadError::NotFound`] where the graph holds no such file, or holds it no longer; otherwise why it cannot be read.
-    fn get_node(&self, path: &str) -> Result<Source, LoadError>;
+    fn read_file(&self, path: &str) -> Result<Source, LoadError>;
+
+    /// The ids of the graph's nodes, sorted, each once (language 1.3). A Markdown file without frontmatter counts as a node: whether it is a page is
+    /// known when the graph is compiled.
+    ///
+    /// # Errors
+    /// The graph cannot be listed, or one of its files cannot be read: it could hold any node.
+    fn list_nodes(&self) -> Result<Vec<NodeId>, LoadError> {
+        Ok(nodes(self)?.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// The file that a node is written in, by the node's id. Several nodes of one file have the same source.
+    ///
+    /// # Errors
+    /// [`LoadError::NoNode`] where no file holds such a node; otherwise as [`GraphLoader::list_nodes`].
+    fn get_node(&self, id: &NodeId) -> Result<Source, LoadError> {
+        let found = nodes(self)?.into_iter().find(|(of, _)| of == id);
+        found.map(|(_, source)| source).ok_or_else(|| LoadError::NoNode { id: id.clone() })
+    }
+
+    /// Whether somebody named a single file as the graph: a Markdown file without frontmatter is a node then, and no page (language 1.1).
+    fn is_file(&self) -> bool {
+        false
+    }
+}
+
+/// Every node with the file that holds it, sorted by id. Files that vanished since they were listed are left out.
+fn nodes(loader: &(impl GraphLoader + ?Sized)) -> Result<Vec<(NodeId, Source)>, LoadError> {
+    let mut sources = BTreeMap::new();
+    for path in loader.list_files()? {
+        match loader.read_file(&path) {
+            Ok(source) => drop(sources.insert(path, source)),
+            Err(LoadError::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // Ids are the same in every dialect.
+    let parsed = sources.values().map(|source| Document::parse(source, Dialect::default()));
+    let documents: Vec<_> = parsed.map(|document| Arc::new(if loader.is_file() { document.as_graph() } else { document })).collect();
+    let found = trellis_core::compile::nodes(&documents).into_iter();
+    Ok(found.filter_map(|(id, path)| Some((id, sources.get(&path)?.clone()))).collect())
 }
 
 /// Whether a file of this name may belong to a graph (language 1.1): `.md`, `.yaml`, `.yml`, `.json`.
@@ -66,8 +110,8 @@ mod tests {
 
     /// What every loader must do; `make` builds one that holds `files` and reads at most 10 bytes of each.
     fn contract<L: GraphLoader>(mut make: impl FnMut(Files<'_>) -> L) {
-        let list = |loader: &L| loader.list_nodes().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
-        let read = |loader: &L, path: &str| match loader.get_node(path).map(|source| source.bytes) {
+        let list = |loader: &L| loader.list_files().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let read = |loader: &L, path: &str| match loader.read_file(path).map(|source| source.bytes) {
             Ok(Bytes::Read(bytes)) => bytes.to_vec(),
             other => panic!("`{path}` was not read: {other:?}"),
         };
@@ -111,10 +155,10 @@ mod tests {
         assert_eq!(read(&loader, "sub-2/b.md"), b"\xef\xbb\xbfb\r\n", "byte order marks and carriage returns stay");
         assert_eq!(read(&loader, "full.md"), b"0123456789", "the limit itself is allowed");
         assert!(
-            matches!(loader.get_node("large.md").unwrap().bytes, Bytes::TooLarge { size: 11, limit: 10 }),
+            matches!(loader.read_file("large.md").unwrap().bytes, Bytes::TooLarge { size: 11, limit: 10 }),
             "a file above the limit is not read"
         );
-        assert_eq!(&*loader.get_node("sub/z.yml").unwrap().path, "sub/z.yml");
+        assert_eq!(&*loader.read_file("sub/z.yml").unwrap().path, "sub/z.yml");
 
         for path in [
             "absent.md",
@@ -137,29 +181,58 @@ mod tests {
             "start.md\0",
             "\u{0}",
         ] {
-            let refused = loader.get_node(path);
+            let refused = loader.read_file(path);
             assert!(matches!(refused, Err(LoadError::NotFound { .. })), "{path:?} is no file of the graph: {refused:?}");
         }
+    }
+
+    /// What every loader must say of nodes.
+    fn contract_of_nodes<L: GraphLoader>(mut make: impl FnMut(Files<'_>) -> L) {
+        let list = |loader: &L| loader.list_nodes().unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let path = |loader: &L, id: &str| loader.get_node(&id.into()).map(|source| source.path.to_string());
+        assert!(list(&make(&[])).is_empty());
+        let loader = make(&[
+            ("trellis.yaml", b"name: shop\n"),
+            ("start.md", b"---\nto: orders/find\n---\n"),
+            ("orders/find.md", b"---\n---\nFound.\n"),
+            ("odd.md", b"---\nid: named\n---\n"),
+            ("flow/nodes.yaml", b"nodes:\n  one: {content: 1}\n  two: {content: 2}\n"),
+            ("_tools.yaml", b"tools: []\n"),
+            ("broken.md", b"---\nto: [\n---\n"),
+        ]);
+        assert_eq!(list(&loader), ["broken", "flow/one", "flow/two", "named", "orders/find", "start"]);
+        assert_eq!(path(&loader, "orders/find").unwrap(), "orders/find.md");
+        assert_eq!(path(&loader, "named").unwrap(), "odd.md", "an `id` replaces the path's name");
+        assert_eq!(path(&loader, "flow/two").unwrap(), "flow/nodes.yaml");
+        for id in ["odd", "orders/find.md", "flow/nodes", "_tools", "trellis", "", "orders", "Start", "../start"] {
+            let refused = path(&loader, id);
+            assert!(matches!(refused, Err(LoadError::NoNode { .. })), "{id:?} is no node: {refused:?}");
+        }
+        let alone = make(&[("kettle.md", b"---\ninput_type: confirm\n---\n")]);
+        assert_eq!(list(&alone), ["start"], "a single file is its graph's `start`");
     }
 
     #[test]
     fn memory_keeps_the_contract() {
         contract(|files| Memory::from_iter(files.iter().copied()).with_limit(10));
+        contract_of_nodes(|files| Memory::from_iter(files.iter().copied()));
     }
 
     #[test]
     fn directory_keeps_the_contract() {
         let mut folders = Vec::new();
-        contract(|files| {
+        let mut make = |files: Files<'_>| {
             let folder = tempfile::tempdir().unwrap();
             for (path, bytes) in files {
                 let path = folder.path().join(path);
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                 std::fs::write(path, bytes).unwrap();
             }
-            let loader = Directory::new(folder.path()).unwrap().with_limit(10);
+            let loader = Directory::new(folder.path()).unwrap();
             folders.push(folder);
             loader
-        });
+        };
+        contract(|files| make(files).with_limit(10));
+        contract_of_nodes(make);
     }
 }

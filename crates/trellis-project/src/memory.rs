@@ -53,11 +53,11 @@ impl<P: Into<FilePath>, B: AsRef<[u8]>> FromIterator<(P, B)> for Memory {
 }
 
 impl GraphLoader for Memory {
-    fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
+    fn list_files(&self) -> Result<Vec<FilePath>, LoadError> {
         Ok(self.files.keys().filter(|path| may_belong(path)).cloned().collect())
     }
 
-    fn get_node(&self, path: &str) -> Result<Source, LoadError> {
+    fn read_file(&self, path: &str) -> Result<Source, LoadError> {
         let found = self.files.get_key_value(path).filter(|(path, _)| may_belong(path));
         let (path, bytes) = found.ok_or_else(|| LoadError::NotFound { path: path.into() })?;
         let size = bytes.len() as u64;

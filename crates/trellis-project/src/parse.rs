@@ -30,13 +30,16 @@ enum Origin {
 }
 
 impl Parsed {
-    fn new(source: Source, dialect: Dialect) -> Self {
+    fn new(source: Source, dialect: Dialect, is_graph: bool) -> Self {
         let mut document = Document::parse(&source, dialect);
         // A file of `nodes:` names its dialect itself.
         if let Some(named) = document.dialect()
             && named.value != dialect
         {
             document = Document::parse(&source, named.value);
+        }
+        if is_graph {
+            document = document.as_graph();
         }
         let origin = match source.bytes {
             Bytes::TooLarge { size, .. } => Origin::TooLarge(size),
@@ -77,9 +80,9 @@ impl Parsed {
 /// Reads and parses one file, unless `known` is what it would come to.
 pub(crate) fn parse(loader: &dyn GraphLoader, path: &FilePath, dialect: Dialect, known: Option<&Parsed>) -> Result<Parsed, LoadError> {
     // The path that was listed is kept anyway; one is enough.
-    let source = Source { path: FilePath::clone(path), ..loader.get_node(path)? };
+    let source = Source { path: FilePath::clone(path), ..loader.read_file(path)? };
     match known {
         Some(known) if known.is_of(&source, dialect) => Ok(known.clone()),
-        _ => Ok(Parsed::new(source, dialect)),
+        _ => Ok(Parsed::new(source, dialect, loader.is_file())),
     }
 }

@@ -163,7 +163,7 @@ fn documents(files: &Files) -> Vec<Arc<Document>> {
 
 /// Lists, reads and parses a graph; what is in `known` and did not change is taken from there.
 fn load(loader: &dyn GraphLoader, known: &Files) -> Result<(Files, Vec<LoadError>), LoadError> {
-    let (project_files, others): (Vec<_>, Vec<_>) = loader.list_nodes()?.into_iter().partition(|path| file_name(path) == PROJECT_FILE);
+    let (project_files, others): (Vec<_>, Vec<_>) = loader.list_files()?.into_iter().partition(|path| file_name(path) == PROJECT_FILE);
     let read = |path: &FilePath, dialect| parse(loader, path, dialect, known.get(path));
     let mut results = on_threads(&project_files, FILES, |path| read(path, Dialect::default()));
     let dialects = Dialects::named_by(&results);
@@ -181,7 +181,7 @@ fn load(loader: &dyn GraphLoader, known: &Files) -> Result<(Files, Vec<LoadError
     }
     // A file that vanished is as if it had not been listed, unless it is there again (an editor that saves by replacing) or the root is gone.
     if !missing.is_empty() {
-        let listed = loader.list_nodes()?;
+        let listed = loader.list_files()?;
         for path in missing.into_iter().filter(|path| listed.binary_search(path).is_ok()) {
             match read(&path, dialects.of(&path)) {
                 Ok(parsed) => files.push((path, parsed)),
@@ -240,12 +240,12 @@ mod tests {
     struct Edited(Arc<Mutex<Memory>>);
 
     impl GraphLoader for Edited {
-        fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
-            self.0.lock().unwrap().list_nodes()
+        fn list_files(&self) -> Result<Vec<FilePath>, LoadError> {
+            self.0.lock().unwrap().list_files()
         }
 
-        fn get_node(&self, path: &str) -> Result<Source, LoadError> {
-            self.0.lock().unwrap().get_node(path)
+        fn read_file(&self, path: &str) -> Result<Source, LoadError> {
+            self.0.lock().unwrap().read_file(path)
         }
     }
 
@@ -274,6 +274,20 @@ mod tests {
         assert_eq!(project.reload().unwrap(), ["bad.yaml", "end.md", "new.md"].map(FilePath::from));
         assert!(Arc::ptr_eq(&before[3], &document(&project, "start.md")));
         assert!(project.documents().is_sorted_by(|one, other| one.path < other.path));
+    }
+
+    #[test]
+    fn a_page_that_is_named_itself_is_a_graph_and_a_folder_of_it_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("NOTES.md");
+        std::fs::write(&page, "Hello.\n").unwrap();
+        let mut named = Project::open(&page).unwrap();
+        assert_eq!((codes(&named), named.compile().nodes), (vec![], 1));
+        assert_eq!(codes(&Project::open(folder.path()).unwrap()), [Code::MissingStart]);
+
+        std::fs::write(&page, "Goodbye.\n").unwrap();
+        assert_eq!(named.reload().unwrap(), ["NOTES.md".into()]);
+        assert_eq!(codes(&named), [], "also after an edit");
     }
 
     #[test]

@@ -261,8 +261,8 @@ fn take_block(section: &mut Section, text: &str, block: Block) -> Result<(), (us
 fn folder(path: &str) -> Result<Vec<Source>, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     let loader = Directory::new(root).map_err(|error| error.to_string())?;
-    let paths = loader.list_nodes().map_err(|error| error.to_string())?;
-    paths.iter().map(|path| loader.get_node(path).map_err(|error| error.to_string())).collect()
+    let paths = loader.list_files().map_err(|error| error.to_string())?;
+    paths.iter().map(|path| loader.read_file(path).map_err(|error| error.to_string())).collect()
 }
 
 /// The bytes of a file block, after the words of its info string.

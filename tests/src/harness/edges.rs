@@ -51,6 +51,7 @@ pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Pass => "pass".into(),
         Outcome::Answer => "answer".into(),
+        Outcome::Chosen(at) => format!("option {}", at + 1),
         Outcome::Invalid => "invalid".into(),
         Outcome::Success => "success".into(),
         Outcome::Error => "error".into(),

@@ -70,7 +70,7 @@ impl Loaded {
 
 /// Parses the files that a loader would list, each in the dialect of the graph it belongs to.
 pub fn parse(files: &[Source]) -> Vec<Arc<Document>> {
-    let listed = Memory::from_iter(files.iter().map(|file| (Arc::clone(&file.path), []))).list_nodes().unwrap_or_default();
+    let listed = Memory::from_iter(files.iter().map(|file| (Arc::clone(&file.path), []))).list_files().unwrap_or_default();
     let files: Vec<&Source> = files.iter().filter(|file| listed.binary_search(&file.path).is_ok()).collect();
     let projects: Vec<(String, Dialect)> = files
         .iter()

@@ -102,9 +102,19 @@ pub fn meets(engine: &Engine, witness: &Witness, found: &Diagnostic, texts: &Tex
             // Some failures are told without naming anything: of what kind a value is that cannot be used so.
             let is_it = match &**code {
                 "template" if found.code == Code::TypeMismatch => !said.ends_with("is not set"),
+                "template"
+                    if !missing
+                        && ["a part of the value is not set", "cannot add nothing to a sum"].iter().any(|it| said.ends_with(it)) =>
+                {
+                    true
+                }
                 "failed-assert" => quoted(said).any(|named| found.message.contains(named)),
                 "write" => true,
-                _ => quoted(said).any(|named| named == &**about || is_about(found, &file, &[named], texts).is_ok()),
+                // Of a value that does not fit the part is named.
+                _ => quoted(said).any(|named| {
+                    let is_part = named.strip_prefix(&**about).is_some_and(|part| part.is_empty() || part.starts_with('.'));
+                    is_part || is_about(found, &file, &[named], texts).is_ok()
+                }),
             };
             if is_it { Ok(()) } else { Err(format!("it fails for another reason{said}")) }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trellis_core::{
     Event, Input, Program, State,
     engine::ToolOutcome,
-    program::{Guard, Outcome, Part, Reply, Target},
+    program::{Guard, Outcome, Part, Reply, Role, Target},
     state::{CallRole, Status},
 };
 use trellis_tests::harness::transcript::Record;
@@ -123,7 +123,10 @@ fn reply<'p>(program: &'p Program, before: &State, record: &Record) -> Option<&'
             _ => Outcome::Error,
         },
         (Input::Pass, _) if before.status == Status::Active => Outcome::Pass,
-        _ => Outcome::Answer,
+        _ => match (&node.role, &record.after.system_context.ans) {
+            (Role::Listen(listen), Some(answer)) => listen.outcome(answer),
+            _ => Outcome::Answer,
+        },
     };
     program.reply(point, &on)
 }
@@ -132,6 +135,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Pass => "pass",
         Outcome::Answer => "answer",
+        Outcome::Chosen(_) => "chosen",
         Outcome::Invalid => "invalid",
         Outcome::Success => "success",
         Outcome::Error => "error",

@@ -34,12 +34,12 @@ impl Edited {
 }
 
 impl GraphLoader for Edited {
-    fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
-        self.memory().list_nodes()
+    fn list_files(&self) -> Result<Vec<FilePath>, LoadError> {
+        self.memory().list_files()
     }
 
-    fn get_node(&self, path: &str) -> Result<Source, LoadError> {
-        self.memory().get_node(path)
+    fn read_file(&self, path: &str) -> Result<Source, LoadError> {
+        self.memory().read_file(path)
     }
 }
 

@@ -98,8 +98,8 @@ fn graphs_of_the_suite_mean_the_same_formatted() {
 fn graphs_of_the_repository_are_formatted() {
     for folder in ["graphs", "examples"] {
         let loader = Directory::new(repository().join(folder)).expect("the folder");
-        for path in loader.list_nodes().expect("the files") {
-            let source = loader.get_node(&path).expect("a file");
+        for path in loader.list_files().expect("the files") {
+            let source = loader.read_file(&path).expect("a file");
             assert!(matches!(format(&source), Formatted::Same), "{folder}/{path} is not formatted: `trellis fmt {folder}` does it");
         }
     }

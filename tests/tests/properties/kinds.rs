@@ -14,7 +14,7 @@ use trellis_core::{
 };
 use trellis_tests::harness::{Loaded, run::guarded, transcript::Walk, witness};
 
-use super::rng::Rng;
+use super::{phrases::CALCULATED, rng::Rng};
 
 const GRAPHS: u64 = 2_000;
 const WALKS: usize = 10;
@@ -128,6 +128,7 @@ fn contract(rng: &mut Rng) -> Json {
 
 /// What is put somewhere.
 fn value(rng: &mut Rng) -> Json {
+    let calculated = *rng.pick(&CALCULATED[..]);
     rng.pick(&[
         json!(1),
         json!("A"),
@@ -144,6 +145,7 @@ fn value(rng: &mut Rng) -> Json {
         json!("about {{ other | default('nothing') }}"),
         json!({ "v": "{{ other | optional }}" }),
         json!(["{{ k | default('x') }}"]),
+        json!(calculated),
     ])
     .clone()
 }

@@ -8,6 +8,7 @@ mod edits;
 mod fixes;
 mod format;
 mod kinds;
+mod pairs;
 mod phrases;
 mod random;
 mod rng;

@@ -73,3 +73,15 @@ pub(super) fn words(rng: &mut Rng) -> String {
     let phrase = *rng.pick(phrases);
     if rng.chance(90) { format!("{{% if {key} is defined %}}{phrase}{{% endif %}}") } else { phrase.to_owned() }
 }
+
+/// Calculations with a key that may be of any kind, or missing.
+pub(super) const CALCULATED: [&str; 8] = [
+    "{{ k | default(0) + 1 }}",
+    "{{ k | default(7) // 2 - 1 }}",
+    "{{ k | default(7) / 2 }}",
+    "{{ k | default(2) * 2.5 }}",
+    "{{ k | default('x') ~ 1 }}",
+    "{{ 1 if other is defined else 'x' }}",
+    "{{ [k | default(1), 'x'] }}",
+    "{{ k | default([]) + [1] }}",
+];

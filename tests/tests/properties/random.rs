@@ -144,7 +144,7 @@ impl Graph<'_> {
         }
         if self.rng.chance(50) && kind != "text" && kind != "secret" {
             let mut invalid = json!({ "text": "No: {{ k0 | default('x') }}", "max": 1 + self.rng.below(3) });
-            if self.rng.chance(70) {
+            if self.rng.chance(97) {
                 invalid.as_object_mut().expect("an object").insert("to".into(), self.target().into());
             }
             node.insert("on_invalid".into(), invalid);
@@ -244,6 +244,8 @@ impl Graph<'_> {
         match self.rng.below(12) {
             0 => format!("{safe} == {}", self.literal()),
             1 => format!("{safe} != {}", self.literal()),
+            // A literal that nothing can be is a mistake.
+            2 if self.rng.chance(90) => format!("flag in [{}, false]", self.rng.pick(&["true", "false"])),
             2 => format!("{safe} in [{}, {}]", self.literal(), self.literal()),
             3 => "not flag".into(),
             4 => "flag".into(),

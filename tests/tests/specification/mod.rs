@@ -1,6 +1,8 @@
-//! The specification: its rules are numbered in order, each names tests that are there, and every rule that is cited stands in it.
+//! The specification: its rules are numbered in order, each names tests that are there, and every rule that is cited stands in it. The page of
+//! conformance leads to tests, decisions and rules.
 
 mod citations;
+mod conformance;
 mod markdown;
 
 use std::{

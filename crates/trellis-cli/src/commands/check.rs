@@ -19,7 +19,7 @@ use crate::{
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
     report::{self, Checked, Summary, counted, printable},
-    terminal::{self, Width},
+    terminal::{self, Look, Width},
     watch::{Checker, Shown},
 };
 
@@ -33,6 +33,7 @@ Examples:
   trellis check graphs/tour           one graph
   trellis check --fix                 mend what can be mended safely
   trellis check --fix --dry-run       show what that would change
+  trellis check --format graphical    draw what is wrong, with the lines around it
   trellis check --format json | jq '.diagnostics[].message'
   trellis check --format sarif > trellis.sarif
   trellis check --deny warnings       warnings are errors, as a test server wants it
@@ -79,12 +80,20 @@ pub(crate) struct Check {
 enum Format {
     /// For people
     Human,
+    /// For people too: drawn, with the lines around each place
+    Graphical,
     /// One JSON object
     Json,
     /// SARIF 2.1.0, for code scanning and editors
     Sarif,
     /// Annotations of a GitHub workflow
     Github,
+}
+
+impl Format {
+    fn is_for_people(self) -> bool {
+        matches!(self, Self::Human | Self::Graphical)
+    }
 }
 
 /// What checking came to.
@@ -96,7 +105,7 @@ struct Outcome {
 
 impl Check {
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
-        if self.dry_run && self.format != Format::Human {
+        if self.dry_run && !self.format.is_for_people() {
             bail!(
                 "`--dry-run` shows a difference, which is no JSON and no SARIF\nleave `--format` out; every finding of `--format json` has its `fix`"
             );
@@ -111,7 +120,7 @@ impl Check {
             Format::Json => report::json(&graphs),
             Format::Sarif => report::sarif(&graphs),
             Format::Github => report::github(&graphs),
-            Format::Human => self.human(&graphs, began.elapsed(), whole),
+            Format::Human | Format::Graphical => self.human(&graphs, began.elapsed(), whole),
         };
         terminal::print(&text)?;
         let errors = Summary::of(&graphs).errors;
@@ -184,7 +193,7 @@ impl Check {
             let _ = writeln!(said, "{} {verb}\n", counted(count, "finding"));
         }
         match self.format {
-            Format::Human => terminal::print(&said)?,
+            Format::Human | Format::Graphical => terminal::print(&said)?,
             _ => terminal::print_error(&said),
         }
         if !self.dry_run && is_written {
@@ -198,6 +207,7 @@ impl Check {
         let shown = match self.format {
             Format::Human => Shown::here(),
             Format::Json => Shown::Json,
+            Format::Graphical => bail!("`--watch` has a page of its own on a terminal\nleave `--format` out"),
             Format::Sarif | Format::Github => {
                 bail!("`--watch` reports again and again, which this format cannot\nuse `--format json`: one line each time")
             }
@@ -220,7 +230,11 @@ impl Check {
 
     fn human(&self, graphs: &[Checked], took: Duration, whole: bool) -> String {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let findings = report::human_up_to(graphs, Width::of(&std::io::stdout()), limit);
+        let width = Width::of(&std::io::stdout());
+        let findings = match self.format {
+            Format::Graphical => report::graphical(graphs, width, Look::of_stdout(), limit),
+            _ => report::human_up_to(graphs, width, limit),
+        };
         let summary = Summary::of(graphs).line();
         let summary = if whole { summary } else { format!("{summary}; some files could not be read or written") };
         // The time would make two runs differ, which only a person forgives.

@@ -174,7 +174,16 @@ impl Question {
         let truth = if line.trim().is_empty() { None } else { choose::yes_or_no(&line) };
         let said = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
         match (&mut self.asked, truth) {
-            (Asked::Input { request, .. }, _) => answer(request, self.menu.as_ref(), &line),
+            (Asked::Input { request, .. }, _) => {
+                let is_moved = self.menu.as_ref().is_some_and(|menu| menu.chosen(request, &line).is_some());
+                match choose::ambiguity(request, &line).filter(|_| !is_moved) {
+                    Some(several) => {
+                        self.refuse(&several);
+                        Pressed::Open
+                    }
+                    None => answer(request, self.menu.as_ref(), &line),
+                }
+            }
             (Asked::Approval, None) if line.trim().is_empty() => Pressed::Given(Command::Approve { id: None, yes: false }, said(false)),
             (Asked::Approval, Some(yes)) => Pressed::Given(Command::Approve { id: None, yes }, said(yes)),
             (Asked::Predicate(id), Some(value)) => Pressed::Given(Command::Predicate { id: id.clone(), value }, said(value)),

@@ -5,12 +5,10 @@
 use std::fmt::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
-use miette::{Diagnostic, ReportHandler, Severity};
+use miette::{Diagnostic, LabeledSpan, ReportHandler, Severity, SourceCode};
 
 use super::{
-    Checked, Files, display_width,
-    finding::{Finding, STEP},
-    printable,
+    Checked, display_width, printable,
     text::{excerpt, fold},
 };
 use crate::terminal::Width;
@@ -46,25 +44,28 @@ pub(crate) fn human_up_to(graphs: &[Checked], width: Width, limit: usize) -> Str
     let mut out = String::new();
     let mut left = limit;
     for graph in graphs {
-        let files = Files::new(graph);
+        let sources = graph.sources();
         let layout = Layout { width, graph: graph.shown_below.clone() };
         for diagnostic in graph.diagnostics.iter().take(left) {
-            let finding = Finding::new(diagnostic, &files, &graph.shown_below);
-            let _ = writeln!(out, "{}", Drawn(&layout, &finding));
+            let _ = writeln!(out, "{}", Drawn(&layout, &sources.finding(diagnostic)));
         }
         left = left.saturating_sub(graph.diagnostics.len());
     }
-    let hidden = graphs.iter().map(|graph| graph.diagnostics.len()).sum::<usize>().saturating_sub(limit);
-    if hidden > 0 {
-        let _ = writeln!(out, "{QUIET}… and {hidden} more; `--limit 0` shows all, and so does `--format json`{QUIET:#}\n");
-    }
-    out
+    out + &hidden(graphs, limit)
 }
 
-/// A diagnostic through its layout.
-struct Drawn<'d>(&'d Layout, &'d dyn Diagnostic);
+/// How many findings are not shown, if any.
+pub(super) fn hidden(graphs: &[Checked], limit: usize) -> String {
+    match graphs.iter().map(|graph| graph.diagnostics.len()).sum::<usize>().saturating_sub(limit) {
+        0 => String::new(),
+        hidden => format!("{QUIET}… and {hidden} more; `--limit 0` shows all, and so does `--format json`{QUIET:#}\n\n"),
+    }
+}
 
-impl fmt::Display for Drawn<'_> {
+/// A diagnostic as a handler draws it.
+pub(super) struct Drawn<'d, H>(pub(super) &'d H, pub(super) &'d dyn Diagnostic);
+
+impl<H: ReportHandler> fmt::Display for Drawn<'_, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.debug(self.1, f)
     }
@@ -81,7 +82,7 @@ impl ReportHandler for Layout {
         let code = error.code().map(|code| format!("[{code}]")).unwrap_or_default();
         let message = self.folded(&error.to_string(), 2, display_width(word) + display_width(&code));
         writeln!(f, "{style}{word}{code}{style:#}{BOLD}: {}{BOLD:#}", message.join("\n  "))?;
-        let places = error.related().into_iter().flatten().filter_map(Elsewhere::of).collect::<Vec<_>>();
+        let places = Elsewhere::of(error);
         self.excerpt(error, style, places.iter().any(|place| place.is_step), f)?;
         self.elsewhere(&places, f)?;
         if let Some(help) = error.help() {
@@ -113,7 +114,8 @@ impl Layout {
         let place = format!("{}:{}:{}", name(&*contents), contents.line() + 1, contents.column() + 1);
         writeln!(f, "  {QUIET}{}{QUIET:#}", self.folded(&place, 2, 0).join("\n  "))?;
         let note = label.label().or(has_way.then_some(THIS_WAY));
-        let line = String::from_utf8_lossy(contents.data());
+        let data = String::from_utf8_lossy(contents.data());
+        let line = data.lines().next().unwrap_or_default();
         if line.trim().is_empty() {
             return match note {
                 Some(note) => writeln!(f, "    {style}{}{style:#}", self.folded(note, 4, 0).join("\n    ")),
@@ -124,7 +126,7 @@ impl Layout {
         let gutter = " ".repeat(number.len());
         let room = self.width.columns.saturating_sub(number.len() + 4).max(NARROW);
         let start = label.offset().saturating_sub(contents.span().offset());
-        let shown = excerpt(&line, start..start.saturating_add(label.len()), room);
+        let shown = excerpt(line, start..start.saturating_add(label.len()), room);
         writeln!(f, "{QUIET}{number} |{QUIET:#} {}", shown.line)?;
         let mark = "^".repeat(shown.width);
         write!(f, "{gutter} {QUIET}|{QUIET:#} {:before$}{style}{mark}{style:#}", "", before = shown.before)?;
@@ -187,12 +189,19 @@ struct Elsewhere {
 }
 
 impl Elsewhere {
-    fn of(hop: &dyn Diagnostic) -> Option<Self> {
-        let label = hop.labels()?.next()?;
-        let contents = hop.source_code()?.read_span(label.inner(), 0, 0).ok()?;
+    /// The other labels of a diagnostic, then what is related to it: the steps of a way have a code.
+    fn of(error: &dyn Diagnostic) -> Vec<Self> {
+        let labels = error.labels().into_iter().flatten().skip(1);
+        let own = labels.filter_map(|label| Self::at(error.source_code()?, &label, label.label().unwrap_or_default(), false));
+        let related = error.related().into_iter().flatten();
+        let hops = related.filter_map(|hop| Self::at(hop.source_code()?, &hop.labels()?.next()?, &hop.to_string(), hop.code().is_some()));
+        own.chain(hops).collect()
+    }
+
+    fn at(source: &dyn SourceCode, label: &LabeledSpan, message: &str, is_step: bool) -> Option<Self> {
+        let contents = source.read_span(label.inner(), 0, 0).ok()?;
         let place = format!("{}:{}:{}", name(&*contents), contents.line() + 1, contents.column() + 1);
-        let is_step = hop.code().is_some_and(|code| code.to_string() == STEP);
-        Some(Self { place, message: printable(&hop.to_string()).into_owned(), is_step })
+        Some(Self { place, message: printable(message).into_owned(), is_step })
     }
 }
 

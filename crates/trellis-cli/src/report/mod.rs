@@ -1,9 +1,10 @@
-//! Findings and how they are shown: as people read them, through miette, as JSON and SARIF, and as annotations of a workflow.
+//! Findings and how they are shown: as people read them, through a handler of miette's or one of ours, as JSON and SARIF, and as annotations of a
+//! workflow.
 //!
 //! In: [`Checked`] graphs. Out: text.
 
-mod finding;
 mod github;
+mod graphical;
 mod json;
 mod layout;
 mod places;
@@ -16,11 +17,12 @@ use anstyle::AnsiColor;
 use trellis_core::{
     Diagnostic, Document,
     compile::UncheckedRead,
-    diagnostic::{FilePath, Severity},
+    diagnostic::{FilePath, Severity, miette::Sources},
     span::LineIndex,
 };
 
 pub(crate) use github::github;
+pub(crate) use graphical::graphical;
 pub(crate) use json::{News, diagnostics, json, json_line};
 pub(crate) use layout::{human, human_up_to};
 pub(crate) use sarif::sarif;
@@ -41,6 +43,13 @@ pub(crate) struct Checked {
     pub(crate) nodes: usize,
     /// The reads of which nothing is known.
     pub(crate) unchecked: Vec<UncheckedRead>,
+}
+
+impl Checked {
+    /// The texts that its findings point into, for people.
+    fn sources(&self) -> Sources {
+        Sources::new(&self.documents).below(&*self.shown_below)
+    }
 }
 
 /// What a check comes to, in numbers.

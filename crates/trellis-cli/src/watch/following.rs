@@ -32,6 +32,7 @@ pub(crate) struct Following {
 
 /// What an edit came to.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "one at a time is sent, and taken apart at once")]
 pub(crate) enum News {
     /// It can be run; with what else there is to say, in one line.
     Sound(Ready, Option<String>),

@@ -1,4 +1,4 @@
-//! `trellis check --format sarif` and `--format github`, and what counts as an error.
+//! `trellis check --format graphical`, `sarif` and `github`, and what counts as an error.
 
 use std::sync::LazyLock;
 
@@ -35,6 +35,29 @@ fn collection() -> Sandbox {
         sandbox.write(&format!("graphs/tour/{path}"), text.as_bytes());
     }
     sandbox
+}
+
+#[test]
+fn a_drawing_has_every_finding_of_a_collection_and_its_count() {
+    let sandbox = collection();
+    let ran = sandbox.trellis(&["check", "--format", "graphical"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""));
+    for part in [
+        "unknown-key\n\n  \u{d7} `savto` is no key of a node\n",
+        "[graphs/a shop/help.md:2:1]\n 1 \u{2502} ---\n 2 \u{2502} savto: topic\n",
+        "  help: did you mean `save_to`?\n\n",
+        "missing-start\n\n  \u{d7} graphs/empty/: the graph has no node `start`\n",
+    ] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+    assert!(ran.out.ends_with("4 errors in 7 nodes\n"), "{}", ran.out);
+    assert_eq!(sandbox.trellis(&["check", "--format", "graphical"]).out, ran.out, "the same on every run");
+
+    let refused = sandbox.trellis(&["check", "--format", "graphical", "--watch"]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
+    assert!(refused.err.contains("leave `--format` out"), "{}", refused.err);
+    let mended = sandbox.trellis(&["check", "--format", "graphical", "--fix"]);
+    assert!(mended.out.starts_with("fixed ") && mended.out.contains("missing-start\n"), "{mended:?}");
 }
 
 #[test]

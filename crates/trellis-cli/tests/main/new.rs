@@ -119,6 +119,25 @@ fn each_type_of_node_joins_a_sound_graph() {
 }
 
 #[test]
+fn what_is_written_is_yaml_whatever_was_typed() {
+    let sandbox = Sandbox::new(SOUND);
+    let made = |args: &[&str], file: &str| {
+        let ran = sandbox.trellis(&[&["new", "node"], args].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        fs::read_to_string(sandbox.path().join(file)).unwrap()
+    };
+    let choice =
+        "---\noptions:\n- value: one\n  text: The first\n- value: other\n  text: The other\nsave_to: thing\nto: bye\n---\nWhich one?\n";
+    assert_eq!(made(&["more/thing", "--type", "choice", "--to", "bye"], "more/thing.md"), choice);
+    let text = "---\n---\nWhat the node says. A node that asks nothing and calls nothing passes on at once.\n";
+    assert_eq!(made(&["says"], "says.md"), text);
+    let odd = made(&["odd", "--type", "confirm", "--to", "it's: a {b} #c"], "odd.md");
+    assert!(odd.contains("\nto: 'it''s: a {b} #c'\n"), "{odd}");
+    let end = made(&["7", "--type", "end"], "7.md");
+    assert!(end.contains("\noutput:\n  ended: '7'\n"), "{end}");
+}
+
+#[test]
 fn a_graph_can_be_made_node_by_node() {
     let sandbox = Sandbox::new(&[]);
     let ran = sandbox.trellis(&["new", "node", "start", "--type", "question", "--to", "end"]);

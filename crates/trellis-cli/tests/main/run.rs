@@ -318,7 +318,7 @@ fn a_session_that_begins_anywhere_is_told_what_its_node_needs() {
 fn a_value_that_does_not_fit_the_start_is_not_called_missing() {
     let sandbox = Sandbox::new(&[("trellis.yaml", "inputs: {properties: {age: {type: integer}}}\n"), ("start.md", "Hello.\n")]);
     let ran = sandbox.trellis(&["run", ".", "--context", "age=old"]);
-    let said = "`/age` must be an integer, is a text\n  the context of the start is given by `--context KEY=VALUE`";
+    let said = "`age` must be an integer, is a text\n  the context of the start is given by `--context KEY=VALUE`";
     assert!(ran.code == Some(2) && ran.err.contains(said) && !ran.err.contains("missing"), "{}", ran.err);
 }
 
@@ -338,4 +338,15 @@ fn tools_do_not_inherit_the_credentials_of_the_program() {
     let ran = finish(command.env("TRELLIS_KEY_FILE", "").env("SHOP", "open").spawn().unwrap());
     assert!(ran.code == Some(0) && ran.out.contains("SHOP=open") && ran.out.contains("TRELLIS_STORE=given"), "{ran:?}");
     assert!(!ran.out.contains("hunter2") && !ran.out.contains("TRELLIS_KEY_FILE") && !ran.out.contains("OTLP_HEADERS"), "{ran:?}");
+}
+
+#[test]
+fn a_page_that_is_named_itself_is_run() {
+    let sandbox = Sandbox::new(&[("notes/page.md", "Hello.\n")]);
+    let ran = sandbox.trellis(&["run", "notes/page.md"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "Hello.\n"), "{}", ran.err);
+    assert_eq!(sandbox.trellis(&["check", "notes/page.md"]).out, "1 node, no problems\n");
+    assert_eq!(sandbox.trellis(&["check", "--fix", "notes/page.md"]).code, Some(0));
+    let ran = sandbox.trellis(&["check", "notes"]);
+    assert!(ran.code == Some(1) && ran.out.contains("missing-start"), "{}", ran.out);
 }

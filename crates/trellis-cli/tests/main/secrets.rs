@@ -111,7 +111,7 @@ fn what_is_secret_is_in_nothing_that_is_printed_kept_or_sent() {
         assert_hidden(&format!("{args:?}"), format!("{}{}", ran.out, ran.err).as_bytes(), &all);
         assert!(!format!("{ran:?}").is_empty() && ran.out.len() + ran.err.len() > 20, "{args:?}: {ran:?}");
     }
-    assert_eq!(look(&["replay", "ana"]).out, "ana: 7 records, the same\n");
+    assert_eq!(look(&["replay", "ana"]).out, "ana: 7 records, the same; 5 steps hold redacted values, which were taken to fit\n");
     let shown = look(&["show", "ana"]).out;
     assert!(shown.contains("\"phrase\":\"<***>\"") && shown.contains("login: {\"phrase\":\"***\"}"), "{shown}");
     assert!(shown.contains("`fail` failed: ") && shown.contains("finished, output \"***\""), "{shown}");

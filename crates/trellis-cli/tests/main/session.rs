@@ -313,7 +313,7 @@ fn sessions_are_taken_out_when_they_have_ended() {
     let error = refused(&sandbox, &["rm", "bob", "ana"]);
     assert_eq!(error, "error: session `ana` has not ended: it stands at `keep`\n  `--force` takes it out all the same\n");
     assert!(fine(&sandbox, &["ls"]).contains("bob"), "all of them, or none");
-    assert_eq!(refused(&sandbox, &["prune"]), "error: what is old? `--older-than SPAN`, `--keep N` or `--keep-records N` says it\n");
+    assert_eq!(refused(&sandbox, &["prune"]), "error: what is old? `--older-than DURATION`, `--keep N` or `--keep-records N` says it\n");
     assert_eq!(fine(&sandbox, &["prune", "--older-than", "1d"]), "0 sessions taken out, 0 shortened\n");
     assert_eq!(fine(&sandbox, &["prune", "--older-than", "0s", "--keep", "1"]), "0 sessions taken out, 0 shortened\n");
     let dry = fine(&sandbox, &["prune", "--keep", "0", "--dry-run"]);

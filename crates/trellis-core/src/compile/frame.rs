@@ -9,7 +9,8 @@ use super::{
     names::{Names, Table},
 };
 use crate::{
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, FilePath},
+    id::NodeId,
     program::NodeIndex,
     syntax::{document::Document, node::TargetSyntax},
 };
@@ -30,6 +31,15 @@ impl Frame {
         let table = Table::collect(documents, &split, &mut found);
         Self { split, table, found }
     }
+}
+
+/// The ids of the nodes that documents hold, each with the file that holds it, sorted by id (language 1.3). A Markdown file without frontmatter counts
+/// too: whether it is a page is known when the graph is compiled.
+pub fn nodes(documents: &[Arc<Document>]) -> Vec<(NodeId, FilePath)> {
+    let frame = Frame::new(documents);
+    let mut nodes: Vec<_> = frame.table.ids().map(|(id, at)| (id.clone(), FilePath::clone(&documents[at as usize].path))).collect();
+    nodes.sort_unstable();
+    nodes
 }
 
 /// Which candidate, or graph, names which page.

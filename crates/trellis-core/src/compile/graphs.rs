@@ -198,6 +198,10 @@ pub(super) fn known_keys<'d>(graph: &GraphSyntax<'d>, nodes: impl Iterator<Item 
         keys.extend(node.context_schema.iter().map(|(key, _)| &*key.value));
         let assigned = node.set.iter().chain(&node.append).chain(&node.default_context);
         keys.extend(assigned.map(|assign| &**assign.key.value.root()));
+        for writes in node.option_writes() {
+            let assigned = writes.set.iter().chain(&writes.append).map(|assign| &assign.key);
+            keys.extend(writes.save_to.iter().chain(assigned).map(|path| &**path.value.root()));
+        }
         for call in node.call.iter().chain(node.defaults.iter().filter_map(|defaults| defaults.before_each.as_ref())) {
             keys.extend(saved(call));
             if let (CalleeSyntax::Graph(_), Some(args)) = (&call.callee, &call.args)

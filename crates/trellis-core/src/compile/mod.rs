@@ -4,6 +4,7 @@
 
 mod again;
 mod check;
+mod dialects;
 mod draft;
 mod frame;
 mod glance;
@@ -21,6 +22,7 @@ pub(crate) use self::check::Known;
 pub use self::{
     again::Compiler,
     draft::Draft,
+    frame::nodes,
     settle::settle,
     unchecked::{UncheckedRead, Unknown},
 };
@@ -127,6 +129,7 @@ fn link_files<'d>(
     let names = &names;
     let Lowered { program, linked, mut found, nodes, mut unchecked, pages } = lower_all(files, names, graphs, settled, found, last, both)?;
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
+    dialects::say_once(&mut parsed, files.documents, &files.frame.split.owner);
     explained(&parsed, &mut found);
     found.extend(parsed);
     unchecked::drop_explained(&mut unchecked, &found);

@@ -4,6 +4,8 @@
 
 mod code;
 pub mod fixes;
+#[cfg(feature = "miette")]
+pub mod miette;
 mod report;
 mod tolerance;
 

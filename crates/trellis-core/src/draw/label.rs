@@ -28,7 +28,7 @@ pub(super) fn condition(program: &Program, guard: &Guard) -> Option<String> {
 }
 
 /// A literal as an author writes it: text in single quotes, unless that would need escapes.
-fn literal(value: &Value) -> String {
+pub(super) fn literal(value: &Value) -> String {
     match value {
         Value::Text(text) if !text.contains(['\'', '\\']) && !text.contains(char::is_control) => format!("'{text}'"),
         other => other.to_json(),
@@ -46,7 +46,7 @@ pub(super) fn arrow(arrow: &Arrow<'_>) -> String {
         parts.push("before_each".to_owned());
     }
     match arrow.outcome {
-        Outcome::Pass | Outcome::Answer | Outcome::Success => {}
+        Outcome::Pass | Outcome::Answer | Outcome::Chosen(_) | Outcome::Success => {}
         other => parts.push(outcome(other)),
     }
     match (arrow.why, &arrow.condition) {
@@ -75,7 +75,7 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
 pub(super) fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Pass => "pass",
-        Outcome::Answer => "answer",
+        Outcome::Answer | Outcome::Chosen(_) => "answer",
         Outcome::Invalid => "invalid",
         Outcome::Success => "success",
         Outcome::Error => "error",

@@ -16,7 +16,7 @@ pub use self::path::{Hop, Path};
 
 use crate::{
     diagnostic::FilePath,
-    program::{Node, Origin, Outcome, Part, PointIndex, Program, Reason, Role, Target, Way, Why},
+    program::{Edge, Node, Origin, Outcome, Part, PointIndex, Program, Reason, Role, Target, Way, Why},
     span::LineIndex,
 };
 
@@ -136,7 +136,9 @@ pub struct Arrow<'p> {
 impl Arrow<'_> {
     /// Whether it is the way that a graph goes when nothing goes wrong: drawn solid, all others dotted.
     pub fn is_main(&self) -> bool {
-        matches!(self.outcome, Outcome::Pass | Outcome::Answer | Outcome::Success) && self.failure.is_none() && *self.why != Why::Retry
+        matches!(self.outcome, Outcome::Pass | Outcome::Answer | Outcome::Chosen(_) | Outcome::Success)
+            && self.failure.is_none()
+            && *self.why != Why::Retry
     }
 }
 
@@ -197,7 +199,15 @@ impl<'p> Pen<'p> {
 
     fn node_ways(&mut self, from: usize, node: &'p Node, point: PointIndex) {
         let gate = self.program.point(point).part == Part::Gate;
+        let mut answered: Vec<&Edge> = Vec::new();
         for way in self.program.ways(point) {
+            // What an option writes is not drawn, so that the ways which it shares with other answers are drawn once.
+            if matches!(way.reply.on, Outcome::Answer | Outcome::Chosen(_)) {
+                if answered.iter().any(|edge| std::ptr::eq(*edge, way.edge)) {
+                    continue;
+                }
+                answered.push(way.edge);
+            }
             let to = match &way.edge.to {
                 Target::Point(to) => self.program.point(*to).node.0 as usize,
                 // From `before_each` on to its own node: the node is not left, so there is nothing to draw.
@@ -228,16 +238,26 @@ impl<'p> Pen<'p> {
             _ => None,
         };
         let at = way.edge.origin.and_then(|origin| self.locate(origin));
+        let chosen = match &way.edge.why {
+            Why::Option(_) => self.chosen(from, &way.reply.on),
+            _ => None,
+        };
         self.arrows.push(Arrow {
             from,
             to,
             outcome: &way.reply.on,
             gate,
-            condition: label::condition(self.program, &way.edge.when),
+            condition: chosen.or_else(|| label::condition(self.program, &way.edge.when)),
             why: &way.edge.why,
             failure,
             at,
         });
+    }
+
+    /// The condition that an option is which is an outcome of its own.
+    fn chosen(&self, from: usize, on: &Outcome) -> Option<String> {
+        let Role::Listen(listen) = &self.program.nodes().get(from)?.role else { return None };
+        Some(format!("input == {}", label::literal(listen.chosen(on)?)))
     }
 
     fn rollback_id(&self, graph: usize) -> String {

@@ -42,6 +42,7 @@ fn node(id: &str, index: usize, role: Role, terminal: bool) -> Node {
         terminal,
         output: None,
         end: None,
+        reason: None,
         metadata: None,
     }
 }

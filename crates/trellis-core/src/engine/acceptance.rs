@@ -6,11 +6,12 @@
 
 use super::{
     Input, Request, RequestType,
-    input::{Given, Taken, read},
+    input::{Given, Taken, read, written},
 };
 use crate::{
     program::{Choice, Listen},
     schema::Schema,
+    template::Template,
     value::Value,
 };
 
@@ -26,7 +27,11 @@ impl Acceptance {
             RequestType::Any(_) | RequestType::None(_) => None,
         };
         let sleep = matches!(request.input_type, RequestType::None(_)).then(|| request.timeout.unwrap_or_default());
-        let options = request.options.iter().map(|option| Choice { value: option.value.clone(), text: option.text.clone() });
+        let options = request.options.iter().map(|option| Choice {
+            value: option.value.clone(),
+            text: Template::literal(&option.text),
+            writes: false,
+        });
         Self(Listen {
             kind,
             options: options.collect(),
@@ -50,7 +55,7 @@ impl Acceptance {
             Input::Pass => Given::Nothing,
             Input::Result(_) | Input::Signal(_) => return Err("this is no input".to_owned()),
         };
-        match read(&self.0, [None, None], given) {
+        match read(&self.0, &written, given) {
             Taken::Answer(value) => Ok(value),
             Taken::Slept => Ok(Value::Null),
             Taken::Invalid(problem) => Err(problem),

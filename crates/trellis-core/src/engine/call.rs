@@ -44,7 +44,8 @@ impl Move<'_> {
         let mut args = self.arguments(node, call.args.as_ref(), &mut secrets)?;
         if let Some(argument) = &call.body {
             let body = render::content(self.program, &self.state, node);
-            let text = body.map(|body| self.text(&node.id, body)).transpose()?;
+            // A body of which no part is said is an empty text.
+            let text = body.map(|body| Ok(self.said(&node.id, body)?.unwrap_or_default())).transpose()?;
             args.insert(argument.clone(), text.map_or(Value::Null, Value::Text));
         }
         let metadata = call.metadata.as_ref().or(node.metadata.as_ref());
@@ -81,7 +82,9 @@ impl Move<'_> {
     }
 
     fn approval(&self, node: &Node, approve: &Approve) -> Result<Approval, Stop> {
-        let ask = approve.ask.as_ref().map(|ask| self.text(&node.id, ask)).transpose()?;
+        let local = render::in_locale(self.program, &self.state, node, &approve.messages);
+        let ask = local.into_iter().flatten().next().or(approve.ask.as_ref());
+        let ask = ask.map(|ask| self.text(&node.id, ask)).transpose()?;
         Ok(Approval { ask, expires: approve.expires.map(millis) })
     }
 

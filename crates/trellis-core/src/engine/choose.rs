@@ -83,6 +83,13 @@ impl<'e> Move<'e> {
         };
         let kept = output.iter().try_for_each(|output| self.program.limits().keep(output));
         kept.map_err(|excess| Stop::excess(&node.id, "`output`", excess))?;
+        let message = match &node.reason {
+            Some(why) if of_terminal && *reason == Reason::Failed(Failure::End) => {
+                let why = self.text(&node.id, why)?;
+                Some(why.trim()).filter(|why| !why.is_empty()).map(str::to_owned).or(message)
+            }
+            _ => message,
+        };
         let code = if let Reason::Failed(failure) = reason { Some(Arc::from(failure.as_str())) } else { None };
         if of_terminal && matches!(node.role, Role::Pass) {
             self.speak(node)?;

@@ -92,9 +92,15 @@ impl<'e> Move<'e> {
         let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
         let failed = |error| Stop::template(&node.id, &error);
         if let Some(content) = render::content(self.program, &self.state, node).filter(|content| shown && !content.is_literal()) {
-            self.text(&node.id, content)?;
+            self.said(&node.id, content)?;
         }
-        if matches!(node.role, Role::Listen(_)) {
+        if let Role::Listen(listen) = &node.role {
+            for choice in &listen.options {
+                let shown = render::shown(self.program, &self.state, node, choice);
+                if !shown.is_literal() {
+                    self.text(&node.id, shown)?;
+                }
+            }
             render::metadata(self.program, &self.state, node).map_err(failed)?;
         }
         Ok(())
@@ -107,8 +113,8 @@ impl<'e> Move<'e> {
             return Err(Stop::failed(Failure::MissingContext, id, format!("`{id}` needs {}, not set", missing.join(", "))));
         }
         let unfit = node.entry.types.iter().filter_map(|(key, schema)| {
-            let value = self.state.context.get(key).filter(|value| !schema.fits(value))?;
-            Some(format!("`{key}` {}", breaches(schema, value)))
+            let value = self.state.context.get(key).filter(|value| !self.engine.fits(schema, value))?;
+            Some(breaches(schema, value, key))
         });
         let unfit: Vec<_> = unfit.collect();
         if !unfit.is_empty() {

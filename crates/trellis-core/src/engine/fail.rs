@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a message names its node, and never an input: it may have been a secret.
 
-use super::{Unanswered, step::Move};
+use super::{Unanswered, speech::Unsaid, step::Move};
 use crate::{
     id::NodeId,
     path::KeyPath,
@@ -51,19 +51,24 @@ impl Stop {
 
     /// A guard that cannot be decided over `value`.
     pub(super) fn undecided(node: &NodeId, guard: &Guard, value: Option<&Value>) -> Self {
-        let path = guard.operand().map(|operand| &operand.path);
-        let message = match (path, value) {
-            (Some(path), None) => format!("`{node}`: the condition reads `{path}`, which is not set"),
-            (Some(path), Some(value)) => {
-                format!("`{node}`: the condition takes `{path}` for a boolean, it is {}", with_article(value.kind()))
-            }
-            (None, _) => format!("`{node}`: a condition could not be decided"),
-        };
-        Self::failed(Failure::Condition, node, message)
+        Self::failed(Failure::Condition, node, format!("`{node}`: {}", undecided(guard, value)))
+    }
+
+    pub(super) fn unsaid(node: &NodeId, unsaid: &Unsaid) -> Self {
+        Self::failed(unsaid.failure, node, format!("`{node}`: {}", unsaid.message))
     }
 
     pub(super) fn unneeded(node: &NodeId, predicate: &str, path: &KeyPath) -> Self {
         Self::failed(Failure::Condition, node, format!("`{node}`: the predicate `{predicate}` needs `{path}`, which is not set"))
+    }
+}
+
+/// Why a guard cannot be decided over `value`.
+pub(super) fn undecided(guard: &Guard, value: Option<&Value>) -> String {
+    match (guard.operand().map(|operand| &operand.path), value) {
+        (Some(path), None) => format!("the condition reads `{path}`, which is not set"),
+        (Some(path), Some(value)) => format!("the condition takes `{path}` for a boolean, it is {}", with_article(value.kind())),
+        (None, _) => "a condition could not be decided".to_owned(),
     }
 }
 

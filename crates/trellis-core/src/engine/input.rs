@@ -6,14 +6,15 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{NavigateError, fail::with_article};
 use crate::{
-    program::{Choice, Limits, Listen, Localised},
-    schema::{Breach, Schema},
+    program::{Choice, Limits, Listen},
+    schema::Schema,
     syntax::node::InputType,
     value::{Value, nesting},
 };
 
-/// A node's words in the session's locale, then in its language.
-pub(super) type Words<'n> = [Option<&'n Localised>; 2];
+/// What an option may be called beside its value: what it shows, then what it shows where no locale has words of its own. Asked only where a text is
+/// no value.
+pub(super) type Called<'c> = &'c dyn Fn(&Choice) -> [Option<Arc<str>>; 2];
 
 /// What was handed in.
 pub(super) enum Given {
@@ -37,6 +38,25 @@ impl Given {
         match self {
             Self::Nothing => "a pass",
             Self::Text(_) | Self::Value(_) => "an input",
+        }
+    }
+
+    /// What was given, for people: a text in the form in which it would be read.
+    pub(super) fn shown(&self) -> Value {
+        match self {
+            Self::Nothing => Value::text(""),
+            Self::Text(text) => Value::text(clean(text).trim()),
+            Self::Value(Value::Text(text)) => Value::text(clean(text).trim()),
+            Self::Value(value) => value.clone(),
+        }
+    }
+
+    /// The input as a value.
+    pub(super) fn as_value(&self) -> Option<Value> {
+        match self {
+            Self::Nothing => None,
+            Self::Text(text) => Some(Value::text(text.as_str())),
+            Self::Value(value) => Some(value.clone()),
         }
     }
 
@@ -70,14 +90,14 @@ impl Given {
 }
 
 /// Reads an input as the node declares it.
-pub(super) fn read(listen: &Listen, localised: Words<'_>, given: Given) -> Taken {
+pub(super) fn read(listen: &Listen, called: Called<'_>, given: Given) -> Taken {
     if listen.sleep.is_some() {
         return if given.is_blank() { Taken::Slept } else { Taken::Invalid("nothing is asked here, it goes on by itself".to_owned()) };
     }
     if let Some(default) = listen.default.as_ref().filter(|_| given.is_blank()) {
         return Taken::Answer(default.clone());
     }
-    match normalised(listen, localised, given) {
+    match normalised(listen, called, given) {
         Ok(value) => Taken::Answer(value),
         Err(problem) => Taken::Invalid(problem),
     }
@@ -94,18 +114,18 @@ pub(crate) fn accept_default(listen: &Listen, default: &Value) -> Result<Value, 
 
 /// What a listening node makes of a value, or why it is no input of it.
 pub(crate) fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
-    normalised(listen, [None, None], Given::Value(value.clone()))
+    normalised(listen, &written, Given::Value(value.clone()))
 }
 
-fn normalised(listen: &Listen, localised: Words<'_>, given: Given) -> Result<Value, String> {
+fn normalised(listen: &Listen, called: Called<'_>, given: Given) -> Result<Value, String> {
     let value = match listen.kind {
         None => undeclared(given),
         Some(InputType::Json) => json(given)?,
         Some(kind) => match given {
-            Given::Nothing => typed(kind, listen, localised, "")?,
-            Given::Text(text) => typed(kind, listen, localised, clean(&text).trim())?,
-            Given::Value(Value::Text(text)) => typed(kind, listen, localised, clean(&text).trim())?,
-            Given::Value(value) => from_value(kind, listen, localised, value)?,
+            Given::Nothing => typed(kind, listen, called, "")?,
+            Given::Text(text) => typed(kind, listen, called, clean(&text).trim())?,
+            Given::Value(Value::Text(text)) => typed(kind, listen, called, clean(&text).trim())?,
+            Given::Value(value) => from_value(kind, listen, called, value)?,
         },
     };
     fitting(listen, value)
@@ -130,7 +150,7 @@ fn json(given: Given) -> Result<Value, String> {
     }
 }
 
-fn typed(kind: InputType, listen: &Listen, localised: Words<'_>, text: &str) -> Result<Value, String> {
+fn typed(kind: InputType, listen: &Listen, called: Called<'_>, text: &str) -> Result<Value, String> {
     match kind {
         InputType::Text | InputType::Secret if text.is_empty() => Err("some text is needed".to_owned()),
         InputType::Text | InputType::Secret | InputType::Json => Ok(Value::text(text)),
@@ -143,17 +163,15 @@ fn typed(kind: InputType, listen: &Listen, localised: Words<'_>, text: &str) -> 
         InputType::Choice => {
             let by_identity = listen.options.iter().find(|choice| choice.value.as_str() == Some(text));
             let by_value = || listen.options.iter().find(|choice| choice.value.to_string() == text);
-            let by_text = || listen.options.iter().find(|choice| &*choice.text == text || **option_text(localised, choice) == *text);
-            match by_identity.or_else(by_value).or_else(by_text) {
+            match by_identity.or_else(by_value) {
                 Some(choice) => Ok(choice.value.clone()),
-                None if listen.closed => Err(choices(listen, localised)),
-                None => Ok(Value::text(text)),
+                None => by_text(listen, called, text),
             }
         }
     }
 }
 
-fn from_value(kind: InputType, listen: &Listen, localised: Words<'_>, value: Value) -> Result<Value, String> {
+fn from_value(kind: InputType, listen: &Listen, called: Called<'_>, value: Value) -> Result<Value, String> {
     let is = with_article(value.kind());
     match kind {
         InputType::Json => Ok(value),
@@ -170,7 +188,7 @@ fn from_value(kind: InputType, listen: &Listen, localised: Words<'_>, value: Val
         },
         InputType::Choice => match listen.options.iter().find(|choice| choice.value == value) {
             Some(choice) => Ok(choice.value.clone()),
-            None if listen.closed => Err(choices(listen, localised)),
+            None if listen.closed => Err(choices(listen, called)),
             None => Ok(value),
         },
     }
@@ -182,31 +200,41 @@ fn fitting(listen: &Listen, value: Value) -> Result<Value, String> {
     if listen.kind == Some(InputType::Secret) {
         return Err("the secret does not fit what is asked".to_owned());
     }
-    Err(breaches(schema, &value))
+    Err(breaches(schema, &value, ""))
 }
 
-/// What is wrong with a value, in one line.
-pub(super) fn breaches(schema: &Schema, value: &Value) -> String {
-    let breaches = schema.breaches(value);
-    let lines = breaches.into_iter().map(|Breach { pointer, message }| match &*pointer {
-        "" => message,
-        _ => format!("`{pointer}` {message}"),
-    });
-    lines.collect::<Vec<_>>().join("; ")
+/// What is wrong with a value called `name`, if it is called something, in one line.
+pub(super) fn breaches(schema: &Schema, value: &Value, name: &str) -> String {
+    schema.breaches(value).iter().map(|breach| breach.about(name)).collect::<Vec<_>>().join("; ")
 }
 
-/// What an option shows in the session's locale.
-pub(super) fn option_text<'n>(localised: Words<'n>, choice: &'n Choice) -> &'n Arc<str> {
-    let mut options = localised.into_iter().flatten().flat_map(|words| &words.options).peekable();
-    if options.peek().is_none() {
-        return &choice.text;
+/// The option that is called so, by what it shows first. What several show names none of them: their values tell them apart (language 6.4).
+fn by_text(listen: &Listen, called: Called<'_>, text: &str) -> Result<Value, String> {
+    let names: Vec<_> = listen.options.iter().map(called).collect();
+    for at in 0..2 {
+        let is_named = |names: &[Option<Arc<str>>; 2]| names[at].as_deref() == Some(text);
+        let named: Vec<_> =
+            listen.options.iter().zip(&names).filter(|(_, names)| is_named(names)).map(|(choice, _)| &choice.value).collect();
+        match named.as_slice() {
+            [] => {}
+            [value] => return Ok((*value).clone()),
+            several => {
+                let values: Vec<_> = several.iter().map(|value| format!("`{value}`")).collect();
+                return Err(format!("{} options show {}: choose by value, {}", several.len(), quoted(text), values.join(" or ")));
+            }
+        }
     }
-    let value = choice.value.to_string();
-    options.find(|(key, _)| **key == *value).map_or(&choice.text, |(_, text)| text)
+    if listen.closed { Err(choices(listen, called)) } else { Ok(Value::text(text)) }
 }
 
-fn choices(listen: &Listen, localised: Words<'_>) -> String {
-    let texts: Vec<_> = listen.options.iter().map(|choice| &**option_text(localised, choice)).collect();
+/// What options are called before there is a session: as they are written.
+pub(super) fn written(choice: &Choice) -> [Option<Arc<str>>; 2] {
+    [choice.text.is_literal().then(|| choice.text.shared_text()), None]
+}
+
+fn choices(listen: &Listen, called: Called<'_>) -> String {
+    let text = |choice: &Choice| called(choice).into_iter().flatten().next().unwrap_or_else(|| choice.value.to_string().into());
+    let texts: Vec<_> = listen.options.iter().map(text).collect();
     format!("choose one of: {}", texts.join(", "))
 }
 
@@ -256,19 +284,20 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::template::Template;
 
     fn listen(kind: Option<InputType>) -> Listen {
         Listen { kind, options: Box::default(), closed: false, default: None, schema: None, on_invalid: None, sleep: None, timeout: None }
     }
 
     fn choice(closed: bool) -> Listen {
-        let option = |value: Value, text: &str| Choice { value, text: text.into() };
+        let option = |value: Value, text: &str| Choice { value, text: Template::literal(text), writes: false };
         let options = [option("order".into(), "My order"), option(Value::Int(2), "Two"), option("Two".into(), "Deux")];
         Listen { options: options.into(), closed, ..listen(Some(InputType::Choice)) }
     }
 
     fn said(listen: &Listen, given: Given) -> Result<String, String> {
-        match read(listen, [None, None], given) {
+        match read(listen, &written, given) {
             Taken::Answer(value) => Ok(value.to_json()),
             Taken::Invalid(problem) => Err(problem),
             Taken::Slept => Ok("slept".into()),

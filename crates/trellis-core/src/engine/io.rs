@@ -112,6 +112,18 @@ pub struct View {
 }
 
 impl View {
+    /// What there is to do, in order: what the node says, then what follows. Nothing follows where the session passes on.
+    pub fn actions(&self) -> impl Iterator<Item = Action<'_>> {
+        let said = self.content.as_deref().map(Action::RenderContent);
+        let next = match &self.next {
+            Next::Pass => None,
+            Next::Ask(request) => Some(Action::RequestInput(request)),
+            Next::Call(call) => Some(Action::CallTool(call)),
+            Next::End(ended) => Some(Action::End(ended)),
+        };
+        said.into_iter().chain(next)
+    }
+
     /// Whether the session has ended.
     pub fn terminal(&self) -> bool {
         matches!(self.next, Next::End(_))
@@ -129,6 +141,31 @@ pub enum Next {
     Call(Call),
     /// Stop.
     End(EndView),
+}
+
+/// One thing that a view asks its host to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Action<'v> {
+    /// Show this, as Markdown.
+    RenderContent(&'v str),
+    /// Ask for an input.
+    RequestInput(&'v Request),
+    /// Carry out a call.
+    CallTool(&'v PendingCall),
+    /// Stop.
+    End(&'v crate::state::Ended),
+}
+
+impl Action<'_> {
+    /// Its name on the wire, which is the `type` of its line in JSON Lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RenderContent(_) => "RENDER_CONTENT",
+            Self::RequestInput(_) => "REQUEST_INPUT",
+            Self::CallTool(_) => "CALL_TOOL",
+            Self::End(_) => "END",
+        }
+    }
 }
 
 /// A call to carry out.

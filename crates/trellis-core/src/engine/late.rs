@@ -43,7 +43,7 @@ impl Move<'_> {
     fn late_effect(&self, abandoned: &Abandoned, outcome: super::ToolOutcome) -> Option<Effect> {
         let node = self.program.node(find(self.program, &abandoned.node)?);
         let call = call_of(node).filter(|call| abandoned.role == CallRole::Do && name(call) == &*abandoned.tool)?;
-        let Settled::Success(value) = Settled::new(outcome, &call.returns, self.program.limits()) else { return None };
+        let Settled::Success(value) = Settled::new(self.engine, outcome, &call.returns) else { return None };
         let effects = &self.state.effects;
         if effects.holds(&abandoned.key) || effects.len() as u64 >= self.program.limits().effects {
             return None;

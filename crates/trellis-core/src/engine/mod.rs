@@ -4,6 +4,7 @@
 
 mod acceptance;
 mod adopt;
+mod believe;
 mod call;
 mod choose;
 mod elsewhere;
@@ -21,6 +22,7 @@ mod render;
 mod replay;
 mod result;
 mod rollback;
+mod speech;
 mod start;
 mod step;
 mod write;
@@ -30,7 +32,7 @@ pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
 pub use elsewhere::NotEntered;
 pub(crate) use input::{accept, accept_default};
 pub use io::{
-    AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,
+    Action, AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,
     ToolOutcome, ToolResult, View,
 };
 pub use predicates::{Answers, MissingPredicate, Predicates, Unanswered};
@@ -82,6 +84,8 @@ pub struct Engine {
     graph: Option<Arc<str>>,
     /// Whether sessions begin anywhere, with whatever they have: the checker walks into accidents on purpose.
     is_trial: bool,
+    /// Which texts stand for values that are not there: no schema is asked about those.
+    stands_in: Option<fn(&str) -> bool>,
 }
 
 impl Engine {
@@ -104,7 +108,7 @@ impl Engine {
     /// An engine that walks into accidents on purpose: sessions begin anywhere, with whatever they have.
     pub(crate) fn on_trial(program: Arc<Program>, predicates: Predicates) -> Self {
         let (max_input, graph) = (program.limits().input, program.root().name.clone());
-        Self { program, predicates, answers: None, max_input, graph, is_trial: true }
+        Self { program, predicates, answers: None, max_input, graph, is_trial: true, stands_in: None }
     }
 
     /// The same engine with another bound for inputs, in bytes (language A.1, `TRELLIS_MAX_INPUT_SIZE`).
@@ -124,6 +128,13 @@ impl Engine {
     #[must_use]
     pub fn answering(&self, answers: Answers) -> Self {
         Self { answers: Some(Arc::new(answers)), ..self.clone() }
+    }
+
+    /// The same engine for records from which values were taken out: a text for which `stands_in` holds stands for a value that fitted, so that no
+    /// schema and no input type refuses it.
+    #[must_use]
+    pub fn believing(&self, stands_in: fn(&str) -> bool) -> Self {
+        Self { stands_in: Some(stands_in), ..self.clone() }
     }
 
     /// Begins a session: checks `inputs` and enters the entry (language 7.1).

@@ -1,19 +1,28 @@
 //! `navigate`: which reply an input is, or why it is none (language 7.3–7.6).
 
 use super::{
-    Engine, Event, Expected, Input, NavigateError, Request, Step, ToolError, ToolErrorKind, ToolResult,
+    Engine, Event, Expected, Input, NavigateError, Step, ToolError, ToolErrorKind, ToolResult,
     fail::Stop,
     input::{self, Given, Taken},
     render,
     result::error_value,
-    step::{Move, find, point},
+    step::{Move, find, limits, point, scope},
 };
 use crate::{
     id::{CallId, SignalName},
-    program::{Listen, Node, Outcome, PointIndex, Role},
+    program::{Choice, Listen, Node, Outcome, PointIndex, Role},
+    scope::Scope,
     state::{EndReason, State, Status},
+    syntax::node::InputType,
     value::Value,
 };
+
+/// What was given, as `on_invalid` may show it: not what was meant to be a secret, and nothing where nobody looks at it.
+fn told(listen: &Listen, given: &Given) -> Option<Value> {
+    let invalid = listen.on_invalid.as_ref().filter(|_| listen.kind != Some(InputType::Secret))?;
+    let mut texts = invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text));
+    texts.any(|text| !text.is_literal()).then(|| given.shown())
+}
 
 impl Engine {
     pub(super) fn step(&self, state: &State, input: Input) -> Result<Step, NavigateError> {
@@ -41,15 +50,21 @@ impl Engine {
     }
 
     fn listen(&self, state: &State, node: &Node, listen: &Listen, given: Given) -> Result<Step, NavigateError> {
-        let localised = render::localised(&self.program, state, node);
+        let called = |choice: &Choice| render::called(&self.program, state, node, choice);
         given.check_depth(listen, self.program.limits())?;
-        let problem = match input::read(listen, localised, given) {
+        let refused = told(listen, &given);
+        let gone = self.stands_in.and_then(|_| given.as_value()).filter(|value| self.is_gone(value));
+        let read = match (input::read(listen, &called, given), gone) {
+            (Taken::Invalid(_), Some(gone)) => Taken::Answer(gone),
+            (read, _) => read,
+        };
+        let problem = match read {
             Taken::Answer(value) if let Err(excess) = self.program.limits().admit(&value) => return Err(NavigateError::Excess(excess)),
-            Taken::Answer(value) => return self.advance(state, node.body, &Outcome::Answer, Some(value)),
+            Taken::Answer(value) => return self.advance(state, node.body, &listen.outcome(&value), Some(value)),
             Taken::Slept => return self.advance(state, node.body, &Outcome::Answer, None),
             Taken::Invalid(problem) => problem,
         };
-        let message = self.invalid_text(state, listen).unwrap_or(problem);
+        let message = self.invalid_text(state, node, listen, refused).unwrap_or(problem);
         if !listen.on_invalid.as_ref().is_some_and(|invalid| invalid.counts) {
             return Err(NavigateError::Invalid { node: node.id.clone(), message, expected: self.expected(state) });
         }
@@ -59,10 +74,13 @@ impl Engine {
         step.close(done).map_err(NavigateError::Unanswered)
     }
 
-    /// `on_invalid.text`; a text that cannot be rendered gives way to the plain sentence.
-    fn invalid_text(&self, state: &State, listen: &Listen) -> Option<String> {
-        let text = listen.on_invalid.as_ref()?.text.as_ref()?;
-        render::text(&self.program, state, text).ok().map(|text| text.to_string())
+    /// What `on_invalid` says in the session's locale; a text that cannot be rendered gives way to the plain sentence.
+    fn invalid_text(&self, state: &State, node: &Node, listen: &Listen, refused: Option<Value>) -> Option<String> {
+        let invalid = listen.on_invalid.as_ref()?;
+        let local = render::in_locale(&self.program, state, node, &invalid.messages);
+        let text = local.into_iter().flatten().next().or(invalid.text.as_ref())?;
+        let scope = Scope { input: refused, ..scope(&self.program, state) };
+        text.render(&scope, limits(&self.program)).ok().map(|text| text.to_string())
     }
 
     fn advance(&self, state: &State, point: PointIndex, outcome: &Outcome, input: Option<Value>) -> Result<Step, NavigateError> {
@@ -167,9 +185,9 @@ impl Engine {
                 let node = find(&self.program, &state.current_node_id).map(|index| self.program.node(index));
                 match node.map(|node| (node, &node.role)) {
                     Some((node, Role::Listen(listen))) => {
-                        // A metadata template that fails is reported where the node is rendered.
-                        let metadata = render::metadata(&self.program, state, node).unwrap_or_default();
-                        Expected::Input(Box::new(Request { metadata, ..render::request(&self.program, state, node, listen) }))
+                        // A template that fails is reported where the node is rendered.
+                        let asked = render::request(&self.program, state, node, listen).unwrap_or_else(|_| render::demand(listen));
+                        Expected::Input(Box::new(asked))
                     }
                     _ => Expected::Pass,
                 }

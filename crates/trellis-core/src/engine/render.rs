@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::{
     Engine, Next, OptionView, RenderError, Request, RequestType, View,
-    input::{Words, option_text},
     io::{AnyInput, NoInput},
+    speech::said,
     step::{limits, scope},
 };
 use crate::{
-    program::{Choice, Failure, Listen, Node, Program, Role},
+    program::{Choice, Failure, Listen, Localised, Node, Program, Role, Speech},
     state::{CallRole, Ended, State, Status},
     template::{Shape, Template, TemplateError},
     value::Value,
@@ -34,8 +34,8 @@ impl Engine {
             (Status::Active, Role::Pass, _) => Ok(View { content: self.content(state, node)?, next: Next::Pass }),
             (Status::WaitingForInput, Role::Listen(listen), _) => {
                 let content = self.content(state, node)?;
-                let metadata = metadata(&self.program, state, node).map_err(|error| failed(node, &error))?;
-                Ok(View { content, next: Next::Ask(Request { metadata, ..request(&self.program, state, node, listen) }) })
+                let asked = request(&self.program, state, node, listen).map_err(|error| failed(node, &error))?;
+                Ok(View { content, next: Next::Ask(asked) })
             }
             (Status::WaitingForTool, Role::Act(call), Some(pending)) => {
                 let content = if call.body.is_some() { None } else { self.content(state, node)? };
@@ -46,8 +46,9 @@ impl Engine {
     }
 
     fn content(&self, state: &State, node: &Node) -> Result<Option<Arc<str>>, RenderError> {
-        let Some(template) = content(&self.program, state, node) else { return Ok(None) };
-        text(&self.program, state, template).map(Some).map_err(|error| failed(node, &error))
+        let Some(speech) = content(&self.program, state, node) else { return Ok(None) };
+        let said = said(&self.program, &scope(&self.program, state), speech);
+        said.map_err(|unsaid| RenderError::Template { node: node.id.clone(), message: unsaid.message })
     }
 }
 
@@ -62,27 +63,71 @@ fn failed(node: &Node, error: &TemplateError) -> RenderError {
 }
 
 /// A text over what can be read at a state.
-pub(super) fn text(program: &Program, state: &State, template: &Template) -> Result<Arc<str>, TemplateError> {
+fn text(program: &Program, state: &State, template: &Template) -> Result<Arc<str>, TemplateError> {
     template.render(&scope(program, state), limits(program))
 }
 
-/// What a node asks, but for its metadata.
-pub(super) fn request(program: &Program, state: &State, node: &Node, listen: &Listen) -> Request {
-    let localised = localised(program, state, node);
-    let view = |choice: &Choice| OptionView { value: choice.value.clone(), text: option_text(localised, choice).clone() };
+/// What a node asks.
+pub(super) fn request(program: &Program, state: &State, node: &Node, listen: &Listen) -> Result<Request, TemplateError> {
+    let options = options(program, state, node, listen)?;
+    Ok(Request { options, metadata: metadata(program, state, node)?, ..demand(listen) })
+}
+
+/// What a node asks, but for what has to be rendered.
+pub(super) fn demand(listen: &Listen) -> Request {
     Request {
         input_type: match (listen.sleep, listen.kind) {
             (Some(_), _) => RequestType::None(NoInput::None),
             (None, Some(kind)) => RequestType::Declared(kind),
             (None, None) => RequestType::Any(AnyInput::Any),
         },
-        options: listen.options.iter().map(view).collect(),
+        options: Vec::new(),
         default: listen.default.clone(),
         schema: listen.schema.as_ref().map(|schema| schema.source().clone()),
         timeout: listen.sleep.or(listen.timeout),
         metadata: None,
         open: !listen.closed && !listen.options.is_empty(),
     }
+}
+
+/// What can be chosen, as it is shown.
+fn options(program: &Program, state: &State, node: &Node, listen: &Listen) -> Result<Vec<OptionView>, TemplateError> {
+    let words = localised(program, state, node);
+    let view = |choice: &Choice| {
+        let text = option_text(program, state, choice, words_of(words, choice).unwrap_or(&choice.text))?;
+        Ok(OptionView { value: choice.value.clone(), text })
+    };
+    listen.options.iter().map(view).collect()
+}
+
+/// What an option shows in the session's locale.
+pub(super) fn shown<'n>(program: &Program, state: &State, node: &'n Node, choice: &'n Choice) -> &'n Template {
+    words_of(localised(program, state, node), choice).unwrap_or(&choice.text)
+}
+
+/// What an option may be called: what it shows, and what it would show where no locale has words of its own. What cannot be rendered is no name.
+pub(super) fn called(program: &Program, state: &State, node: &Node, choice: &Choice) -> [Option<Arc<str>>; 2] {
+    let shown = words_of(localised(program, state, node), choice);
+    let text = |template| option_text(program, state, choice, template).ok();
+    [text(shown.unwrap_or(&choice.text)), shown.and_then(|_| text(&choice.text))]
+}
+
+/// The words that the session's locale has for an option.
+fn words_of<'n>(words: [Option<&'n Localised>; 2], choice: &Choice) -> Option<&'n Template> {
+    let mut options = words.into_iter().flatten().flat_map(|words| &words.options).peekable();
+    options.peek()?;
+    let value = choice.value.to_string();
+    options.find(|(key, _)| **key == *value).map(|(_, text)| text)
+}
+
+/// An option's text in one line; one that comes to nothing gives way to the value (language 6.4).
+fn option_text(program: &Program, state: &State, choice: &Choice, template: &Template) -> Result<Arc<str>, TemplateError> {
+    let text = text(program, state, template)?;
+    if template.is_literal() {
+        return Ok(text);
+    }
+    let line = text.split(char::is_control).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    Ok(if line.is_empty() { choice.value.to_string().into() } else { line.into() })
 }
 
 /// The metadata that travels with what a node asks.
@@ -95,21 +140,26 @@ pub(super) fn metadata(program: &Program, state: &State, node: &Node) -> Result<
 }
 
 /// What a node says in the session's locale.
-pub(super) fn content<'n>(program: &Program, state: &State, node: &'n Node) -> Option<&'n Template> {
+pub(super) fn content<'n>(program: &Program, state: &State, node: &'n Node) -> Option<&'n Speech> {
     localised(program, state, node).into_iter().flatten().find_map(|words| words.content.as_ref()).or(node.content.as_ref())
 }
 
 /// `messages` of exactly the session's locale, then of its language: what the first leaves out is taken from the second.
 /// The locale is the one of the start, else the text under the graph's `locale` key as it is now.
-pub(super) fn localised<'n>(program: &Program, state: &State, node: &'n Node) -> Words<'n> {
-    if node.localised.is_empty() {
+pub(super) fn localised<'n>(program: &Program, state: &State, node: &'n Node) -> [Option<&'n Localised>; 2] {
+    in_locale(program, state, node, &node.localised)
+}
+
+/// What stands under exactly the session's locale, then under its language, in a list that is sorted by locale.
+pub(super) fn in_locale<'n, T>(program: &Program, state: &State, node: &Node, words: &'n [(Arc<str>, T)]) -> [Option<&'n T>; 2] {
+    if words.is_empty() {
         return [None, None];
     }
     let chosen = || state.context.get(program.graph_of(node).locale.as_deref()?)?.as_str();
     let Some(locale) = state.locale.as_deref().or_else(chosen) else { return [None, None] };
     let of = |name: &str| {
-        let found = node.localised.binary_search_by(|(locale, _)| (**locale).cmp(name));
-        found.ok().map(|at| &node.localised[at].1)
+        let found = words.binary_search_by(|(locale, _)| (**locale).cmp(name));
+        found.ok().map(|at| &words[at].1)
     };
     [of(locale), locale.split_once(['-', '_']).and_then(|(language, _)| of(language))]
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Event, ToolError, ToolErrorKind, ToolOutcome,
+    Engine, Event, ToolError, ToolErrorKind, ToolOutcome,
     call::call_of,
     fail::{DENIED, Stop},
     input::breaches,
@@ -26,15 +26,16 @@ pub(super) enum Settled {
 
 impl Settled {
     /// Checks a result against the bounds, and a success against `returns` (language 5.3).
-    pub(super) fn new(outcome: ToolOutcome, returns: &[Schema], limits: &Limits) -> Self {
+    pub(super) fn new(engine: &Engine, outcome: ToolOutcome, returns: &[Schema]) -> Self {
+        let limits = engine.program.limits();
         let broken = |message| Self::Failed(ToolError { kind: ToolErrorKind::Schema, ..ToolError::new(message) });
         match outcome {
             ToolOutcome::Success(value) => {
                 if let Err(excess) = limits.admit(&value) {
                     return broken(format!("the result {excess}"));
                 }
-                let Some(schema) = returns.iter().find(|schema| !schema.fits(&value)) else { return Self::Success(value) };
-                broken(format!("the result breaks `returns`: {}", breaches(schema, &value)))
+                let Some(schema) = returns.iter().find(|schema| !engine.fits(schema, &value)) else { return Self::Success(value) };
+                broken(format!("the result breaks `returns`: {}", breaches(schema, &value, "")))
             }
             ToolOutcome::Error(error) => match admitted(&error, limits) {
                 Ok(()) => Self::Failed(error),
@@ -69,7 +70,7 @@ impl<'e> Move<'e> {
         let node = self.node_of(point);
         let gate = is_gate(self.program, point);
         let call = if gate { self.program.graph_of(node).before_each.as_deref() } else { call_of(node) };
-        let settled = Settled::new(outcome, call.map_or(&[][..], |call| &call.returns), self.program.limits());
+        let settled = Settled::new(self.engine, outcome, call.map_or(&[][..], |call| &call.returns));
         self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
         self.state.settled = Some(pending.id.clone());
         match settled {

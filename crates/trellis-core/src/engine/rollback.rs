@@ -53,7 +53,7 @@ impl<'e> Move<'e> {
 
     /// Takes the result of a pending undo.
     pub(super) fn undone(&mut self, pending: &PendingCall, outcome: ToolOutcome) -> Result<(), Stop> {
-        let settled = Settled::new(outcome, self.undo_returns(pending), self.program.limits());
+        let settled = Settled::new(self.engine, outcome, self.undo_returns(pending));
         self.events.push(Event::Returned { id: pending.id.clone(), outcome: settled.as_str().into() });
         self.state.settled = Some(pending.id.clone());
         let message = match settled {

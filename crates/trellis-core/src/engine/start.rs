@@ -37,14 +37,15 @@ impl Engine {
             return Err(StartError::Inputs { problems: vec![excess.to_string()] });
         }
         let mut problems = if self.is_trial { Vec::new() } else { reserved(&start.context) };
-        problems.extend(unmet(graph, node, &start.context));
+        problems.extend(self.unmet(graph, node, &start.context));
+        problems.extend(self.misgiven(node, &start.context));
         // At the entry the analysis has seen to it; a session that begins elsewhere skips the nodes that would have brought the keys.
         if node.index != graph.entry && !self.is_trial {
             let needs = self.program.needs(node);
             let missing = missing(&needs.certain, &node.entry.required, &start.context);
-            let lacking = missing.into_iter().chain(unfit(&needs.kinds, &start.context)).chain(unwritten(&needs.sys, node));
+            let lacking = missing.into_iter().chain(self.unfit(&needs.kinds, &start.context)).chain(unwritten(&needs.sys, node));
             for problem in lacking {
-                if !problems.iter().any(|said| is_about(said) == is_about(&problem)) {
+                if !problems.iter().any(|said| are_about_one(said, &problem)) {
                     problems.push(problem);
                 }
             }
@@ -83,6 +84,23 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// The keys with defaults that are numbers for which the beginning of a graph gives something else.
+    fn misgiven(&self, node: &Node, context: &Mapping) -> Vec<String> {
+        if context.is_empty() || node.index != self.program.root().entry {
+            return Vec::new();
+        }
+        let root = self.program.root();
+        let inputs = root.inputs.as_ref().and_then(|inputs| inputs.source().as_map()?.get("properties")?.as_map());
+        let types = || root.types.iter().chain(&node.entry.types);
+        let is_declared = |key: &str| inputs.is_some_and(|inputs| inputs.contains(key)) || types().any(|(declared, _)| **declared == *key);
+        let Ok(number) = Schema::new(&Value::map([("type", Value::text("number"))])) else { return Vec::new() };
+        let defaults = self.program.defaults().into_iter().filter(|(key, is_number)| *is_number && !is_declared(key));
+        let given = defaults.filter_map(|(key, _)| Some((key, context.get(key).filter(|value| !number.fits(value))?)));
+        given.map(|(key, value)| breaches(&number, value, key)).collect()
+    }
+}
+
 /// The needs that a context does not meet and that [`unmet`] has not named.
 fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<String> {
     let is_absent = |path: &KeyPath| given(context, path).is_none();
@@ -96,20 +114,16 @@ fn missing(needs: &[KeyPath], required: &[KeyPath], context: &Mapping) -> Vec<St
     absent.iter().filter(|path| !above().any(|other| stands_in(path, other))).map(|path| format!("`{path}` is missing")).collect()
 }
 
-/// The values that something behind the beginning cannot take, each once.
-fn unfit(kinds: &[(KeyPath, Schema)], context: &Mapping) -> Vec<String> {
-    let unfit = kinds.iter().filter_map(|(path, kind)| Some((path, kind, given(context, path).filter(|value| !kind.fits(value))?)));
-    unfit.map(|(path, kind, value)| format!("`{path}` does not fit: {}", breaches(kind, value))).collect()
-}
-
 /// What is read of `sys` that only what comes before the node would have written.
 fn unwritten(sys: &[KeyPath], node: &Node) -> Vec<String> {
     sys.iter().map(|path| format!("`{path}` is not set when a session begins at `{}`", node.id)).collect()
 }
 
-/// The path that a problem begins with.
-fn is_about(problem: &str) -> Option<&str> {
-    problem.split('`').nth(1)
+/// Whether two problems are about one path, or one about a part of the other's.
+fn are_about_one(one: &str, other: &str) -> bool {
+    let path = |problem: &str| problem.split('`').nth(1).and_then(KeyPath::parse);
+    let (Some(one), Some(other)) = (path(one), path(other)) else { return false };
+    one.segments().starts_with(other.segments()) || other.segments().starts_with(one.segments())
 }
 
 /// What a context holds at a path.
@@ -122,32 +136,47 @@ fn reserved(context: &Mapping) -> Vec<String> {
     RESERVED.into_iter().filter(|key| context.contains(key)).map(|key| format!("`{key}` is a reserved name")).collect()
 }
 
-/// What a session lacks to begin at `node`: its graph's `inputs` at the entry, and what the node itself needs.
-fn unmet(graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
-    let mut problems = Vec::new();
-    if let Some(inputs) = graph.inputs.as_ref().filter(|_| node.index == graph.entry) {
-        let context = Value::Map(context.clone());
-        if !inputs.fits(&context) {
-            problems.push(breaches(inputs, &context));
-        }
+impl Engine {
+    /// The values that something behind the beginning cannot take, each once.
+    fn unfit(&self, kinds: &[(KeyPath, Schema)], context: &Mapping) -> Vec<String> {
+        let unfit =
+            kinds.iter().filter_map(|(path, kind)| Some((path, kind, given(context, path).filter(|value| !self.fits(kind, value))?)));
+        unfit.map(|(path, kind, value)| breaches(kind, value, &path.to_string())).collect()
     }
-    // What comes before the requirements may bring their keys.
-    let brought = |key: &str| node.brings(graph, key);
-    for path in &node.entry.required {
-        if given(context, path).is_none() && !brought(path.root()) {
-            problems.push(format!("`{path}` is missing"));
-        }
-    }
-    for (key, schema) in &node.entry.types {
-        match context.get(key) {
-            Some(value) if !schema.fits(value) => {
-                problems.push(format!("`{key}` does not fit: {}", breaches(schema, value)));
+
+    /// What a session lacks to begin at `node`: its graph's `inputs` at the entry, and what the node itself needs.
+    fn unmet(&self, graph: &Graph, node: &Node, context: &Mapping) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Some(inputs) = graph.inputs.as_ref().filter(|_| node.index == graph.entry) {
+            let context = Value::Map(context.clone());
+            if !self.fits(inputs, &context) {
+                problems.push(breaches(inputs, &context, ""));
             }
-            None if !brought(key) && !node.entry.required.iter().any(|path| path.root() == key) => {
-                problems.push(format!("`{key}` is missing"));
-            }
-            _ => {}
         }
+        // What comes before the requirements may bring their keys.
+        let brought = |key: &str| node.brings(graph, key);
+        for path in &node.entry.required {
+            if given(context, path).is_none() && !brought(path.root()) {
+                problems.push(format!("`{path}` is missing"));
+            }
+        }
+        let declared = graph.types.iter().filter(|(key, _)| !node.entry.types.iter().any(|(own, _)| own == key));
+        for (key, schema) in declared {
+            if let Some(value) = context.get(key).filter(|value| !self.fits(schema, value)) {
+                problems.push(breaches(schema, value, key));
+            }
+        }
+        for (key, schema) in &node.entry.types {
+            match context.get(key) {
+                Some(value) if !self.fits(schema, value) => {
+                    problems.push(breaches(schema, value, key));
+                }
+                None if !brought(key) && !node.entry.required.iter().any(|path| path.root() == key) => {
+                    problems.push(format!("`{key}` is missing"));
+                }
+                _ => {}
+            }
+        }
+        problems
     }
-    problems
 }

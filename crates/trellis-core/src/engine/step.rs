@@ -7,10 +7,11 @@ use std::sync::Arc;
 use super::{
     Engine, Event, Step, Unanswered,
     fail::{Failed, Stop},
+    speech::said,
 };
 use crate::{
     id::NodeId,
-    program::{Node, NodeIndex, Part, PointIndex, Program},
+    program::{Node, NodeIndex, Part, PointIndex, Program, Speech},
     scope::{Facts, Scope, Sys},
     state::{CallRole, ContextWrite, EndReason, Ended, State, Status},
     template::{RenderLimits, Shape, Template},
@@ -80,6 +81,11 @@ impl<'e> Move<'e> {
 
     pub(super) fn text(&self, node: &NodeId, template: &Template) -> Result<Arc<str>, Stop> {
         template.render(&self.scope(), limits(self.program)).map_err(|error| Stop::template(node, &error))
+    }
+
+    /// What a node says; nothing where no part of it is said.
+    pub(super) fn said(&self, node: &NodeId, speech: &Speech) -> Result<Option<Arc<str>>, Stop> {
+        said(self.program, &self.scope(), speech).map_err(|unsaid| Stop::unsaid(node, &unsaid))
     }
 
     /// What comes of the move: a step, also when it failed.

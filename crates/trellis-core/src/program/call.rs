@@ -113,6 +113,8 @@ pub struct Tool {
 pub struct Approve {
     /// The question; without one the call itself is shown.
     pub ask: Option<Template>,
+    /// The same by locale, sorted.
+    pub messages: Box<[(Arc<str>, Template)]>,
     /// How long it may take.
     pub expires: Option<Duration>,
 }

@@ -4,10 +4,12 @@
 //!
 //! **Invariant:** every reply's last edge always holds, so that the engine needs no fallback of its own.
 
+mod begin;
 mod call;
 mod limits;
 mod needs;
 mod node;
+mod reads;
 mod ways;
 mod writes;
 
@@ -21,7 +23,8 @@ pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Too
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
 pub(crate) use needs::Waiting;
 pub use needs::{Missing, Needs};
-pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role};
+pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role, Speech, SpeechPart};
+pub use reads::Reads;
 use rustc_hash::FxHashMap;
 pub use ways::{
     Domain, Edge, Failure, From, Guard, Operand, Origin, Outcome, Part, Place, Point, PointIndex, Reason, Reply, Root, Target, Truth, Way,

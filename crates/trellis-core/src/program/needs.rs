@@ -7,12 +7,14 @@
 //! - A **possible** need is read on some way. A key whose absence the same condition or template asks for first is none.
 
 mod local;
+mod route;
 mod search;
 
 use std::{fmt, sync::OnceLock};
 
 use self::{
     local::{Begin, Locals},
+    route::nearest_end,
     search::{MOST, search},
 };
 use super::{Node, PointIndex, Program};
@@ -48,15 +50,34 @@ impl fmt::Display for Missing {
 
 /// What sessions certainly need that wait at each point, worked out when it is first asked: many sessions wait at few points.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(OnceLock<Box<[Remembered]>>);
+pub(crate) struct Waiting(OnceLock<Box<[PointNeeds]>>);
 
-/// The certain needs of a point; nothing where they are too many to be worked out at once.
-type Remembered = OnceLock<Option<Box<[KeyPath]>>>;
+#[derive(Debug, Default)]
+struct PointNeeds {
+    /// What one way reads, among which the certain needs are; nothing where no way leads to an end, or too much is read.
+    near: OnceLock<Option<Box<[KeyPath]>>>,
+    /// The certain needs; nothing where they are too many to be worked out at once.
+    certain: OnceLock<Option<Box<[KeyPath]>>>,
+}
 
 impl Waiting {
-    fn at(&self, program: &Program, point: PointIndex) -> Option<&[KeyPath]> {
-        let points = self.0.get_or_init(|| program.points.iter().map(|_| OnceLock::new()).collect());
-        let certain = points.get(point.0 as usize)?.get_or_init(|| {
+    fn at(&self, program: &Program, point: PointIndex) -> Option<&PointNeeds> {
+        let points = self.0.get_or_init(|| program.points.iter().map(|_| PointNeeds::default()).collect());
+        points.get(point.0 as usize)
+    }
+}
+
+impl PointNeeds {
+    fn near(&self, program: &Program, point: PointIndex) -> Option<&[KeyPath]> {
+        let near = self.near.get_or_init(|| {
+            let locals = Locals::along(program, &nearest_end(program, point)?);
+            (locals.paths.len() <= MOST).then(|| search(&locals, |_| true).certain.into())
+        });
+        near.as_deref()
+    }
+
+    fn certain(&self, program: &Program, point: PointIndex) -> Option<&[KeyPath]> {
+        let certain = self.certain.get_or_init(|| {
             let locals = Locals::of(program, Begin::Waiting(point));
             (locals.paths.len() <= MOST).then(|| search(&locals, |_| true).certain.into())
         });
@@ -91,12 +112,22 @@ impl Program {
     pub(crate) fn admits_at(&self, state: &State, node: &Node) -> Result<(), Missing> {
         let at_gate = state.pending_tool_call.as_ref().is_some_and(|call| call.role == CallRole::BeforeEach);
         let point = node.gate.filter(|_| at_gate).unwrap_or(node.body);
-        let absent = |path: &KeyPath| !state.has(path);
-        let missing: Vec<KeyPath> = match self.waiting.at(self, point) {
-            Some(certain) => certain.iter().filter(|path| absent(path)).cloned().collect(),
-            None => self.needs_where(Begin::Waiting(point), absent).certain,
-        };
+        let lacks = |path: &KeyPath| !state.has(path);
+        let waiting = self.waiting.at(self, point);
+        if waiting.and_then(|waiting| waiting.near(self, point)).is_some_and(|near| !near.iter().any(lacks)) {
+            debug_assert_eq!(self.missing_at(point, waiting, lacks), [], "the shortcut holds what the long way holds");
+            return Ok(());
+        }
+        let missing = self.missing_at(point, waiting, lacks);
         if missing.is_empty() { Ok(()) } else { Err(Missing(missing)) }
+    }
+
+    /// The certain needs of a point that a session lacks.
+    fn missing_at(&self, point: PointIndex, waiting: Option<&PointNeeds>, lacks: impl Fn(&KeyPath) -> bool) -> Vec<KeyPath> {
+        match waiting.and_then(|waiting| waiting.certain(self, point)) {
+            Some(certain) => certain.iter().filter(|path| lacks(path)).cloned().collect(),
+            None => self.needs_where(Begin::Waiting(point), lacks).certain,
+        }
     }
 
     /// The needs among the paths that matter.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Call, Graph, Guard, NodeIndex, Place, PointIndex, Write};
+use super::{Call, Graph, Guard, NodeIndex, Outcome, Place, PointIndex, Write};
 use crate::{
     id::NodeId,
     path::KeyPath,
@@ -33,7 +33,7 @@ pub struct Node {
     /// Its body.
     pub body: PointIndex,
     /// What it says, unless a locale has its own.
-    pub content: Option<Template>,
+    pub content: Option<Speech>,
     /// `messages`, sorted by locale.
     pub localised: Box<[(Arc<str>, Localised)]>,
     /// What it waits for.
@@ -46,6 +46,8 @@ pub struct Node {
     pub output: Option<Shape>,
     /// `end:`, where it is said.
     pub end: Option<EndSyntax>,
+    /// Why ending here is failure, where it is.
+    pub reason: Option<Template>,
     /// Free, interpolated, travels with the action.
     pub metadata: Option<Shape>,
 }
@@ -59,13 +61,54 @@ impl Node {
     }
 }
 
+/// What a node says.
+#[derive(Debug)]
+pub enum Speech {
+    /// One text.
+    Text(Template),
+    /// Parts, of which those are said whose guard holds when they are rendered, with a blank line between them.
+    Parts(Box<[SpeechPart]>),
+}
+
+/// One part of what a node says.
+#[derive(Debug)]
+pub struct SpeechPart {
+    /// The text.
+    pub text: Template,
+    /// When it is said. It asks no host.
+    pub when: Guard,
+    /// Where its condition stands.
+    pub(crate) origin: Span,
+}
+
+impl Speech {
+    /// The parts, each with a guard; one text has none.
+    pub fn parts(&self) -> &[SpeechPart] {
+        match self {
+            Self::Text(_) => &[],
+            Self::Parts(parts) => parts,
+        }
+    }
+
+    /// Each text, whether or not it is said.
+    pub fn texts(&self) -> impl Iterator<Item = &Template> {
+        let whole = if let Self::Text(text) = self { Some(text) } else { None };
+        whole.into_iter().chain(self.parts().iter().map(|part| &part.text))
+    }
+
+    /// Whether it is the same wherever it is said.
+    pub(crate) fn is_literal(&self) -> bool {
+        matches!(self, Self::Text(text) if text.is_literal())
+    }
+}
+
 /// A node's words in one locale.
 #[derive(Debug)]
 pub struct Localised {
     /// The text.
-    pub content: Option<Template>,
+    pub content: Option<Speech>,
     /// Option value (as text) to option text.
-    pub options: Box<[(Key, Arc<str>)]>,
+    pub options: Box<[(Key, Template)]>,
 }
 
 /// What a node waits for.
@@ -106,14 +149,36 @@ pub struct Choice {
     /// The identity.
     pub value: Value,
     /// What is shown, unless the locale has its own.
-    pub text: Arc<str>,
+    pub text: Template,
+    /// Whether choosing it writes something of its own: then it is an outcome of its own, [`super::Outcome::Chosen`].
+    pub writes: bool,
+}
+
+impl Listen {
+    /// What happens when a valid input is taken.
+    pub fn outcome(&self, input: &Value) -> Outcome {
+        let chosen = self.options.iter().position(|choice| choice.writes && choice.value == *input);
+        chosen.and_then(|at| u32::try_from(at).ok()).map_or(Outcome::Answer, Outcome::Chosen)
+    }
+
+    /// The values that are no outcomes of their own.
+    pub(crate) fn others(&self) -> impl Iterator<Item = &Value> {
+        self.options.iter().filter(|choice| !choice.writes).map(|choice| &choice.value)
+    }
+
+    /// The value that an outcome stands for.
+    pub(crate) fn chosen(&self, on: &Outcome) -> Option<&Value> {
+        if let Outcome::Chosen(at) = on { self.options.get(*at as usize).map(|choice| &choice.value) } else { None }
+    }
 }
 
 /// What follows an invalid input; where it leads stands in the ways of [`super::Outcome::Invalid`].
 #[derive(Debug)]
 pub struct OnInvalid {
-    /// What to say.
+    /// What to say, in which `input` is what was given; never a secret.
     pub text: Option<Template>,
+    /// The same by locale, sorted.
+    pub messages: Box<[(Arc<str>, Template)]>,
     /// Whether an invalid input is an accepted step that counts.
     pub counts: bool,
 }

@@ -42,6 +42,8 @@ pub enum Outcome {
     Pass,
     /// A valid input.
     Answer,
+    /// A valid input that is this option, an index into [`super::Listen::options`], which writes something of its own (language 6.4).
+    Chosen(u32),
     /// An invalid input that counts (`on_invalid.max`, language 6.5).
     Invalid,
     /// A call succeeded.

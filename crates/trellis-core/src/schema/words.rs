@@ -1,5 +1,7 @@
 //! What the validator found, in our words.
 
+use std::fmt;
+
 use jsonschema::{
     ValidationError, draft202012,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -8,7 +10,42 @@ use jsonschema::{
 use serde_json::Value as Json;
 
 use super::{Breach, SchemaError};
-use crate::diagnostic::did_you_mean;
+use crate::{diagnostic::did_you_mean, path::is_name};
+
+impl Breach {
+    /// The breach as a sentence about a value called `name`: `order.total` is missing. A value without a name has none in front of its parts.
+    pub fn about(&self, name: &str) -> String {
+        let (key, message) = match self.message.strip_prefix('`').and_then(|message| message.split_once("` ")) {
+            Some((key, "is missing")) if is_step(key) => (key, "is missing"),
+            Some((key, "is not known here")) if is_step(key) => (key, "is not known here"),
+            _ => ("", self.message.as_str()),
+        };
+        let steps: Vec<_> = self.pointer.split('/').skip(1).map(unescape).collect();
+        if !steps.iter().all(|step| is_step(step)) {
+            let name = if name.is_empty() { String::new() } else { format!("`{name}` at ") };
+            return format!("{name}`{}` {}", self.pointer, self.message);
+        }
+        let steps = [name].into_iter().chain(steps.iter().map(String::as_str)).chain([key]).filter(|step| !step.is_empty());
+        let path = steps.collect::<Vec<_>>().join(".");
+        match path.as_str() {
+            "" => message.to_owned(),
+            path if path.starts_with(|first: char| first.is_ascii_digit()) => format!("the item `{path}` {message}"),
+            path => format!("`{path}` {message}"),
+        }
+    }
+}
+
+impl fmt::Display for Breach {
+    /// The sentence about the value itself.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.about(""))
+    }
+}
+
+/// Whether a step of a pointer can be one of a dotted path.
+fn is_step(step: &str) -> bool {
+    is_name(step) || (!step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 /// Checks that a value is a schema.
 ///

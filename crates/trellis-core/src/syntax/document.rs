@@ -65,6 +65,8 @@ pub struct Document {
     pub(crate) id: NodeId,
     /// A hash of its path and text: a save costs one of these, not ten thousand.
     pub(crate) hash: u64,
+    /// Whether the graph is this file, by its name.
+    pub(crate) is_graph: bool,
 }
 
 /// A comment that allows findings: `# trellis: allow(code)`.
@@ -97,12 +99,18 @@ impl Document {
     pub(super) fn new(path: FilePath, text: Arc<str>, content: Content, diagnostics: Vec<Diagnostic>, allows: Box<[Allow]>) -> Self {
         let id = NodeId::new(path.rsplit_once('.').map_or(&*path, |(stem, _)| stem));
         let hash = mix(mix(SEED, path.as_bytes()), text.as_bytes());
-        Self { path, text, content, diagnostics, allows, id, hash }
+        Self { path, text, content, diagnostics, allows, id, hash, is_graph: false }
     }
 
     /// A file that is not understood; its text is for showing places in it.
     pub fn broken(path: impl Into<FilePath>, text: impl Into<Arc<str>>) -> Self {
         Self::new(path.into(), text.into(), Content::Broken, Vec::new(), Box::default())
+    }
+
+    /// The same file where somebody named the file itself as the graph: it is no page then (language 1.1).
+    #[must_use]
+    pub fn as_graph(self) -> Self {
+        Self { is_graph: true, ..self }
     }
 
     /// Whether something in it could not be understood.

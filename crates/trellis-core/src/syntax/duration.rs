@@ -1,18 +1,26 @@
-//! Durations as authors write them: `30s`, `200ms`, `2m`, `1h30m`, `1d`.
+//! Durations as people write them: `30s`, `200ms`, `2m`, `1h30m`, `1d`, `4w`. The one reader, for graphs, bindings and commands.
 
 use std::time::Duration;
 
 /// What a duration looks like, for messages.
-pub(super) const FORM: &str = "write it like `30s`, `200ms`, `2m`, `1h30m` or `1d`";
+pub const FORM: &str = "write it like `30s`, `200ms`, `2m`, `1h30m`, `1d` or `4w`";
 
 /// The units, largest first, in milliseconds.
-const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+const UNITS: [(&str, u64); 6] = [("w", 7 * 86_400_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// The longest one: a hundred years, so that adding it to a moment cannot overflow.
 const LONGEST: u64 = 100 * 365 * 86_400_000;
 
+/// Says how a text that is no duration is mended.
+pub fn help(text: &str) -> String {
+    match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => format!("a duration has a unit: `{text}s` or `{text}ms`"),
+        false => FORM.to_owned(),
+    }
+}
+
 /// Reads a duration: whole numbers with units, largest unit first, each at most once.
-pub(super) fn parse(text: &str) -> Option<Duration> {
+pub fn parse(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut units = UNITS.as_slice();
     let mut total = 0_u64;
@@ -35,7 +43,7 @@ mod tests {
     #[test]
     fn reads_whole_numbers_with_units() {
         for (text, millis) in
-            [("30s", 30_000), ("200ms", 200), ("2m", 120_000), ("1h", 3_600_000), ("1h30m", 5_400_000), ("1d", 86_400_000), ("0s", 0)]
+            [("30s", 30_000), ("200ms", 200), ("2m", 120_000), ("1h30m", 5_400_000), ("1d", 86_400_000), ("1w1d", 691_200_000), ("0s", 0)]
         {
             assert_eq!(parse(text), Some(Duration::from_millis(millis)), "{text}");
         }

@@ -1,11 +1,9 @@
 //! Splitting a Markdown file into its frontmatter and its body, by byte offsets of the file as it was saved.
 //!
-//! Our own scanner finds the fences, because it has to say where everything stands: a byte order mark, carriage returns and all.
-//! `gray_matter` then reads the header that was found and says whether there is any matter in it; it never sees a body, which it would copy.
+//! The scanner is our own, because it has to say where everything stands: a byte order mark, carriage returns and all.
 
 use std::ops::Range;
 
-use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
 use memchr::memchr;
 
 use crate::{
@@ -47,8 +45,7 @@ pub(super) fn split(text: &str) -> Split {
         let line = line_at(text, at);
         if matches!(text.as_bytes()[at], b'-' | b'.') && is_fence(&text[line.clone()]) {
             let header = open..at + 3;
-            // Where the first line holds something there is no need to ask, and asking copies the header.
-            let holds = !text[line_at(&text[..at], first.end)].trim().is_empty() || has_matter(&text[header.clone()]);
+            let holds = !text[first.end..at].trim().is_empty();
             let yaml = if holds { first.end..at } else { first.end..first.end };
             return Split::Matter { header, yaml, body: line.end..text.len() };
         }
@@ -144,7 +141,7 @@ impl Fenceless {
         let (first, start) = (self.first, self.first.start as usize);
         let found = |message: &str| Diagnostic::new(Code::UnclosedFrontmatter, &report.path, first, message);
         let found = if self.slip {
-            let before = text[..start].trim_end_matches(' ').len();
+            let before = text[..start].trim_end_matches([' ', '\t']).len();
             found("frontmatter begins with a line `---`, and nothing else on it").help("write `---`").fix(
                 "write `---`",
                 Span::new(before, first.end as usize),
@@ -192,22 +189,6 @@ fn is_fence(line: &str) -> bool {
 fn line_at(text: &str, at: usize) -> Range<usize> {
     let end = memchr(b'\n', &text.as_bytes()[at..]);
     at..end.map_or(text.len(), |end| at + end + 1)
-}
-
-/// Whether `gray_matter` finds anything between the fences of a header.
-fn has_matter(header: &str) -> bool {
-    let mut matter = Matter::<Untouched>::new();
-    matter.close_delimiter = Some("...".into());
-    matter.parse(header).is_ok_and(|entity: ParsedEntity| !entity.matter.is_empty())
-}
-
-/// The engine that leaves the matter to [`super::tree`], which knows places.
-struct Untouched;
-
-impl Engine for Untouched {
-    fn parse(_: &str) -> gray_matter::Result<Pod> {
-        Ok(Pod::Null)
-    }
 }
 
 #[cfg(test)]

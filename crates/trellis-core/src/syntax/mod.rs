@@ -4,7 +4,6 @@
 
 mod allow;
 mod decode;
-mod duration;
 mod lexer;
 mod links;
 mod matter;
@@ -21,6 +20,7 @@ mod tests;
 
 pub mod condition;
 pub mod document;
+pub mod duration;
 pub mod format;
 pub mod node;
 pub mod project;

@@ -2,8 +2,11 @@
 //!
 //! What is large and rare is boxed: a graph keeps all its nodes in this form.
 
+mod said;
+
 use std::{sync::Arc, time::Duration};
 
+pub use self::said::{LocalText, MessageSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, SpeechPartSyntax, SpeechSyntax};
 use super::condition::Condition;
 use crate::{
     id::{NodeId, SignalName},
@@ -27,7 +30,7 @@ pub struct NodeSyntax {
     /// `type:`.
     pub kind: Option<Spanned<NodeKind>>,
     /// The body, or `content`/`text`/`message`; blank counts as none.
-    pub content: Option<Spanned<Template>>,
+    pub content: Option<Spanned<SpeechSyntax>>,
     /// `messages:`.
     pub messages: Vec<MessageSyntax>,
     /// `input_type:`.
@@ -86,6 +89,8 @@ pub struct NodeSyntax {
     pub output: Option<Box<Spanned<Shape>>>,
     /// `end:`.
     pub end: Option<Spanned<EndSyntax>>,
+    /// `reason:`, why a node with `end: failed` fails.
+    pub reason: Option<Spanned<Template>>,
     /// Graph-wide keys standing here; legal in the entry node only (language 1, `misplaced-key` elsewhere).
     pub defaults: Option<Box<DefaultsSyntax>>,
     /// Relative links to `.md` files in a Markdown body: the destination as written (without fragment) and its place.
@@ -97,6 +102,25 @@ pub struct NodeSyntax {
 }
 
 impl NodeSyntax {
+    /// The options, in order.
+    pub fn options(&self) -> impl Iterator<Item = &OptionSyntax> {
+        self.options.iter().flat_map(|options| &options.value)
+    }
+
+    /// What the options write of their own.
+    pub fn option_writes(&self) -> impl Iterator<Item = &OptionWrites> {
+        self.options().filter_map(|option| option.writes.as_deref())
+    }
+
+    /// The parts of what the node says, in any locale.
+    pub fn speech_parts(&self) -> impl Iterator<Item = &SpeechPartSyntax> {
+        let localised = self.messages.iter().filter_map(|message| message.content.as_ref());
+        self.content.iter().chain(localised).flat_map(|speech| match &speech.value {
+            SpeechSyntax::Text(_) => &[][..],
+            SpeechSyntax::Parts(parts) => parts,
+        })
+    }
+
     /// Where a top-level key stands, if it is there.
     pub fn key(&self, name: &str) -> Option<Span> {
         self.keys.iter().find(|(key, _)| *key == name).map(|(_, span)| *span)
@@ -138,41 +162,6 @@ pub enum InputType {
     Json,
     /// Text that is not shown, logged or kept in `sys.ans`.
     Secret,
-}
-
-/// One entry of `options:`.
-#[derive(Clone, Debug)]
-pub struct OptionSyntax {
-    /// The whole entry.
-    pub span: Span,
-    /// The identity: `value`, else the text.
-    pub value: Spanned<Value>,
-    /// What is shown; literal (language 6.4).
-    pub text: Spanned<Arc<str>>,
-    /// Where it leads.
-    pub target: Option<TargetSyntax>,
-}
-
-/// One locale of `messages:`.
-#[derive(Clone, Debug)]
-pub struct MessageSyntax {
-    /// The locale's name, such as `pt` or `pt-BR`.
-    pub locale: Spanned<Arc<str>>,
-    /// The text in that locale.
-    pub content: Option<Spanned<Template>>,
-    /// Option value to text.
-    pub options: Vec<(Spanned<Key>, Spanned<Arc<str>>)>,
-}
-
-/// `on_invalid:`.
-#[derive(Clone, Debug)]
-pub struct OnInvalidSyntax {
-    /// What to say.
-    pub text: Option<Spanned<Template>>,
-    /// How many invalid inputs are taken.
-    pub max: Option<Spanned<u32>>,
-    /// Where the last of them leads.
-    pub to: Option<TargetSyntax>,
 }
 
 /// `wait:`.
@@ -309,6 +298,8 @@ pub enum OnBranchError {
 pub struct ApproveSyntax {
     /// The question.
     pub ask: Option<Spanned<Template>>,
+    /// The same by locale.
+    pub messages: Vec<LocalText>,
     /// How long the approval may take, from when it was asked.
     pub expires: Option<Spanned<Duration>>,
 }

@@ -11,7 +11,7 @@ use super::{
     document::{Content, Document, Source},
     links,
     matter::{self, Split},
-    node::NodeSyntax,
+    node::{NodeSyntax, SpeechSyntax},
     project::ProjectSyntax,
     slips, text,
     tree::{self, Data, Entry, Node},
@@ -115,7 +115,7 @@ fn say_body(node: &mut NodeSyntax, text: &Arc<str>, body: Range<usize>, dialect:
         report.push(found.label(&report.path, key, "first here").help("keep one of them"));
         return;
     }
-    node.content = Some(Spanned::new(Template::body(text, span, dialect, report), span));
+    node.content = Some(Spanned::new(SpeechSyntax::Text(Template::body(text, span, dialect, report)), span));
     node.links = links::links(text, body);
 }
 

@@ -108,7 +108,7 @@ impl Calculation {
         }
         let is_sure = match self.nature {
             Nature::Sorts => true,
-            Nature::Numbers => sorts.iter().all(|sort| *sort == Sorts::NUMBER),
+            Nature::Numbers => sorts.iter().all(|sort| matches!(*sort, Sorts::NUMBER | Sorts::UNSET)),
             Nature::Values => false,
         };
         match fails {

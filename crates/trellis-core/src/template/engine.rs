@@ -11,7 +11,7 @@ use minijinja::{
 use self_cell::self_cell;
 
 use super::{
-    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Text, check, explain, go, jinja, lower,
+    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Term, Text, check, explain, formula, go, jinja, lower,
     machine::Program,
     path_text,
     reads::{self, Use},
@@ -29,6 +29,8 @@ pub(super) struct Engine {
     /// Whether it is one expression that may leave its key out, and the path that it is, if it is one.
     optional: bool,
     path: Option<KeyPath>,
+    /// What it makes, if it is one expression and no path.
+    made: Option<Box<Term>>,
     prepared: OnceLock<Prepared>,
 }
 
@@ -65,15 +67,17 @@ impl Engine {
             }
         }
         let expression = sole_expression(&tree, source).filter(|_| typed && secrets.is_empty());
-        let (uses, optional, path) = match expression {
+        let (uses, optional, path, made) = match expression {
             Some(expression) => {
                 let (lowered, optional) = lower::expression(expression);
-                (reads::of_expression(&lowered, optional), optional, reads::path_of(&lowered))
+                let path = reads::path_of(&lowered);
+                let made = path.is_none().then(|| Box::new(formula::term(&lowered)));
+                (reads::of_expression(&lowered, optional), optional, path, made)
             }
-            None => (reads::of_template(&lower::template(&tree, !secrets.is_empty())), false, None),
+            None => (reads::of_template(&lower::template(&tree, !secrets.is_empty())), false, None, None),
         };
         let sole = expression.is_some();
-        Ok((Self { dialect, sole, secrets: secrets.into(), uses, optional, path, prepared: OnceLock::new() }, sole))
+        Ok((Self { dialect, sole, secrets: secrets.into(), uses, optional, path, made, prepared: OnceLock::new() }, sole))
     }
 
     /// Renders to text; `secret` hears of each secret with its offset in it.
@@ -112,6 +116,11 @@ impl Engine {
     /// The path that its sole expression is, and whether it may leave its key out.
     pub(super) fn path(&self) -> (Option<&KeyPath>, bool) {
         (self.path.as_ref(), self.optional)
+    }
+
+    /// What its sole expression makes, where it is no path.
+    pub(super) fn made(&self) -> Option<&Term> {
+        self.made.as_deref()
     }
 
     fn prepared(&self, text: &Text) -> &Prepared {

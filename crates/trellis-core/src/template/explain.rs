@@ -8,7 +8,7 @@ use minijinja::{
 };
 
 use super::{
-    Mistake,
+    Mistake, go,
     jinja::{clamp, syntax},
 };
 use crate::diagnostic::near;
@@ -212,6 +212,12 @@ fn open_blocks(source: &str) -> Vec<(&str, Range<usize>)> {
 fn begins_expression(before: &str) -> bool {
     let before = before.strip_suffix('-').map_or(before, str::trim_end);
     before.ends_with("{{") || before.ends_with("{%") || before.ends_with(|char: char| char.is_ascii_alphanumeric() || char == '(')
+}
+
+/// Whether a text that is no Jinja template is one of Go's.
+pub(super) fn is_go(source: &str) -> bool {
+    let has_jinja = source.contains("{%") || source.contains("{#");
+    !has_jinja && source.contains("{{") && (go_like(source) || go::parse(source).is_ok())
 }
 
 /// Whether the text has actions that only Go's templates have.

@@ -16,6 +16,7 @@ mod calculation;
 mod check;
 mod engine;
 mod explain;
+mod formula;
 mod go;
 mod jinja;
 mod lower;
@@ -35,13 +36,14 @@ use std::{fmt, ops::Deref, sync::Arc};
 
 pub(crate) use calculation::{Calculation, Last, Outcome, PATHS};
 use engine::Engine;
+pub(crate) use formula::Term;
 use memchr::memchr;
 use mistake::Mistake;
 use reads::Use;
 pub use reads::{Step, Test};
 use segments::{Piece, Unreadable};
 pub use shape::{Expression, Shape};
-pub(crate) use sorts::{Demand, LOOPED, Sorts};
+pub(crate) use sorts::{Demand, LOOPED, RECKONED, Sorts};
 
 use crate::{
     diagnostic::{Code, Report},
@@ -49,6 +51,12 @@ use crate::{
     scope::Scope,
     span::{SourceMap, Span},
 };
+
+/// What is said of a Go template where Jinja's belong; the compiler says it once for each graph.
+pub(crate) const GO_TEMPLATE: &str = "this is a Go template";
+/// The same of several.
+pub(crate) const GO_TEMPLATES: &str = "these are Go templates";
+const SET_GO: &str = "set `templates: go` in trellis.yaml";
 
 /// The template dialect of a graph (`templates:` in `trellis.yaml`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -238,6 +246,11 @@ impl Template {
         &self.inner.text
     }
 
+    /// The same, to be kept.
+    pub(crate) fn shared_text(&self) -> Arc<str> {
+        self.inner.text.shared()
+    }
+
     /// Renders to text.
     ///
     /// # Errors
@@ -333,7 +346,12 @@ impl Template {
         match Engine::parse(text, dialect, used != Purpose::Text, found) {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
-                mistake::report(mistakes, map, report);
+                // One finding says more than one for each action would.
+                let first = mistakes.first().filter(|_| dialect == Dialect::Jinja && explain::is_go(text));
+                match first.map(|first| first.place.clone()) {
+                    Some(place) => mistake::report(vec![Mistake::syntax(place, GO_TEMPLATE).help(SET_GO)], map, report),
+                    None => mistake::report(mistakes, map, report),
+                }
                 (Self::with(whole, map, Body::Broken), false)
             }
         }

@@ -13,14 +13,15 @@ mod tests_of;
 use std::{ops::Range, sync::Arc};
 
 use minijinja::{
-    machinery::ast::{BinOpKind, CallArg, Expr, Stmt, UnaryOpKind},
+    machinery::ast::{BinOpKind, CallArg, Expr, Filter, Spanned, Stmt, UnaryOpKind},
     value::{Value as Dyn, ValueKind},
 };
 
 pub(super) use self::scope::OF_LOOP;
+pub(super) use self::scope::{Names, Source, is_range};
 use self::{
     calculations::{constant, taken_by_test},
-    scope::{Binding, Names, Source, beginning, is_range, of_loop},
+    scope::{Binding, attribute, beginning, of_loop},
     tests_of::{Asked, opposite},
 };
 pub use self::{scope::Step, tests_of::Test};
@@ -149,7 +150,9 @@ impl<'s> Reads<'s> {
                 let bindings = self.names.looped(&node.iter, is_pair);
                 let asked = vec![Asked::Test(test)];
                 let otherwise = opposite(&asked);
+                let mapped = self.names.mapped(&node.iter);
                 self.under(asked, |reads| {
+                    reads.there.extend(mapped);
                     reads.named(&node.target, bindings);
                     reads.names.bind("loop", Binding::of(Sorts::MAPPING));
                     let inside = node.filter_expr.as_ref().map(|filter| {
@@ -243,6 +246,8 @@ impl<'s> Reads<'s> {
         match tree {
             Expr::Const(node) => Sorts::of(&node.value),
             Expr::Var(node) => self.names.sorts(node.id).unwrap_or(Sorts::ANY.or(Sorts::UNSET)),
+            Expr::Filter(node) if node.name == "map" && self.mapped(tree, node) => Sorts::LIST,
+            Expr::Filter(node) if node.name == "sum" && self.summed(tree, node) => Sorts::NUMBER,
             Expr::Filter(node) => {
                 let calculation = self.calculation(tree);
                 let made = self.filter(node.name, node.expr.as_ref(), &node.args, used, calculation.is_some());
@@ -376,7 +381,7 @@ fn value_of<'a, 's>(arg: &'a CallArg<'s>) -> &'a Expr<'s> {
 }
 
 /// What stands inside of hooks.
-fn inner<'a, 's>(tree: &'a Expr<'s>) -> Option<&'a Expr<'s>> {
+pub(super) fn inner<'a, 's>(tree: &'a Expr<'s>) -> Option<&'a Expr<'s>> {
     match tree {
         Expr::Filter(node) if matches!(node.name, hook::USE | hook::COMPARE | hook::KEEP) => inner(node.expr.as_ref()?),
         other => Some(other),

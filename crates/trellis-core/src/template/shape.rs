@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Body, Dialect, Piece, Purpose, Read, RenderLimits, SecretUse, Template, TemplateError, Text, Used};
+use super::{Body, Dialect, Piece, Purpose, Read, RenderLimits, SecretUse, Template, TemplateError, Term, Text, Used};
 use crate::{
     diagnostic::Report,
     path::KeyPath,
@@ -146,7 +146,15 @@ impl Expression {
         matches!(&self.template.inner.body, Body::Engine(engine) if engine.path().1)
     }
 
-    fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {
+    /// What it makes, where it is no path.
+    pub(crate) fn made(&self) -> &Term {
+        match &self.template.inner.body {
+            Body::Engine(engine) => engine.made().unwrap_or(&Term::Unknown),
+            Body::Pieces(_) | Body::Literal | Body::Broken => &Term::Unknown,
+        }
+    }
+
+    pub(crate) fn evaluate(&self, scope: &Scope, limits: RenderLimits) -> Result<Option<Value>, TemplateError> {
         let inner = &*self.template.inner;
         match &inner.body {
             Body::Pieces(pieces) => match &**pieces {

@@ -114,6 +114,9 @@ pub(crate) type Demand = Sorts;
 /// What can be looped over.
 pub(crate) const LOOPED: Demand = Sorts::LIST.or(Sorts::MAPPING).or(Sorts::TEXT).or(Sorts::NULL);
 
+/// What `- / // %` take: a boolean counts as one or nothing there.
+pub(crate) const RECKONED: Demand = Sorts::NUMBER.or(Sorts::TRUTH);
+
 /// What has a length.
 const COUNTED: Demand = Sorts::LIST.or(Sorts::MAPPING).or(Sorts::TEXT);
 
@@ -126,6 +129,7 @@ const PARTED: Demand = Sorts::LIST.or(Sorts::TEXT);
 pub(super) fn taken_by(filter: &str, more: bool) -> Option<Demand> {
     Some(match filter {
         hook::USE | hook::COMPARE | hook::KEEP | hook::CONCAT | hook::MAYBE => return None,
+        hook::ITEMS | hook::PAIRS => LOOPED,
         "default" | "d" | "optional" | "string" | "tojson" | "bool" | "lower" | "upper" | "title" | "trim" | "capitalize" | "replace"
         | "indent" => return None,
         "int" | "float" if more => return None,
@@ -154,6 +158,8 @@ pub(super) fn made_by(filter: &str, input: Sorts) -> Sorts {
         "list" | "split" | "lines" | "sort" | "dictsort" | "items" | "batch" | "groupby" | "map" | "select" | "reject" | "selectattr"
         | "rejectattr" | "unique" | "zip" | "slice" => Sorts::LIST,
         "reverse" | hook::SLICE => PARTED,
+        hook::ITEMS => input.without(Sorts::UNSET).or(Sorts::LIST),
+        hook::PAIRS => Sorts::LIST,
         "optional" | hook::KEEP => input,
         hook::USE | hook::COMPARE => input.without(Sorts::UNSET),
         hook::MAYBE => input.without(Sorts::UNSET).or(Sorts::NULL),
@@ -183,12 +189,12 @@ pub(super) fn keeps_items(filter: &str) -> bool {
 /// What an operator takes on its left and on its right, where `left` and `right` are known to stand there; nothing where it takes anything.
 pub(super) fn taken_by_operator(op: &BinOpKind, right: Option<&Dyn>) -> (Option<Demand>, Option<Demand>) {
     match op {
-        BinOpKind::Sub => (Some(Sorts::NUMBER), Some(Sorts::NUMBER)),
+        BinOpKind::Sub => (Some(RECKONED), Some(RECKONED)),
         // What divides must not be zero.
         BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem
             if right.is_some_and(|right| right.kind() == ValueKind::Number && right.is_true()) =>
         {
-            (Some(Sorts::NUMBER), None)
+            (Some(RECKONED), None)
         }
         BinOpKind::Concat | BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte => (None, None),
         BinOpKind::In => (None, Some(HOLDING)),

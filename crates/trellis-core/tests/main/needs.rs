@@ -181,11 +181,7 @@ fn what_every_way_does_with_a_value_says_of_what_kind_it_must_be() {
         ("y.md", "---\nto: z\n---\n{{ a - 1 }}"),
         ("z.md", "---\ncontext_schema: { c: { enum: [1, 2] } }\noutput: 1\n---\n"),
     ];
-    assert_eq!(
-        more(&nodes).0,
-        strings(&["a: {\"type\":[\"boolean\",\"number\",\"string\"]}", "c: {\"enum\":[1,2]}"]),
-        "one way says nothing of `b`"
-    );
+    assert_eq!(more(&nodes).0, strings(&["a: {\"type\":[\"boolean\",\"number\"]}", "c: {\"enum\":[1,2]}"]), "one way says nothing of `b`");
     // What is written before is not what was given.
     let nodes = [("start.md", "---\nset: { a: 1 }\nto: x\n---\n"), ("x.md", "{{ a - 2 }}")];
     assert_eq!(more(&nodes).0, strings(&[]));

@@ -2,7 +2,7 @@
 
 use trellis_core::{
     Context, Engine, Event, Input, NavigateError, Next, Predicates, ToolError, ToolOutcome, ToolResult, Value,
-    engine::{Expected, StartError},
+    engine::{Action, Expected, StartError},
     state::Status,
 };
 
@@ -18,6 +18,31 @@ fn a_terminal_that_only_speaks_ends_the_session_and_still_speaks() {
     assert_eq!((walk.content().as_str(), walk.ended().as_str()), ("The end.", "finished"));
     assert_eq!(walk.events.len(), 3, "{:?}", walk.events);
     assert!(matches!(walk.refused(Input::Text("x".into())), NavigateError::Ended { .. }));
+}
+
+#[test]
+fn the_actions_of_a_view_come_in_order_and_have_the_names_of_the_wire() {
+    let names = |walk: &Walk| walk.view().actions().map(Action::name).collect::<Vec<_>>();
+    let files = [
+        ("start.md", "---\nto: ask\n---\nHello.\n"),
+        ("ask.md", "---\ninput_type: confirm\nto: call\n---\nShall I?\n"),
+        ("call.md", "---\ntools: [{name: ring}]\ndo: {name: ring}\non_error: end\nto: end\n---\n"),
+        END,
+    ];
+    let mut walk = Walk::new(&files);
+    assert_eq!(names(&walk), ["RENDER_CONTENT"], "a node that is passed through only speaks");
+    walk.pass();
+    assert_eq!(names(&walk), ["RENDER_CONTENT", "REQUEST_INPUT"]);
+    assert!(matches!(walk.view().actions().next(), Some(Action::RenderContent("Shall I?\n"))));
+    walk.say("yes");
+    assert_eq!(names(&walk), ["CALL_TOOL"]);
+    let id = walk.view().actions().find_map(|action| match action {
+        Action::CallTool(call) => Some(call.id.clone()),
+        _ => None,
+    });
+    walk.go(Input::Result(ToolResult { id: id.unwrap(), outcome: ToolOutcome::Error(ToolError::new("busy")) }));
+    assert_eq!(names(&walk), ["RENDER_CONTENT", "END"]);
+    assert!(walk.view().terminal());
 }
 
 #[test]

@@ -10,15 +10,15 @@ use std::{
 
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error as _, Visitor},
+    de::{Error as _, MapAccess, Visitor},
 };
 use serde_path_to_error::Segment;
 use trellis_core::{
-    Code, Diagnostic, Program,
+    Code, Diagnostic, Document, Mapping, Program,
     diagnostic::FilePath,
     program::Graph,
     span::Span,
-    syntax::{document::Content, project::BindingSyntax},
+    syntax::{document::Content, duration, project::BindingSyntax},
 };
 
 use super::{absolute, process::Process};
@@ -51,6 +51,19 @@ pub(super) fn path_of(program: &Program, graph: &Graph, name: &Arc<str>, syntax:
     found.map_or_else(|| "trellis.yaml".into(), |document| Arc::clone(&document.path))
 }
 
+/// What [`super::Bindings::new`] would refuse of the bindings of a graph's files, at its place; also where the graph has other mistakes.
+pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for document in documents {
+        let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
+        for binding in &project.bindings {
+            let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
+            found.extend(decode(name, binding, &document.path, Path::new("")).err().into_iter().flatten());
+        }
+    }
+    found
+}
+
 /// Decodes one binding; every finding is collected.
 pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder: &Path) -> Result<Decoded, Vec<Diagnostic>> {
     let config = &syntax.config;
@@ -58,19 +71,17 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
         return Ok(Decoded::Foreign);
     }
     let mut reader = Reader { syntax, path, found: Vec::new() };
-    let function = config.get("function").map(|function| function.as_str().unwrap_or(name).into());
-    let process = reader.read::<Vec<String>>("process");
-    let env = reader.read::<BTreeMap<String, Plain>>("env").unwrap_or_default();
-    let cwd = reader.read::<PathBuf>("cwd");
-    let grace = reader.read::<Wait>("grace").map_or(GRACE, |wait| wait.0);
-    let output = reader.read::<u64>("output_limit");
+    let Config { function, process, env, cwd, grace, output_limit } = reader.read(config);
+    if process.as_ref().is_some_and(Vec::is_empty) {
+        reader.report("process", format!("the binding `{name}` names no command"), Some("write `process: [./bin/tool]`".into()));
+    }
     if !reader.found.is_empty() {
+        reader.found.sort_by(|one, other| one.order().cmp(&other.order()));
         return Err(reader.found);
     }
-    let Some(process) = process else { return Ok(function.map_or(Decoded::Foreign, Decoded::Function)) };
-    let Some((command, args)) = process.split_first() else {
-        reader.report("process", format!("the binding `{name}` names no command"), Some("write `process: [./bin/tool]`".into()));
-        return Err(reader.found);
+    let Some((command, args)) = process.as_deref().and_then(<[String]>::split_first) else {
+        let named = |Function(own): Function| Decoded::Function(own.map_or_else(|| name.into(), Into::into));
+        return Ok(function.map_or(Decoded::Foreign, named));
     };
     let folder = absolute(folder);
     #[cfg(feature = "processes")]
@@ -81,8 +92,8 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
         args: args.to_vec(),
         env: env.into_iter().map(|(name, value)| (name, value.0)).collect(),
         cwd: cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd)),
-        grace,
-        output,
+        grace: grace.map_or(GRACE, |wait| wait.0),
+        output: output_limit,
     });
     #[cfg(not(feature = "processes"))]
     let decoded = Decoded::Foreign;
@@ -95,6 +106,28 @@ fn program(command: &str, folder: &Path) -> PathBuf {
     if is_path { folder.join(command) } else { PathBuf::from(command) }
 }
 
+/// What a host reads of a binding: every key that is not the contract's, and not another host's kind.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Config {
+    #[serde(deserialize_with = "given")]
+    function: Option<Function>,
+    #[serde(deserialize_with = "given")]
+    process: Option<Vec<String>>,
+    env: BTreeMap<String, Plain>,
+    #[serde(deserialize_with = "given")]
+    cwd: Option<PathBuf>,
+    #[serde(deserialize_with = "given")]
+    grace: Option<Wait>,
+    #[serde(deserialize_with = "given")]
+    output_limit: Option<u64>,
+}
+
+/// A key that is there has a value: null is none.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
 struct Reader<'s> {
     syntax: &'s BindingSyntax,
     path: &'s FilePath,
@@ -102,24 +135,37 @@ struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    /// One key, decoded by itself so that a mistake in it hides no other.
-    fn read<T: DeserializeOwned>(&mut self, key: &'static str) -> Option<T> {
-        let value = serde_yaml::to_value(self.syntax.config.get(key)?).ok()?;
-        match serde_path_to_error::deserialize(value) {
-            Ok(decoded) => Some(decoded),
-            Err(error) => {
-                let place = error.path().iter().fold(key.to_owned(), |path, segment| match segment {
-                    Segment::Seq { index } => format!("{path}.{index}"),
-                    Segment::Map { key } | Segment::Enum { variant: key } => format!("{path}.{key}"),
-                    Segment::Unknown => path,
-                });
-                let why = error.into_inner().to_string();
-                let why = why.strip_prefix("invalid type: ").or(why.strip_prefix("invalid value: ")).unwrap_or(&why);
-                let help =
-                    (key == "process").then(|| "write the command and its arguments as a list of texts: `[./bin/tool, --fast]`".into());
-                self.report(&place, format!("`{place}` has the wrong type: {why}"), help);
-                None
-            }
+    /// All keys. Decoding ends at the first mistake, so a key with one is reported and left out, and the others are decoded again.
+    fn read(&mut self, config: &Mapping) -> Config {
+        let Ok(serde_yaml::Value::Mapping(mut keys)) = serde_yaml::to_value(config) else { return Config::default() };
+        loop {
+            let error = match serde_path_to_error::deserialize(serde_yaml::Value::from(keys.clone())) {
+                Ok(decoded) => return decoded,
+                Err(error) => error,
+            };
+            let segments = error.path().iter().filter_map(|segment| match segment {
+                Segment::Seq { index } => Some(index.to_string()),
+                Segment::Map { key } | Segment::Enum { variant: key } => Some(key.clone()),
+                Segment::Unknown => None,
+            });
+            let segments: Vec<String> = segments.collect();
+            let Some(key) = segments.first().filter(|key| keys.remove(key.as_str()).is_some()) else {
+                self.report("", format!("the binding cannot be read: {}", error.into_inner()), None);
+                return Config::default();
+            };
+            let (place, why) = (segments.join("."), error.inner().to_string());
+            let unfit = why.strip_prefix("invalid type: ").or(why.strip_prefix("invalid value: "));
+            let message = match unfit.and_then(|why| why.rsplit_once(", expected ")) {
+                Some((met, wanted)) => format!("`{place}` takes {}, not {}", wanted_words(wanted), met_words(met)),
+                None => unfit.unwrap_or(&why).to_owned(),
+            };
+            let help = match key.as_str() {
+                "process" => Some("write the command and its arguments as a list of texts: `[./bin/tool, --fast]`".to_owned()),
+                "function" => Some("write the name that the program registers, or `{}` for the tool's own".to_owned()),
+                "grace" => Some(duration::help(&config.get("grace").map(ToString::to_string).unwrap_or_default())),
+                _ => None,
+            };
+            self.report(&place, message, help);
         }
     }
 
@@ -138,6 +184,61 @@ impl Reader<'_> {
             place = path.rsplit_once('.').map(|(around, _)| around);
         }
         self.syntax.tool.span
+    }
+}
+
+/// The name of a registered function; nothing for the tool's own, `{}`.
+struct Function(Option<String>);
+
+impl<'de> Deserialize<'de> for Function {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+        impl<'de> Visitor<'de> for Name {
+            type Value = Function;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+            fn visit_str<E>(self, name: &str) -> Result<Function, E> {
+                Ok(Function(Some(name.to_owned())))
+            }
+            fn visit_unit<E>(self) -> Result<Function, E> {
+                Ok(Function(None))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Function, A::Error> {
+                match entries.next_key::<String>()? {
+                    None => Ok(Function(None)),
+                    Some(key) => Err(A::Error::custom(format!("`function` takes a name or `{{}}`, not a mapping with `{key}`"))),
+                }
+            }
+        }
+        deserializer.deserialize_any(Name)
+    }
+}
+
+/// What serde expects, in our words.
+fn wanted_words(wanted: &str) -> &str {
+    match wanted {
+        "a sequence" => "a list of texts",
+        "a string" => "a text",
+        "path string" => "a path",
+        "u64" => "a whole number from 0 on",
+        "a map" => "a mapping",
+        wanted => wanted,
+    }
+}
+
+/// What serde met instead.
+fn met_words(met: &str) -> &str {
+    match met.split(' ').next() {
+        Some("string") => "a text",
+        Some("integer") if met.contains("`-") => "a negative number",
+        Some("integer") => "an integer",
+        Some("floating") => "a decimal",
+        Some("boolean") => "a boolean",
+        Some("sequence") => "a list",
+        Some("map") => "a mapping",
+        Some("unit" | "null" | "Option") => "null",
+        _ => met,
     }
 }
 
@@ -172,22 +273,13 @@ impl<'de> Deserialize<'de> for Plain {
     }
 }
 
-/// A duration such as `500ms`, `5s`, `2m`.
+/// A duration as graphs have them.
 struct Wait(Duration);
 
 impl<'de> Deserialize<'de> for Wait {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
-        let unit = match &text[digits.len()..] {
-            "ms" => Some(1),
-            "s" => Some(1000),
-            "m" => Some(60_000),
-            _ => None,
-        };
-        let millis = unit.and_then(|unit| digits.parse::<u64>().ok()?.checked_mul(unit));
-        let millis = millis.ok_or_else(|| D::Error::custom(format!("`{text}`, expected a duration such as `500ms`, `5s` or `2m`")))?;
-        Ok(Self(Duration::from_millis(millis)))
+        let Plain(text) = Plain::deserialize(deserializer)?;
+        duration::parse(&text).map(Self).ok_or_else(|| D::Error::custom(format!("`{text}` is no duration")))
     }
 }
 
@@ -223,9 +315,9 @@ mod tests {
             Decoded::Process(process) => process,
             other => panic!("{other:?}"),
         };
-        let process = read(r#"{"process":["./bin/x","-v"],"cwd":"data","env":{"N":1},"grace":"2m"}"#);
+        let process = read(r#"{"process":["./bin/x","-v"],"cwd":"data","env":{"N":1},"grace":"1m30s"}"#);
         assert_eq!((process.program.as_path(), process.cwd.as_path()), (Path::new("/graph/./bin/x"), Path::new("/graph/data")));
-        assert_eq!((process.env["N"].as_str(), process.grace), ("1", Duration::from_mins(2)));
+        assert_eq!((process.env["N"].as_str(), process.grace), ("1", Duration::from_secs(90)));
         assert_eq!(read(r#"{"process":["python3"]}"#).program, Path::new("python3"));
         assert_eq!(read(r#"{"process":["python3","x.py"],"output_limit":9}"#).output, Some(9));
     }
@@ -239,11 +331,15 @@ mod tests {
         assert_eq!(
             found,
             [
-                (Code::WrongType, 5, "`process.1` has the wrong type: integer `3`, expected a string"),
-                (Code::WrongType, 7, "`env.A` has the wrong type: sequence, expected a text"),
-                (Code::WrongType, 9, "`grace` has the wrong type: `soon`, expected a duration such as `500ms`, `5s` or `2m`"),
+                (Code::WrongType, 5, "`process.1` takes a text, not an integer"),
+                (Code::WrongType, 7, "`env.A` takes a text, not a list"),
+                (Code::WrongType, 9, "`soon` is no duration"),
             ]
         );
+        let found = read(r#"{"process":[],"grace":5,"output_limit":-1}"#, &[]).unwrap_err();
+        let found: Vec<_> = found.iter().map(|finding| finding.message.as_str()).collect();
+        let no_command = "the binding `t` names no command";
+        assert_eq!(found, ["`5` is no duration", "`output_limit` takes a whole number from 0 on, not a negative number", no_command]);
         let found = read(r#"{"process":"./bin/x --fast"}"#, &[]).unwrap_err();
         assert!(found[0].help.as_ref().unwrap().contains("as a list"), "{found:?}");
         assert!(read(r#"{"process":[]}"#, &[]).unwrap_err()[0].message.contains("names no command"));
@@ -255,5 +351,20 @@ mod tests {
         assert_eq!(read("{}", &[]), Ok(Decoded::Foreign));
         assert_eq!(read(r#"{"function":"find"}"#, &[]), Ok(Decoded::Function("find".into())));
         assert_eq!(read(r#"{"function":{}}"#, &[]), Ok(Decoded::Function("t".into())));
+    }
+
+    #[test]
+    fn a_function_is_a_name_or_the_tools_own() {
+        for (config, why) in [
+            (r#"{"function":3}"#, "a name, not an integer"),
+            (r#"{"function":["find"]}"#, "a name, not a list"),
+            (r#"{"function":{"name":"find"}}"#, "a name or `{}`, not a mapping with `name`"),
+        ] {
+            let found = read(config, &[("function", Span::new(3, 4))]).unwrap_err();
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert_eq!(found[0].message, format!("`function` takes {why}"));
+            assert_eq!(found[0].place.as_ref().unwrap().span, Span::new(3, 4));
+            assert!(found[0].help.is_some());
+        }
     }
 }

@@ -26,7 +26,7 @@ mod secret;
 mod typed;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -47,6 +47,7 @@ pub(crate) use self::context::Report;
 pub use self::process::MAX_ENV_ARGS;
 pub use self::secret::Secrets;
 pub use self::{
+    config::check_bindings,
     context::{CallContext, Caller, Cancel},
     secret::shown,
 };
@@ -68,6 +69,8 @@ pub struct Bindings {
     hidden: Vec<KeyPath>,
     /// Whether the functions serve other graphs besides.
     is_shared: bool,
+    /// Bindings with a mistake, by graph root and tool.
+    faulty: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
 /// Bytes that are taken of what one run of a tool prints.
@@ -128,7 +131,10 @@ impl Bindings {
                         bindings.aliases.insert((Arc::clone(&graph.root), Arc::clone(name)), function);
                     }
                     Ok(config::Decoded::Foreign) => {}
-                    Err(mut findings) => found.append(&mut findings),
+                    Err(mut findings) => {
+                        bindings.faulty.insert((Arc::clone(&graph.root), Arc::clone(name)));
+                        found.append(&mut findings);
+                    }
                 }
             }
         }
@@ -205,6 +211,11 @@ impl Bindings {
     /// Whether `tool`, called in the graph at `root` (empty for the outermost), is carried out here.
     pub fn binds(&self, root: &str, tool: &str) -> bool {
         self.find(root, tool).is_some()
+    }
+
+    /// Whether the binding of `tool` in the graph at `root` has a mistake: it is not bound until that is mended.
+    pub fn is_faulty(&self, root: &str, tool: &str) -> bool {
+        self.faulty.contains(&(Arc::from(root), Arc::from(tool)))
     }
 
     fn find(&self, root: &str, tool: &str) -> Option<Found<'_>> {

@@ -252,10 +252,12 @@ fn keys(program: &Program, state: &State, assignments: &[(KeyPath, Value)]) -> R
     for (key, value) in keys.iter() {
         for (schema, whose) in declared(program, state, key) {
             if !schema.fits(value) {
-                let breaches: Vec<_> = schema.breaches(value).iter().map(ToString::to_string).collect();
+                let whole = format!("`{key}` ");
+                let sentence = |about: String| about.strip_prefix(&whole).map_or_else(|| about.clone(), |rest| format!("it {rest}"));
+                let breaches: Vec<_> = schema.breaches(value).iter().map(|breach| sentence(breach.about(key))).collect();
                 let is_redacted = program.redacted().any(|path| *path.root() == *key);
                 let value = if is_redacted { "that".to_owned() } else { value.to_json() };
-                return Err(HistoryError::Key(format!("`{key}` cannot be {value}: it {} ({whose})", breaches.join("; "))));
+                return Err(HistoryError::Key(format!("`{key}` cannot be {value}: {} ({whose})", breaches.join("; "))));
             }
         }
     }

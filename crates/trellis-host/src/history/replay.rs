@@ -3,7 +3,7 @@
 use trellis_core::{Engine, State, engine::Divergence};
 
 use super::History;
-use crate::journal::{Destination, Entry, Record, replay as replay_records};
+use crate::journal::{Destination, Entry, Record, retake};
 
 /// What came of a replay that went as it was recorded.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,17 +13,22 @@ pub struct Replayed {
     pub records: u64,
     /// Records before the first, or behind a gap, that could not be: nothing tells where the session was.
     pub left_out: u64,
+    /// How many of them hold redacted values: what a schema would say of those was believed.
+    pub redacted: u64,
+    /// Records that depend on a redacted value, by number: whether they would go the same way, nobody can tell.
+    pub unchecked: Vec<u64>,
     /// Where it led.
     pub state: Option<State>,
 }
 
-/// Takes every record that is kept again, with the recorded answers, and holds each step against what was recorded: the same state, byte for byte.
+/// Takes every record that is kept again, with the recorded answers, and holds each step against what was recorded: the same state, byte for byte. What was redacted reads as
+/// a mark, so `history` is best opened beneath a store that redacts.
 /// A stretch begins where a record holds a whole state.
 ///
 /// # Errors
 /// The first record that this program does not lead to; its moment is the number of the record.
 pub fn replay(engine: &Engine, history: &History) -> Result<Replayed, Box<Divergence>> {
-    let mut done = Replayed { records: 0, left_out: 0, state: None };
+    let mut done = Replayed { records: 0, left_out: 0, redacted: 0, unchecked: Vec::new(), state: None };
     for stretch in stretches(history) {
         let held = history.snapshot.as_ref().filter(|(next, _)| *next == stretch[0].seq).map(|(_, state)| standing(state, &stretch[0]));
         let begins = stretch.iter().position(|record| record.entry.epoch().is_some());
@@ -38,15 +43,17 @@ pub fn replay(engine: &Engine, history: &History) -> Result<Replayed, Box<Diverg
         done.left_out += (stretch.len() - taken) as u64;
         done.records += taken as u64;
         if let Some(last) = records.last() {
-            done.state = Some(replayed(engine, history, &records, last.seq)?);
+            let retaken = retake(engine, &records).map_err(Box::new)?;
+            done.redacted += retaken.redacted;
+            done.unchecked.extend(retaken.unchecked);
+            done.state = Some(folded(engine, history, retaken.state, last.seq)?);
         }
     }
     Ok(done)
 }
 
-/// Replays one stretch; its end must be the state that the records fold to.
-fn replayed(engine: &Engine, history: &History, records: &[Record], last: u64) -> Result<State, Box<Divergence>> {
-    let state = replay_records(engine, records).map_err(Box::new)?;
+/// The end of a stretch, which must be the state that the records fold to.
+fn folded(engine: &Engine, history: &History, state: State, last: u64) -> Result<State, Box<Divergence>> {
     if let Ok(folded) = history.at(last) {
         // Which program wrote a state is information only.
         let same = State { program: folded.program.clone(), ..state.clone() };

@@ -7,6 +7,7 @@
 
 mod clock;
 mod fold;
+mod retake;
 
 use std::sync::Arc;
 
@@ -20,9 +21,11 @@ use trellis_core::{
 
 use crate::store::restore;
 
+pub(crate) use self::retake::retake;
 pub use self::{
     clock::Clock,
-    fold::{FoldError, fold, replay},
+    fold::{FoldError, fold},
+    retake::replay,
 };
 
 /// One thing that happened.

@@ -20,21 +20,43 @@ pub fn input(option: &OptionView) -> Input {
     }
 }
 
-/// The option that a line names: by value or text, then by number, then by a prefix that only one has. Where other input is accepted too, a prefix is no option.
+/// The option that a line names: by value, then by a text that only one shows, then by number, then by a prefix that only one has. Where other input is
+/// accepted too, a prefix is no option.
 pub fn option<'r>(request: &'r Request, typed: &str) -> Option<&'r OptionView> {
     let (options, typed) = (&request.options, typed.trim());
     if typed.is_empty() {
         return None;
     }
-    let exact = options.iter().find(|option| option.value.to_string() == typed || *option.text == *typed);
+    let valued = options.iter().find(|option| option.value.to_string() == typed);
+    let shown = || only(options.iter().filter(|option| *option.text == *typed));
     let folded = typed.to_lowercase();
     let alike = || only(options.iter().filter(|option| names(option).contains(&folded)));
     let numbered = || {
         let number = typed.bytes().all(|byte| byte.is_ascii_digit()).then(|| typed.parse::<usize>().ok()).flatten();
         number.filter(|_| is_numbered(request)).and_then(|number| options.get(number.checked_sub(1)?))
     };
-    let begun = || only(options.iter().filter(|option| !request.open && names(option).iter().any(|name| name.starts_with(&folded))));
-    exact.or_else(alike).or_else(numbered).or_else(begun)
+    let begun = || only(begun(request, &folded));
+    valued.or_else(shown).or_else(alike).or_else(numbered).or_else(begun)
+}
+
+/// Options that an ambiguous beginning names in full.
+const SHOWN: usize = 5;
+
+/// What to say of a line that is no option but the beginning of several.
+pub fn ambiguity(request: &Request, typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    let folded = typed.to_lowercase();
+    let begun: Vec<_> = begun(request, &folded).map(|option| format!("`{}`", option.text)).collect();
+    if typed.is_empty() || begun.len() < 2 || option(request, typed).is_some() {
+        return None;
+    }
+    let more = if begun.len() > SHOWN { ", …" } else { "" };
+    Some(format!("`{typed}` fits several options: {}{more}", begun[..begun.len().min(SHOWN)].join(", ")))
+}
+
+/// The options that begin with a text in small letters; none where other input is accepted too.
+fn begun<'r>(request: &'r Request, folded: &str) -> impl Iterator<Item = &'r OptionView> {
+    request.options.iter().filter(move |option| !request.open && names(option).iter().any(|name| name.starts_with(folded)))
 }
 
 /// Whether the number of an option names it: not where a number may be an answer of its own.
@@ -83,9 +105,19 @@ mod tests {
         assert_eq!(answer(&request, "talk"), Input::Value(Value::Int(7)));
         assert_eq!(answer(&request, "2"), text("2"), "a value beats a number");
         assert_eq!(answer(&request, "t"), text("t"), "three begin so");
+        assert_eq!(ambiguity(&request, " t"), Some("`t` fits several options: `Track an order`, `Talk to a person`, `Two`".into()));
+        assert_eq!((ambiguity(&request, "tr"), ambiguity(&request, "x"), ambiguity(&request, "")), (None, None, None));
         for typed in ["", "0", "4", "quit", "+1"] {
             assert_eq!(answer(&request, typed), text(typed));
         }
+    }
+
+    #[test]
+    fn a_text_that_several_show_names_none_of_them() {
+        let request = request(&[("a".into(), "Room"), ("b".into(), "Room"), ("c".into(), "Rooms")], false);
+        assert_eq!(answer(&request, "Room"), text("Room"), "the engine says what to do");
+        assert_eq!(answer(&request, "2"), text("b"));
+        assert_eq!(answer(&request, "rooms"), text("c"));
     }
 
     #[test]

@@ -129,6 +129,15 @@ pub enum Note<'a> {
     Progress(&'a PendingCall, &'a str),
     /// What became of a call.
     Result(&'a PendingCall, &'a ToolOutcome),
+    /// The result of a call breaks what its tool returns, and counts as a failure; with why.
+    Refused(&'a PendingCall, &'a str),
+    /// A rollback begins.
+    RollingBack {
+        /// Where.
+        node: &'a NodeId,
+        /// The failure behind it, where the node's own call failed.
+        why: Option<&'a str>,
+    },
     /// A sleep begins, or the delay before another attempt.
     Sleep(Duration),
     /// What an edit of the graph came to.

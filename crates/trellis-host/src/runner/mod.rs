@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** a refusal costs nothing: it is said, and asked again. An edit never comes between a question and its answer.
 
+mod aside;
 pub mod choose;
 mod console;
 mod farewell;
@@ -109,6 +110,7 @@ pub enum RunError {
 
 /// What saving the files of a graph came to.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time is sent, and taken apart at once")]
 pub enum Edit {
     /// It is sound.
     Sound {
@@ -213,6 +215,8 @@ impl<C: Console> Runner<C> {
                 let moved = (!said.is_empty()).then_some(&*said);
                 return console.note(Note::Reload(&Reloaded::Sound { healed, moved })).await;
             }
+            Happening::Refused(call, why) => Note::Refused(call, why),
+            Happening::RollingBack { node, why } => Note::RollingBack { node, why: why.as_deref() },
             Happening::Given(..) => return Ok(()),
         };
         console.note(note).await

@@ -13,7 +13,7 @@ use trellis_core::{
 };
 
 use super::{
-    Reason, choose,
+    Reason, aside, choose,
     console::{Asking, Awaited, Command, Console, Farewell, Note, Reloaded},
     farewell::leaves_something,
     lines::{Line, Lines},
@@ -28,6 +28,10 @@ type Hide = Box<dyn Fn(bool)>;
 pub struct TextConsole<R, W> {
     lines: Lines<R>,
     writer: W,
+    /// Where failures, attempts and rollbacks are told, a line each.
+    aside: Option<Box<dyn AsyncWrite + Unpin>>,
+    /// What is told there as soon as something follows: the end may say the same.
+    untold: Option<String>,
     /// Bytes of an answer, and of a typed result.
     limits: (u64, u64),
     format: Format,
@@ -57,6 +61,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
         Self {
             lines: Lines::new(reader),
             writer,
+            aside: None,
+            untold: None,
             limits: (input, result),
             format,
             time_of_day: None,
@@ -71,6 +77,13 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
     #[must_use]
     pub fn format(mut self, format: impl Fn(&str) -> String + 'static) -> Self {
         self.format = Box::new(format);
+        self
+    }
+
+    /// Tells `writer` what calls fail, are tried again or denied, and why the session rolls back; without it only its end says so.
+    #[must_use]
+    pub fn aside(mut self, writer: impl AsyncWrite + Unpin + 'static) -> Self {
+        self.aside = Some(Box::new(writer));
         self
     }
 
@@ -112,6 +125,14 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
         Ok(())
     }
 
+    /// Tells what belongs beside the conversation, behind what was said before.
+    async fn tell_aside(&mut self) -> io::Result<()> {
+        let (Some(line), Some(aside)) = (self.untold.take(), &mut self.aside) else { return Ok(()) };
+        let line = plain(&line).replace(is_steering, "\u{fffd}") + "\n";
+        aside.write_all(line.as_bytes()).await?;
+        aside.flush().await
+    }
+
     async fn write(&mut self, text: &str) -> io::Result<()> {
         let before = match std::mem::take(&mut self.behind) {
             Behind::Nothing => String::new(),
@@ -132,13 +153,24 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
     }
 
     async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
+        if let Note::End(farewell) = note
+            && let Some(said) = farewell_text(farewell)
+        {
+            self.untold.take_if(|untold| said.contains(&**untold));
+        }
+        self.tell_aside().await?;
         match note {
             Note::Content(text) => {
                 let text = (self.format)(&plain(text));
                 let apart = if std::mem::replace(&mut self.said, true) { "\n" } else { "" };
                 self.print(&format!("{apart}{text}")).await
             }
-            Note::Call(_) | Note::Result(..) | Note::Progress(..) | Note::Sleep(_) => Ok(()),
+            Note::Call(_) | Note::Result(..) | Note::Refused(..) | Note::RollingBack { .. } => {
+                self.write("").await?;
+                self.untold = aside::line(&note);
+                Ok(())
+            }
+            Note::Progress(..) | Note::Sleep(_) => Ok(()),
             Note::Reload(reloaded) => match reload_text(reloaded, self.time_of_day.as_ref()) {
                 Some(text) => self.print(&text).await,
                 None => Ok(()),
@@ -155,6 +187,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for TextConsole<R, 
     }
 
     async fn ask(&mut self, awaited: Awaited<'_>, _asking: Asking) -> io::Result<()> {
+        self.tell_aside().await?;
         self.hidden(is_secret(awaited));
         match awaited {
             Awaited::Input(request) => self.prompt(&options(request), &accepted(request)).await,
@@ -213,7 +246,10 @@ fn is_secret(awaited: Awaited<'_>) -> bool {
 
 fn understand(awaited: Awaited<'_>, line: &str) -> Command {
     match awaited {
-        Awaited::Input(request) => Command::Input(choose::answer(request, line)),
+        Awaited::Input(request) => match choose::ambiguity(request, line) {
+            Some(message) => Command::Bad { code: "invalid-input", message },
+            None => Command::Input(choose::answer(request, line)),
+        },
         Awaited::Result(call) => {
             let value = Value::from_json(line).unwrap_or_else(|_| Value::text(line));
             Command::Result(ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(value) })

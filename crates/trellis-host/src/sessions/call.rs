@@ -136,7 +136,11 @@ impl Sessions {
     /// Hands the session what became of its call.
     fn settle(&self, slot: &Slot, call: &Call, outcome: ToolOutcome) -> Result<Option<Stop>, SendError> {
         self.tell(slot, &Happening::Returned(Arc::clone(call), outcome.clone()));
-        self.running(slot, |running| Ok(running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?))?;
+        self.running(slot, |running| {
+            running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?;
+            running.tell_breach(call);
+            Ok(())
+        })?;
         Ok(None)
     }
 }

@@ -166,6 +166,7 @@ impl Sessions {
         if let Some(stop) = self.take_up(slot, running)? {
             return Ok(Act::Stop(stop));
         }
+        running.tell_rollback();
         let now = self.clock.now();
         let due = |running: &Running, timeout: Option<Duration>| timeout.map(|timeout| running.session.entered_at() + millis(timeout));
         Ok(match running.session.advance()? {

@@ -9,8 +9,9 @@ use std::sync::{
 
 use tokio::sync::{Notify, oneshot};
 use trellis_core::{
-    SessionId, Start,
+    Event, Mapping, SessionId, Start, Value,
     engine::{Answers, ChangedCall, Unanswered},
+    state::{PendingCall, Status},
 };
 
 use super::{Happening, Stop, keep::Tail};
@@ -67,6 +68,8 @@ pub(super) struct Running {
     pub(super) seen: Vec<(Moment, Seen)>,
     /// How far they were told.
     pub(super) sight: Sight,
+    /// Whether it was told that a rollback goes on.
+    pub(super) unwinds: bool,
     /// Whether a store has it.
     pub(super) is_stored: bool,
     /// Whether the clock went back since it was stored. From when its waits count is known here only.
@@ -183,10 +186,39 @@ impl Running {
             said: Vec::new(),
             telling: Vec::new(),
             seen: Vec::new(),
+            unwinds: false,
             is_stored: false,
             is_ahead: false,
             promised: Vec::new(),
             tail: Tail::default(),
+        }
+    }
+
+    /// Says once that a rollback has begun.
+    pub(super) fn tell_rollback(&mut self) {
+        let state = self.session.state();
+        let unwinds = state.status == Status::RollingBack;
+        if unwinds && !self.unwinds {
+            let text = |error: &Mapping, key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
+            let error = state.system_context.error.as_ref().and_then(Value::as_map);
+            // An error is kept until the next one: that of another node is another story.
+            let own = error.filter(|error| text(error, "node").as_deref() == Some(state.current_node_id.as_str()));
+            let last = |message: String| message.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+            let why = own.and_then(|error| Some(format!("`{}` failed: {}", text(error, "tool")?, text(error, "message").and_then(last)?)));
+            self.telling.push(Happening::RollingBack { node: state.current_node_id.clone(), why: why.map(Arc::from) });
+        }
+        self.unwinds = unwinds;
+    }
+
+    /// Says of a success that was taken that it counts as a failure, if it does.
+    pub(super) fn tell_breach(&mut self, call: &Arc<PendingCall>) {
+        // The end of a session is a record behind its last step.
+        let mut events = self.session.journal().records().iter().rev().take(2).flat_map(|record| &record.events);
+        let breaks = |event: &Event| matches!(event, Event::Returned { id, outcome } if *id == call.id && **outcome == *"schema");
+        if events.any(breaks) {
+            let error = self.session.state().system_context.error.as_ref().and_then(Value::as_map);
+            let why = error.and_then(|error| error.get("message")).and_then(Value::as_str).unwrap_or("its result does not fit");
+            self.telling.push(Happening::Refused(Arc::clone(call), why.into()));
         }
     }
 

@@ -207,6 +207,15 @@ pub enum Happening {
     Progress(Call, Arc<str>),
     /// What became of a call that was carried out, answered or denied here.
     Returned(Call, ToolOutcome),
+    /// The result of a call breaks what its tool returns (language 5.3), and counts as a failure; with why.
+    Refused(Call, Arc<str>),
+    /// A rollback begins that has something to undo: where, and the failure behind it, where the node's own call failed.
+    RollingBack {
+        /// Where.
+        node: NodeId,
+        /// The failure of the node's own call.
+        why: Option<Arc<str>>,
+    },
     /// A result that a client gave was taken, or a bound tool answered a predicate.
     Given(Call, ToolOutcome),
     /// A sleep begins, or the delay before another attempt.

@@ -52,7 +52,7 @@ pub use self::{
     snapshot::{Approved, Snapshot, read},
 };
 
-pub(crate) use self::redacted::{Place, absent, appended_path, put_at, visit, whole};
+pub(crate) use self::redacted::{Place, absent, appended_path, is_redacted, put_at, visit, whole};
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
 

@@ -88,13 +88,13 @@ fn shared(document: &Document, bytes: &Arc<[u8]>) -> Arc<[u8]> {
 }
 
 impl GraphLoader for Remembered {
-    fn list_nodes(&self) -> Result<Vec<FilePath>, LoadError> {
+    fn list_files(&self) -> Result<Vec<FilePath>, LoadError> {
         let (files, is_plain) = self.with(|inner| Arc::clone(&inner.directory)).list_and_tell_links()?;
         self.with(|inner| inner.is_plain = is_plain);
         Ok(files)
     }
 
-    fn get_node(&self, path: &str) -> Result<Source, LoadError> {
+    fn read_file(&self, path: &str) -> Result<Source, LoadError> {
         let (directory, known) = self.with(|inner| (Arc::clone(&inner.directory), inner.files.get(path).cloned()));
         // Before reading: a file that changes in between then differs from its stamp the next time.
         let stamp = Stamp::of(&directory.root().join(path)).ok();
@@ -103,13 +103,17 @@ impl GraphLoader for Remembered {
         {
             return Ok(Source { path: path.into(), bytes: Bytes::Read(bytes) });
         }
-        let source = directory.get_node(path)?;
+        let source = directory.read_file(path)?;
         let trusted = stamp.filter(|stamp| stamp.is_settled(SystemTime::now()));
         self.with(|inner| match (trusted, &source.bytes) {
             (Some(stamp), Bytes::Read(bytes)) => inner.files.insert(path.into(), (stamp, Arc::clone(bytes))),
             _ => inner.files.remove(path),
         });
         Ok(source)
+    }
+
+    fn is_file(&self) -> bool {
+        self.with(|inner| inner.directory.is_file())
     }
 }
 
@@ -120,7 +124,7 @@ mod tests {
     use super::*;
 
     fn text(loader: &Remembered, path: &str) -> String {
-        match loader.get_node(path).unwrap().bytes {
+        match loader.read_file(path).unwrap().bytes {
             Bytes::Read(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
             large @ Bytes::TooLarge { .. } => panic!("{large:?}"),
         }
@@ -137,7 +141,7 @@ mod tests {
             assert_eq!(text(&loader, "start.md"), format!("{:03}", round % 7));
         }
         fs::remove_file(&file).unwrap();
-        assert!(matches!(loader.get_node("start.md"), Err(LoadError::NotFound { .. })));
+        assert!(matches!(loader.read_file("start.md"), Err(LoadError::NotFound { .. })));
     }
 
     #[cfg(unix)]

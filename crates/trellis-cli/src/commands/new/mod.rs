@@ -110,10 +110,7 @@ fn files(project: &Project, name: &str) -> Vec<File> {
     project.files.iter().map(file).collect()
 }
 
-/// A text as YAML: in quotes, unless it can only be text.
+/// A text as a value of YAML.
 fn yaml_text(text: &str) -> String {
-    let plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_".contains(char));
-    let word = matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "null");
-    if plain && !word { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+    serde_yaml::to_string(text).map_or_else(|_| serde_json::Value::from(text).to_string(), |written| written.trim_end().to_owned())
 }

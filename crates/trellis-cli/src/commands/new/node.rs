@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
+use gray_matter::{Matter, ParsedEntity, Pod, engine::Engine};
+use serde_yaml::{Mapping, Value};
 use trellis_core::{
     Document, NodeId,
     syntax::{document::Content, format},
 };
 use trellis_project::Project;
 
-use super::{folder, templates::NODES};
+use super::{folder, templates::NODES, yaml_text};
 use crate::{
     Exit,
     open::{self, DEFAULT_PATH},
@@ -71,7 +73,7 @@ impl Node {
         }
         let Some((_, _, template)) = NODES.iter().find(|(name, ..)| *name == self.kind) else { bail!("there is no type `{}`", self.kind) };
         let file = format!("{id}.md");
-        if to.is_some() && !template.contains("TO\n") {
+        if to.is_some() && !Template::of(template)?.leads_on() {
             bail!("a node of type `{}` leads nowhere\nleave `--to` out, or choose another type", self.kind);
         }
         folder::add(&root, &file, &text(template, &id, to)?).with_context(|| format!("`{}` cannot be written", place.shown(&file)))?;
@@ -114,34 +116,73 @@ fn holds(document: &Document, id: &NodeId) -> bool {
     }
 }
 
-/// The text of a new node.
+/// The text of a new node: the frontmatter of its template filled in, and the template's body.
 fn text(template: &str, id: &NodeId, to: Option<&str>) -> anyhow::Result<String> {
     let mut key: String =
         id.name().chars().map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_lowercase() } else { '_' }).collect();
     if !key.starts_with(|first: char| first.is_ascii_alphabetic()) || matches!(&*key, "input" | "tool_result" | "sys") {
         key.insert_str(0, "the_");
     }
-    let quoted = super::yaml_text(id.as_str());
-    let to = to.map_or(String::new(), |to| format!("to: {}\n", target(to)));
-    let text = template.replace("TO\n", &to).replace("KEY", &key).replace("NODE", &quoted);
+    let Template { mut keys, body } = Template::of(template)?;
+    if to.is_none() {
+        keys.remove("to");
+    }
+    let words = [("KEY", key.as_str()), ("NODE", id.as_str()), ("TO", to.unwrap_or_default())];
+    keys.values_mut().for_each(|value| fill(value, &words));
+    let matter = if keys.is_empty() { String::new() } else { serde_yaml::to_string(&keys)? };
+    let text = format!("---\n{matter}---\n{body}\n");
     debug_assert!(matches!(format::format(&trellis_core::Source::text("new.md", &text)), format::Formatted::Same), "{text}");
     Ok(text)
 }
 
-/// A target as YAML.
-fn target(to: &str) -> String {
-    let plain = to.split('/').all(|part| part.is_empty() || part == "." || super::yaml_text(part) == part);
-    if plain { to.to_owned() } else { super::yaml_text(to) }
+/// A template of a node.
+struct Template {
+    keys: Mapping,
+    body: String,
+}
+
+impl Template {
+    fn of(template: &str) -> anyhow::Result<Self> {
+        let split: ParsedEntity = Matter::<Untouched>::new().parse(template)?;
+        Ok(Self { keys: serde_yaml::from_str(&split.matter)?, body: split.content })
+    }
+
+    fn leads_on(&self) -> bool {
+        self.keys.contains_key("to")
+    }
+}
+
+/// Leaves the frontmatter to serde_yaml, which keeps the order of its keys.
+struct Untouched;
+
+impl Engine for Untouched {
+    fn parse(_: &str) -> gray_matter::Result<Pod> {
+        Ok(Pod::Null)
+    }
+}
+
+/// Puts words in place of the texts that stand for them, at any depth.
+fn fill(value: &mut Value, words: &[(&str, &str)]) {
+    match value {
+        Value::String(text) => {
+            if let Some((_, word)) = words.iter().find(|(name, _)| name == text) {
+                (*word).clone_into(text);
+            }
+        }
+        Value::Sequence(items) => items.iter_mut().for_each(|item| fill(item, words)),
+        Value::Mapping(entries) => entries.values_mut().for_each(|value| fill(value, words)),
+        _ => {}
+    }
 }
 
 /// How other nodes lead to it.
 fn reached(id: &NodeId) -> String {
     match (id.is_start(), id.folder()) {
         (true, "") => "a session begins there\n".to_owned(),
-        (true, folder) => format!("lead to it with `to: {}`\n", target(folder)),
-        (false, "") => format!("lead to it with `to: {}`\n", target(id.as_str())),
+        (true, folder) => format!("lead to it with `to: {}`\n", yaml_text(folder)),
+        (false, "") => format!("lead to it with `to: {}`\n", yaml_text(id.as_str())),
         (false, folder) => {
-            format!("lead to it with `to: {}`, from inside `{folder}` with `to: {}`\n", target(id.as_str()), target(id.name()))
+            format!("lead to it with `to: {}`, from inside `{folder}` with `to: {}`\n", yaml_text(id.as_str()), yaml_text(id.name()))
         }
     }
 }

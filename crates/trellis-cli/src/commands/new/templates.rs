@@ -31,7 +31,8 @@ pub(super) const PROJECTS: [Project; 3] = [
 
 macro_rules! nodes {
     ($($name:ident $about:literal),* $(,)?) => {
-        /// The nodes: name, what it is, and its text. `KEY` stands for a name made of its id, `NODE` for its id, the line `TO` for where it leads.
+        /// The nodes: name, what it is, and its text. The value `KEY` stands for a name made of its id, `NODE` for its id,
+        /// `TO` for where it leads.
         pub(super) const NODES: &[(&str, &str, &str)] =
             &[$((stringify!($name), $about, include_str!(concat!("../../../templates/nodes/", stringify!($name), ".md")))),*];
     };

@@ -30,7 +30,7 @@ With `--graph`, only sessions of that graph. Records stay that are needed to kno
 Exit codes: 0 taken out; 2 wrong usage, or the store failed.")]
 pub(super) struct Prune {
     /// Sessions that moved last longer ago than this, such as `30d`
-    #[arg(long, value_name = "SPAN", value_parser = span)]
+    #[arg(long, value_name = "DURATION", value_parser = span)]
     older_than: Option<Duration>,
     /// So many of the newest stay
     #[arg(long, value_name = "N")]
@@ -53,7 +53,7 @@ pub(super) struct Prune {
 impl Prune {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         if self.older_than.is_none() && self.keep.is_none() && self.keep_records.is_none() {
-            bail!("what is old? `--older-than SPAN`, `--keep N` or `--keep-records N` says it");
+            bail!("what is old? `--older-than DURATION`, `--keep N` or `--keep-records N` says it");
         }
         let before = self.older_than.map(|span| Clock::system().now().saturating_sub(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)));
         let is_json = self.form.is_json();

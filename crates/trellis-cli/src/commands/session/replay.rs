@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use serde_json::json;
-use trellis_host::history::{History, replay};
+use trellis_host::history::{History, Replayed, replay};
 
 use super::{
     named::named,
@@ -10,15 +10,19 @@ use super::{
 };
 use crate::{Exit, terminal};
 
+/// Records that are named one by one.
+const SHOWN: usize = 10;
+
 /// Takes every recorded step again on the graph as it is now, without tools
 ///
-/// On the graph that it walked, each step comes to the same state, byte for byte. On an edited one the first step is named that does not.
+/// On the graph that it walked, each step comes to the same state, byte for byte. On an edited one the first step is named that does not. Steps that depend on values that were
+/// redacted cannot be checked, and are counted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session replay run-19f
 
-Exit codes: 0 the same; 1 a step went otherwise; 2 there is no such session, nothing of it can be
+Exit codes: 0 the same, as far as it can be told of what was redacted; 1 a step went otherwise; 2 there is no such session, nothing of it can be
 taken again, or the store failed.")]
 pub(super) struct Replay {
     /// The session
@@ -50,15 +54,22 @@ impl Replay {
         })?;
         let json = self.form.is_json();
         let (text, exit) = match replayed {
-            Ok(done) if json => {
-                (format!("{}\n", json!({ "id": id, "same": true, "records": done.records, "left_out": done.left_out })), Exit::Fine)
-            }
+            Ok(done) if json => (
+                format!(
+                    "{}\n",
+                    json!({
+                        "id": id, "same": true, "records": done.records, "left_out": done.left_out,
+                        "redacted": done.redacted, "unchecked": done.unchecked,
+                    })
+                ),
+                Exit::Fine,
+            ),
             Ok(done) => {
                 let left_out = match done.left_out {
                     0 => String::new(),
                     left_out => format!("; {left_out} could not be taken, since records before them are missing"),
                 };
-                (format!("{id}: {} records, the same{left_out}\n", done.records), Exit::Fine)
+                (format!("{id}: {} records, the same{}{left_out}\n", done.records, redacted(&done)), Exit::Fine)
             }
             Err((below, divergence)) => {
                 let (record, node) = (divergence.moment, divergence.node.as_ref());
@@ -79,5 +90,21 @@ impl Replay {
         };
         terminal::print(&text)?;
         Ok(exit)
+    }
+}
+
+/// What could not be told, since values were redacted.
+fn redacted(done: &Replayed) -> String {
+    let steps = match done.redacted {
+        0 => return String::new(),
+        1 => "1 step holds redacted values, which were taken to fit".to_owned(),
+        steps => format!("{steps} steps hold redacted values, which were taken to fit"),
+    };
+    let numbers = done.unchecked.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let more = if done.unchecked.len() > SHOWN { ", …" } else { "" };
+    match done.unchecked.len() {
+        0 => format!("; {steps}"),
+        1 => format!("; {steps}; record {numbers} depends on them and was not checked"),
+        _ => format!("; {steps}; records {numbers}{more} depend on them and were not checked"),
     }
 }

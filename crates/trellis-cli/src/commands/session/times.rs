@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::{Timestamp, tz::TimeZone};
+use trellis_core::syntax::duration;
 
 /// The local date and time of a moment, in milliseconds since 1970: `2026-11-21 14:02:10`.
 pub(super) fn date_time(moment: u64) -> String {
@@ -13,22 +14,12 @@ pub(super) fn date_time(moment: u64) -> String {
     )
 }
 
-/// A span: `90s`, `15m`, `12h`, `30d`, `4w`.
+/// A duration as graphs have them: `90s`, `12h`, `30d`, `4w`.
 ///
 /// # Errors
-/// It is none.
+/// It is none; with how one is written.
 pub(super) fn span(text: &str) -> Result<Duration, String> {
-    let split = text.find(|mark: char| !mark.is_ascii_digit()).unwrap_or(text.len());
-    let seconds = match &text[split..] {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        "w" => 7 * 86_400,
-        _ => 0,
-    };
-    let span = text[..split].parse::<u64>().ok().and_then(|number| number.checked_mul(seconds)).filter(|_| seconds > 0);
-    span.map(Duration::from_secs).ok_or_else(|| "a span of time is a number with `s`, `m`, `h`, `d` or `w`, such as `30d`".to_owned())
+    duration::parse(text).ok_or_else(|| duration::help(text))
 }
 
 #[cfg(test)]
@@ -38,7 +29,9 @@ mod tests {
     #[test]
     fn spans_have_a_unit_and_moments_are_dates() {
         assert_eq!(span("30d"), Ok(Duration::from_secs(30 * 86_400)));
+        assert_eq!(span("1w12h"), Ok(Duration::from_secs(7 * 86_400 + 43_200)));
         assert_eq!(span("0s"), Ok(Duration::ZERO));
+        assert_eq!(span("30").unwrap_err(), "a duration has a unit: `30s` or `30ms`");
         for wrong in ["", "30", "d", "-1d", "1.5h", "99999999999999999999d", "18446744073709551615w", "3 d", "1y"] {
             assert!(span(wrong).is_err(), "{wrong}");
         }

@@ -3,7 +3,7 @@
 use super::literals::Literals;
 use crate::{
     path::Segment,
-    program::{Call, From, Guard, Listen, Node, Operand, Place, Reply, Role, Root},
+    program::{Call, From, Guard, Listen, Node, Operand, Outcome, Place, Reply, Role, Root},
     schema::few_integers,
     syntax::node::InputType,
     value::Value,
@@ -12,13 +12,22 @@ use crate::{
 /// Values, and whether nothing may be there.
 pub(super) type Closed = (Vec<Value>, bool);
 
-/// The values that can stand at an operand, and whether it may be absent; nothing where they are open.
+/// The values that can stand at an operand when a reply is taken, and whether it may be absent; nothing where they are open.
 pub(super) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<Closed> {
+    known(node, reply, operand, Some(&reply.on))
+}
+
+/// The same of every input of the node, also of options that are outcomes of their own.
+pub(super) fn closed_of_any(node: &Node, reply: &Reply, operand: &Operand) -> Option<Closed> {
+    known(node, reply, operand, None)
+}
+
+fn known(node: &Node, reply: &Reply, operand: &Operand, on: Option<&Outcome>) -> Option<Closed> {
     let below = input_path(reply, operand)?;
     match &node.role {
         Role::Listen(listen) => below
             .is_empty()
-            .then(|| closed_input(listen))
+            .then(|| closed_input(listen, on))
             .flatten()
             .map(|values| (values, false))
             .or_else(|| listen.schema.as_ref()?.closed(below)),
@@ -44,10 +53,16 @@ pub(super) fn input_path<'o>(reply: &Reply, operand: &'o Operand) -> Option<&'o 
     }
 }
 
-fn closed_input(listen: &Listen) -> Option<Vec<Value>> {
+fn closed_input(listen: &Listen, on: Option<&Outcome>) -> Option<Vec<Value>> {
+    if let Some(value) = on.and_then(|on| listen.chosen(on)) {
+        return Some(vec![value.clone()]);
+    }
+    // The default that stands in for an answer is one of all of them.
+    let is_answer = on == Some(&Outcome::Answer);
     match listen.kind {
         Some(InputType::Confirm) => Some(vec!["yes".into(), "no".into()]),
         Some(InputType::Int) => Some(few_integers(listen.schema.as_ref()?.source().as_map()?)?.map(Value::Int).collect()),
+        Some(InputType::Choice) if listen.closed && is_answer => Some(listen.others().cloned().collect()),
         Some(InputType::Choice) if listen.closed => Some(listen.options.iter().map(|option| option.value.clone()).collect()),
         _ => None,
     }

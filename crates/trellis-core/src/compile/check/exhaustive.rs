@@ -21,25 +21,41 @@ const NO_MATCH: Target = Target::End(Reason::Failed(Failure::NoMatch));
 const NAMED: usize = 4;
 
 pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagnostic)) {
-    let replies = program.replies(&program.point(node.body).replies);
-    let open = replies.iter().filter(|reply| program.edges_of(reply).last().is_some_and(|last| last.to == NO_MATCH));
-    for reply in open.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
-        // What a child returns, only the flow of data knows.
-        if is_own(program, node, reply)
-            && !broken(program, node)
-            && let Some(gaps) = gaps(program, reply, &mut |operand| closed(node, reply, operand))
-        {
-            found(report(program, node, reply, &gaps));
+    // What a child returns, only the flow of data knows.
+    if !is_own(program, node) || broken(program, node) {
+        return;
+    }
+    // Options that are outcomes of their own may have the gaps of the other answers: they are one.
+    let mut all: Option<(&Reply, Gaps)> = None;
+    for reply in open(program, node) {
+        match (&mut all, gaps(program, reply, &mut |operand| closed(node, reply, operand))) {
+            (Some((_, all)), Some(more)) => all.extend(more),
+            (None, Some(gaps)) => all = Some((reply, gaps)),
+            (_, None) => {}
         }
+    }
+    if let Some((reply, gaps)) = all {
+        found(report(program, node, reply, &gaps));
     }
 }
 
-/// Whether a reply only asks about what it was given itself. What else a node asks about comes from elsewhere, and what a child returns from its
+/// The replies of a node that may come to where nothing leads on.
+fn open<'p>(program: &'p Program, node: &Node) -> impl Iterator<Item = &'p Reply> {
+    let replies = program.replies(&program.point(node.body).replies).iter();
+    replies.filter(|reply| {
+        matches!(reply.on, Outcome::Answer | Outcome::Chosen(_) | Outcome::Success | Outcome::Pass)
+            && program.edges_of(reply).last().is_some_and(|last| last.to == NO_MATCH)
+    })
+}
+
+/// Whether a node only asks about what it was given itself. What else it asks about comes from elsewhere, and what a child returns from its
 /// terminals: only the flow of data knows what that can be.
-pub(super) fn is_own(program: &Program, node: &Node, reply: &Reply) -> bool {
-    let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
-    let mut operands = program.edges_of(reply).iter().filter_map(|edge| edge.when.operand());
-    !of_child && operands.all(|operand| input_path(reply, operand).is_some())
+pub(super) fn is_own(program: &Program, node: &Node) -> bool {
+    open(program, node).all(|reply| {
+        let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
+        let mut operands = program.edges_of(reply).iter().filter_map(|edge| edge.when.operand());
+        !of_child && operands.all(|operand| input_path(reply, operand).is_some())
+    })
 }
 
 /// The finding about a reply for which the engine found no way; `closed` says what is known of its operands there.
@@ -58,6 +74,16 @@ struct Gaps {
     /// The first of them.
     named: Vec<String>,
     count: usize,
+}
+
+impl Gaps {
+    /// The same with those of another reply.
+    fn extend(&mut self, more: Self) {
+        let new: Vec<_> = more.named.into_iter().filter(|gap| !self.named.contains(gap)).collect();
+        self.count += if new.is_empty() { 0 } else { more.count };
+        self.named.extend(new);
+        self.named.truncate(NAMED);
+    }
 }
 
 /// The combinations that no explicit way takes; nothing where there is none. Each guard asks for one thing, so that what no guard takes is every

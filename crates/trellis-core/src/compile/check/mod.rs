@@ -9,6 +9,7 @@ mod gap;
 mod links;
 mod literals;
 mod loops;
+mod meant;
 mod never;
 mod reach;
 pub(super) mod shadowing;
@@ -68,7 +69,8 @@ fn renew(kept: &mut Found, program: &Program, fresh: Option<&[u32]>, ask: impl F
 /// Points of a graph for which it pays to do two things at once.
 const MANY: usize = 1_000;
 
-/// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: nothing is unreachable, or without a way out.
+/// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: what it may have meant is not unreachable,
+/// and nothing is without a way out.
 /// `own` is what is known of nodes alone, and which of them are new; `linking` says which documents have links.
 pub(super) fn program(
     program: &Arc<Program>,
@@ -84,7 +86,7 @@ pub(super) fn program(
     let mut known = None;
     let Own { never, gaps, data } = own;
     let mut shape = || {
-        shape(&flow, unresolved, (never, gaps, fresh), found);
+        shape(&flow, unresolved.then_some(settled), (never, gaps, fresh), found);
         links::check(program.documents(), linking, found);
     };
     match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
@@ -104,14 +106,24 @@ pub(super) fn program(
     }
 }
 
-/// Every check but those of data.
-fn shape(flow: &Flow<'_>, unresolved: bool, (never, gaps, fresh): (&mut Found, &mut Found, Option<&[u32]>), found: &mut Vec<Diagnostic>) {
+/// Every check but those of data. `unresolved` says where some way could not be read or leads nowhere, if there is one.
+fn shape(
+    flow: &Flow<'_>,
+    unresolved: Option<&Settled<'_>>,
+    (never, gaps, fresh): (&mut Found, &mut Found, Option<&[u32]>),
+    found: &mut Vec<Diagnostic>,
+) {
     let program = flow.program;
     let reached = reach::from_entries(flow);
-    if !unresolved {
-        reach::check(flow, &reached, found);
+    match unresolved {
+        None => reach::check(flow, &reached, found),
+        Some(settled) => {
+            if let Some(reached) = meant::reached(flow, &reached, settled, found) {
+                reach::check(flow, &reached, found);
+            }
+        }
     }
-    loops::check(flow, &reached, unresolved, found);
+    loops::check(flow, &reached, unresolved.is_some(), found);
     renew(never, program, fresh, |node, found| never::check(program, node, found));
     found.extend(never.iter().map(|(_, found)| found.clone()));
     renew(gaps, program, fresh, |node, found| exhaustive::check(program, node, found));

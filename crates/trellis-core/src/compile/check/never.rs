@@ -1,7 +1,7 @@
 //! `never-true`: a condition over closed values that none of them meets. `shadowed-transition`: one that was asked before.
 
 use super::{
-    cases::{Closed, closed, input_path, subject},
+    cases::{Closed, closed_of_any, input_path, subject},
     literals::Literals,
     syntax_of,
 };
@@ -24,6 +24,8 @@ const PATIENCE: usize = 1_000_000;
 
 pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagnostic)) {
     let mut patience = PATIENCE;
+    // A condition that several replies ask never holds where it holds for none of them.
+    let mut said: Vec<(&Edge, Option<(bool, Diagnostic)>)> = Vec::new();
     for reply in program.replies(&program.point(node.body).replies) {
         // Only a transition has a condition that somebody wrote.
         let asked = program.edges_of(reply).iter().filter(|edge| edge.why == Why::Transition);
@@ -32,7 +34,8 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
             continue;
         }
         for (at, (edge, _)) in asked.iter().enumerate().take(FEW) {
-            if let Some((first, _)) = asked[..at].iter().find(|(other, _)| other.when == edge.when)
+            if !said.iter().any(|(known, _)| std::ptr::eq(*known, *edge))
+                && let Some((first, _)) = asked[..at].iter().find(|(other, _)| other.when == edge.when)
                 && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
             {
                 let path = program.path_of(node);
@@ -46,18 +49,27 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
         let mut operands: Vec<&Operand> = asked.iter().map(|(_, operand)| *operand).collect();
         operands.sort_unstable();
         operands.dedup();
-        let closed: Vec<Option<Closed>> = operands.iter().map(|operand| closed(node, reply, operand)).collect();
+        let closed: Vec<Option<Closed>> = operands.iter().map(|operand| closed_of_any(node, reply, operand)).collect();
         let values = closed.iter().map(|closed| closed.as_ref().map(|(values, _)| (&values[..], Literals::new(values))));
         let values: Vec<_> = values.collect();
         for (edge, operand) in asked {
             let values = operands.binary_search(&operand).ok().and_then(|at| values[at].as_ref());
-            if let Some((why, values, help)) = never(node, reply, &edge.when, operand, values, &mut patience)
-                && let Some(condition) = condition(program, node, edge)
-            {
-                found(report(program, node, condition, &edge.when, (&why, values, help)));
+            let finding = condition(program, node, edge).and_then(|condition| {
+                if let Some((why, values, help)) = never(node, reply, &edge.when, operand, values, &mut patience) {
+                    return Some((true, report(program, node, condition, &edge.when, (&why, values, help))));
+                }
+                let (literal, why, values) = in_vain(node, reply, &edge.when, operand, values)?;
+                Some((false, report_one(program, node, condition, (operand, literal), (&why, values))))
+            });
+            match said.iter_mut().find(|(known, _)| std::ptr::eq(*known, edge)) {
+                // One literal in vain says less than all of a condition.
+                Some((_, known)) if finding.as_ref().is_none_or(|(is_all, _)| !is_all) => *known = known.take().and(finding),
+                Some(_) => {}
+                None => said.push((edge, finding)),
             }
         }
     }
+    said.into_iter().filter_map(|(_, finding)| finding).for_each(|(_, finding)| found(finding));
 }
 
 /// Why a guard cannot hold, the values that could be meant, and what to do if none is.
@@ -84,21 +96,14 @@ fn never<'v>(
         if possible {
             return None;
         }
-        let listed = values.iter().take(8).map(|value| format!("`{}`", value.to_json())).collect::<Vec<_>>().join(", ");
-        let listed = if listed.is_empty() { "nothing".to_owned() } else { listed };
         let compared = &values[..values.len().min(*patience)];
         *patience -= compared.len();
-        return Some((format!("`{}` is one of {listed}", operand.path), compared, OTHERWISE.to_owned()));
+        return Some((format!("`{}` is {}", operand.path, one_of(values)), compared, OTHERWISE.to_owned()));
     }
     let below = input_path(reply, operand)?;
     let Role::Listen(listen) = &node.role else { return None };
     let kind = listen.kind.filter(|_| below.is_empty())?;
-    let fits = |value: &Value| match kind {
-        InputType::Int => matches!(value, Value::Int(_) | Value::UInt(_)) || matches!(value, Value::Float(number) if number.fract() == 0.0),
-        InputType::Float => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
-        InputType::Text | InputType::Secret => matches!(value, Value::Text(_)),
-        InputType::Confirm | InputType::Choice | InputType::Json => true,
-    };
+    let fits = |value: &Value| is_of(kind, value);
     let never = match guard {
         Guard::Is(_, true, literal) => !fits(literal),
         Guard::In(_, true, literals) => !literals.iter().any(fits),
@@ -109,6 +114,67 @@ fn never<'v>(
         let name = format!("{kind:?}").to_lowercase();
         (format!("`{}` is of type `{name}`", operand.path), &[][..], format!("compare it with a literal of type `{name}`"))
     })
+}
+
+/// The first of several literals that can never be met, where another one can; why, and the values that could be meant.
+fn in_vain<'g, 'v>(
+    node: &Node,
+    reply: &Reply,
+    guard: &'g Guard,
+    operand: &Operand,
+    closed: Option<&(&'v [Value], Literals<'_>)>,
+) -> Option<(&'g Value, String, &'v [Value])> {
+    let Guard::In(_, true, literals) = guard else { return None };
+    if let Some((values, known)) = closed {
+        let literal = literals.iter().find(|literal| !known.has(literal))?;
+        return Some((literal, format!("`{}` is {}", operand.path, one_of(values)), values));
+    }
+    let Role::Listen(listen) = &node.role else { return None };
+    let kind = listen.kind.filter(|_| input_path(reply, operand).is_some_and(<[_]>::is_empty))?;
+    let literal = literals.iter().find(|literal| !is_of(kind, literal))?;
+    let name = format!("{kind:?}").to_lowercase();
+    Some((literal, format!("`{}` is of type `{name}`", operand.path), &[]))
+}
+
+/// Whether an input of a type can be a value, as far as kinds tell.
+fn is_of(kind: InputType, value: &Value) -> bool {
+    match kind {
+        InputType::Int => matches!(value, Value::Int(_) | Value::UInt(_)) || matches!(value, Value::Float(number) if number.fract() == 0.0),
+        InputType::Float => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
+        InputType::Text | InputType::Secret => matches!(value, Value::Text(_)),
+        InputType::Confirm | InputType::Choice | InputType::Json => true,
+    }
+}
+
+/// Some values in words.
+fn one_of(values: &[Value]) -> String {
+    let listed = values.iter().take(8).map(|value| format!("`{}`", value.to_json())).collect::<Vec<_>>().join(", ");
+    format!("one of {}", if listed.is_empty() { "nothing".to_owned() } else { listed })
+}
+
+/// The finding about one of several literals that is asked for in vain.
+pub(super) fn finding_of_one(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    (operand, literal): (&Operand, &Value),
+    values: &[Value],
+    described: &str,
+) -> Diagnostic {
+    report_one(program, node, condition, (operand, literal), (&format!("`{}` is {described}", operand.path), values))
+}
+
+fn report_one(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    (operand, literal): (&Operand, &Value),
+    (why, values): (&str, &[Value]),
+) -> Diagnostic {
+    let guard = Guard::Is(operand.clone(), true, literal.clone());
+    let found = report(program, node, condition, &guard, (why, values, "ask for what it can be, or take this value out".to_owned()));
+    let message = format!("`{}` asks for `{}` in vain: {why}", condition.value.text, literal.to_json());
+    Diagnostic { message, ..found }
 }
 
 /// The finding about a condition whose operand is `described` wherever it is asked.

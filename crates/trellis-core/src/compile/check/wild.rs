@@ -20,6 +20,8 @@ pub(super) struct Wild {
     pub(super) points: Vec<bool>,
     /// Whether some way may be lost: what is never so on the others may be so on it.
     pub(super) is_lossy: bool,
+    /// The documents with mistakes.
+    pub(super) faulty: Vec<u32>,
 }
 
 /// What a mistake leaves unknown.
@@ -35,12 +37,13 @@ enum Harm {
 impl Wild {
     /// Nothing where a mistake may concern every node. What its author tolerates does not stand in the way.
     pub(super) fn new(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Option<Self> {
-        let mut wild = Self { points: vec![false; program.points.len()], is_lossy: false };
+        let mut wild = Self { points: vec![false; program.points.len()], is_lossy: false, faulty: Vec::new() };
         let mut broken: Vec<(u32, Span)> = Vec::new();
         for diagnostic in settled.parsed().chain(found).filter(|diagnostic| settled.severity(diagnostic) == Some(Severity::Error)) {
             let place = diagnostic.place.as_ref()?;
             let at = at_path(&program.documents, &place.path)?;
             let document = &program.documents[at as usize];
+            wild.faulty.push(at);
             let harm = match &document.content {
                 Content::Node(syntax) => of_node(diagnostic.code, syntax, place.span),
                 Content::Nodes(nodes, _) => {
@@ -50,6 +53,9 @@ impl Wild {
                     of_node(diagnostic.code, around?, place.span)
                 }
                 Content::Project(_) if is_aside(&document.text, place.span) => Harm::None,
+                // A way that is written for the whole graph, or its call.
+                Content::Project(_) if matches!(diagnostic.code, Code::UnknownTarget | Code::UnknownModule | Code::WrongCase) => Harm::Way,
+                Content::Project(_) if matches!(diagnostic.code, Code::UnknownTool | Code::UnboundTool) => Harm::None,
                 Content::Project(_) => return None,
                 // Of the results of a tool that could not be read nothing is known.
                 Content::Library(_) => Harm::None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Here, Lowering, OwnTools};
+use super::{Here, Lowering, OwnTools, listen::local_texts};
 use crate::{
     compile::{
         check::args::{self, Demands},
@@ -92,6 +92,7 @@ impl<'d> Lowering<'d> {
                 .or_else(|| defaults.map(|retry| retry.value.clone())),
             approve: syntax.approve.as_ref().map(|approve| Approve {
                 ask: approve.value.ask.as_ref().map(|ask| ask.value.clone()),
+                messages: local_texts(&approve.value.messages),
                 expires: approve.value.expires.as_ref().map(|expires| expires.value),
             }),
             returns: tool.returns.clone().into_iter().chain(returns).collect(),
@@ -156,6 +157,7 @@ impl<'d> Lowering<'d> {
                 .iter()
                 .filter_map(|(key, schema)| Some((key.value.clone(), key.span, self.schemas.get(&schema.value)?)))
                 .collect(),
+            declared: graph.types.iter().map(|of| (of.key.value.clone(), of.path, of.key.span, of.schema.clone())).collect(),
         };
         let document = self.tools.document(here.document);
         args::of_child(document, syntax, target.name.span, &target.name.value, &demands, &mut self.found);

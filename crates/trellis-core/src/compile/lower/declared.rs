@@ -33,17 +33,20 @@ impl Lowering<'_> {
         if self.graphs[here.graph as usize].types.is_empty() {
             return;
         }
-        let set = node.set.iter().chain(&node.default_context).map(|assign| (assign, false));
+        let of_options = node.option_writes().flat_map(|writes| &writes.set);
+        let set = node.set.iter().chain(&node.default_context).chain(of_options).map(|assign| (assign, false));
         // An appended list adds its items: which of them are meant is not known where it is no list that is written.
         let single = |shape: &Shape| !matches!(shape, Shape::List(_) | Shape::Literal(Value::List(_)) | Shape::Expression(_));
-        let added = node.append.iter().filter(|assign| single(&assign.value.value)).map(|assign| (assign, true));
+        let of_options = node.option_writes().flat_map(|writes| &writes.append);
+        let added = node.append.iter().chain(of_options).filter(|assign| single(&assign.value.value)).map(|assign| (assign, true));
         let mut found = Vec::new();
         for (assign, is_item) in set.chain(added) {
             let literal = Literal { shape: &assign.value.value, span: assign.value.span, to: &assign.key.value, is_item };
             self.hold(here, &literal, &mut found);
         }
-        if let Some(to) = &node.save_to {
-            for option in node.options.iter().flat_map(|options| &options.value) {
+        for option in node.options() {
+            let own = option.writes.as_ref().and_then(|writes| writes.save_to.as_ref());
+            if let Some(to) = own.or(node.save_to.as_ref()) {
                 let shape = Shape::Literal(option.value.value.clone());
                 self.hold(here, &Literal { shape: &shape, span: option.value.span, to: &to.value, is_item: false }, &mut found);
             }

@@ -1,15 +1,26 @@
 //! Listening: input types, options, and when they are closed (language 2, 6.4, 6.5).
 
+use std::sync::Arc;
+
 use super::{Here, Lowering};
 use crate::{
     diagnostic::{Code, Diagnostic, near},
     program::{Choice, Listen, OnInvalid},
+    schema::{Schema, takes},
     syntax::{
-        node::{InputType, NodeSyntax, OptionSyntax, Wait},
+        node::{InputType, LocalText, NodeSyntax, OptionSyntax, Wait},
         removal::removal,
     },
+    template::Template,
     value::Value,
 };
+
+/// The texts of locales, sorted by their names.
+pub(super) fn local_texts(messages: &[LocalText]) -> Box<[(Arc<str>, Template)]> {
+    let mut texts: Box<[_]> = messages.iter().map(|(locale, text)| (locale.value.clone(), text.value.clone())).collect();
+    texts.sort_by(|(a, _), (b, _)| a.cmp(b));
+    texts
+}
 
 /// Options that are compared with each other.
 const FEW: usize = 12;
@@ -26,19 +37,31 @@ impl Lowering<'_> {
             && (node.to.is_some() || !node.transitions.is_empty());
         let schema =
             node.input_schema.as_ref().and_then(|schema| self.schemas.checked(Code::WrongType, here.path, schema, &mut self.found));
+        let schema = self.declared_input(here, node, kind, schema);
         let mut listen = Listen {
             kind,
-            options: options.iter().map(|option| Choice { value: option.value.value.clone(), text: option.text.value.clone() }).collect(),
+            options: options
+                .iter()
+                .map(|option| Choice {
+                    value: option.value.value.clone(),
+                    text: option.text.value.clone(),
+                    writes: option.writes.is_some(),
+                })
+                .collect(),
             closed: kind == Some(InputType::Choice) && !open,
             default: None,
             schema,
             on_invalid: node.on_invalid.as_ref().map(|invalid| OnInvalid {
                 text: invalid.value.text.as_ref().map(|text| text.value.clone()),
+                messages: local_texts(&invalid.value.messages),
                 counts: invalid.value.max.is_some(),
             }),
             sleep: node.wait.as_ref().and_then(|wait| if let Wait::Sleep(duration) = wait.value { Some(duration) } else { None }),
             timeout: node.timeout.as_ref().map(|timeout| timeout.value),
         };
+        if kind == Some(InputType::Secret) {
+            self.check_told(here, node);
+        }
         for option in options.iter().filter(|_| listen.schema.is_some()) {
             if let Err(why) = crate::engine::accept(&listen, &option.value.value) {
                 let message = format!("the option `{}` is not a valid input: {why}", option.value.value);
@@ -55,6 +78,36 @@ impl Lowering<'_> {
             }
         }
         listen
+    }
+
+    /// A secret that was refused must not be shown (language 6.5).
+    fn check_told(&mut self, here: Here<'_>, node: &NodeSyntax) {
+        let told =
+            node.on_invalid.iter().flat_map(|invalid| invalid.value.text.iter().chain(invalid.value.messages.iter().map(|(_, text)| text)));
+        for text in told {
+            text.value.each_use(&mut |used| {
+                if **used.path.root() == *"input" {
+                    self.report(here, Code::SecretExposed, used.span(), "`input` is a secret here, and would be shown").help =
+                        Some("say what is asked for without it".into());
+                }
+            });
+        }
+    }
+
+    /// What an input must fit: its own schema, and the type that `context:` declares for the key that it is saved to (language 2.1). Options are
+    /// literals, which are held to it where they are written.
+    fn declared_input(&self, here: Here<'_>, node: &NodeSyntax, kind: Option<InputType>, own: Option<Schema>) -> Option<Schema> {
+        let Some(to) = node.save_to.as_ref().map(|to| &to.value).filter(|_| kind != Some(InputType::Choice)) else { return own };
+        let types = &self.graphs[here.graph as usize].types;
+        let Some(declared) = types.iter().find(|declared| declared.key.value == *to.root()) else { return own };
+        let part = if to.rest().is_empty() { Some(declared.schema.clone()) } else { declared.schema.part(to.rest()) };
+        match (own, part.filter(|part| says_more(part, kind))) {
+            (Some(own), Some(part)) => {
+                let both = Value::map([("allOf", Value::list([own.source().clone(), part.source().clone()]))]);
+                Schema::new(&both).ok().or(Some(own))
+            }
+            (own, part) => own.or(part),
+        }
     }
 
     fn check_options(&mut self, here: Here<'_>, node: &NodeSyntax) {
@@ -114,4 +167,20 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// Whether a schema says something of an input that its type does not say, and takes some of that type.
+fn says_more(schema: &Schema, kind: Option<InputType>) -> bool {
+    let Some(map) = schema.source().as_map() else { return false };
+    let (names, sample): (&[&str], fn(&Value) -> bool) = match kind {
+        None | Some(InputType::Json) => return !map.is_empty(),
+        Some(InputType::Int) => (&["integer", "number"], |value| matches!(value, Value::Int(_) | Value::UInt(_))),
+        Some(InputType::Float) => (&["number"], |value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_))),
+        Some(InputType::Text | InputType::Secret) => (&["string"], |value| value.as_str().is_some()),
+        Some(InputType::Confirm | InputType::Choice) => return false,
+    };
+    let listed = map.get("enum").and_then(Value::as_list).into_iter().flatten().chain(map.get("const"));
+    let is_open = !map.contains("enum") && !map.contains("const");
+    let is_bare = map.keys().all(|key| ["type", "title", "description"].contains(&&**key));
+    takes(map, names) != Some(false) && !is_bare && (is_open || listed.into_iter().any(sample))
 }

@@ -5,6 +5,8 @@ mod declared;
 mod guard;
 mod listen;
 mod node;
+mod options;
+mod speech;
 mod ways;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
@@ -161,15 +163,20 @@ impl<'d> Lowering<'d> {
 
     /// Adds a reply; the caller vouches that the last edge always holds.
     fn reply(&mut self, on: Outcome, update: Vec<Write>, edges: impl IntoIterator<Item = Edge>) {
-        let start = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+        let start = self.next_edge();
         self.edges.extend(edges);
         self.reply_from(start, on, update);
+    }
+
+    /// Where the next edge will stand.
+    fn next_edge(&self) -> u32 {
+        u32::try_from(self.edges.len()).unwrap_or(u32::MAX)
     }
 
     /// Adds a reply whose edges were written from `start` on.
     fn reply_from(&mut self, start: u32, on: Outcome, update: Vec<Write>) {
         debug_assert!(self.edges.last().is_some_and(|edge| edge.when == Guard::Always), "the last way always holds");
-        let end = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+        let end = self.next_edge();
         self.replies.push(Reply { on, update: update.into(), edges: start..end });
     }
 

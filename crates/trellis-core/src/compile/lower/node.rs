@@ -7,7 +7,7 @@ use crate::{
     compile::names::Candidate,
     diagnostic::{Code, Diagnostic},
     program::{Call, Entry, From, Localised, Node, NodeIndex, Outcome, Part, Place, PointIndex, Role, Write},
-    syntax::node::{NodeKind, NodeSyntax},
+    syntax::node::{EndSyntax, NodeKind, NodeSyntax},
 };
 
 impl<'d> Lowering<'d> {
@@ -41,18 +41,17 @@ impl<'d> Lowering<'d> {
             self.gate(here, syntax, index, body);
         }
         self.begin_point(index, Part::Body);
-        let first = self.main_edges(here, syntax, terminal, listens);
+        let main = self.main_edges(here, syntax, terminal, listens);
         match &role {
-            Role::Pass => self.reply_from(first, Outcome::Pass, writes),
+            Role::Pass => self.reply_from(main.start, Outcome::Pass, writes),
             Role::Listen(listen) => {
-                let default = listen.default.clone();
-                self.reply_from(first, Outcome::Answer, writes);
-                self.listening_replies(here, syntax, default);
+                self.answers(here, syntax, listen, &main, writes);
+                self.listening_replies(here, syntax, listen);
                 self.signals(here, syntax, false);
             }
             Role::Act(call) => {
                 let call = Arc::clone(call);
-                self.reply_from(first, Outcome::Success, writes);
+                self.reply_from(main.start, Outcome::Success, writes);
                 self.recovery(here, syntax, &call, false);
                 self.signals(here, syntax, true);
             }
@@ -63,11 +62,12 @@ impl<'d> Lowering<'d> {
         let entry = self.entry(here, syntax);
         let localised = syntax.messages.iter().map(|message| {
             let options = message.options.iter().map(|(value, text)| (value.value.clone(), text.value.clone()));
-            let content = message.content.as_ref().map(|content| content.value.clone());
+            let content = message.content.as_ref().map(|content| self.speech(here, &content.value));
             (message.locale.value.clone(), Localised { content, options: options.collect() })
         });
         let mut localised: Box<[_]> = localised.collect();
         localised.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let content = syntax.content.as_ref().map(|content| self.speech(here, &content.value));
         self.nodes.push(Arc::new(Node {
             id: candidate.id.clone(),
             index,
@@ -77,13 +77,14 @@ impl<'d> Lowering<'d> {
             span: syntax.span,
             gate,
             body,
-            content: syntax.content.as_ref().map(|content| content.value.clone()),
+            content,
             localised,
             role,
             entry,
             terminal,
             output: syntax.output.as_ref().map(|output| output.value.clone()),
             end: syntax.end.as_ref().map(|end| end.value),
+            reason: syntax.reason.as_ref().map(|reason| reason.value.clone()),
             metadata: syntax.metadata.as_ref().map(|metadata| metadata.value.clone()),
         }));
     }
@@ -173,6 +174,8 @@ impl<'d> Lowering<'d> {
             && !node.options.as_ref().is_some_and(|options| options.value.iter().any(|option| option.target.is_some()));
         let other_type = node.input_type.as_ref().is_some_and(|kind| kind.value != crate::syntax::node::InputType::Confirm);
         let confirm = node.key("input_type").is_some() && !other_type;
+        // An end that was refused may have been this one.
+        let fails = node.end.as_ref().map_or(node.key("end").is_some(), |end| end.value == EndSyntax::Failed);
         let graph_wide = ["before_each", "on_signal_default", "on_rolled_back"];
         for &(key, span) in &node.keys {
             let help = match key {
@@ -188,6 +191,7 @@ impl<'d> Lowering<'d> {
                 }
                 "on_max_visits" if node.key("max_visits").is_none() => "it needs `max_visits: n`",
                 "output" | "end" if !terminal => "it belongs to a node that ends: drop it, or drop the targets",
+                "reason" if !fails => "it says why a node with `end: failed` fails: add that, or drop it",
                 _ => continue,
             };
             self.report(here, Code::MisplacedKey, span, format!("`{key}` means nothing here")).help = Some(help.into());

@@ -5,7 +5,7 @@ use crate::{
     diagnostic::{Code, FilePath, Report},
     id::SignalName,
     path::KeyPath,
-    program::{Call, Edge, Failure, From, Guard, Outcome, Place, PointIndex, Reason, Target, Why, Write},
+    program::{Call, Edge, Failure, From, Guard, Listen, Outcome, Place, PointIndex, Reason, Target, Why, Write},
     span::{SourceMap, Span, Spanned},
     syntax::node::{AssignSyntax, CallSyntax, CalleeSyntax, EndSyntax, InputType, NodeSyntax, TargetSyntax},
     template::{Dialect, Shape},
@@ -23,14 +23,19 @@ pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
         writes.push(Write { to: Place::Path(path.value.clone()), value: From::Input, origin: path.span });
     }
     writes.extend(node.call.iter().filter(|_| resolves).flat_map(|call| of_branches(call)));
+    writes.extend(assigned(&node.set, &node.append));
+    writes
+}
+
+/// `set`, then `append`.
+pub(super) fn assigned(set: &[AssignSyntax], append: &[AssignSyntax]) -> impl Iterator<Item = Write> {
     let write = |assign: &AssignSyntax, to: fn(KeyPath) -> Place| Write {
         to: to(assign.key.value.clone()),
         value: From::Shape(assign.value.value.clone()),
         origin: assign.key.span,
     };
-    writes.extend(node.set.iter().map(|assign| write(assign, Place::Path)));
-    writes.extend(node.append.iter().map(|assign| write(assign, Place::Append)));
-    writes
+    let set = set.iter().map(move |assign| write(assign, Place::Path));
+    set.chain(append.iter().map(move |assign| write(assign, Place::Append)))
 }
 
 /// `save_to` of the node, or of its call.
@@ -53,23 +58,31 @@ fn of_branches(call: &CallSyntax) -> Vec<Write> {
     branches.iter().filter_map(write).collect()
 }
 
+/// Where the edges of an answer begin in the list; they reach to its end.
+pub(super) struct MainEdges {
+    pub(super) start: u32,
+    /// Where what follows the options begins.
+    pub(super) behind_options: u32,
+}
+
 fn error_write(origin: Span) -> Vec<Write> {
     vec![Write { to: Place::Error, value: From::Error, origin }]
 }
 
 impl<'d> Lowering<'d> {
     /// Options, transitions, the `no` of a confirm, `to`, and what follows when nothing holds (language 6.3).
-    /// They are written at the end of the list; where they begin there.
-    pub(super) fn main_edges(&mut self, here: Here<'_>, node: &NodeSyntax, terminal: bool, input: bool) -> u32 {
-        let start = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+    /// They are written at the end of the list. An option that writes something of its own is not among them: its way is that of its own outcome.
+    pub(super) fn main_edges(&mut self, here: Here<'_>, node: &NodeSyntax, terminal: bool, input: bool) -> MainEdges {
+        let start = self.next_edge();
         let mut denied = node.on_denied.as_ref().filter(|_| input && is_confirm(node));
-        for option in node.options.iter().filter(|_| input).flat_map(|options| &options.value) {
+        for option in node.options().filter(|option| input && option.writes.is_none()) {
             if let Some(target) = &option.target {
                 let when = Guard::Is(self.common.input.clone(), true, option.value.value.clone());
-                let edge = self.edge(here, when, target, Why::Option(option.text.value.clone()));
+                let edge = self.edge(here, when, target, Why::Option(option.text.value.shared_text()));
                 self.edges.push(edge);
             }
         }
+        let behind_options = self.next_edge();
         let mut open: Option<Span> = None;
         let mut shadowed = Vec::new();
         for transition in &node.transitions {
@@ -128,7 +141,7 @@ impl<'d> Lowering<'d> {
         } else if self.edges[start as usize..].last().is_none_or(|edge| edge.when != Guard::Always) {
             self.edges.push(rule(Target::End(Reason::Failed(Failure::NoMatch))));
         }
-        start
+        MainEdges { start, behind_options }
     }
 
     /// A confirm that said no takes `on_denied` before the first unconditional way.
@@ -140,30 +153,37 @@ impl<'d> Lowering<'d> {
     }
 
     /// The replies of a listening node beside its answer: invalid inputs and its timeout.
-    pub(super) fn listening_replies(&mut self, here: Here<'_>, node: &NodeSyntax, default: Option<crate::value::Value>) {
+    pub(super) fn listening_replies(&mut self, here: Here<'_>, node: &NodeSyntax, listen: &Listen) {
         if let Some((invalid, max)) = node.on_invalid.as_ref().and_then(|invalid| Some((invalid, invalid.value.max.as_ref()?))) {
             let again = Edge { when: Guard::Attempts(max.value), to: Target::Again, why: Why::OnInvalid, origin: here.origin(max.span) };
             let last = match &invalid.value.to {
                 Some(target) => self.edge(here, Guard::Always, target, Why::OnInvalid),
-                None => rule(Target::End(Reason::Failed(Failure::InvalidInput))),
+                None => {
+                    let message = format!("nothing follows after {} invalid inputs", max.value);
+                    self.report(here, Code::NonExhaustive, max.span, message).help =
+                        Some("add `to: node` to `on_invalid`, or `to: fail`; without `max` it asks again each time".into());
+                    rule(Target::End(Reason::Failed(Failure::InvalidInput)))
+                }
             };
             self.reply(Outcome::Invalid, Vec::new(), [again, last]);
         }
         let handled = node.on_signal.iter().any(|(name, _)| name.value.as_str() == SignalName::TIMEOUT);
         if let Some(timeout) = node.timeout.as_ref().filter(|_| !handled) {
-            self.unhandled_timeout(here, node, timeout.span, default);
+            self.unhandled_timeout(here, timeout.span, listen);
         }
     }
 
     /// `timeout` without a handler of its own: the default stands in for the answer, else the graph's handler, else it fails (language 7.5).
-    fn unhandled_timeout(&mut self, here: Here<'_>, node: &NodeSyntax, at: Span, default: Option<crate::value::Value>) {
+    fn unhandled_timeout(&mut self, here: Here<'_>, at: Span, listen: &Listen) {
         let on = Outcome::Signal(self.common.timeout.clone());
-        if let Some(default) = default {
-            let mut writes = vec![Write { to: Place::Input, value: From::Shape(Shape::Literal(default)), origin: at }];
-            writes.extend(update(node, true));
-            let answer = self.replies.iter().rev().find(|reply| reply.on == Outcome::Answer);
-            let edges = answer.map(|reply| reply.edges.clone()).unwrap_or_default();
-            self.replies.push(crate::program::Reply { on, update: writes.into(), edges });
+        if let Some(default) = &listen.default {
+            let outcome = listen.outcome(default);
+            if let Some(answer) = self.replies.iter().rev().find(|reply| reply.on == outcome) {
+                let input = Write { to: Place::Input, value: From::Shape(Shape::Literal(default.clone())), origin: at };
+                let writes: Vec<_> = std::iter::once(input).chain(answer.update.iter().cloned()).collect();
+                let edges = answer.edges.clone();
+                self.replies.push(crate::program::Reply { on, update: writes.into(), edges });
+            }
             return;
         }
         let graph = &self.graphs[here.graph as usize].defaults.signals;

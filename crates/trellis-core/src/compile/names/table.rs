@@ -99,7 +99,8 @@ impl Table {
             let own = |id| Claim { id, document: index, ordinal: 0, graph, page: false };
             match &document.content {
                 Content::Node(syntax) => {
-                    let may_be_page = !syntax.has_matter && document.path.ends_with(".md") && !document.id.is_start();
+                    let is_page_like = !syntax.has_matter && document.path.ends_with(".md");
+                    let may_be_page = is_page_like && !document.is_graph && !document.id.is_start();
                     let by_path = || id_of(document, alone && !may_be_page);
                     let id = syntax.id.as_ref().map_or_else(by_path, |id| id.value.clone());
                     let page = may_be_page && !id.is_start();
@@ -151,6 +152,11 @@ impl Table {
         }
         self.claims.push(claim);
         true
+    }
+
+    /// The id of each candidate, and its document.
+    pub(in crate::compile) fn ids(&self) -> impl Iterator<Item = (&NodeId, u32)> {
+        self.claims.iter().map(|claim| (&claim.id, claim.document))
     }
 
     /// The candidate of an id.

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::route::{Hop, is_normal, onto};
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Edge, Failure, From, Guard, Node, Outcome, Part, Place, PointIndex, Program, Reason, Role, Root, Target, Why, Write,
+        Call, Callee, Edge, From, Guard, Listen, Node, Outcome, Part, Place, PointIndex, Program, Reply, Role, Root, Speech, Why, Write,
     },
     schema::Schema,
     scope::RESERVED,
-    template::{LOOPED, Read, Shape, Sorts, Test},
+    template::{LOOPED, RECKONED, Read, Shape, Sorts, Template, Test},
     value::Value,
 };
 
@@ -111,22 +112,43 @@ impl Locals {
             let enter = locals.enter(program, point, waits);
             let mut replies = Vec::new();
             for reply in program.replies(&program.point(point).replies) {
-                let mut update: Vec<_> = reply.update.iter().flat_map(|write| locals.write(write)).collect();
-                let node = program.node(program.point(point).node);
-                if let (Outcome::Success, Part::Body, Role::Act(call)) = (&reply.on, program.point(point).part, &node.role)
-                    && let Some(undo) = &call.undo
-                {
-                    update.extend(locals.call(undo));
-                }
-                let edges = program.edges_of(reply).iter().map(|edge| locals.edge(program, point, edge, node, &mut see)).collect();
-                let is_normal = matches!(reply.on, Outcome::Pass | Outcome::Answer | Outcome::Success);
-                replies.push(Answer { is_normal, update, edges });
+                let update = locals.update(program, point, reply);
+                let edges = program.edges_of(reply).iter().map(|edge| locals.edge(program, point, edge, &mut see)).collect();
+                replies.push(Answer { is_normal: is_normal(reply), update, edges });
             }
             let at = program.replies(&program.point(point).replies).iter().position(|reply| reply.on == Outcome::Exhausted);
             let exhausted = at.map(|at| replies.remove(at)).filter(|_| !waits);
             locals.spots.push(Spot { enter, exhausted, replies });
         }
         locals
+    }
+
+    /// What lies along one way to an end, as if there were no other: a spot for each hop, of which the first waits.
+    pub(super) fn along(program: &Program, route: &[Hop]) -> Self {
+        let mut locals = Self::default();
+        for (at, hop) in (0..).zip(route) {
+            let enter = locals.enter(program, hop.point, at == 0);
+            let update = locals.update(program, hop.point, hop.reply);
+            let tried = &program.edges_of(hop.reply)[..=hop.edge];
+            let mut edges: Vec<_> = tried.iter().map(|edge| locals.edge(program, hop.point, edge, &mut |_| Onto::Nowhere)).collect();
+            if let Some(taken) = edges.last_mut() {
+                taken.to = if at as usize + 1 == route.len() { Onto::End } else { Onto::Spot(at + 1) };
+            }
+            locals.spots.push(Spot { enter, exhausted: None, replies: vec![Answer { is_normal: true, update, edges }] });
+        }
+        locals
+    }
+
+    /// What an outcome writes, and what its undo reads.
+    fn update(&mut self, program: &Program, point: PointIndex, reply: &Reply) -> Vec<Event> {
+        let mut update: Vec<_> = reply.update.iter().flat_map(|write| self.write(write)).collect();
+        let point = program.point(point);
+        if let (Outcome::Success, Part::Body, Role::Act(call)) = (&reply.on, point.part, &program.node(point.node).role)
+            && let Some(undo) = &call.undo
+        {
+            update.extend(self.call(undo));
+        }
+        update
     }
 
     fn number(&mut self, path: &KeyPath) -> Option<u32> {
@@ -191,7 +213,10 @@ impl Locals {
         self.words(node, &mut events);
         match &node.role {
             Role::Act(call) if !waits => events.extend(self.call(call)),
-            Role::Listen(_) => events.extend(self.shapes(node.metadata.iter())),
+            Role::Listen(listen) => {
+                self.options(node, listen, &mut events);
+                events.extend(self.shapes(node.metadata.iter()));
+            }
             Role::Act(_) | Role::Pass => {}
         }
         events
@@ -199,10 +224,38 @@ impl Locals {
 
     /// What a node says: its own words, or those of a locale.
     fn words(&mut self, node: &Node, events: &mut Vec<Event>) {
-        let reads = node.content.iter().flat_map(|content| content.reads());
-        let localised = node.localised.iter().filter_map(|(_, words)| words.content.as_ref()).flat_map(|content| content.reads());
+        let speeches = || node.content.iter().chain(node.localised.iter().filter_map(|(_, words)| words.content.as_ref()));
+        let whole = |speech: &Speech| if let Speech::Text(text) = speech { text.reads() } else { Vec::new() };
         let is_certain = node.localised.is_empty();
-        for read in reads.chain(localised).collect::<Vec<_>>() {
+        for part in speeches().flat_map(Speech::parts) {
+            let (asked, is_asked) = (self.guard(&part.when), is_certain);
+            events.extend(asked.map(|path| if is_asked { Event::Read(path) } else { Event::MayRead(path) }));
+            events.extend(self.truth(&part.when).filter(|_| is_asked));
+            // What a part reads is needed only where its condition holds; what that asks about is not needed at all.
+            let about = part.when.operand().map(|operand| operand.path.segments());
+            let reads = part.text.reads().into_iter().filter(|read| about.is_none_or(|about| !read.path.segments().starts_with(about)));
+            for read in reads.collect::<Vec<_>>() {
+                events.extend(self.read(&read).map(|event| match event {
+                    Event::Read(path) if !is_certain || part.when != Guard::Always => Event::MayRead(path),
+                    event => event,
+                }));
+            }
+        }
+        for read in speeches().flat_map(whole).collect::<Vec<_>>() {
+            events.extend(self.read(&read).map(|event| match event {
+                Event::Read(path) if !is_certain => Event::MayRead(path),
+                event => event,
+            }));
+            events.extend(self.demand(&read).filter(|_| is_certain));
+        }
+    }
+
+    /// What can be chosen: in its own words, or those of a locale.
+    fn options(&mut self, node: &Node, listen: &Listen, events: &mut Vec<Event>) {
+        let own = listen.options.iter().map(|choice| &choice.text);
+        let localised = node.localised.iter().flat_map(|(_, words)| &words.options).map(|(_, text)| text);
+        let is_certain = node.localised.is_empty();
+        for read in own.chain(localised).flat_map(Template::reads).collect::<Vec<_>>() {
             events.extend(self.read(&read).map(|event| match event {
                 Event::Read(path) if !is_certain => Event::MayRead(path),
                 event => event,
@@ -228,7 +281,7 @@ impl Locals {
     fn demand(&mut self, read: &Read) -> Option<Event> {
         let demand = match read.demand? {
             Sorts::NUMBER => Sorts::NUMBER.or(Sorts::TRUTH).or(Sorts::TEXT),
-            demand @ (LOOPED | Sorts::MAPPING) => demand,
+            demand @ (LOOPED | RECKONED | Sorts::MAPPING) => demand,
             _ => return None,
         };
         self.of_kind(&read.path, &kind_of(&demand.types())).filter(|_| read.when.is_empty())
@@ -265,8 +318,14 @@ impl Locals {
 
     fn call(&mut self, call: &Call) -> Vec<Event> {
         let mut events = self.shapes(call.args.iter().chain(&call.metadata));
-        let asked = call.approve.iter().filter_map(|approve| approve.ask.as_ref()).flat_map(|ask| ask.reads());
-        events.extend(asked.collect::<Vec<_>>().iter().filter_map(|read| self.read(read)));
+        if let Some(approve) = &call.approve {
+            let asked = approve.ask.iter().chain(approve.messages.iter().map(|(_, ask)| ask)).flat_map(Template::reads);
+            let is_certain = approve.messages.is_empty();
+            events.extend(asked.collect::<Vec<_>>().iter().filter_map(|read| self.read(read)).map(|event| match event {
+                Event::Read(path) if !is_certain => Event::MayRead(path),
+                event => event,
+            }));
+        }
         match &call.callee {
             Callee::Tool(tool) => events.extend(self.arguments(call, tool.parameters.as_ref())),
             Callee::Graph(_) => {}
@@ -308,7 +367,8 @@ impl Locals {
         }
     }
 
-    fn edge(&mut self, program: &Program, from: PointIndex, edge: &Edge, node: &Node, see: &mut impl FnMut(PointIndex) -> Onto) -> Onward {
+    fn edge(&mut self, program: &Program, from: PointIndex, edge: &Edge, see: &mut impl FnMut(PointIndex) -> Onto) -> Onward {
+        let node = program.node(program.point(from).node);
         let (mut taken, mut passed) = (None, None);
         if let Guard::Set(operand, wanted) | Guard::Empty(operand, wanted) = &edge.when
             && operand.root == Root::Context
@@ -317,13 +377,12 @@ impl Locals {
             let side = if is_there { &mut taken } else { &mut passed };
             *side = self.number(&operand.path);
         }
-        let to = match &edge.to {
-            Target::Point(point) | Target::Proceed(point) => see(*point),
-            Target::Again | Target::End(Reason::Failed(Failure::NoMatch)) => Onto::Nowhere,
-            Target::Rollback => program.unwound_from(from).map_or(Onto::End, see),
-            Target::End(_) => Onto::End,
-        };
-        let end = if edge.why == Why::Terminal { self.shapes(node.output.iter()) } else { Vec::new() };
+        let to = onto(program, from, edge, see);
+        let mut end = if edge.why == Why::Terminal { self.shapes(node.output.iter()) } else { Vec::new() };
+        if edge.why == Why::Terminal {
+            let reason: Vec<Read> = node.reason.iter().flat_map(Template::reads).collect();
+            end.extend(reason.iter().flat_map(|read| [self.read(read), self.demand(read)]).flatten());
+        }
         let kind = self.truth(&edge.when).and_then(|event| if let Event::Read(path) = event { Some(path) } else { None });
         Onward { read: self.guard(&edge.when), kind, taken, passed, end, to }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     Decoder, Form,
     form::{Inside, Seen},
+    node::entry_of,
 };
 use crate::{
     diagnostic::Code,
@@ -50,7 +51,7 @@ pub(in crate::syntax) static RETRY: Form = Form::new("`retry`", &["max", "base",
 
 pub(in crate::syntax) static APPROVE: Form = Form {
     elsewhere: &[("text", Some("ask"), "write `ask`"), ("timeout", Some("expires"), "write `expires`")],
-    ..Form::new("`approve`", &["ask", "expires"])
+    ..Form::new("`approve`", &["ask", "messages", "expires"])
 };
 
 pub(super) const EFFECTS: [(&str, Effect); 3] =
@@ -88,7 +89,15 @@ impl<'t> Decoder<'t, '_> {
         };
         let mut parts = Parts::default();
         let mut call = bare(key, value.span, CalleeSyntax::Parallel(Vec::new(), CompositeSyntax::default()));
-        let seen = self.each(entries, &CALL, |decoder, key, entry| decoder.call_key(&mut call, &mut parts, key, entry));
+        let mut metadata = None;
+        let seen = self.each(entries, &CALL, |decoder, key, entry| match key {
+            "metadata" => metadata = Some(entry),
+            _ => decoder.call_key(&mut call, &mut parts, key, entry),
+        });
+        if let Some(metadata) = metadata {
+            let rest = self.confirm(&mut call, entry_of(value, "approve"), metadata);
+            call.metadata = rest.and_then(|rest| self.shape_map("metadata", false, &rest));
+        }
         self.composite_keys(&seen);
         if seen.lacks(&CALLEES) {
             self.find_with(
@@ -122,8 +131,7 @@ impl<'t> Decoder<'t, '_> {
             "approve" => call.approve = self.approve(value),
             "effect" => call.effect = self.one_of(key, &EFFECTS, value),
             "returns" => call.returns = self.schema(&entry.key, value),
-            "save_to" => call.save_to = self.str(key, value).and_then(|text| self.written_path(text, value.span)),
-            "metadata" => call.metadata = self.shape_map(key, false, value),
+            "save_to" => call.save_to = self.saved(key, value),
             "join" => parts.composite.any = self.one_of(key, &[("all", false), ("any", true)], value).is_some_and(|any| any.value),
             "on_error" => {
                 let words = [("fail", OnBranchError::Fail), ("collect", OnBranchError::Collect)];
@@ -189,11 +197,12 @@ impl<'t> Decoder<'t, '_> {
     }
 
     fn approve(&mut self, value: &Node<'t>) -> Option<Spanned<ApproveSyntax>> {
-        let mut approve = ApproveSyntax { ask: None, expires: None };
+        let mut approve = ApproveSyntax { ask: None, messages: Vec::new(), expires: None };
         match &value.data {
             Data::Map(entries) => {
                 self.each(entries, &APPROVE, |decoder, key, entry| match key {
                     "ask" => approve.ask = decoder.template(key, &entry.value),
+                    "messages" => approve.messages = decoder.local_texts(key, &entry.value),
                     _ => approve.expires = decoder.duration(key, false, &entry.value),
                 });
             }

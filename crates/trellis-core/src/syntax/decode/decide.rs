@@ -49,6 +49,7 @@ impl<'t> Decoder<'t, '_> {
             "max_visits" => node.max_visits = self.count(key, value),
             "on_max_visits" => node.on_max_visits = self.target(key, entry),
             "output" => node.output = Some(Box::new(self.shape(false, value))),
+            "reason" => node.reason = self.template(key, value),
             _ => node.end = self.one_of(key, &ENDS, value),
         }
     }

@@ -27,6 +27,8 @@ pub(in crate::syntax) struct Form {
     pub(in crate::syntax) otherwise: Option<&'static str>,
     /// Keys whose values have forms themselves.
     pub(in crate::syntax) inside: &'static [(&'static str, Inside)],
+    /// The form of the items, where a list may stand in the mapping's place.
+    pub(in crate::syntax) items: Option<&'static Form>,
 }
 
 /// Where forms stand in the value of a key.
@@ -47,11 +49,19 @@ impl Inside {
         }
     }
 
-    /// Where forms stand in an item or a named value.
-    pub(in crate::syntax) fn of_item(self) -> Option<Self> {
+    /// Where forms stand in a named value.
+    pub(in crate::syntax) fn of_named(self) -> Option<Self> {
         match self {
             Self::Each(form) => Some(Self::One(form)),
             Self::One(_) => None,
+        }
+    }
+
+    /// Where forms stand in an item.
+    pub(in crate::syntax) fn of_item(self) -> Option<Self> {
+        match self {
+            Self::Each(form) => Some(Self::One(form)),
+            Self::One(form) => form.items.map(Self::One),
         }
     }
 }
@@ -59,7 +69,7 @@ impl Inside {
 impl Form {
     /// A form of these keys.
     pub(in crate::syntax) const fn new(name: &'static str, keys: &'static [&'static str]) -> Self {
-        Self { name, keys, aliases: &[], elsewhere: &[], otherwise: None, inside: &[] }
+        Self { name, keys, aliases: &[], elsewhere: &[], otherwise: None, inside: &[], items: None }
     }
 
     /// The key that `written` means.

@@ -1,18 +1,16 @@
 //! What a node listens for: `input_type`, `options`, `wait` and their like.
 
-use std::sync::Arc;
-
 use super::{Decoder, Form};
 use crate::{
-    diagnostic::Code,
+    diagnostic::{Code, Report},
     span::Spanned,
     syntax::{
         duration,
-        node::{InputType, NodeSyntax, OnInvalidSyntax, OptionSyntax, Wait},
+        node::{InputType, NodeSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, Wait},
         scalar::Plain,
         tree::{Data, Entry, Node},
     },
-    template::forbid_secrets,
+    template::{Template, forbid_secrets},
     value::Value,
 };
 
@@ -36,10 +34,10 @@ pub(in crate::syntax) static OPTION: Form = Form {
         ("from", None, "a way is written at the node it leaves: remove `from`"),
         ("from_node_id", None, "a way is written at the node it leaves: remove `from_node_id`"),
     ],
-    ..Form::new("an option", &["value", "text", "to", "jump_to"])
+    ..Form::new("an option", &["value", "text", "save_to", "set", "append", "to", "jump_to"])
 };
 
-pub(in crate::syntax) static ON_INVALID: Form = Form::new("`on_invalid`", &["text", "max", "to", "jump_to"]);
+pub(in crate::syntax) static ON_INVALID: Form = Form::new("`on_invalid`", &["text", "messages", "max", "to", "jump_to"]);
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes one of the keys that make a node listen, or shape what it hears.
@@ -69,13 +67,14 @@ impl<'t> Decoder<'t, '_> {
     }
 
     fn on_invalid(&mut self, value: &Node<'t>) -> Option<Spanned<OnInvalidSyntax>> {
-        let mut on_invalid = OnInvalidSyntax { text: None, max: None, to: None };
+        let mut on_invalid = OnInvalidSyntax { text: None, messages: Vec::new(), max: None, to: None };
         let Data::Map(entries) = &value.data else {
             self.wrong_type_with("on_invalid", "a mapping", value, "write `on_invalid: { text: …, max: 3, to: … }`");
             return None;
         };
         let seen = self.each(entries, &ON_INVALID, |decoder, key, entry| match key {
             "text" => on_invalid.text = decoder.template(key, &entry.value),
+            "messages" => on_invalid.messages = decoder.local_texts(key, &entry.value),
             "max" => on_invalid.max = decoder.count(key, &entry.value),
             _ => decoder.put_target(&mut on_invalid.to, key, entry),
         });
@@ -104,29 +103,58 @@ impl<'t> Decoder<'t, '_> {
 
     fn option(&mut self, key: &str, item: &Node<'t>) -> Option<OptionSyntax> {
         let Data::Map(entries) = &item.data else {
-            let text = self.option_text(key, item)?;
-            let value = text.clone().map(Value::Text);
-            return Some(OptionSyntax { span: item.span, value, text, target: None });
+            let (value, text) = self.bare_option(key, item)?;
+            return Some(OptionSyntax { span: item.span, value, text, writes: None, target: None });
         };
         let (mut value, mut text, mut target) = (None, None, None);
+        let mut writes = OptionWrites::default();
         let seen = self.each(entries, &OPTION, |decoder, key, entry| match key {
             "value" => value = decoder.identity(&entry.value),
-            "text" => text = decoder.option_text(key, &entry.value),
+            "text" => text = Some(&entry.value),
+            "save_to" => writes.save_to = decoder.saved(key, &entry.value),
+            "set" => writes.set = decoder.assignments(key, &entry.value),
+            "append" => writes.append = decoder.assignments(key, &entry.value),
             _ => decoder.put_target(&mut target, key, entry),
         });
         if seen.lacks(&["text"]) {
             self.find_with(Code::MissingValue, self.head(item), "the option has no `text`", "`text` is what is shown");
         }
-        let text = text.or_else(|| value.clone().map(|value: Spanned<Value>| value.map(|value| value.to_string().into())))?;
-        let value = value.unwrap_or_else(|| text.clone().map(Value::Text));
-        Some(OptionSyntax { span: item.span, value, text, target })
+        let (value, text) = match (value, text) {
+            // A value that was refused is not missing.
+            (None, text) if seen.has("value") => {
+                let shown = self.option_text("text", text?)?;
+                (shown.clone().map(|shown| Value::text(shown.text())), shown)
+            }
+            (None, text) => self.bare_option("text", text?)?,
+            (Some(value), text) => {
+                let shown = text.and_then(|text| self.option_text("text", text));
+                let shown = shown.unwrap_or_else(|| value.clone().map(|value| Template::literal(&value.to_string())));
+                (value, shown)
+            }
+        };
+        let has_some = writes.save_to.is_some() || !writes.set.is_empty() || !writes.append.is_empty();
+        Some(OptionSyntax { span: item.span, value, text, writes: has_some.then(|| Box::new(writes)), target })
     }
 
-    /// What an option shows: literal, so a secret in it is a mistake (language 3.6, 6.4).
-    fn option_text(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Arc<str>>> {
+    /// What an option shows, a template (language 6.4).
+    fn option_text(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Template>> {
         let text = self.name(key, node)?;
+        if text.value.contains('{') { self.template(key, node) } else { Some(text.map(|text| Template::literal(&text))) }
+    }
+
+    /// What an option shows that is also what it stands for: literal, so a hole or a secret in it is a mistake (language 3.6, 6.4).
+    fn bare_option(&mut self, key: &str, node: &Node<'t>) -> Option<(Spanned<Value>, Spanned<Template>)> {
+        let text = self.name(key, node)?;
+        let before = self.report.diagnostics.len();
         forbid_secrets(&text.value, &node.map(self.text), self.dialect, self.report);
-        Some(text)
+        let mut unread = Report::new(&self.report.path);
+        let has_holes = !Template::parse(&text.value, &node.map(self.text), self.dialect, &mut unread).is_literal();
+        if has_holes && self.report.diagnostics.len() == before {
+            let help = "give it a `value`: `{ value: …, text: … }`; that is what is saved and compared, whatever the text shows";
+            self.find_with(Code::MissingValue, node.span, "an option whose text is a template has no `value`", help);
+        }
+        let shown = text.clone().map(|text| Template::literal(&text));
+        Some((text.map(Value::Text), shown))
     }
 
     /// The value that an option stands for.

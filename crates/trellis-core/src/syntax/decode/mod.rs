@@ -6,6 +6,7 @@
 
 mod act;
 mod bindings;
+mod confirm;
 mod decide;
 mod form;
 mod listen;
@@ -28,7 +29,7 @@ pub(super) use self::{
     listen::{ON_INVALID, OPTION},
     node::NODE,
     project::{LIMITS, PREDICATE, PROJECT},
-    say::MESSAGE,
+    say::{MESSAGE, SPEECH},
     tools::{LIBRARY, TOOL, is_library},
 };
 use super::{

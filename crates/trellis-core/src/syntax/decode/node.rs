@@ -1,12 +1,14 @@
 //! One node: which key belongs to which verb (language 2).
 
+use std::borrow::Cow;
+
 use super::{
     Decoder, Form,
     act::{CALL, RETRY},
     decide::TRANSITION,
     form::{Inside, Seen},
     listen::{ON_INVALID, OPTION},
-    say::MESSAGE,
+    say::{MESSAGE, SPEECH},
     tools::TOOL,
 };
 use crate::{
@@ -14,10 +16,9 @@ use crate::{
     id::NodeId,
     span::{Span, Spanned},
     syntax::{
-        node::{ApproveSyntax, NodeKind, NodeSyntax},
+        node::{NodeKind, NodeSyntax},
         tree::{Data, Entry, Node},
     },
-    template::Shape,
 };
 
 const IN_CALL: &str = "it belongs inside `do`";
@@ -29,6 +30,7 @@ pub(in crate::syntax) static NODE: Form = Form {
     inside: &[
         ("options", Inside::Each(&OPTION)),
         ("on_invalid", Inside::One(&ON_INVALID)),
+        ("content", Inside::Each(&SPEECH)),
         ("messages", Inside::Each(&MESSAGE)),
         ("tools", Inside::Each(&TOOL)),
         ("do", Inside::One(&CALL)),
@@ -113,6 +115,7 @@ pub(in crate::syntax) static NODE: Form = Form {
             "to",
             "jump_to",
             "end",
+            "reason",
             "output",
             "on_signal_default",
             "before_each",
@@ -134,7 +137,7 @@ impl<'t> Decoder<'t, '_> {
     /// Decodes a node from its mapping.
     pub(in crate::syntax) fn node(&mut self, entries: &[Entry<'t>], span: Span) -> NodeSyntax {
         let mut node = NodeSyntax { span, has_matter: true, ..NodeSyntax::default() };
-        let mut metadata = None;
+        let (mut metadata, mut call) = (None, None);
         let seen = self.each(entries, &NODE, |decoder, key, entry| match key {
             "id" => node.id = decoder.id(key, &entry.value),
             "was" => node.was = decoder.ids(key, &entry.value),
@@ -144,7 +147,10 @@ impl<'t> Decoder<'t, '_> {
             "input_type" | "options" | "input_default" | "input_schema" | "on_invalid" | "wait" | "timeout" => {
                 decoder.listen(&mut node, key, entry)
             }
-            "do" | "undo" | "retry" | "tools" => decoder.act(&mut node, key, entry),
+            "do" | "undo" | "retry" | "tools" => {
+                call = call.or((key == "do").then_some(entry));
+                decoder.act(&mut node, key, entry);
+            }
             "save_to" | "set" | "append" | "required_context" | "default_context" | "context_schema" | "assert" => {
                 decoder.remember(&mut node, key, entry)
             }
@@ -153,7 +159,7 @@ impl<'t> Decoder<'t, '_> {
         });
         // Only now it is known whether there is a call that `confirm_msg` speaks of.
         if let Some(entry) = metadata {
-            self.metadata(&mut node, entry);
+            self.metadata(&mut node, call, entry);
         }
         self.exclude(&seen);
         (node.keys, node.is_unclear) = (seen.keys, seen.unknown);
@@ -170,24 +176,16 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// `metadata`, and what Go Trellis's `confirm_msg` in it means: the question of an approval (language 2.2).
-    fn metadata(&mut self, node: &mut NodeSyntax, entry: &Entry<'t>) {
-        let Some(entries) = self.mapping("metadata", "a mapping", &entry.value) else { return };
-        let confirm = entries.iter().find(|entry| entry.key == "confirm_msg");
-        if let (Some(confirm), Some(call)) = (confirm, &mut node.call)
-            && call.approve.is_none()
-        {
-            let ask = self.template("confirm_msg", &confirm.value);
-            call.approve = Some(Spanned::new(ApproveSyntax { ask, expires: None }, confirm.value.span));
-            if entries.len() == 1 {
-                return;
-            }
-            let rest: Vec<_> = entries.iter().filter(|entry| entry.key != "confirm_msg").cloned().collect();
-            let rest = Node { data: Data::Map(rest), span: entry.value.span };
-            node.metadata = Some(Box::new(self.shape(false, &rest)));
+    fn metadata(&mut self, node: &mut NodeSyntax, call: Option<&Entry<'t>>, entry: &Entry<'t>) {
+        if self.mapping("metadata", "a mapping", &entry.value).is_none() {
             return;
         }
-        let shape: Spanned<Shape> = self.shape(false, &entry.value);
-        node.metadata = Some(Box::new(shape));
+        let approve = call.and_then(|call| entry_of(&call.value, "approve"));
+        let rest = match &mut node.call {
+            Some(call) => self.confirm(call, approve, entry),
+            None => Some(Cow::Borrowed(&entry.value)),
+        };
+        node.metadata = rest.map(|rest| Box::new(self.shape(false, &rest)));
     }
 
     /// Reports keys that say the same thing in two ways.
@@ -198,5 +196,13 @@ impl<'t> Decoder<'t, '_> {
             let path = self.report.path.clone();
             self.report.push(found.label(&path, first, "first here").help("keep one: `jump_to` looks at the root first"));
         }
+    }
+}
+
+/// The entry of a mapping under a key.
+pub(super) fn entry_of<'n, 't>(of: &'n Node<'t>, key: &str) -> Option<&'n Entry<'t>> {
+    match &of.data {
+        Data::Map(entries) => entries.iter().find(|entry| entry.key == key),
+        _ => None,
     }
 }

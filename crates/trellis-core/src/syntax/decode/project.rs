@@ -98,7 +98,11 @@ impl<'t> Decoder<'t, '_> {
             "bindings" => project.bindings = self.bindings(value),
             "limits" => project.limits = self.limits(value),
             "redact" => project.redact = self.paths(key, value),
-            "locale" => project.locale = self.str(key, value).and_then(|name| self.key(name, value.span)),
+            "locale" => {
+                project.locale = self.str(key, value).and_then(|name| {
+                    self.key(name, value.span, |path| format!("keep the locale in a key without dots, such as `{}`", path.root()))
+                })
+            }
             "severity" => project.severity = self.severities(value),
             "on_error" => project.defaults.on_error = self.target(key, entry),
             "retry" => project.defaults.retry = self.retry(value),
@@ -119,15 +123,15 @@ impl<'t> Decoder<'t, '_> {
                     format!("the node `{}` is empty", shown(&entry.key)),
                     "a node that only ends is `{}`",
                 );
-                return None;
+                return unread(entry);
             }
-            let entries = self.mapping(&entry.key, "a node, which is a mapping", &entry.value)?;
+            let Some(entries) = self.mapping(&entry.key, "a node, which is a mapping", &entry.value) else { return unread(entry) };
             let mut node = self.node(entries, entry.value.span);
             let id = Spanned::new(entry.key.as_ref().into(), entry.span);
             node.id.get_or_insert(id);
-            Some(node)
+            node
         };
-        entries.iter().filter_map(node).collect()
+        entries.iter().map(node).collect()
     }
 
     fn predicates(&mut self, value: &Node<'t>) -> Vec<PredicateSyntax> {
@@ -213,4 +217,11 @@ impl<'t> Decoder<'t, '_> {
         };
         entries.iter().filter_map(severity).collect()
     }
+}
+
+/// A node that is there, and of which nothing could be read.
+fn unread(entry: &Entry<'_>) -> NodeSyntax {
+    let span = entry.span.to(entry.value.span);
+    let id = Some(Spanned::new(entry.key.as_ref().into(), entry.span));
+    NodeSyntax { span, id, has_matter: true, is_unclear: true, ..NodeSyntax::default() }
 }

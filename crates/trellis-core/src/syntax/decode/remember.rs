@@ -6,6 +6,7 @@ use crate::syntax::{
     tree::{Entry, Node},
 };
 use crate::{
+    path::{KeyPath, Segment},
     span::Spanned,
     value::{Key, Value},
 };
@@ -15,7 +16,7 @@ impl<'t> Decoder<'t, '_> {
     pub(super) fn remember(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
         let value = &entry.value;
         match key {
-            "save_to" => node.save_to = self.str(key, value).and_then(|text| self.written_path(text, value.span)),
+            "save_to" => node.save_to = self.saved(key, value),
             "set" => node.set = self.assignments(key, value),
             "append" => node.append = self.assignments(key, value),
             "default_context" => node.default_context = self.assignments(key, value),
@@ -28,7 +29,13 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    fn assignments(&mut self, key: &str, value: &Node<'t>) -> Vec<AssignSyntax> {
+    /// `save_to`.
+    pub(super) fn saved(&mut self, key: &str, value: &Node<'t>) -> Option<Spanned<KeyPath>> {
+        self.str(key, value).and_then(|text| self.written_path(text, value.span))
+    }
+
+    /// `set`, `append` or `default_context`.
+    pub(super) fn assignments(&mut self, key: &str, value: &Node<'t>) -> Vec<AssignSyntax> {
         let entries = self.mapping(key, "a mapping from keys to values", value).unwrap_or_default();
         let assignment = |entry: &Entry<'t>| {
             let path = self.written_path(&entry.key, entry.span);
@@ -43,12 +50,21 @@ impl<'t> Decoder<'t, '_> {
         let entries = self.mapping(key, "a mapping from keys to types", value).unwrap_or_default();
         let typed = |entry: &Entry<'t>| {
             let schema = self.schema(&entry.key, &entry.value);
-            let key = self.key(&entry.key, entry.span)?;
+            let key = self.key(&entry.key, entry.span, declared)?;
             if self.is_reserved(&key.value, key.span) {
                 return None;
             }
             Some((key, schema?))
         };
         entries.iter().filter_map(typed).collect()
+    }
+}
+
+/// How the type of a part of a key is declared.
+fn declared(path: &KeyPath) -> String {
+    let (root, rest) = (path.root(), path.rest());
+    match rest {
+        [Segment::Key(part)] => format!("declare the whole key: `{root}: {{ type: object, properties: {{ {part}: … }} }}`"),
+        _ => format!("declare the whole key: `{root}: {{ type: object, properties: {{ … }} }}`"),
     }
 }

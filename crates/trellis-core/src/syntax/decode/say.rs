@@ -1,17 +1,33 @@
 //! What a node says: `content` and `messages`.
 
-use super::{Decoder, Form};
+use super::{Decoder, Form, Inside};
 use crate::{
+    diagnostic::Code,
     span::Spanned,
     syntax::{
-        node::{MessageSyntax, NodeSyntax},
-        tree::{Data, Entry},
+        node::{LocalText, MessageSyntax, NodeSyntax, SpeechPartSyntax, SpeechSyntax},
+        text::shown,
+        tree::{Data, Entry, Node},
     },
     value::Key,
 };
 
-pub(in crate::syntax) static MESSAGE: Form =
-    Form { aliases: &[("text", "content"), ("message", "content")], ..Form::new("a message", &["content", "options"]) };
+pub(in crate::syntax) static MESSAGE: Form = Form {
+    aliases: &[("text", "content"), ("message", "content")],
+    inside: &[("content", Inside::Each(&SPEECH))],
+    items: Some(&SPEECH),
+    ..Form::new("a message", &["content", "options"])
+};
+
+pub(in crate::syntax) static SPEECH: Form = Form {
+    elsewhere: &[
+        ("content", Some("text"), "write `text`"),
+        ("message", Some("text"), "write `text`"),
+        ("when", Some("condition"), "write `condition`"),
+        ("if", Some("condition"), "write `condition`"),
+    ],
+    ..Form::new("a part of what is said", &["text", "condition"])
+};
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes `content` or `messages`.
@@ -19,7 +35,7 @@ impl<'t> Decoder<'t, '_> {
         match key {
             "content" => {
                 let blank = Self::spelled(&entry.value).is_some_and(|text| text.trim().is_empty());
-                node.content = if blank { None } else { self.template(&entry.key, &entry.value) };
+                node.content = if blank { None } else { self.speech(&entry.key, &entry.value) };
             }
             _ => {
                 let locales = self.mapping(key, "a mapping from locales to messages", &entry.value).unwrap_or_default();
@@ -28,19 +44,65 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
+    /// A text, or a list of parts.
+    fn speech(&mut self, key: &str, value: &Node<'t>) -> Option<Spanned<SpeechSyntax>> {
+        let Data::List(items) = &value.data else {
+            return self.template(key, value).map(|text| text.map(SpeechSyntax::Text));
+        };
+        if items.is_empty() {
+            self.find_with(Code::MissingValue, value.span, format!("`{}` is empty", shown(key)), "list what is said, or remove the key");
+            return None;
+        }
+        let parts = items.iter().filter_map(|item| self.speech_part(key, item)).collect();
+        Some(Spanned::new(SpeechSyntax::Parts(parts), value.span))
+    }
+
+    fn speech_part(&mut self, key: &str, item: &Node<'t>) -> Option<SpeechPartSyntax> {
+        let Data::Map(entries) = &item.data else {
+            self.wrong_type_with(
+                key,
+                "parts with a `text`",
+                item,
+                "write `- text: …`, with a `condition` beside it where it is said only then",
+            );
+            return None;
+        };
+        let (mut text, mut condition) = (None, None);
+        let seen = self.each(entries, &SPEECH, |decoder, key, entry| match key {
+            "text" => text = decoder.template(key, &entry.value),
+            _ => condition = decoder.condition(key, &entry.value),
+        });
+        if seen.lacks(&["text"]) {
+            self.find_with(Code::MissingValue, self.head(item), "the part has no `text`", "`text` is what is said");
+        }
+        // One whose condition is broken must not be taken for one that is always said.
+        let broken = seen.has("condition") && condition.is_none();
+        Some(SpeechPartSyntax { span: item.span, text: text.filter(|_| !broken)?, condition })
+    }
+
+    /// `messages` of a single text: locale → text.
+    pub(super) fn local_texts(&mut self, key: &str, value: &Node<'t>) -> Vec<LocalText> {
+        let locales = self.mapping(key, "a mapping from locales to texts", value).unwrap_or_default();
+        let text = |locale: &Entry<'t>| {
+            let text = self.template(&locale.key, &locale.value)?;
+            Some((Spanned::new(locale.key.as_ref().into(), locale.span), text))
+        };
+        locales.iter().filter_map(text).collect()
+    }
+
     fn message(&mut self, entry: &Entry<'t>) -> MessageSyntax {
         let locale = Spanned::new(entry.key.as_ref().into(), entry.span);
         let mut message = MessageSyntax { locale, content: None, options: Vec::new() };
         let Data::Map(entries) = &entry.value.data else {
-            message.content = self.template(&entry.key, &entry.value);
+            message.content = self.speech(&entry.key, &entry.value);
             return message;
         };
         self.each(entries, &MESSAGE, |decoder, key, entry| match key {
-            "content" => message.content = decoder.template(key, &entry.value),
+            "content" => message.content = decoder.speech(key, &entry.value),
             _ => {
                 let options = decoder.mapping(key, "a mapping from values to texts", &entry.value).unwrap_or_default();
                 for option in options {
-                    if let Some(text) = decoder.text(&option.key, &option.value) {
+                    if let Some(text) = decoder.template(&option.key, &option.value) {
                         message.options.push((Spanned::new(Key::from(&*option.key), option.span), text));
                     }
                 }

@@ -109,11 +109,7 @@ impl<'t> Decoder<'t, '_> {
             return None;
         };
         let Some(length) = duration::parse(text) else {
-            let help = match text.bytes().all(|byte| byte.is_ascii_digit()) {
-                true => format!("a duration has a unit: `{text}s` or `{text}ms`"),
-                false => duration::FORM.to_owned(),
-            };
-            self.find_with(Code::WrongType, self.head(node), format!("`{}` is no duration", shown(text)), help);
+            self.find_with(Code::WrongType, self.head(node), format!("`{}` is no duration", shown(text)), duration::help(text));
             return None;
         };
         if length.is_zero() && !zero {
@@ -199,17 +195,17 @@ impl<'t> Decoder<'t, '_> {
         reserved
     }
 
-    /// One name of the context, without dots.
-    pub(super) fn key(&mut self, text: &str, span: Span) -> Option<Spanned<Key>> {
+    /// One name of the context, without dots; `instead` says what to write in place of a path.
+    pub(super) fn key(&mut self, text: &str, span: Span, instead: impl Fn(&KeyPath) -> String) -> Option<Spanned<Key>> {
         if is_name(text) {
             return Some(Spanned::new(text.into(), span));
         }
-        self.find_with(
-            Code::WrongType,
-            span,
-            format!("`{}` is no name", shown(text)),
-            "names have letters, digits, `_` and `-`, and begin with a letter or `_`",
-        );
+        const FORM: &str = "letters, digits, `_` and `-`, beginning with a letter or `_`";
+        let (message, help) = match KeyPath::parse(text) {
+            Some(path) => (format!("`{}` is a path, not the name of one key", shown(text)), instead(&path)),
+            None => (format!("`{}` cannot name a key", shown(text)), format!("rename it: a name is {FORM}")),
+        };
+        self.find_with(Code::WrongType, span, message, help);
         None
     }
 

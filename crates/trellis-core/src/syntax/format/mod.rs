@@ -123,8 +123,8 @@ fn is_formatted(node: &Node<'_>, form: Option<Inside>) -> bool {
                 && entries.iter().all(|entry| is_formatted(&entry.value, form.of_value(&entry.key)))
         }
         (Data::Map(entries), form) => {
-            let of_item = form.and_then(Inside::of_item);
-            of_item.is_none() || entries.iter().all(|entry| is_formatted(&entry.value, of_item))
+            let of_named = form.and_then(Inside::of_named);
+            of_named.is_none() || entries.iter().all(|entry| is_formatted(&entry.value, of_named))
         }
         (Data::List(items), form) => {
             let of_item = form.and_then(Inside::of_item);
@@ -183,8 +183,8 @@ impl Rewriter<'_, '_> {
                 }
             }
             (layout::Data::Map { entries, .. }, form) => {
-                let of_item = form.and_then(Inside::of_item);
-                entries.iter().for_each(|entry| self.piece(&entry.value, of_item));
+                let of_named = form.and_then(Inside::of_named);
+                entries.iter().for_each(|entry| self.piece(&entry.value, of_named));
             }
             (layout::Data::List(items), form) => {
                 let of_item = form.and_then(Inside::of_item);

@@ -18,8 +18,8 @@ pub(super) fn same(one: &Node<'_>, other: &Node<'_>, form: Option<Inside>) -> bo
         (Data::Map(one), Data::Map(other)) if one.len() == other.len() => match form {
             Some(Inside::One(form)) => of_form(one, other, form),
             form => {
-                let of_item = form.and_then(Inside::of_item);
-                one.iter().zip(other).all(|(one, other)| one.key == other.key && same(&one.value, &other.value, of_item))
+                let of_named = form.and_then(Inside::of_named);
+                one.iter().zip(other).all(|(one, other)| one.key == other.key && same(&one.value, &other.value, of_named))
             }
         },
         _ => false,

@@ -91,6 +91,20 @@ fn comments_in_items_stay_with_their_key() {
 }
 
 #[test]
+fn parts_of_what_is_said_and_keys_of_options_are_put_in_order() {
+    node("content:\n  - condition: a is set\n    text: A\n", "content:\n  - text: A\n    condition: a is set\n");
+    node(
+        "messages:\n  ko:\n    - condition: a is set\n      text: A\n  de:\n    content: [{ condition: b is set, text: B }]\n",
+        "messages:\n  ko:\n    - text: A\n      condition: a is set\n  de:\n    content: [{ text: B, condition: b is set }]\n",
+    );
+    node(
+        "options:\n  - to: b\n    append: { c: 1 }\n    set: { d: 2 }\n    save_to: e\n    text: B\n    value: f\n",
+        "options:\n  - value: f\n    text: B\n    save_to: e\n    set: { d: 2 }\n    append: { c: 1 }\n    to: b\n",
+    );
+    node("output: 1\nreason: why\nend: failed\n", "end: failed\nreason: why\noutput: 1\n");
+}
+
+#[test]
 fn block_scalars_move_with_every_line_of_theirs() {
     node(
         "to: b\non_invalid:\n  to: c\n  text: |+\n    one\n      # two\n\n\n  max: 3\n",

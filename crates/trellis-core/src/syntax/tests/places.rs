@@ -75,11 +75,17 @@ impl Places<'_> {
         self.maybe("retry", call.retry.as_ref());
         self.maybe("approve", call.approve.as_ref());
         self.maybe("ask", call.approve.as_ref().and_then(|approve| approve.value.ask.as_ref()));
+        call.approve.iter().flat_map(|approve| &approve.value.messages).for_each(|(locale, text)| self.local(locale.span, text.span));
         self.maybe("expires", call.approve.as_ref().and_then(|approve| approve.value.expires.as_ref()));
         self.maybe("effect", call.effect.as_ref());
         self.maybe("returns", call.returns.as_ref());
         self.maybe("save_to", call.save_to.as_ref());
         self.shape("metadata", call.metadata.as_ref());
+    }
+
+    fn local(&mut self, locale: Span, text: Span) {
+        self.at("locale", locale);
+        self.at("message", text);
     }
 
     fn tool(&mut self, tool: &ToolSyntax) {
@@ -106,12 +112,21 @@ impl Places<'_> {
                 self.at("option text", text.span);
             }
         }
+        for part in node.speech_parts() {
+            self.at("part", part.span);
+            self.at("text", part.text.span);
+            self.maybe("condition", part.condition.as_ref());
+        }
         self.maybe("input_type", node.input_type.as_ref());
         self.maybe("options", node.options.as_ref());
         for option in node.options.iter().flat_map(|options| &options.value) {
             self.at("option", option.span);
             self.at("value", option.value.span);
             self.at("text", option.text.span);
+            if let Some(writes) = &option.writes {
+                self.maybe("save_to", writes.save_to.as_ref());
+                writes.set.iter().chain(&writes.append).for_each(|assign| self.at("assign", assign.key.span));
+            }
             self.target(option.target.as_ref());
         }
         self.maybe("input_default", node.input_default.as_ref());
@@ -119,6 +134,7 @@ impl Places<'_> {
         if let Some(on_invalid) = &node.on_invalid {
             self.at("on_invalid", on_invalid.span);
             self.maybe("text", on_invalid.value.text.as_ref());
+            on_invalid.value.messages.iter().for_each(|(locale, text)| self.local(locale.span, text.span));
             self.maybe("max", on_invalid.value.max.as_ref());
             self.target(on_invalid.value.to.as_ref());
         }
@@ -165,6 +181,7 @@ impl Places<'_> {
         self.target(node.on_max_visits.as_ref());
         self.shape("output", node.output.as_deref());
         self.maybe("end", node.end.as_ref());
+        self.maybe("reason", node.reason.as_ref());
         if let Some(defaults) = &node.defaults {
             self.defaults(defaults);
         }

@@ -66,6 +66,7 @@ pub(super) static APPROVE: Table = Table {
     needs: &[],
     keys: &[
         ("ask", Text, "The question, with templates."),
+        ("messages", Map(&Text), "The question in other languages: locale → text."),
         ("expires", Duration, "How long the approval may take; then the call counts as denied."),
     ],
 };

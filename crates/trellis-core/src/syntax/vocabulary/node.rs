@@ -35,7 +35,11 @@ pub(super) static NODE: Table = Table {
         ("required_context", List(&Path), "Keys that must be there on entering."),
         ("context_schema", Map(&Schema), "Key → type; what is there on entering must fit."),
         ("assert", List(&Condition), "Conditions that must hold on entering."),
-        ("content", Text, "What the node says, as Markdown with templates. In a Markdown file the body takes its place."),
+        (
+            "content",
+            Or(&[Text, List(&Form("part"))]),
+            "What the node says, as Markdown with templates: a text, or parts. In a Markdown file the body takes its place.",
+        ),
         (
             "input_type",
             Named(&[
@@ -52,14 +56,18 @@ pub(super) static NODE: Table = Table {
         (
             "options",
             List(&Or(&[Text, Form("option")])),
-            "What can be chosen: texts, or `{value?, text, to?, jump_to?}`. Implies `input_type: choice`.",
+            "What can be chosen: texts, or `{value?, text, save_to?, set?, append?, to?, jump_to?}`. Implies `input_type: choice`.",
         ),
         ("input_default", Any, "The value of an empty input. It must itself be valid."),
         ("input_schema", Schema, "A JSON Schema that the input must meet."),
         ("on_invalid", Form("on_invalid"), "What to say to an invalid input, how often to ask, where to go then."),
         ("wait", Or(&[Boolean, Duration]), "`true`: any input goes on. A duration such as `30s`: sleep, then go on."),
         ("metadata", Mapping, "A mapping of your own, with templates. It travels with the request, for the program that shows it."),
-        ("messages", Map(&Or(&[Text, Form("message")])), "The words in other languages: locale → a text, or `{content, options}`."),
+        (
+            "messages",
+            Map(&Or(&[Text, List(&Form("part")), Form("message")])),
+            "The words in other languages: locale → a text, parts, or `{content, options}`.",
+        ),
         (
             "tools",
             List(&Or(&[Text, Form("tool")])),
@@ -85,6 +93,7 @@ pub(super) static NODE: Table = Table {
             Named(&[("finished", "Ending here is success."), ("failed", "Ending here is failure.")]),
             "Whether ending here is success.",
         ),
+        ("reason", Text, "Beside `end: failed`: why, with templates. It becomes the message of the end."),
         ("output", Any, "The typed value of ending here, with templates."),
         (
             "on_signal_default",
@@ -104,7 +113,10 @@ pub(super) static OPTION: Table = Table {
     needs: &["text"],
     keys: &[
         ("value", Type::Or(&[Text, Boolean]), "The identity: what is sent, saved and compared. The text, where it is absent."),
-        ("text", Text, "What is shown. Literal: templates do not work here."),
+        ("text", Text, "What is shown, with templates where there is a `value`. Without one the text is the value too, and literal."),
+        ("save_to", Path, "Where the value is saved when it is chosen, in place of the node's `save_to`."),
+        ("set", Mapping, "Key → literal or template, written when it is chosen, after what the node sets and appends."),
+        ("append", Mapping, "Key → what is added to a list when it is chosen, likewise."),
         ("to", Text, TARGET),
         ("jump_to", Text, "As `to`, but looked for at the root first."),
     ],
@@ -117,7 +129,8 @@ pub(super) static ON_INVALID: Table = Table {
     about: "What happens after an invalid input.",
     needs: &[],
     keys: &[
-        ("text", Text, "What to say."),
+        ("text", Text, "What to say, with templates; `input` is what was given."),
+        ("messages", Map(&Text), "What to say in other languages: locale → text."),
         ("max", Count, "How many invalid inputs are taken; the last of them leads to `to`."),
         ("to", Text, TARGET),
         ("jump_to", Text, "As `to`, but looked for at the root first."),
@@ -131,8 +144,20 @@ pub(super) static MESSAGE: Table = Table {
     about: "The words of one language.",
     needs: &[],
     keys: &[
-        ("content", Text, "What the node says in this language."),
+        ("content", Or(&[Text, List(&Form("part"))]), "What the node says in this language."),
         ("options", Map(&Text), "Option value → its text in this language."),
+    ],
+};
+
+/// A part of what a node says.
+pub(super) static SPEECH: Table = Table {
+    form: &decode::SPEECH,
+    name: "part",
+    about: "A part of what is said, if its condition holds.",
+    needs: &["text"],
+    keys: &[
+        ("text", Text, "What is said, with templates."),
+        ("condition", Condition, "When it is said; no predicate of a host. Without one: always."),
     ],
 };
 

@@ -92,8 +92,8 @@ pub(super) fn shared() -> [(&'static str, Json); 3] {
             "duration",
             json!({
                 "type": "string",
-                "pattern": "^(?=.)([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$",
-                "patternErrorMessage": "a duration is written like 200ms, 30s, 2m, 1h30m or 1d",
+                "pattern": "^(?=.)([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$",
+                "patternErrorMessage": "a duration is written like 200ms, 30s, 2m, 1h30m, 1d or 4w",
             }),
         ),
         (

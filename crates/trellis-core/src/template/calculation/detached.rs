@@ -91,6 +91,7 @@ impl<P: Fn(&Expr<'_>) -> At> Detaching<P> {
                 let name = self.named(node.name, listed)?;
                 self.is(match name {
                     hook::USE | hook::ADD | hook::CONCAT => Nature::Sorts,
+                    "default" | "d" if node.args.len() == 1 => Nature::Sorts,
                     hook::MULTIPLY => Nature::Numbers,
                     _ => Nature::Values,
                 });
@@ -116,7 +117,12 @@ impl<P: Fn(&Expr<'_>) -> At> Detaching<P> {
                 Expr::UnaryOp(Spanned::new(ast::UnaryOp { op, expr }, span))
             }
             Expr::BinOp(node) if !matches!(node.op, BinOpKind::ScAnd | BinOpKind::ScOr) => {
-                self.is(if matches!(node.op, BinOpKind::Sub) { Nature::Numbers } else { Nature::Values });
+                let divides = || matches!(&node.right, Expr::Const(by) if by.value.is_number() && by.value.is_true());
+                self.is(match node.op {
+                    BinOpKind::Sub => Nature::Numbers,
+                    BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem if divides() => Nature::Numbers,
+                    _ => Nature::Values,
+                });
                 self.form.push_str(&format!("{}(", node.op as u8));
                 let left = self.expression(&node.left)?;
                 self.form.push(',');

@@ -6,7 +6,9 @@ impl Reads<'_> {
     /// Says that something is used of which nothing is known; where it does not begin with a path, by the last path before it.
     pub(super) fn blind(&mut self, tree: &Expr<'_>) {
         let before = || self.uses.last().map(|last| last.path.clone()).filter(|_| !matches!(inner(tree), Some(Expr::Const(_))));
-        let Some(path) = beginning(tree).or_else(before) else { return };
+        // What a template calls a value is the path where it stands; a name that nobody wrote is not shown.
+        let named = beginning(tree).map(|path| self.names.whole(path.root()).unwrap_or(path));
+        let Some(path) = named.filter(|path| !path.root().starts_with(char::is_control)).or_else(before) else { return };
         let when = self.when.clone().into();
         let inside = Box::default();
         self.uses.push(Use { path, place: place(tree), when, inside, deep: true, demand: None, blind: true, calculation: None });

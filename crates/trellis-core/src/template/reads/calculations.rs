@@ -3,6 +3,7 @@
 use super::{
     super::calculation::{At, detached},
     filters::{BOUND, is_constant},
+    scope::attribute,
     *,
 };
 
@@ -50,6 +51,8 @@ impl<'s> Reads<'s> {
                         self.falls_short(input, sorts::taken_by(node.name, true))
                             || node.args.iter().any(|arg| self.falls_short(value_of(arg), Some(BOUND)))
                     }
+                    "sum" if node.args.is_empty() && self.names.items(input).is_some() => self.falls_short(input, Some(Sorts::LIST)),
+                    name if attribute(name, &node.args).is_some() => self.falls_short(input, Some(Sorts::LIST)),
                     name => given(&node.args) || self.falls_short(input, sorts::taken_by(name, !node.args.is_empty())),
                 }
             }

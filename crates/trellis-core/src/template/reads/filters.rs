@@ -59,6 +59,28 @@ impl<'s> Reads<'s> {
         }
     }
 
+    /// Takes what `map(attribute=…)` takes of each item, where something is known of the items; says whether it is.
+    pub(super) fn mapped(&mut self, tree: &Expr<'s>, node: &Spanned<Filter<'s>>) -> bool {
+        let Some(input) = node.expr.as_ref().filter(|_| attribute(node.name, &node.args).is_some()) else { return false };
+        let Some(source) = self.names.items(tree) else { return false };
+        self.part(input, Some(Sorts::LIST), false);
+        let outside = self.demands(None);
+        self.add(source, tree);
+        self.demand = outside;
+        true
+    }
+
+    /// The same for `sum`, which takes numbers.
+    pub(super) fn summed(&mut self, tree: &Expr<'s>, node: &Spanned<Filter<'s>>) -> bool {
+        let Some(input) = node.expr.as_ref().filter(|_| node.args.is_empty()) else { return false };
+        let Some(source) = self.names.items(input) else { return false };
+        self.part(input, Some(Sorts::LIST), false);
+        let outside = self.demands(Some(Sorts::NUMBER));
+        self.add(source, tree);
+        self.demand = outside;
+        true
+    }
+
     /// What adding or multiplying demands on its left and right; nothing of a side that decides what the other must be.
     pub(super) fn sides(&self, name: &str, left: &Expr<'_>, right: &Expr<'_>) -> (Option<Demand>, Option<Demand>) {
         let (of_left, of_right) = (self.glance(left), self.glance(right));

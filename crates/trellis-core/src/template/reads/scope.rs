@@ -27,7 +27,7 @@ pub enum Step {
 
 /// Where a value stands: a path, and steps into what it holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Source {
+pub(in crate::template) struct Source {
     pub(super) path: KeyPath,
     pub(super) inside: Vec<Step>,
     /// Whether it goes on from there into what nothing is known of: a list's item, a computed key.
@@ -64,7 +64,7 @@ impl Source {
     }
 
     /// Whether it is a path and nothing else.
-    pub(super) fn plain(self) -> Option<KeyPath> {
+    pub(in crate::template) fn plain(self) -> Option<KeyPath> {
         (self.inside.is_empty() && !self.deep).then_some(self.path)
     }
 }
@@ -98,7 +98,7 @@ impl Binding {
 
 /// The names of a template, the newest last.
 #[derive(Default)]
-pub(super) struct Names<'s> {
+pub(in crate::template) struct Names<'s> {
     bound: Vec<(&'s str, Binding)>,
 }
 
@@ -135,7 +135,7 @@ impl<'s> Names<'s> {
     }
 
     /// Where the value of an expression stands, if it is a path into the context. Nothing is followed below names with values of their own.
-    pub(super) fn source(&self, tree: &Expr<'_>) -> Option<Source> {
+    pub(in crate::template) fn source(&self, tree: &Expr<'_>) -> Option<Source> {
         match tree {
             Expr::Var(node) if super::super::secret::is_masked(node.id) => None,
             Expr::Var(node) => match self.get(node.id) {
@@ -157,6 +157,11 @@ impl<'s> Names<'s> {
         }
     }
 
+    /// The path that a name stands for, or into what that holds.
+    pub(super) fn whole(&self, name: &str) -> Option<KeyPath> {
+        Some(self.get(name)?.whole.as_ref()?.path.clone())
+    }
+
     /// The sorts of a name's value.
     pub(super) fn sorts(&self, name: &str) -> Option<Sorts> {
         self.get(name).map(|binding| binding.sorts)
@@ -174,6 +179,10 @@ impl<'s> Names<'s> {
         }
         match tree {
             Expr::Filter(node) if keeps_items(node.name) => self.items(node.expr.as_ref()?),
+            Expr::Filter(node) if let Some(names) = attribute(node.name, &node.args) => {
+                let items = self.items(node.expr.as_ref()?)?;
+                Some(names.iter().fold(items, |items, name| items.under(name)))
+            }
             Expr::Filter(node) if node.name == hook::ITEMS => Some(self.source(inner(node.expr.as_ref()?)?)?.step(Step::Each)),
             // An empty list has no items.
             Expr::Filter(node) if matches!(node.name, "default" | "d") => {
@@ -185,13 +194,25 @@ impl<'s> Names<'s> {
         }
     }
 
+    /// What `map` took from each item that is looped over: it is there.
+    pub(super) fn mapped(&self, tree: &Expr<'_>) -> Option<Source> {
+        match inner(tree)? {
+            over @ Expr::Filter(node) if attribute(node.name, &node.args).is_some() => self.items(over),
+            _ => None,
+        }
+    }
+
     /// The path whose items are looped over, all of them.
     pub(super) fn over(&self, tree: &Expr<'_>) -> Option<KeyPath> {
         match inner(tree)? {
-            Expr::Filter(node) if matches!(node.name, "sort" | "reverse" | "unique" | "list" | "default" | "d") => {
+            Expr::Filter(node)
+                if matches!(node.name, "sort" | "reverse" | "unique" | "list" | "default" | "d")
+                    || attribute(node.name, &node.args).is_some() =>
+            {
                 self.items(tree)?;
                 self.over(node.expr.as_ref()?)
             }
+            Expr::Filter(node) if matches!(node.name, hook::ITEMS | hook::PAIRS) => self.over(node.expr.as_ref()?),
             over => self.source(over)?.plain(),
         }
     }
@@ -212,6 +233,14 @@ impl<'s> Names<'s> {
             _ => Vec::new(),
         }
     }
+}
+
+/// The names that `map(attribute="a.b")` goes down by in each item.
+pub(super) fn attribute<'a>(filter: &str, args: &'a [CallArg<'_>]) -> Option<Vec<&'a str>> {
+    let [CallArg::Kwarg("attribute", Expr::Const(node))] = args else { return None };
+    let names: Vec<&str> = node.value.as_str().filter(|_| filter == "map")?.split('.').collect();
+    let is_name = |name: &&str| !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit());
+    names.iter().all(is_name).then_some(names)
 }
 
 /// The name that an expression begins with.
@@ -236,7 +265,7 @@ pub(super) fn beginning(tree: &Expr<'_>) -> Option<KeyPath> {
 }
 
 /// Whether an expression is `range(…)`.
-pub(super) fn is_range(tree: &Expr<'_>) -> bool {
+pub(in crate::template) fn is_range(tree: &Expr<'_>) -> bool {
     matches!(tree, Expr::Call(node) if matches!(&node.expr, Expr::Var(name) if name.id == hook::RANGE))
 }
 

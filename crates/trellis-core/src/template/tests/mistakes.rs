@@ -13,7 +13,7 @@ fn mistakes_stand_at_the_authors_bytes() {
         (Jinja, "{{ ‹upper›(name) }}", "unknown-filter", "there is no function `upper`", "`upper` is a filter: `… | upper`"),
         (Jinja, "{{ items | map(‹'uper'›) }}", "unknown-filter", "there is no filter `uper`", "did you mean `upper`?"),
         (Jinja, "{{ ‹name.upper›() }}", "template-syntax", "`upper` cannot be called: values have no methods", "`… | upper`"),
-        (Jinja, "a\n{{ ‹.›name }}", "template-syntax", "`.` has no meaning here", "set `templates: go` in trellis.yaml"),
+        (Jinja, "a\n{{ ‹.›name }}", "template-syntax", "this is a Go template", "set `templates: go` in trellis.yaml"),
         (Jinja, "{% ‹include› 'x' %}", "template-syntax", "`include` is not part of the language", ""),
         (Jinja, "{% ‹macro› f() %}{% endmacro %}", "template-syntax", "`macro` is not part of the language", ""),
         (Jinja, "{% ‹iff› x %}", "template-syntax", "there is no statement `iff`", "did you mean `if`?"),

@@ -29,6 +29,7 @@ pub(super) fn foreseen(process: &Process) -> Option<String> {
 
 /// How the system would refuse to start a file.
 fn refusal(file: &Path) -> Option<io::ErrorKind> {
+    let file = &started(file);
     match file.metadata() {
         Err(error) => Some(error.kind()),
         Ok(found) if found.is_dir() || !may_run(file) => Some(io::ErrorKind::PermissionDenied),
@@ -37,6 +38,14 @@ fn refusal(file: &Path) -> Option<io::ErrorKind> {
             refusal(Path::new(&interpreter))
         }
     }
+}
+
+/// The file that the system starts under a name: Windows adds `.exe` where there is such a file.
+fn started(file: &Path) -> PathBuf {
+    let mut with_suffix = file.as_os_str().to_owned();
+    with_suffix.push(env::consts::EXE_SUFFIX);
+    let with_suffix = PathBuf::from(with_suffix);
+    if with_suffix.is_file() { with_suffix } else { file.to_owned() }
 }
 
 /// A failure of a script whose `#!` line goes through `env`: where `env` found no interpreter, the script never began.
@@ -124,7 +133,7 @@ impl Shebang {
 /// Whether the `PATH` that the process gets knows a name.
 fn is_on_path(process: &Process, name: &str) -> bool {
     let path = process.env.get("PATH").map(Into::into).or_else(|| env::var_os("PATH")).unwrap_or_default();
-    env::split_paths(&path).map(|folder: PathBuf| process.cwd.join(folder).join(name)).any(|file| file.is_file())
+    env::split_paths(&path).map(|folder: PathBuf| started(&process.cwd.join(folder).join(name))).any(|file| file.is_file())
 }
 
 #[cfg(unix)]

@@ -79,7 +79,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W>
             Note::Result(call, outcome) => self.print("TOOL_RESULT", ResultPayload::new(&call.id, outcome)).await,
             Note::Progress(call, text) => self.print("PROGRESS", ProgressPayload { id: &call.id, text }).await,
             // What is slept has its length in the graph; the other end has nothing to do.
-            Note::Sleep(_) => Ok(()),
+            Note::Sleep(_) | Note::Refused(..) | Note::RollingBack { .. } => Ok(()),
             Note::Reload(reloaded) => self.print("RELOAD", ReloadPayload::new(reloaded)).await,
             Note::Error { code, message } => self.print("ERROR", ErrorPayload { code, message }).await,
             Note::End(farewell) => self.print("END", EndPayload::new(farewell)).await,

@@ -21,7 +21,7 @@ pub(super) fn mark(path: &str) -> String {
 }
 
 /// Whether a text holds a mark.
-pub(super) fn is_in(text: &str) -> bool {
+pub(crate) fn is_in(text: &str) -> bool {
     text.contains(BEGINS)
 }
 

@@ -26,7 +26,7 @@ use trellis_core::{Document, Program, SessionId, State, Value, path::KeyPath, sy
 pub use self::mark::{lacking, restore};
 use self::secret::{Secrets, strip};
 pub(crate) use self::{
-    mark::whole,
+    mark::{is_in as is_redacted, whole},
     places::{Place, appended_path, visit},
     secret::put_at,
 };

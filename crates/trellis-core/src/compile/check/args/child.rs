@@ -21,6 +21,8 @@ pub(in crate::compile) struct Demands<'d> {
     pub(in crate::compile) node: &'d NodeSyntax,
     /// Its `context_schema`, compiled.
     pub(in crate::compile) types: Vec<(Key, Span, Schema)>,
+    /// What `context:` declares of the keys of its graph, and where.
+    pub(in crate::compile) declared: Vec<(Key, &'d FilePath, Span, Schema)>,
     /// `inputs` of its graph, where it is the entry.
     pub(in crate::compile) inputs: Option<Schema>,
     /// The key that its graph's `before_each` saves to.
@@ -78,6 +80,12 @@ pub(in crate::compile) fn of_child(
     for (key, span, schema) in &demands.types {
         if !known.iter().any(|known| **known == **key) {
             check.typed((key, *span, schema), demands, &mut absent, found);
+        }
+    }
+    let is_own = |key: &Key| demands.types.iter().any(|(own, ..)| own == key);
+    for (key, path, span, schema) in demands.declared.iter().filter(|(key, ..)| !is_own(key)) {
+        if !known.iter().any(|known| **known == **key) {
+            check.fits(key, schema, (path, *span), found);
         }
     }
     if !absent.is_empty() {
@@ -160,6 +168,12 @@ impl Check<'_> {
             self.lacking(&path, lack, demands, (span, "declared here"), absent, found);
             return;
         }
+        self.fits(key, schema, (demands.path, span), found);
+    }
+
+    /// What is written for a key must fit its type.
+    fn fits(&self, key: &Key, schema: &Schema, (file, span): (&FilePath, Span), found: &mut Vec<Diagnostic>) {
+        let path = [Segment::Key(key.clone())];
         let base = below("", key);
         let Some(value) = walk(&self.written.value, &path) else { return };
         let holes = self.written.holes.iter().filter_map(|hole| {
@@ -169,7 +183,7 @@ impl Check<'_> {
         let flaws = schema.flaws(value, &holes.collect::<Vec<_>>());
         let at = found.len();
         Check { name: self.name.clone(), base: &base, schema: Some(schema), ..*self }.report(&flaws, found);
-        found[at..].iter_mut().for_each(|flaw| *flaw = flaw.clone().label(demands.path, span, "declared here"));
+        found[at..].iter_mut().for_each(|flaw| *flaw = flaw.clone().label(file, span, "declared here"));
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     accident::Accident,
     origins::Origin,
     scene::Scene,
-    script::Op,
+    script::{Op, Site},
     shapes,
     symbols::{Broke, Found, Sketcher, Vars},
     types::having,
@@ -60,7 +60,7 @@ impl Search<'_, '_> {
             context: Rc::new(context.clone()),
             ans: None,
             error: None,
-            unwound: false,
+            rollback: None,
             vars,
             input: None,
             result: None,
@@ -102,7 +102,7 @@ impl Search<'_, '_> {
                     call.args.iter().for_each(|args| each_path(args, &mut |path, _| paths.push(path.clone())));
                     paths
                 }
-                Op::Read(_) => Vec::new(),
+                Op::Read(_) | Op::Ask { .. } => Vec::new(),
             },
         }
     }
@@ -124,10 +124,9 @@ impl Search<'_, '_> {
 
     /// What is told apart: the point, the visits that are counted, and what is known of the paths that matter.
     pub(super) fn sketch(&self, scene: &Scene, asked: &BTreeSet<KeyPath>) -> Sketch {
-        let mut looked = scene.clone();
         let mut sketcher = Sketcher::new(&scene.vars);
         for path in asked {
-            if let Some((root, rest)) = looked.root_of(path) {
+            if let Some((root, rest)) = scene.root_of(path) {
                 sketcher.path(root.as_ref(), rest);
             }
         }
@@ -204,6 +203,7 @@ impl Search<'_, '_> {
     fn happen(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
         match &self.script.ops[at as usize] {
             Op::Read(site) => self.read(scene, point, *site),
+            Op::Ask { site, .. } => site.map_or(Done::On, |site| self.read(scene, point, site)),
             Op::Write { write, reads, .. } => self.write(scene, point, at, write, reads.clone()),
             Op::Assert { guard, .. } => self.assert(scene, point, at, guard),
             Op::Fit { schema, node, index, .. } => {
@@ -287,11 +287,11 @@ impl Search<'_, '_> {
         let is_wanted = self.is_goal(point, Accident::Missing(at));
         let is_uncounted = site.is_count() && self.program.node(self.program.point(point).node).entry.max_visits.is_none();
         if is_uncounted {
-            return if is_wanted && site.when().iter().all(|test| scene.meets(test)) { Done::Accident } else { Done::On };
+            return if is_wanted && self.meets(scene, site) { Done::Accident } else { Done::On };
         }
         if is_wanted && site.inside().is_empty() {
             let mut met = scene.clone();
-            if site.when().iter().all(|test| met.meets(test)) && self.lacks(&mut met, site.path) {
+            if self.meets(&mut met, site) && self.lacks(&mut met, site.path) {
                 *scene = met;
                 return Done::Accident;
             }
@@ -303,6 +303,9 @@ impl Search<'_, '_> {
             Found::Absent if site.is_certain() => return self.doubt(scene, std::slice::from_ref(site.path)),
             Found::Absent => return Done::On,
         };
+        if site.is_deep() {
+            scene.vars.fill(&sym);
+        }
         let demand = match site.demand() {
             _ if is_wanted && !site.inside().is_empty() => Some(having(site.inside())),
             _ if self.is_goal(point, Accident::Truth(at)) => Some(of_types(&["boolean"])),
@@ -311,7 +314,7 @@ impl Search<'_, '_> {
         };
         if let Some(schema) = demand.and_then(|demand| self.wanted_schema(|| Some(demand))) {
             let mut met = scene.clone();
-            let is_met = site.when().iter().all(|test| met.meets(test)) && (is_there || met.decide(site.path, true));
+            let is_met = self.meets(&mut met, site) && (is_there || met.decide(site.path, true));
             if is_met && self.tried(&mut met, |vars| vars.break_(&sym, &schema)) {
                 *scene = met;
                 return Done::Accident;
@@ -321,6 +324,12 @@ impl Search<'_, '_> {
             return self.doubt(scene, std::slice::from_ref(site.path));
         }
         Done::On
+    }
+
+    /// Narrows to where a site is met; false where it cannot be.
+    fn meets(&self, scene: &mut Scene, site: &Site<'_>) -> bool {
+        site.when().iter().all(|test| scene.meets(test))
+            && site.guard().is_none_or(|guard| self.suppose(scene, guard, true, &mut BTreeMap::new()))
     }
 
     /// Narrows to where nothing is at a path; false where something is, or where nothing is claimed of it.
@@ -333,13 +342,14 @@ impl Search<'_, '_> {
     }
 }
 
-/// Every path that a shape takes a value from as it is, and whether it may leave its key out.
+/// Every path that a shape takes a value from, and whether it may leave its key out.
 pub(super) fn each_path(shape: &Shape, see: &mut impl FnMut(&KeyPath, bool)) {
     match shape {
         Shape::Expression(expression) => {
             if let Some((path, optional)) = expression.path() {
                 see(path, optional);
             }
+            expression.made().each_path(&mut |path| see(path, false));
         }
         Shape::List(items) => items.iter().for_each(|item| each_path(&item.value, see)),
         Shape::Map(entries) => entries.iter().for_each(|(_, shape)| each_path(&shape.value, see)),
@@ -370,6 +380,6 @@ fn of_types(names: &[&str]) -> Value {
 }
 
 /// The path that is a key.
-fn own(key: &Key) -> Option<KeyPath> {
+pub(super) fn own(key: &Key) -> Option<KeyPath> {
     KeyPath::new(vec![Segment::Key(key.clone())])
 }

@@ -22,7 +22,7 @@ pub(super) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Ve
         }
         let graph = program.graph_of(node);
         let replies = program.replies(&program.point(point).replies).iter();
-        for reply in replies.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Success | Outcome::Pass)) {
+        for reply in replies.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Chosen(_) | Outcome::Success | Outcome::Pass)) {
             for write in &reply.update {
                 let (path, is_item) = match &write.to {
                     Place::Path(path) => (path, false),
@@ -61,6 +61,7 @@ fn given(known: &mut Knowledge<'_, '_>, point: PointIndex, reply: &Reply, write:
     let program = known.program;
     let shape = match &write.value {
         // Options are literals, which were looked at where they are written.
+        From::Input if matches!(reply.on, Outcome::Chosen(_)) => return None,
         From::Input if matches!(&program.node(program.point(point).node).role, Role::Listen(listen) if listen.closed) => return None,
         From::Input => return Some(known.answer_at(point)),
         From::Shape(Shape::Expression(expression)) => expression,
@@ -68,7 +69,11 @@ fn given(known: &mut Knowledge<'_, '_>, point: PointIndex, reply: &Reply, write:
     };
     let (path, _) = shape.path()?;
     if matches!(&**path.root(), "input" | "tool_result") {
-        let (answer, rest) = (known.answer_at(point), known.types.rest(path.rest()));
+        let answer = match &program.node(program.point(point).node).role {
+            Role::Listen(listen) => listen.chosen(&reply.on).map(|value| known.types.of_value(value)),
+            Role::Act(_) | Role::Pass => None,
+        };
+        let (answer, rest) = (answer.unwrap_or_else(|| known.answer_at(point)), known.types.rest(path.rest()));
         return Some(known.types.below(answer, rest));
     }
     // What the same reply wrote before is not what stood there.

@@ -11,6 +11,7 @@ mod behind;
 mod calculate;
 mod declared;
 mod facts;
+mod formulas;
 mod instance;
 mod keys;
 mod knowledge;
@@ -20,6 +21,7 @@ mod pattern;
 mod put;
 mod replay;
 mod report;
+mod returned;
 mod scene;
 mod script;
 mod search;
@@ -79,7 +81,7 @@ pub(super) fn check<'k>(
     (kept, fresh): (&mut Option<Kept>, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
-    let Wild { points: wild, is_lossy } = wild;
+    let Wild { points: wild, is_lossy, faulty } = wild;
     let kept_before = kept.take();
     let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
     let mut known = known.or_else(again).unwrap_or_else(|| Knowledge::new(program, flow, wild));
@@ -87,14 +89,17 @@ pub(super) fn check<'k>(
     let mut unchecked = known.unchecked();
     unchecked.retain(|(point, read)| !behind.explains(*point, read));
     declared::check(&mut known, wild, found);
+    returned::check(&mut known, wild, found);
     if !is_lossy {
         asides::check(&mut known, wild, found);
         report::never_true(&known, found);
+        report::never_said(&mut known, wild, found);
     }
-    if known.suspects() {
+    if known.suspects() || *is_lossy {
         let script = Script::new(program);
         let gathered = known.gathered(&script);
-        let searched = Findings { program, script: &script, flow, wild }.search(&mut known, gathered, found);
+        let faulty = is_lossy.then_some(&faulty[..]);
+        let searched = Findings { program, script: &script, flow, wild, faulty }.search(&mut known, gathered, found);
         let unknown =
             |(point, site): (PointIndex, u32)| (point.0, report::unknown_site(program, &script.sites[site as usize], Unknown::Part));
         unchecked.extend(searched.untold.iter().copied().map(unknown));
@@ -141,6 +146,8 @@ struct Findings<'a, 'p> {
     script: &'a Script<'p>,
     flow: &'a Flow<'p>,
     wild: &'a [bool],
+    /// The documents with mistakes, where those may hide what stands behind them.
+    faulty: Option<&'a [u32]>,
 }
 
 impl Findings<'_, '_> {
@@ -217,7 +224,7 @@ impl Findings<'_, '_> {
                         searched.untold.extend(inside());
                         match verdict {
                             Verdict::Open if self.unset(candidate, &set).is_some() => mended.extend(reporter.name(known, candidate, found)),
-                            Verdict::Open => reporter.leave_open(candidate, found),
+                            Verdict::Open => reporter.leave_open(known, candidate, found),
                             _ => {}
                         }
                         false
@@ -228,6 +235,7 @@ impl Findings<'_, '_> {
                 break;
             }
         }
+        self.strays(known, &mut reporter, set, found);
         reporter.sum_up(found);
         searched::drop_undecided(found);
         searched
@@ -323,6 +331,7 @@ impl Findings<'_, '_> {
                 To::Path(path) | To::Append(path) if !path.is_key() => Some(path.root().clone()),
                 _ => None,
             },
+            Op::Ask { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
             Op::Read(_) | Op::Args { .. } => None,
         });
         let guards = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| operand.path.root().clone());

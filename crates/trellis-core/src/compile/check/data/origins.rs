@@ -40,6 +40,17 @@ impl Origin {
             .collect();
         let others = required.iter().filter(|name| declared.is_none_or(|declared| !declared.contains(name)));
         given.extend(others.map(|name| Given { key: Key::from(*name), fits: None, may_be_absent: false }));
+        let graph = program.root();
+        let of_graph = |key: &Key| graph.types.iter().find(|(declared, _)| declared == key).map(|(_, schema)| schema.clone());
+        for given in &mut given {
+            given.fits = both(given.fits.take(), of_graph(&given.key));
+        }
+        // What has a default may be given too; where nothing is declared of it, nothing is claimed.
+        for key in program.defaults().into_keys() {
+            if let Some(declared) = of_graph(key).filter(|_| !given.iter().any(|given| given.key == *key)) {
+                given.push(Given { key: key.clone(), fits: Some(declared), may_be_absent: true });
+            }
+        }
         Self { point: entry.gate.unwrap_or(entry.body), is_entry: true, given }
     }
 
@@ -52,5 +63,15 @@ impl Origin {
             may_be_absent: types.may_be_absent(*of),
         });
         Self { point, is_entry: false, given: given.collect() }
+    }
+}
+
+/// What fits both of two schemas.
+fn both(one: Option<Schema>, other: Option<Schema>) -> Option<Schema> {
+    match (one, other) {
+        (Some(one), Some(other)) if one.source() != other.source() => {
+            Schema::new(&Value::map([("allOf", Value::list([one.source().clone(), other.source().clone()]))])).ok()
+        }
+        (one, other) => one.or(other),
     }
 }

@@ -216,8 +216,11 @@ fn met(search: &Search<'_, '_>, state: &State) -> Option<(Accident, bool)> {
     let (is_it, missing) = match search.candidate.accident {
         Candidate::Missing(at) => {
             let site = site(at);
-            let is_it = names(said, &site.path.to_string()) || names(said, &site.written(program));
-            (site.is_deep() || is_it || *code == Failure::Template).then_some((is_it, site.inside().is_empty()))?
+            let lacks_part = || !site.inside().is_empty() && LACKING.iter().any(|message| said.ends_with(message));
+            let is_it = names(said, &site.path.to_string()) || names(said, site.written(program).trim_start_matches('.')) || lacks_part();
+            // In the same text something else may be missing before it; of an item only that says as much.
+            let before = *code == Failure::Template && (site.inside().is_empty() || said.ends_with("is not set"));
+            (site.is_deep() || is_it || before).then_some((is_it, site.inside().is_empty()))?
         }
         // One template may hold several mistakes.
         Candidate::Operand(_) => (!said.ends_with("is not set"), false),
@@ -225,6 +228,9 @@ fn met(search: &Search<'_, '_>, state: &State) -> Option<(Accident, bool)> {
     };
     Some((Accident::Failed { node: node.clone(), code: code.as_str().into(), about: about.map(Arc::from), missing }, is_it))
 }
+
+/// What the engine says of a list that `map(attribute=…)` made, where an item has none.
+const LACKING: [&str; 2] = ["a part of the value is not set", "cannot add nothing to a sum"];
 
 /// Whether the engine speaks of something.
 fn names(said: &str, what: &str) -> bool {

@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     script::FOLLOWED,
+    shapes,
     symbols::{Found, Sym, Vars},
 };
 use crate::{
@@ -23,7 +24,8 @@ pub(super) struct Scene {
     pub(super) context: Rc<BTreeMap<Key, Sym>>,
     pub(super) ans: Option<Sym>,
     pub(super) error: Option<Sym>,
-    pub(super) unwound: bool,
+    /// `sys.rollback`, once a rollback is over.
+    pub(super) rollback: Option<Sym>,
     pub(super) vars: Vars,
     pub(super) input: Option<Sym>,
     pub(super) result: Option<Sym>,
@@ -37,7 +39,7 @@ pub(super) struct Scene {
 
 impl Scene {
     /// What is followed of a path: the value that it begins with, nothing where none is there, and what stands below that.
-    fn root<'k>(&mut self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
+    fn root<'k>(&self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
         if path.segments().len() > FOLLOWED {
             return None;
         }
@@ -48,8 +50,8 @@ impl Scene {
             ("sys", [Segment::Key(key), rest @ ..]) => match &**key {
                 "ans" => (self.ans.clone(), rest),
                 "error" => (self.error.clone(), rest),
-                "rollback" if !self.unwound => (None, rest),
-                "rollback" | "session" | "node" | "step" | "visits" => return None,
+                "rollback" => (self.rollback.clone(), rest),
+                "session" | "node" | "step" | "visits" => return None,
                 _ => (None, rest),
             },
             ("sys", []) => return None,
@@ -77,7 +79,7 @@ impl Scene {
     }
 
     /// What ways are told apart by at a path.
-    pub(super) fn root_of<'k>(&mut self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
+    pub(super) fn root_of<'k>(&self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
         self.root(path)
     }
 
@@ -98,6 +100,12 @@ impl Scene {
         self.failure = Some(Sym::Map(Rc::new(entries)));
     }
 
+    /// Ends a rollback, which is told from then on (language 7.7).
+    pub(super) fn unwind(&mut self) {
+        let of = self.vars.types(shapes::rollback);
+        self.rollback = Some(self.vars.of_type(of, false));
+    }
+
     /// Forgets what is known of a path: something may be there.
     pub(super) fn forget(&mut self, path: &KeyPath) {
         Rc::make_mut(&mut self.pretended).insert(path.clone());
@@ -107,7 +115,7 @@ impl Scene {
             ("tool_result", _) => self.result = Some(anything),
             ("sys", Some(Segment::Key(key))) if &**key == "ans" => self.ans = Some(anything),
             ("sys", Some(Segment::Key(key))) if &**key == "error" => self.error = Some(anything),
-            ("sys", _) => self.unwound = true,
+            ("sys", _) => self.unwind(),
             (root, _) => {
                 let context = Rc::make_mut(&mut self.context);
                 if !self.vars.write(context, path, anything.clone()) {
@@ -170,7 +178,6 @@ impl Scene {
         self.vars.assume(guard, &sym, truth) && self.vars.decide(guard, &sym) != if truth { Truth::No } else { Truth::Yes }
     }
 
-    /// What a shape comes to; nothing where it leaves its key out.
     /// The arguments of a call with the one that the node's body fills; nothing where none is given.
     pub(super) fn arguments(&mut self, call: &Call) -> Option<Sym> {
         let written = call.args.as_ref().map(|args| self.evaluate(args));
@@ -184,6 +191,7 @@ impl Scene {
         }
     }
 
+    /// What a shape comes to; nothing where it leaves its key out.
     pub(super) fn evaluate(&mut self, shape: &Shape) -> Option<Sym> {
         match shape {
             Shape::Literal(value) => Some(Sym::Known(value.clone())),
@@ -203,8 +211,7 @@ impl Scene {
                     Found::Maybe(sym) => self.decide(path, true).then(|| self.vars.copied(&sym)),
                     Found::Absent => None,
                 },
-                None if expression.is_optional() => Some(self.vars.perhaps_made()),
-                None => Some(self.vars.made()),
+                None => Some(self.make(expression)),
             },
             Shape::Text(_) => Some(self.vars.words()),
             Shape::List(items) => {

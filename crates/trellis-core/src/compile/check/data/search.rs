@@ -319,6 +319,7 @@ impl Search<'_, '_> {
             Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
                 let tests = self.script.sites[site as usize].when();
                 asked.extend(tests.iter().filter_map(crate::template::Test::path).cloned());
+                asked.extend(self.script.sites[site as usize].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
             }
             Accident::NoMatch(on) => {
                 let edges = self.program.edges_of(&self.program.replies[on as usize]);

@@ -2,20 +2,20 @@
 
 use super::types::{Kinds, TypeId, Types, plain};
 use crate::{
-    program::{Call, Callee, Listen, PointIndex, Program, Role},
-    schema::few_integers,
+    program::{Call, Callee, Listen, Outcome, PointIndex, Program, Role},
+    schema::{Schema, few_integers},
     syntax::node::{InputType, OnBranchError},
     value::{Key, Mapping, Value},
 };
 
-/// An accepted input (language 6.5).
+/// An accepted input that is no option with an outcome of its own (language 6.4, 6.5).
 pub(super) fn input(types: &mut Types, listen: &Listen) -> TypeId {
     if listen.sleep.is_some() {
         return TypeId::ABSENT;
     }
     let kind = match listen.kind {
-        _ if listen.closed && !listen.options.is_empty() => listen.options.iter().fold(TypeId::NEVER, |known, option| {
-            let value = types.of_value(&option.value);
+        _ if listen.closed && !listen.options.is_empty() => listen.others().fold(TypeId::NEVER, |known, value| {
+            let value = types.of_value(value);
             types.join(known, value)
         }),
         Some(InputType::Text | InputType::Secret) => TypeId::TEXT,
@@ -35,11 +35,11 @@ pub(super) fn input(types: &mut Types, listen: &Listen) -> TypeId {
         None => kind,
     };
     match &listen.default {
-        Some(default) => {
+        Some(default) if listen.outcome(default) == Outcome::Answer => {
             let default = types.of_value(default);
             types.join(fitting, default)
         }
-        None => fitting,
+        _ => fitting,
     }
 }
 
@@ -89,12 +89,22 @@ pub(super) fn taken(program: &Program, call: &Call) -> Option<Mapping> {
             let inputs = graph.inputs.as_ref().filter(|_| graph.entry == *child).and_then(|inputs| inputs.source().as_map());
             let inputs = inputs.and_then(|inputs| inputs.get("properties")).and_then(Value::as_map);
             let inputs = inputs.into_iter().flat_map(Mapping::iter).map(|(key, schema)| (key.clone(), plain(schema)));
-            let own = node.entry.types.iter().map(|(key, schema)| (key.clone(), plain(schema.source())));
-            let properties: Mapping = inputs.chain(own).collect();
+            let own = |types: &[(Key, Schema)]| types.iter().map(|(key, schema)| (key.clone(), plain(schema.source()))).collect::<Vec<_>>();
+            let properties: Mapping = inputs.chain(own(&graph.types)).chain(own(&node.entry.types)).collect();
             (!properties.is_empty()).then(|| [(Key::from("properties"), Value::Map(properties))].into_iter().collect())
         }
         Callee::Parallel(..) | Callee::Each(..) => None,
     }
+}
+
+/// `sys.rollback` from a rollback on (language 7.7).
+pub(super) fn rollback(types: &mut Types) -> TypeId {
+    let text = types.text();
+    let place = [("tool", text), ("node", text)];
+    let failed = types.mapping(place.into_iter().chain([("message", text)]).map(|(key, of)| (Key::from(key), of)));
+    let irreversible = types.mapping(place.map(|(key, of)| (Key::from(key), of)));
+    let (failed, irreversible) = (types.list(failed), types.list(irreversible));
+    types.mapping([("failed", failed), ("irreversible", irreversible)].map(|(key, of)| (Key::from(key), of)))
 }
 
 /// `sys.error` (language 4.2).

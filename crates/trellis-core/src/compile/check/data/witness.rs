@@ -214,6 +214,12 @@ impl Search<'_, '_> {
                 }
                 _ => Brought::Pass,
             },
+            Outcome::Chosen(_) => {
+                let Role::Listen(listen) = &node.role else { return None };
+                let sym = Sym::Known(listen.chosen(&reply.on)?.clone());
+                scene.input = Some(sym.clone());
+                Brought::Answer(sym)
+            }
             Outcome::Success => {
                 let sym = scene.vars.fitting(&(self.returns)(point));
                 (scene.input, scene.result) = (Some(sym.clone()), Some(sym.clone()));
@@ -312,7 +318,7 @@ impl Search<'_, '_> {
             Target::Point(to) => Some(self.enter(scene, *to, hops)),
             Target::Proceed(to) => Some(self.arrive(scene, *to)),
             Target::Rollback => {
-                scene.unwound = true;
+                scene.unwind();
                 let to = program.unwound_ways(node.graph).find_map(|Way { edge, .. }| match edge.to {
                     Target::Point(to) => Some(to),
                     _ => None,

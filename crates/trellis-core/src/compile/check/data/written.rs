@@ -1,9 +1,12 @@
 //! Which keys a graph sets and takes away, and which it names.
 
 use super::{
+    super::meant::mentions,
     script::{Kind, Site},
+    types::TypeId,
     *,
 };
+use crate::{program::Role, template::Shape, value::Value};
 
 impl Findings<'_, '_> {
     /// The keys that something sets: what nothing sets is missing on every way, also where a loop comes back behind a read of it.
@@ -24,17 +27,69 @@ impl Findings<'_, '_> {
         writes.chain(begun).collect()
     }
 
+    /// Reports names that nothing sets also where mistakes hide what comes there: no session would have them, unless a file with mistakes speaks of them.
+    pub(super) fn strays(
+        &self,
+        known: &mut Knowledge<'_, '_>,
+        reporter: &mut Reporter<'_, '_>,
+        mut set: BTreeSet<Key>,
+        found: &mut Vec<Diagnostic>,
+    ) {
+        let Some(faulty) = self.faulty else { return };
+        // Callers that no session comes to were not heard.
+        for node in &self.program.nodes {
+            if let Role::Act(call) = &node.role {
+                let mut open = vec![&**call];
+                while let Some(call) = open.pop() {
+                    let args = call.args.iter().flat_map(|args| if let Shape::Map(entries) = args { &entries[..] } else { &[] });
+                    set.extend(args.map(|(key, _)| key.value.clone()).chain(call.body.clone()));
+                    open.extend(call.undo.as_deref());
+                    if let Callee::Parallel(branches, _) = &call.callee {
+                        open.extend(branches.iter().map(|(_, branch)| branch));
+                    }
+                }
+            }
+        }
+        let words = faulty.iter().map(|at| &*self.program.documents[*at as usize].text).collect::<Vec<_>>();
+        let told: Vec<String> = found.iter().map(|found| found.message.clone()).collect();
+        for point in (0..self.program.points.len()).filter(|point| !self.wild[*point]) {
+            let point = PointIndex(u32::try_from(point).unwrap_or(u32::MAX));
+            for at in self.script.sites_of(point) {
+                let site = &self.script.sites[at as usize];
+                let (name, root) = (site.path.to_string(), site.path.root());
+                let candidate = Candidate { point, accident: Accident::Missing(at), never: true, seen: TypeId::ABSENT };
+                let is_plain = site.is_certain() && site.is_followed() && site.calculation().is_none();
+                let is_unset = is_plain && self.is_never_set(site, &set);
+                let is_told = || reporter.is_told(&candidate) || told.iter().any(|told| told.contains(&format!("`{name}`")));
+                if is_unset && !is_told() && !words.iter().any(|text| mentions(text, root)) {
+                    reporter.name(known, &candidate, found);
+                }
+            }
+        }
+    }
+
     /// Where something reads what nothing sets.
     pub(super) fn unset(&self, candidate: &Candidate, set: &BTreeSet<Key>) -> Option<&Site<'_>> {
         let Accident::Missing(site) = candidate.accident else { return None };
         let site = &self.script.sites[site as usize];
-        let (root, is_read) = (site.path.root(), !matches!(site.kind, Kind::Required(..)) && site.inside().is_empty());
+        (!matches!(site.kind, Kind::Required(..)) && self.is_never_set(site, set)).then_some(site)
+    }
+
+    /// Whether nothing in the graph sets what a site reads, and no host is asked for it.
+    fn is_never_set(&self, site: &Site<'_>, set: &BTreeSet<Key>) -> bool {
+        let root = site.path.root();
         // A host may give what `inputs` lets in without a name.
         let open = ["additionalProperties", "patternProperties", "if", "dependentSchemas", "anyOf", "oneOf", "allOf"];
         let inputs = self.program.graphs.iter().filter_map(|graph| graph.inputs.as_ref()?.source().as_map());
         let is_open =
             |inputs: &crate::value::Mapping| open.iter().any(|word| inputs.get(word).is_some_and(|part| part.as_bool() != Some(false)));
-        (is_read && !RESERVED.contains(&&**root) && !set.contains(root) && !inputs.clone().any(is_open)).then_some(site)
+        let given = |inputs: &crate::value::Mapping| {
+            let named = inputs.get("properties").and_then(Value::as_map).is_some_and(|named| named.contains(root));
+            let required = inputs.get("required").and_then(Value::as_list);
+            named || required.is_some_and(|required| required.iter().any(|name| name.as_str() == Some(root)))
+        };
+        let is_free = !RESERVED.contains(&&**root) && !set.contains(root) && site.inside().is_empty();
+        is_free && !inputs.clone().any(|inputs| is_open(inputs) || given(inputs))
     }
 
     /// Whether its file names a key nowhere but where it is read: no guard asks for it.

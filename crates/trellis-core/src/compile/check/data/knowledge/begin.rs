@@ -12,6 +12,12 @@ impl<'p> Knowledge<'_, 'p> {
         for slot in self.terms.keys.with_defaults() {
             facts.set(slot, TypeId::EITHER, &mut self.types);
         }
+        for (key, is_number) in program.defaults() {
+            if let Some(slot) = self.terms.keys.slot_of(key).filter(|_| is_number) {
+                let number = self.types.given_number();
+                facts.set(slot, number, &mut self.types);
+            }
+        }
         if let Some(schema) = &program.graph_of(node).inputs {
             let whole = self.types.declared(schema);
             self.given(whole, &mut facts);
@@ -57,6 +63,16 @@ impl<'p> Knowledge<'_, 'p> {
                 let known = if known == TypeId::NEVER { TypeId::ANY } else { known };
                 facts.set(slot, known, &mut self.types);
                 self.be_set(facts, slot, rest);
+            }
+        }
+        for (key, schema) in &graph.types {
+            let Some(slot) = self.terms.keys.slot_of(key) else { continue };
+            let given = facts.get(slot, &mut self.types);
+            let (there, declared) = (self.types.present(given), self.types.declared(schema));
+            if there != TypeId::NEVER {
+                let known = self.types.met(there, declared);
+                let known = if self.types.may_lack(given) { self.types.join(known, TypeId::ABSENT) } else { known };
+                facts.set(slot, known, &mut self.types);
             }
         }
     }

@@ -52,6 +52,11 @@ impl Knowledge<'_, '_> {
         self.solved.children.get(&node).map_or(TypeId::NEVER, |child| child.output)
     }
 
+    /// The same end by end.
+    pub(in super::super) fn ends(&self, node: NodeIndex) -> Vec<(u32, TypeId)> {
+        self.solved.children.get(&node).into_iter().flat_map(|child| &child.ends).map(|(end, of)| (*end, *of)).collect()
+    }
+
     /// The same as a schema: what one end returns and what another does are not mixed.
     pub(in super::super) fn output_schema(&self, node: NodeIndex) -> Value {
         let mut ends: Vec<TypeId> = Vec::new();

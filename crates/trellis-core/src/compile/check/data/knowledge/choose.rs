@@ -31,6 +31,7 @@ impl Knowledge<'_, '_> {
                     facts.set(INPUT, of, &mut self.types);
                     facts.set(RESULT, of, &mut self.types);
                 }
+                Given::Chosen(of) => facts.set(INPUT, of, &mut self.types),
                 Given::Exhausted | Given::Nothing => {}
             }
             if self.happen(seat, &mut facts, answer.steps, &mut now) {
@@ -67,10 +68,12 @@ impl Knowledge<'_, '_> {
                 let whole = before.get(slot, &mut self.types);
                 let known = self.types.below(whole, rest);
                 let holds = self.types.narrowed(whole, rest, question, true) != TypeId::NEVER;
+                // Of several values one may be asked for in vain.
+                let holds = holds && !matches!(self.types.guard(question), Guard::In(_, true, _));
                 now.ask(at, holds, known, &mut self.types);
             }
             for mark in choice.marks.iter() {
-                self.read(seat, &mut facts, mark, Some(&choice), now);
+                self.read(seat, &mut facts, mark, Some(question), now);
             }
             let Some((slot, rest)) = operand else {
                 self.follow(seat, choice.to, facts.clone(), now);
@@ -101,7 +104,8 @@ impl Knowledge<'_, '_> {
             To::Again | To::NoMatch => {}
             To::Rollback(graph) => {
                 if let Some(slot) = self.terms.keys.slot_of("sys.rollback") {
-                    facts.set(slot, TypeId::ANY, &mut self.types);
+                    let rollback = shapes::rollback(&mut self.types);
+                    facts.set(slot, rollback, &mut self.types);
                 }
                 let unwound = &self.unwound[graph as usize];
                 now.onward.extend(unwound.iter().map(|to| (*to, facts.clone())));

@@ -9,6 +9,9 @@ impl Knowledge<'_, '_> {
         for at in steps.iter() {
             match self.terms.steps.step(seat, at) {
                 Step::Read(mark) => self.read(seat, facts, mark, None, now),
+                Step::Ask { question, mark, .. } => {
+                    mark.into_iter().for_each(|mark| self.read(seat, facts, mark, Some(question), now));
+                }
                 Step::Write { to, how, source, reads } => {
                     let to = to.and_then(|to| Some((self.slot(to)?, to.rest)));
                     if how == How::Default {
@@ -86,8 +89,8 @@ impl Knowledge<'_, '_> {
         true
     }
 
-    /// Something is read; by the condition of a choice, where it is one.
-    pub(super) fn read(&mut self, seat: &Seat, facts: &mut Facts, at: u32, choice: Option<&Choice>, now: &mut Now) {
+    /// Something is read; by a condition, where it is one.
+    pub(super) fn read(&mut self, seat: &Seat, facts: &mut Facts, at: u32, asked: Option<Question>, now: &mut Now) {
         let mark = self.terms.steps.mark(seat, at);
         if let Some(calculated) = mark.calculated {
             return self.calculate(facts, at, calculated, now);
@@ -98,15 +101,19 @@ impl Knowledge<'_, '_> {
             }
             return;
         };
-        let known = self.below(facts, slot, rest);
+        let mut known = self.below(facts, slot, rest);
+        if mark.tests != Tests::NONE && self.types.may_lack(known) {
+            let Some(tested) = self.tested(facts, mark.tests) else { return };
+            known = self.below(&tested, slot, rest);
+        }
         let known = self.types.stands_inside(known, mark.inside);
         let of = self.types.get(known);
         let (is_absent, any, open) = (of.absent, of.any, of.open);
         let is_there = !is_absent && !open;
-        if is_there && choice.is_none() && mark.demand.is_none() && !mark.is_deep {
+        if is_there && asked.is_none() && mark.demand.is_none() && !mark.is_deep {
             return;
         }
-        let guard = choice.and_then(|choice| choice.question).map(|question| self.types.guard(question));
+        let guard = asked.map(|question| self.types.guard(question));
         let is_typed = matches!(guard, Some(Guard::Truth(..)));
         let is_no_truth = guard.is_some_and(|guard| self.types.may_fail(known, guard));
         let is_unsure = mark.demand.is_some_and(|demand| !self.types.meets(known, demand));
@@ -136,6 +143,21 @@ impl Knowledge<'_, '_> {
         }
     }
 
+    /// What is known where something is read that tests decide about; nothing where it is never read.
+    fn tested(&mut self, facts: &Facts, tests: Tests) -> Option<Facts> {
+        let mut facts = facts.clone();
+        for (path, question, yes) in self.terms.tests.get(tests).to_vec() {
+            let Some(slot) = self.slot(path) else { continue };
+            let known = facts.get(slot, &mut self.types);
+            let left = self.types.narrowed(known, path.rest, question, yes);
+            if left == TypeId::NEVER {
+                return None;
+            }
+            facts.set(slot, left, &mut self.types);
+        }
+        Some(facts)
+    }
+
     /// Something is calculated from parts that are there.
     fn calculate(&mut self, facts: &Facts, at: u32, calculated: Calculated, now: &mut Now) {
         let (mut sorts, mut seen, mut is_known) = (Vec::new(), TypeId::NEVER, true);
@@ -143,8 +165,9 @@ impl Knowledge<'_, '_> {
             // Of what the engine always knows nothing is followed.
             let known = part.and_then(|part| Some(self.below(facts, self.slot(part)?, part.rest))).unwrap_or(TypeId::ANY);
             let of = self.types.get(known);
-            is_known &= !of.any && !of.open;
-            let absent = if of.absent { Sorts::UNSET } else { Sorts::NONE };
+            is_known &= (!of.any || of.numeric) && !of.open;
+            let numeric = if of.numeric { Sorts::NUMBER } else { Sorts::NONE };
+            let absent = if of.absent { Sorts::UNSET } else { Sorts::NONE }.or(numeric);
             sorts.push(self.types.sorts(known).or(absent));
             seen = if sorts.len() == 1 { known } else { seen };
         }

@@ -39,8 +39,8 @@ use super::{
     keys::Name,
     script::{VISITS, split},
     shapes,
-    steps::{Brought, Calculated, Choice, Given, How, Made, Path, Reader, Seat, Source, Span, Step, Steps, To},
-    types::{Inside, Rest, TypeId, Types},
+    steps::{Brought, Calculated, Given, How, Made, Path, Reader, Seat, Source, Span, Step, Steps, Tests, To},
+    types::{Inside, Question, Rest, TypeId, Types},
 };
 use crate::{
     compile::{UncheckedRead, Unknown},
@@ -131,7 +131,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     }
 
     fn size(&self) -> usize {
-        self.types.size() + self.terms.sources.len() + self.terms.calculations.len()
+        self.types.size() + self.terms.sources.len() + self.terms.calculations.len() + self.terms.tests.len()
     }
 
     /// What stays for the next time.

@@ -32,9 +32,13 @@ impl Knowledge<'_, '_> {
     pub(super) fn settle(&mut self, mut open: Vec<bool>) {
         let parts = Arc::clone(&self.solved.parts);
         let mut course = Course::of(self.solved.at.len());
-        for part in 0..parts.count() {
-            if open[part as usize] {
-                self.part(part, &parts, &mut course, &mut open);
+        // A way that is gone may have led to a part that stands before it now; what that part leads to stands behind.
+        while open.contains(&true) {
+            for part in 0..parts.count() {
+                if open[part as usize] {
+                    self.part(part, &parts, &mut course, &mut open);
+                    open[part as usize] = false;
+                }
             }
         }
     }

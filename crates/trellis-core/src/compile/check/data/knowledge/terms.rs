@@ -6,7 +6,7 @@ use super::{
     super::{
         keys::Keys,
         script::Passage,
-        steps::{Calculations, Sources, Step},
+        steps::{AllTests, Calculations, Sources, Step},
         types::{Contract, Question},
     },
     *,
@@ -23,12 +23,13 @@ pub(in super::super) struct Terms {
     pub(in super::super) sources: Sources,
     pub(in super::super) steps: Steps,
     pub(in super::super) calculations: Calculations,
+    pub(in super::super) tests: AllTests,
     /// `sys.error`.
     pub(in super::super) error: TypeId,
     /// What children take, by their nodes.
     pub(in super::super) taken: BTreeMap<NodeIndex, Option<Contract>>,
     /// Whether something is there.
-    pub(super) is_set: Question,
+    pub(in super::super) is_set: Question,
 }
 
 impl Terms {
@@ -37,7 +38,8 @@ impl Terms {
         let path = KeyPath::new(vec![Segment::Key("input".into())]).unwrap_or_else(|| unreachable!("`input` is a path"));
         let is_set = types.question(&Guard::Set(Operand { root: Root::Input, path }, true));
         let (sources, steps, calculations) = (Sources::default(), Steps::default(), Calculations::default());
-        Self { keys: Keys::new(), sources, steps, calculations, error, taken: BTreeMap::new(), is_set }
+        let tests = AllTests::default();
+        Self { keys: Keys::new(), sources, steps, calculations, tests, error, taken: BTreeMap::new(), is_set }
     }
 
     /// Reads all points.

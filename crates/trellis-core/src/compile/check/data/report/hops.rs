@@ -31,6 +31,10 @@ impl Reporter<'_, '_> {
             (Why::OnInvalid, _) => "too many invalid inputs".to_owned(),
             (Why::OnMaxVisits, _) => "it was entered too often".to_owned(),
             (Why::BeforeEach, _) => return None,
+            (_, Outcome::Chosen(at)) => match &program.node(program.point(hop.point).node).role {
+                Role::Listen(listen) => format!("option \"{}\"", listen.options[*at as usize].text.text()),
+                Role::Act(_) | Role::Pass => "goes on".to_owned(),
+            },
             _ => "goes on".to_owned(),
         };
         let origin = edge.origin?;

@@ -49,12 +49,14 @@ impl Reporter<'_, '_> {
         let guard = match site.kind {
             _ if kept.is_some() => kept.unwrap_or_default().to_owned(),
             _ if is_uncounted => format!("give `{}` a `max_visits`", node.id),
-            Kind::Edge(..) | Kind::Assert(..) if is_predicate => {
+            Kind::Edge(..) | Kind::Assert(..) | Kind::Part(..) if is_predicate => {
                 format!("`{path}` is a predicate: ask it by its name alone, `{path}` or `not {path}`")
             }
             Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
-            Kind::Edge(..) | Kind::Assert(..) => format!("ask first whether it is there, `{path} is set`, or set it before"),
-            Kind::Required(..) | Kind::List(_) => "set it before, or give it a `default_context`".to_owned(),
+            Kind::Edge(..) | Kind::Assert(..) => {
+                format!("ask first whether it is there, `{path} is set`, or set it before")
+            }
+            Kind::Required(..) | Kind::List(_) | Kind::Part(..) => "set it before, or give it a `default_context`".to_owned(),
         };
         let (written, span) = (path.to_string(), site.span(self.program));
         let sibling = if candidate.never { None } else { self.sibling(path, met) };
@@ -122,7 +124,7 @@ impl Reporter<'_, '_> {
         let site = &self.script.sites[site as usize];
         let (program, path) = (self.program, site.path);
         let begin = program.node(program.point(hops.first().map_or(candidate.point, |hop| hop.point)).node);
-        let is_read = matches!(site.kind, Kind::Template(..) | Kind::Edge(..) | Kind::List(_)) && site.inside().is_empty();
+        let is_read = matches!(site.kind, Kind::Template(..) | Kind::Edge(..) | Kind::Part(..) | Kind::List(_)) && site.inside().is_empty();
         // A `start` says itself what it asks for.
         let is_entry = begin.id.is_start();
         let name = path.to_string();

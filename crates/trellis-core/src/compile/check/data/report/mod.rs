@@ -5,6 +5,7 @@ mod hops;
 mod missing;
 mod never_true;
 mod operands;
+mod parts;
 mod undecided;
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
 
 use rustc_hash::FxHashSet;
 
-pub(super) use self::never_true::never_true;
+pub(super) use self::{never_true::never_true, parts::never_said};
 use super::{
     super::{
         super::{UncheckedRead, Unknown},
@@ -24,16 +25,17 @@ use super::{
     accident::{Accident, Candidate},
     facts::Facts,
     knowledge::Knowledge,
-    script::{Kind, Op, Script, Site, assert_span},
+    script::{Kind, Op, Script, Site, assert_span, gate_document},
     shapes,
-    types::{Kinds, TypeId, Types},
+    types::{Kinds, Rest, Type, TypeId, Types},
     witness::{Hop, Met},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, From, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Role, Target, Why, Write,
+        Call, Callee, From, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Role, Speech, Target, Why,
+        Write,
     },
     span::Span,
     template::{LOOPED, Shape, Sorts, Step},
@@ -126,6 +128,10 @@ impl<'a, 'p> Reporter<'a, 'p> {
             Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
                 let site = &self.script.sites[site as usize];
                 (site.document, site.span(self.program))
+            }
+            Accident::Args(_) if self.program.point(candidate.point).part == Part::Gate => {
+                let document = gate_document(self.program, self.program.graph_of(node));
+                (document, Span::new(0, self.program.documents[document as usize].text.len()))
             }
             Accident::Args(_) => (node.document, node.span),
             // A condition that can never hold is the gap.
@@ -248,7 +254,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
         for node in &self.program.nodes {
             let points = node.gate.into_iter().chain([node.body]).map(|point| self.program.point(point));
             let replies = points.flat_map(|point| self.program.replies(&point.replies));
-            let mut writes = replies.flat_map(|reply| &reply.update).chain(&node.entry.defaults).filter(|write| match &write.to {
+            let of_replies = replies.flat_map(|reply| reply.update.iter().map(move |write| (Some(&reply.on), write)));
+            let entry = node.entry.defaults.iter().map(|write| (None, write));
+            let mut writes = of_replies.chain(entry).filter(|(_, write)| match &write.to {
                 To::Path(path) | To::Append(path) => path.root() == root,
                 To::Absent(key) => key == root,
                 To::Input | To::Ans | To::Error => false,
@@ -257,9 +265,11 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 return None;
             }
             let listen = if let Role::Listen(listen) = &node.role { Some(listen) } else { None };
-            let all = writes.try_for_each(|write| {
-                let listen = listen.filter(|listen| listen.closed && matches!(&write.to, To::Path(path) if *path == operand.path))?;
-                matches!(write.value, From::Input).then(|| values.extend(listen.options.iter().map(|option| option.value.clone())))
+            let all = writes.try_for_each(|(on, write)| {
+                let listen = listen.filter(|_| matches!(&write.to, To::Path(path) if *path == operand.path))?;
+                let chosen = listen.chosen(on?);
+                let listed = listen.options.iter().map(|option| &option.value).filter(|value| chosen.is_none_or(|chosen| chosen == *value));
+                (matches!(write.value, From::Input) && (listen.closed || chosen.is_some())).then(|| values.extend(listed.cloned()))
             });
             all?;
         }
@@ -307,7 +317,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
             Op::Args { call } => self.argument(known, candidate, call),
-            Op::Read(_) => unreachable!("a read is missing something, or takes it for a truth"),
+            Op::Read(_) | Op::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
         }
     }
 
@@ -358,7 +368,7 @@ pub(super) fn unknown_op(program: &Program, point: PointIndex, op: &Op<'_>) -> O
             To::Path(path) | To::Append(path) => (write.origin, path.clone(), Unknown::Room),
             _ => return None,
         },
-        Op::Read(_) | Op::Args { .. } => return None,
+        Op::Read(_) | Op::Ask { .. } | Op::Args { .. } => return None,
     };
     Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
 }

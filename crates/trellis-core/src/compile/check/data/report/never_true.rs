@@ -13,17 +13,31 @@ pub(in super::super) fn never_true(known: &Knowledge<'_, '_>, found: &mut Vec<Di
         let of = known.types.get(seen.operand);
         // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
         let (Some(condition), Some(operand)) = (never::condition(program, node, edge), edge.when.operand()) else { continue };
-        let is_switch = matches!(of.values.as_slice(), [value] if of.kinds == Kinds::default() && literals(&edge.when).iter().all(|literal| same_kind(literal, value)));
         if of.absent
-            || is_switch
+            || is_switch(of, &edge.when)
             || known.types.may_fail(seen.operand, &edge.when)
             || !said.insert((program.path_of(node).clone(), condition.span))
         {
             continue;
         }
+        if let Guard::In(_, true, literals) = &edge.when
+            && literals.iter().any(|literal| of.admits(literal))
+        {
+            if let Some(literal) = literals.iter().find(|literal| !of.admits(literal)) {
+                let described = known.types.described(seen.operand);
+                found.push(never::finding_of_one(program, node, condition, (operand, literal), &of.values, &described));
+            }
+            continue;
+        }
         let finding = never::finding(program, node, condition, &edge.when, operand, &of.values, &known.types.described(seen.operand));
         found.push(finding);
     }
+}
+
+/// Whether a guard asks about a switch that always stands in one place.
+pub(super) fn is_switch(of: &Type, guard: &Guard) -> bool {
+    let is_alike = |value: &Value| literals(guard).iter().all(|literal| same_kind(literal, value));
+    matches!(of.values.as_slice(), [value] if of.kinds == Kinds::default() && is_alike(value))
 }
 
 /// What a guard compares with.

@@ -1,7 +1,7 @@
 //! Findings about what cannot be calculated with or gone through, in words.
 
 use super::*;
-use crate::template::{Calculation, Last};
+use crate::template::{Calculation, Last, RECKONED};
 
 impl Reporter<'_, '_> {
     pub(super) fn operand(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
@@ -12,7 +12,7 @@ impl Reporter<'_, '_> {
         let kind = known.types.described(candidate.seen);
         let (what, help) = match site.demand() {
             _ if matches!(site.kind, Kind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
-            Some(Sorts::NUMBER) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
+            Some(Sorts::NUMBER | RECKONED) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
             Some(LOOPED) => ("is looped over, and is", "let every way save a list"),
             Some(Sorts::MAPPING) => ("must be a mapping here, and is", NEEDED),
             Some(demand) if !demand.meet(Sorts::LIST.or(Sorts::MAPPING)) && demand.meet(Sorts::NUMBER) => {

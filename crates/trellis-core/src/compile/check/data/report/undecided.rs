@@ -16,19 +16,19 @@ impl Reporter<'_, '_> {
         if let Accident::Missing(site) = candidate.accident { Some(self.script.sites[site as usize].path.clone()) } else { None }
     }
 
-    pub(in super::super) fn leave_open(&mut self, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
+    pub(in super::super) fn leave_open(&mut self, known: &Knowledge<'_, '_>, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
         self.remember(candidate);
         self.open += 1;
         if self.open <= OPEN {
-            let (document, span, message, help) = self.undecided(candidate);
+            let (document, span, message, help) = self.undecided(known, candidate);
             found.push(Diagnostic::new(Code::NotDecided, self.file(document), span, message).help(help));
         }
     }
 
-    fn undecided(&self, candidate: &Candidate) -> (u32, Span, String, &'static str) {
+    fn undecided(&self, known: &Knowledge<'_, '_>, candidate: &Candidate) -> (u32, Span, String, String) {
         let (program, node) = (self.program, self.node(candidate));
         let id = &node.id;
-        match candidate.accident {
+        let (document, span, message, help) = match candidate.accident {
             Accident::Missing(at) | Accident::Truth(at) | Accident::Operand(at) => {
                 let site = &self.script.sites[at as usize];
                 let name = site.name(program);
@@ -74,13 +74,11 @@ impl Reporter<'_, '_> {
                     let message = format!("whether `{path}` can be written on every way was not decided");
                     (node.document, write.origin, message, "write to another key, or set what it stands in before, to be sure")
                 }
-                Op::Args { call } => {
-                    let message = format!("whether the arguments of `{}` fit on every way was not decided", self.called(call));
-                    (node.document, node.span, message, WRITE)
-                }
-                Op::Read(_) => unreachable!("a read is missing something, or takes it for a truth"),
+                Op::Args { call } => return self.open_argument(known, candidate, call),
+                Op::Read(_) | Op::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
             },
-        }
+        };
+        (document, span, message, help.to_owned())
     }
 }
 

@@ -14,8 +14,8 @@ pub(super) use self::site::{Kind, Site, Spoken, assert_span};
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Failure, From, Guard, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program, Reason, Reply,
-        Role, Target, Write,
+        Call, Callee, Choice, Failure, From, Guard, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program,
+        Reason, Reply, Role, Speech, Target, Write,
     },
     schema::Schema,
     span::Span,
@@ -32,6 +32,8 @@ pub(super) enum Op<'p> {
     Write { write: &'p Write, reads: Range<u32> },
     /// A key, where it is there, must fit (`context_schema`).
     Fit { schema: &'p Schema, node: NodeIndex, index: u32 },
+    /// A condition decides whether something is said; what it cannot do without is read.
+    Ask { guard: &'p Guard, site: Option<u32> },
     /// A condition must hold (`assert`).
     Assert { guard: &'p Guard, node: NodeIndex, index: u32 },
     /// A tool is called with arguments.
@@ -147,6 +149,7 @@ impl<'p> Script<'p> {
         self.firsts.push((op, site));
         self.ops.extend(passage.ops.iter().map(|of| match of {
             Op::Read(at) => Op::Read(at + site),
+            Op::Ask { guard, site: at } => Op::Ask { guard, site: at.map(|at| at + site) },
             Op::Write { write, reads } => Op::Write { write, reads: moved(reads, site) },
             other => other.clone(),
         }));
@@ -169,6 +172,12 @@ impl<'p> Script<'p> {
     /// Entering a point, up to what it waits for.
     pub(super) fn entering(&self, point: PointIndex) -> Range<u32> {
         self.entering[point.0 as usize].clone()
+    }
+
+    /// The sites of a point.
+    pub(super) fn sites_of(&self, point: PointIndex) -> Range<u32> {
+        let at = point.0 as usize;
+        self.firsts[at].1..self.firsts.get(at + 1).map_or(u32::try_from(self.sites.len()).unwrap_or(u32::MAX), |(_, site)| *site)
     }
 
     /// Taking a reply, up to the choice.
@@ -220,20 +229,22 @@ pub(super) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
 
 /// For each graph the document that holds its `before_each`.
 fn gate_documents(program: &Program) -> Vec<u32> {
+    program.graphs.iter().map(|graph| gate_document(program, graph)).collect()
+}
+
+/// The document that holds the `before_each` of a graph.
+pub(super) fn gate_document(program: &Program, graph: &crate::program::Graph) -> u32 {
     let holds = |content: &Content| match content {
         Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.is_some(),
         _ => false,
     };
-    let of_graph = |graph: &crate::program::Graph| {
-        let entry = program.node(graph.entry).document;
-        if graph.before_each.is_none() {
-            return entry;
-        }
-        let found = program.documents.iter().position(|document| {
-            let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-            folder == &*graph.root && holds(&document.content)
-        });
-        found.and_then(|at| u32::try_from(at).ok()).unwrap_or(entry)
-    };
-    program.graphs.iter().map(of_graph).collect()
+    let entry = program.node(graph.entry).document;
+    if graph.before_each.is_none() {
+        return entry;
+    }
+    let found = program.documents.iter().position(|document| {
+        let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        folder == &*graph.root && holds(&document.content)
+    });
+    found.and_then(|at| u32::try_from(at).ok()).unwrap_or(entry)
 }

@@ -24,8 +24,10 @@ pub(in super::super) enum Spoken<'p> {
 /// What reads.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Kind<'p> {
-    /// A template, and where it is met.
-    Template(Used<'p>, Spoken<'p>),
+    /// A template, where it is met, and the condition of the part that it is.
+    Template(Used<'p>, Spoken<'p>, Option<&'p Guard>),
+    /// A condition of a part of what is said.
+    Part(Spoken<'p>, Span),
     /// `required_context`, by its place in that list.
     Required(NodeIndex, u32),
     /// A condition of an edge.
@@ -39,49 +41,57 @@ pub(in super::super) enum Kind<'p> {
 impl<'p> Site<'p> {
     /// What decides whether it is met.
     pub(in super::super) fn when(&self) -> &'p [crate::template::Test] {
-        if let Kind::Template(used, _) = self.kind { used.when } else { &[] }
+        if let Kind::Template(used, ..) = self.kind { used.when } else { &[] }
+    }
+
+    /// The condition of the part of what is said that it stands in.
+    pub(in super::super) fn guard(&self) -> Option<&'p Guard> {
+        if let Kind::Template(_, _, guard) = self.kind { guard } else { None }
     }
 
     /// Whether its path is followed.
     pub(in super::super) fn is_followed(&self) -> bool {
-        !matches!(self.kind, Kind::Template(Used { blind: true, .. }, _)) && split(self.path).is_some()
+        !matches!(self.kind, Kind::Template(Used { blind: true, .. }, ..)) && split(self.path).is_some()
     }
 
     /// Whether it is met on every way past its place.
     pub(in super::super) fn is_certain(&self) -> bool {
-        self.when().is_empty() && !self.is_local()
+        self.when().is_empty() && self.guard().is_none() && !self.is_local()
     }
 
     /// Whether something decides about it that is not followed.
     pub(in super::super) fn is_opaque(&self) -> bool {
-        matches!(self.kind, Kind::Template(used, _) if used.when.contains(&crate::template::Test::Opaque))
+        matches!(self.kind, Kind::Template(used, ..) if used.when.contains(&crate::template::Test::Opaque))
     }
 
     /// Whether it is met in some locales only.
     pub(in super::super) fn is_local(&self) -> bool {
-        matches!(self.kind, Kind::Template(_, spoken) if spoken != Spoken::Everywhere)
+        matches!(self.kind, Kind::Template(_, spoken, _) | Kind::Part(spoken, _) if spoken != Spoken::Everywhere)
     }
 
     /// The locale in which it is met.
     pub(in super::super) fn locale(&self) -> Option<&'p str> {
-        if let Kind::Template(_, Spoken::In(locale)) = self.kind { Some(locale) } else { None }
+        match self.kind {
+            Kind::Template(_, Spoken::In(locale), _) | Kind::Part(Spoken::In(locale), _) => Some(locale),
+            _ => None,
+        }
     }
 
     /// Whether it goes on below the path into the unknown.
     pub(in super::super) fn is_deep(&self) -> bool {
         self.path.segments().len() > FOLLOWED
-            || matches!(self.kind, Kind::Template(used, _) if used.deep)
+            || matches!(self.kind, Kind::Template(used, ..) if used.deep)
             || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }
 
     /// Steps from the path into what it holds.
     pub(in super::super) fn inside(&self) -> &'p [Step] {
-        if let Kind::Template(used, _) = self.kind { used.inside } else { &[] }
+        if let Kind::Template(used, ..) = self.kind { used.inside } else { &[] }
     }
 
     /// The calculation that it is, whose parts have to go together.
     pub(in super::super) fn calculation(&self) -> Option<&'p Arc<Calculation>> {
-        if let Kind::Template(used, _) = self.kind { used.calculation } else { None }
+        if let Kind::Template(used, ..) = self.kind { used.calculation } else { None }
     }
 
     /// Whether it is `sys.visits`.
@@ -103,15 +113,16 @@ impl<'p> Site<'p> {
     /// What its value must be, beside being there.
     pub(in super::super) fn demand(&self) -> Option<Demand> {
         match self.kind {
-            Kind::Template(used, _) => used.demand,
+            Kind::Template(used, ..) => used.demand,
             Kind::List(_) => Some(Sorts::LIST),
-            Kind::Required(..) | Kind::Edge(..) | Kind::Assert(..) => None,
+            Kind::Required(..) | Kind::Edge(..) | Kind::Assert(..) | Kind::Part(..) => None,
         }
     }
 
     pub(in super::super) fn span(&self, program: &Program) -> Span {
         match self.kind {
-            Kind::Template(used, _) => used.span(),
+            Kind::Template(used, ..) => used.span(),
+            Kind::Part(_, span) => span,
             Kind::Edge(node, edge) => edge_span(program, program.node(node), edge),
             Kind::Required(node, at) => {
                 let node = program.node(node);

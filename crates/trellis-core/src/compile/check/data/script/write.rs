@@ -63,6 +63,7 @@ impl<'p> Passage<'p> {
         let node = program.node(program.point(point).node);
         if node.terminal && program.point(point).part == Part::Body {
             self.shapes(node.output.iter(), node.document);
+            node.reason.iter().for_each(|reason| self.template(reason, node.document, Spoken::Everywhere));
             if matches!(node.role, Role::Pass) {
                 self.words(node);
             }
@@ -92,20 +93,61 @@ impl<'p> Passage<'p> {
             self.content(node);
         }
         if let Role::Listen(listen) = &node.role {
+            self.options(node, listen);
             self.shapes(node.metadata.iter(), node.document);
             // A text that cannot be shown gives way to a plain sentence: nothing fails without what it reads.
-            let text = listen.on_invalid.iter().filter_map(|invalid| invalid.text.as_ref());
-            for text in text {
+            let texts =
+                listen.on_invalid.iter().flat_map(|invalid| invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text)));
+            for text in texts {
                 text.each_use(&mut |used| self.follows.push(used.path));
             }
         }
     }
 
+    /// What can be chosen, in the words of each locale.
+    fn options(&mut self, node: &'p Node, listen: &'p Listen) {
+        let has_words = |choice: &Choice| {
+            let mut words = node.localised.iter().flat_map(|(_, words)| &words.options).peekable();
+            words.peek().is_some() && words.any(|(value, _)| **value == *choice.value.to_string())
+        };
+        for choice in listen.options.iter().filter(|choice| !choice.text.is_literal()) {
+            let spoken = if has_words(choice) { Spoken::Elsewhere } else { Spoken::Everywhere };
+            self.template(&choice.text, node.document, spoken);
+        }
+        for (locale, words) in &node.localised {
+            words.options.iter().for_each(|(_, text)| self.template(text, node.document, Spoken::In(locale)));
+        }
+    }
+
     pub(super) fn content(&mut self, node: &'p Node) {
         let spoken = if node.localised.is_empty() { Spoken::Everywhere } else { Spoken::Elsewhere };
-        node.content.iter().for_each(|content| self.template(content, node.document, spoken));
+        node.content.iter().for_each(|content| self.speech(node, content, spoken));
         for (locale, words) in &node.localised {
-            words.content.iter().for_each(|content| self.template(content, node.document, Spoken::In(locale)));
+            words.content.iter().for_each(|content| self.speech(node, content, Spoken::In(locale)));
+        }
+    }
+
+    /// One text, or parts with their conditions.
+    fn speech(&mut self, node: &'p Node, speech: &'p Speech, spoken: Spoken<'p>) {
+        let parts = match speech {
+            Speech::Text(text) => return self.template(text, node.document, spoken),
+            Speech::Parts(parts) => parts,
+        };
+        for part in parts {
+            let guard = Some(&part.when).filter(|when| **when != Guard::Always);
+            if let Some(guard) = guard {
+                let asked = match guard {
+                    Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => Some(&operand.path),
+                    _ => None,
+                };
+                let site = asked.map(|path| {
+                    let at = self.next_site();
+                    self.site(path, node.document, Kind::Part(spoken, part.origin));
+                    at
+                });
+                self.ops.push(Op::Ask { guard, site });
+            }
+            part.text.each_use(&mut |used| self.needs(used.path, node.document, Kind::Template(used, spoken, guard)));
         }
     }
 
@@ -114,7 +156,11 @@ impl<'p> Passage<'p> {
         if call.body.is_some() {
             self.content(node);
         }
-        call.approve.iter().filter_map(|approve| approve.ask.as_ref()).for_each(|ask| self.template(ask, document, Spoken::Everywhere));
+        if let Some(approve) = &call.approve {
+            let spoken = if approve.messages.is_empty() { Spoken::Everywhere } else { Spoken::Elsewhere };
+            approve.ask.iter().for_each(|ask| self.template(ask, document, spoken));
+            approve.messages.iter().for_each(|(locale, ask)| self.template(ask, document, Spoken::In(locale)));
+        }
         self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
         match &call.callee {
             Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),
@@ -129,13 +175,16 @@ impl<'p> Passage<'p> {
     }
 
     fn template(&mut self, template: &'p Template, document: u32, spoken: Spoken<'p>) {
-        template.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, spoken)));
+        template.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, spoken, None)));
     }
 
     /// What a shape is made of is followed, also where nothing has to be there.
     fn follow_shape(&mut self, shape: &'p Shape) {
         match shape {
-            Shape::Expression(expression) => self.follows.extend(expression.path().map(|(path, _)| path)),
+            Shape::Expression(expression) => {
+                self.follows.extend(expression.path().map(|(path, _)| path));
+                expression.made().each_path(&mut |path| self.follows.push(path));
+            }
             Shape::List(items) => items.iter().for_each(|item| self.follow_shape(&item.value)),
             Shape::Map(entries) => entries.iter().for_each(|(_, shape)| self.follow_shape(&shape.value)),
             Shape::Literal(_) | Shape::Text(_) => {}
@@ -145,7 +194,7 @@ impl<'p> Passage<'p> {
     fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
         for shape in shapes {
             self.follow_shape(shape);
-            shape.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, Spoken::Everywhere)));
+            shape.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, Spoken::Everywhere, None)));
         }
     }
 
@@ -153,7 +202,7 @@ impl<'p> Passage<'p> {
         let from = self.next_site();
         if let From::Shape(shape) = &write.value {
             self.follow_shape(shape);
-            shape.each_use(&mut |used| self.site(used.path, document, Kind::Template(used, Spoken::Everywhere)));
+            shape.each_use(&mut |used| self.site(used.path, document, Kind::Template(used, Spoken::Everywhere, None)));
         }
         self.ops.push(Op::Write { write, reads: from..self.next_site() });
     }

@@ -8,6 +8,7 @@
 mod calculations;
 mod read;
 mod source;
+mod tests;
 
 use std::ops::Range;
 
@@ -15,6 +16,7 @@ pub(super) use self::{
     calculations::{Calculated, Calculations, choices},
     read::Reader,
     source::{Made, Source, Sources},
+    tests::{AllTests, Tests},
 };
 use super::{
     keys::Name,
@@ -55,6 +57,8 @@ pub(super) enum Step {
     Write { to: Option<Path>, how: How, source: Source, reads: Span },
     /// A key, where it is there, must fit; and its place in the node's list.
     Fit { name: Name, contract: Contract, index: u32 },
+    /// A condition is asked; a mark is read for it.
+    Ask { question: Question, mark: Option<u32>, path: Option<Path> },
     /// A condition must hold.
     Assert { question: Question, path: Option<Path>, is_predicate: bool },
     /// A tool, or a child, is called with arguments; and what the tool takes.
@@ -80,6 +84,8 @@ pub(super) struct Mark {
     pub(super) demand: Option<Demand>,
     /// Whether it is met on every way past its place.
     pub(super) is_certain: bool,
+    /// What decides about it, as far as that is followed.
+    pub(super) tests: Tests,
     /// Whether something decides about it that is not followed.
     pub(super) is_opaque: bool,
     /// Whether it goes on below the path into the unknown.
@@ -93,6 +99,8 @@ pub(super) struct Mark {
 pub(super) enum Given {
     /// An input.
     Input,
+    /// An option that is an outcome of its own, by its type.
+    Chosen(TypeId),
     /// The result of a call.
     Result,
     /// Nothing, and nothing was entered.
@@ -222,7 +230,7 @@ impl Steps {
         let written = self.steps(seat).iter().filter_map(|step| match step {
             Step::Write { to, .. } => to.map(|to| to.name),
             Step::Fit { name, .. } => Some(*name),
-            Step::Read(_) | Step::Assert { .. } | Step::Args { .. } => None,
+            Step::Read(_) | Step::Ask { .. } | Step::Assert { .. } | Step::Args { .. } => None,
         });
         self.follows(seat).iter().copied().chain(written)
     }
@@ -270,7 +278,7 @@ impl Steps {
     pub(super) fn is_same_but_for_reads(&self, a: &Seat, b: &Seat) -> bool {
         let happens = |seat: &Seat, span: Span| {
             let steps = self.steps(seat)[span.0 as usize..span.1 as usize].iter();
-            steps.filter(|step| !matches!(step, Step::Read(_))).map(|step| self.plain(seat, *step)).collect::<Vec<_>>()
+            steps.filter(|step| !matches!(step, Step::Read(_) | Step::Ask { .. })).map(|step| self.plain(seat, *step)).collect::<Vec<_>>()
         };
         let marks = |seat: &Seat, span: Span| self.marks[range(&seat.marks)][span.0 as usize..span.1 as usize].to_vec();
         let answers = |seat: &Seat| {
@@ -322,7 +330,7 @@ impl Steps {
                 Step::Write { to, .. } => to.is_some_and(|to| is_one(&to.name)),
                 Step::Fit { name, .. } => is_one(name),
                 Step::Args { child, .. } => child.is_some(),
-                Step::Read(_) | Step::Assert { .. } => false,
+                Step::Read(_) | Step::Ask { .. } | Step::Assert { .. } => false,
             })
     }
 }

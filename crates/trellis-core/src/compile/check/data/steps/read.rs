@@ -7,14 +7,17 @@ use super::{
         shapes,
         types::{Contract, TypeId, Types},
     },
-    Answer, Brought, Choice, Given, How, Made, Mark, Path, Seat, Source, Span, Step, To,
+    Answer, Brought, Choice, Given, How, Made, Mark, Path, Seat, Source, Span, Step, Tests, To,
 };
 use crate::{
     compile::check::data::knowledge::Terms,
     path::KeyPath,
-    program::{Call, Callee, Failure, From, Guard, NodeIndex, Outcome, Place, PointIndex, Program, Reason, Reply, Role, Target, Write},
+    program::{
+        Call, Callee, Failure, From, Guard, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Reply, Role, Root, Target,
+        Write,
+    },
     schema::Schema,
-    template::{Shape, Test},
+    template::{Shape, Term, Test},
     value::Value,
 };
 
@@ -63,8 +66,25 @@ impl<'p> Reader<'_, 'p> {
                 let parts = calculation.paths.iter().map(|path| self.follow(path)).collect();
                 self.terms.calculations.put(calculation, parts)
             });
-            self.terms.steps.marks.push(Mark { path, inside, demand: site.demand(), is_certain, is_opaque, is_deep, calculated });
+            let tests = self.tests(site.when());
+            self.terms.steps.marks.push(Mark { path, inside, demand: site.demand(), is_certain, tests, is_opaque, is_deep, calculated });
         }
+    }
+
+    /// What holds where something is read that only these decide about.
+    fn tests(&mut self, when: &[Test]) -> Tests {
+        let is_set = self.terms.is_set;
+        let tested = when.iter().filter_map(|test| match test {
+            Test::Set(path, yes) => Some((self.path(path)?, is_set, *yes)),
+            Test::Truthy(path, true) => Some((self.path(path)?, is_set, true)),
+            Test::Is(path, true, value) => {
+                let operand = Operand { root: Root::Context, path: path.clone() };
+                Some((self.path(path)?, self.types.question(&Guard::Is(operand, true, value.clone())), true))
+            }
+            Test::Truthy(..) | Test::Is(..) | Test::Opaque => None,
+        });
+        let tested = tested.collect();
+        self.terms.tests.put(tested)
     }
 
     fn steps(&mut self) {
@@ -78,6 +98,10 @@ impl<'p> Reader<'_, 'p> {
                     let name = self.terms.keys.name(key);
                     self.terms.steps.follows.push(name);
                     Step::Fit { name, contract: self.types.contract(schema), index }
+                }
+                Op::Ask { guard, site } => {
+                    let path = guard.operand().and_then(|operand| self.follow(&operand.path));
+                    Step::Ask { question: self.types.question(guard), mark: site, path }
                 }
                 Op::Assert { guard, .. } => {
                     let path = guard.operand().and_then(|operand| self.follow(&operand.path));
@@ -134,6 +158,10 @@ impl<'p> Reader<'_, 'p> {
         for (at, reply) in replies.iter().enumerate() {
             let given = match (&reply.on, &node.role) {
                 (Outcome::Answer, Role::Listen(listen)) if listen.sleep.is_none() => Given::Input,
+                (Outcome::Chosen(_), Role::Listen(listen)) => match listen.chosen(&reply.on) {
+                    Some(value) => Given::Chosen(self.types.of_value(value)),
+                    None => Given::Nothing,
+                },
                 (Outcome::Success, _) => Given::Result,
                 (Outcome::Exhausted, _) => Given::Exhausted,
                 _ => Given::Nothing,
@@ -170,8 +198,7 @@ impl<'p> Reader<'_, 'p> {
             Target::Rollback => To::Rollback(node.graph),
             Target::End(Reason::Failed(Failure::NoMatch)) => {
                 // Gaps of what a node was given itself were looked for already.
-                let own =
-                    replies.iter().find(|reply| reply.edges.contains(&edge)).is_some_and(|reply| exhaustive::is_own(program, node, reply));
+                let own = replies.iter().any(|reply| reply.edges.contains(&edge)) && exhaustive::is_own(program, node);
                 if own { To::End { is_own: false, returns: false } } else { To::NoMatch }
             }
             Target::End(reason) => To::End { is_own: ends_well(target), returns: node.terminal && *reason == Reason::Finished },
@@ -232,9 +259,40 @@ impl<'p> Reader<'_, 'p> {
             Shape::Map(entries) => Made::Map(entries.iter().map(|(key, shape)| (key.value.clone(), self.source(&shape.value))).collect()),
             Shape::Expression(expression) => match expression.path() {
                 Some((path, optional)) => self.path(path).map_or(Made::Known(TypeId::ANY), |path| Made::Path(path, optional)),
-                None if expression.is_optional() => Made::Known(TypeId::EITHER),
-                None => Made::Known(TypeId::ANY),
+                None => {
+                    let made = self.term(expression.made());
+                    if expression.is_optional() {
+                        return made;
+                    }
+                    Made::There(made)
+                }
             },
+        };
+        self.terms.sources.put(made)
+    }
+
+    /// What an expression comes to.
+    fn term(&mut self, term: &Term) -> Source {
+        let made = match term {
+            Term::Unknown => Made::Known(TypeId::EITHER),
+            Term::Path(path) => self.path(path).map_or(Made::Known(TypeId::ANY), |path| Made::Path(path, true)),
+            Term::Constant(value) => return self.literal(value),
+            Term::Of(sorts) => Made::Known(self.types.of_sorts(*sorts)),
+            Term::Integer => Made::Known(self.types.integer()),
+            Term::Whole(terms) => Made::Number(terms.iter().map(|term| self.term(term)).collect(), true),
+            Term::Number(terms) => Made::Number(terms.iter().map(|term| self.term(term)).collect(), false),
+            Term::Sum(terms) => Made::Sum(self.term(&terms[0]), self.term(&terms[1])),
+            Term::Product(terms) => Made::Product(self.term(&terms[0]), self.term(&terms[1])),
+            Term::Default(terms, falsy) => Made::Default(self.term(&terms[0]), self.term(&terms[1]), *falsy),
+            Term::Either(terms) => Made::Either(self.term(&terms[0]), self.term(&terms[1])),
+            Term::List(terms) => Made::List(terms.iter().map(|term| self.term(term)).collect()),
+            Term::Map(entries) => {
+                let mut there = |term| {
+                    let of = self.term(term);
+                    self.terms.sources.put(Made::There(of))
+                };
+                Made::Map(entries.iter().map(|(key, term)| (key.clone(), there(term))).collect())
+            }
         };
         self.terms.sources.put(made)
     }

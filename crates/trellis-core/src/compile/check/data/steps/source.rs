@@ -21,6 +21,15 @@ pub(in super::super) enum Made {
     Path(Path, bool),
     List(Box<[Source]>),
     Map(Box<[(Key, Source)]>),
+    /// A number made of these; `true`: by an operator that keeps integers.
+    Number(Box<[Source]>, bool),
+    Sum(Source, Source),
+    Product(Source, Source),
+    /// The first where it is there, else the second; `true`: also where the first counts as false.
+    Default(Source, Source, bool),
+    Either(Source, Source),
+    /// Something that fails where nothing is there.
+    There(Source),
 }
 
 /// Everything that is written somewhere, each once.

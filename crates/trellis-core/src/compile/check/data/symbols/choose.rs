@@ -56,7 +56,13 @@ impl Vars {
     /// A value with what was decided about its parts.
     fn with_parts(&self, value: Value, var: &Var) -> Option<Value> {
         if let (Value::List(_), Some(item)) = (&value, var.parts.get(ITEMS).filter(|item| self.get(**item).there == Some(true))) {
-            return Some(Value::from(vec![self.choose_var(*item)?]));
+            let item = self.choose_var(*item)?;
+            let many = Value::from(vec![item.clone(); ITEMS_READ]);
+            return Some(if may_be(var, &many) && var.fits.iter().all(|schema| schema.fits(&many)) {
+                many
+            } else {
+                Value::from(vec![item])
+            });
         }
         let Value::Map(mut entries) = value else {
             let needs = var.parts.values().any(|part| self.get(*part).there == Some(true));
@@ -111,6 +117,9 @@ impl Vars {
             || (0..count).filter(|at| !self.get(*at).parts.is_empty()).any(|at| self.is_impossible_var(at))
     }
 }
+
+/// Items that a list has where one of them matters: one that is read by its index is mostly among the first.
+const ITEMS_READ: usize = 4;
 
 fn may_be(var: &Var, value: &Value) -> bool {
     match &var.kind {

@@ -84,10 +84,10 @@ impl Lore {
         of
     }
 
-    /// The values of a node's options; a program keeps its nodes where they are.
+    /// The values of a node's options that are no outcomes of their own; a program keeps its nodes where they are.
     pub(super) fn options(&mut self, listen: &Listen) -> Few {
         let place = std::ptr::from_ref(listen).addr();
-        self.options.entry(place).or_insert_with(|| Few::new(listen.options.iter().map(|option| option.value.clone()))).clone()
+        self.options.entry(place).or_insert_with(|| Few::new(listen.others().cloned())).clone()
     }
 
     /// The number of a schema: the same for the same one.
@@ -145,8 +145,24 @@ impl Vars {
         self.lore.borrow_mut().kinds.entry(name).or_insert_with(make).clone()
     }
 
+    /// Something of a type that nobody chooses; `may_lack`: or nothing, where the type says so.
+    pub(in super::super) fn of_type(&mut self, of: TypeId, may_lack: bool) -> Sym {
+        let may_lack = may_lack && self.may_lack(of);
+        match self.schema_of(of) {
+            Some(schema) if may_lack => self.perhaps(&[schema]),
+            Some(schema) => self.fitting(&[schema]),
+            None if may_lack => self.perhaps_made(),
+            None => self.made(),
+        }
+    }
+
+    /// Asks the types of all searches.
+    pub(in super::super) fn types<T>(&self, ask: impl FnOnce(&mut Types) -> T) -> T {
+        ask(&mut self.lore.borrow_mut().types)
+    }
+
     /// What a value can be, absence included: more than that it is not.
-    pub(super) fn type_of(&self, of: &Sym) -> TypeId {
+    pub(in super::super) fn type_of(&self, of: &Sym) -> TypeId {
         self.typed(&mut self.lore.borrow_mut(), of)
     }
 

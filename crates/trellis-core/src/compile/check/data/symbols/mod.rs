@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     path::{KeyPath, Segment},
-    program::{Guard, Listen, Truth},
+    program::{Guard, Listen, Outcome, Truth},
     schema::Schema,
     syntax::node::InputType,
     value::{Key, Mapping, Value},
@@ -180,7 +180,7 @@ impl Vars {
         } else if listen.kind == Some(InputType::Confirm) {
             var.only = Some(Few::new(["yes", "no"].map(Value::text)));
         }
-        var.more.clone_from(&listen.default);
+        var.more = listen.default.clone().filter(|default| listen.outcome(default) == Outcome::Answer);
         Sym::Var(at)
     }
 

@@ -59,6 +59,20 @@ impl Vars {
         }
     }
 
+    /// Decides that a list of which an item is read holds some, as far as that can be chosen.
+    pub(in super::super) fn fill(&mut self, of: &Sym) {
+        let Sym::Var(at) = of else { return };
+        if let Some(Sym::Var(item)) = self.items_of(*at)
+            && self.get(item).there.is_none()
+        {
+            let at = self.type_of(of);
+            let is_list = self.lore.borrow().types.get(at).items.is_some();
+            if is_list {
+                self.var_mut(item).there = Some(true);
+            }
+        }
+    }
+
     /// Decides that nothing is below a value; false where something certainly is.
     pub(in super::super) fn lack_below(&mut self, of: &Sym, path: &[Segment]) -> bool {
         if self.presence(of) == Some(false) {

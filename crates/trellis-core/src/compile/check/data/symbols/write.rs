@@ -108,7 +108,7 @@ impl Vars {
     }
 
     /// What the items of a variable can be.
-    fn items_of(&mut self, at: u32) -> Option<Sym> {
+    pub(super) fn items_of(&mut self, at: u32) -> Option<Sym> {
         let key = Key::from(ITEMS);
         if let Some(known) = self.get(at).parts.get(&key) {
             return Some(Sym::Var(*known));

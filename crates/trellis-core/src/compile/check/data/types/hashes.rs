@@ -12,9 +12,9 @@ use crate::value::Value;
 
 /// A number that equal types share.
 pub(super) fn of_type(of: &Type) -> u64 {
-    let Type { absent, any, open, kinds, values, fields, items } = of;
+    let Type { absent, any, numeric, open, kinds, values, fields, items } = of;
     let mut hasher = FxHasher::default();
-    (absent, any, open, kinds.0, items.map(|TypeId(id)| id), values.len()).hash(&mut hasher);
+    (absent, any, numeric, open, kinds.0, items.map(|TypeId(id)| id), values.len()).hash(&mut hasher);
     values.iter().for_each(|value| of_value(value, &mut hasher));
     if let Some(fields) = fields {
         fields.others.hash(&mut hasher);

@@ -72,7 +72,7 @@ struct Palette {
 impl Palette {
     /// A type in bits, if it is of nothing but what has bits, or gets them now.
     fn lane(&mut self, of: &Type) -> Option<Lane> {
-        if of.fields.is_some() || of.items.is_some() {
+        if of.fields.is_some() || of.items.is_some() || of.numeric {
             return None;
         }
         let [absent, any, open] = [of.absent, of.any, of.open].map(u32::from);
@@ -119,7 +119,7 @@ impl Palette {
             (VALUES..).zip(&self.values).filter(|(bit, value)| lane.has(*bit) && !kinds.hold(value)).map(|(_, value)| value.clone());
         let mut values: Vec<Value> = scalars.chain(named).collect();
         values.sort_by_cached_key(Value::to_json);
-        Type { absent: lane.has(0), any: lane.has(1), open: lane.has(2), kinds, values, fields: None, items: None }
+        Type { absent: lane.has(0), any: lane.has(1), open: lane.has(2), kinds, values, ..Type::default() }
     }
 }
 

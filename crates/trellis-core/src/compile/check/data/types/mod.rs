@@ -14,6 +14,7 @@ mod lanes;
 mod narrow;
 mod questions;
 mod schemas;
+mod terms;
 mod words;
 mod write;
 
@@ -100,6 +101,8 @@ pub(super) struct Type {
     pub(super) absent: bool,
     /// Something may be there, of which nothing is known.
     pub(super) any: bool,
+    /// Whether that is a number: one that a host may give, of which nothing else is claimed.
+    pub(super) numeric: bool,
     /// Nothing is known, not even whether something is there.
     pub(super) open: bool,
     /// Any value of these kinds.
@@ -110,6 +113,13 @@ pub(super) struct Type {
     pub(super) fields: Option<Fields>,
     /// A list of such items, not empty.
     pub(super) items: Option<TypeId>,
+}
+
+impl Type {
+    /// Whether a scalar is possible.
+    pub(super) fn admits(&self, value: &Value) -> bool {
+        self.any || self.open || self.kinds.hold(value) || self.values.contains(value)
+    }
 }
 
 /// What a mapping holds.
@@ -245,6 +255,11 @@ impl Types {
         self.put(Type { fields: Some(fields), ..Type::default() })
     }
 
+    /// A number that a host may give, or nothing.
+    pub(super) fn given_number(&mut self) -> TypeId {
+        self.put(Type { absent: true, any: true, numeric: true, ..Type::default() })
+    }
+
     /// Any integer.
     pub(super) fn integer(&mut self) -> TypeId {
         self.put(Type { kinds: Kinds::INT, ..Type::default() })
@@ -261,7 +276,7 @@ impl Types {
         if !of.absent && !of.open {
             return id;
         }
-        let of = Type { absent: false, open: false, any: of.any || of.open, ..of.clone() };
+        let of = Type { absent: false, open: false, any: of.any || of.open, numeric: of.numeric && !of.open, ..of.clone() };
         self.put(of)
     }
 
@@ -271,7 +286,7 @@ impl Types {
         if !of.any && !of.open {
             return id;
         }
-        let of = Type { any: false, open: false, ..of.clone() };
+        let of = Type { any: false, numeric: false, open: false, ..of.clone() };
         self.put(of)
     }
 
@@ -318,6 +333,7 @@ impl Types {
         let id = self.put(Type {
             absent: left.absent || right.absent,
             any: left.any || right.any,
+            numeric: (left.any || right.any) && left.numeric == left.any && right.numeric == right.any,
             open: left.open || right.open,
             kinds,
             values,

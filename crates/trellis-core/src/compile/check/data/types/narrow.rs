@@ -29,17 +29,24 @@ impl Types {
                 let possible = |value: &&Value| of.any || of.kinds.hold(value);
                 literals.iter().filter(possible).for_each(|value| super::hashes::add(&mut left.values, value.clone()));
             }
-            Guard::Is(..) | Guard::In(..) => (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items),
+            Guard::Is(..) | Guard::In(..) => {
+                (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items);
+                left.numeric = of.numeric && !open;
+            }
             Guard::Truth(_, yes) => left.values.extend(of.any.then_some(Value::Bool(*yes == truth))),
             Guard::Set(_, yes) if *yes == truth => {
-                (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items)
+                (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items);
+                left.numeric = of.numeric && !open;
             }
             Guard::Set(..) => left.absent |= open,
             Guard::Empty(_, yes) if *yes == truth => {
                 (left.any, left.open) = (of.any && !open, open);
                 left.fields = of.fields.filter(|fields| !self.has_something(fields));
             }
-            Guard::Empty(..) => (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items),
+            Guard::Empty(..) => {
+                (left.any, left.kinds, left.fields, left.items) = (of.any, of.kinds, of.fields, of.items);
+                left.numeric = of.numeric && !open;
+            }
             Guard::Always | Guard::Predicate(..) | Guard::Attempts(_) => return id,
         }
         left.values.sort_by_cached_key(Value::to_json);
@@ -114,7 +121,8 @@ impl Types {
     /// Whether a value is certainly what a template demands.
     pub(in super::super) fn meets(&self, id: TypeId, demand: Demand) -> bool {
         let of = self.get(id);
-        !of.any && !of.open && demand != Sorts::NONE && self.sorts(id).are(demand)
+        let is_known = !of.any || (of.numeric && Sorts::NUMBER.are(demand));
+        is_known && !of.open && demand != Sorts::NONE && self.sorts(id).are(demand)
     }
 
     /// Whether something is known to be possible that is not what a template demands.
@@ -178,7 +186,9 @@ impl Types {
         values.retain(|value| !kinds.hold(value));
         values.sort_by_cached_key(Value::to_json);
         let open = left.open && right.open;
-        self.put(Type { absent: absent && !open, any: left.any && right.any && !open, open, kinds, values, fields, items })
+        let any = left.any && right.any && !open;
+        let numeric = any && (left.numeric || right.numeric);
+        self.put(Type { absent: absent && !open, any, numeric, open, kinds, values, fields, items })
     }
 
     /// Nothing where a name cannot be as both say.

@@ -1,0 +1,72 @@
+//! Where mistakes in other files may have been meant to lead: what stands there is not called unreachable.
+//!
+//! A name that leads nowhere was meant for a node that it is like, or for nobody knows which. A file with any other mistake may have lost a way, but only
+//! to a node whose name stands in it, or to its own nodes, which may have been meant to have another name.
+
+use petgraph::visit::Dfs;
+
+use super::{super::names::at_path, Settled, flow::Flow};
+use crate::{
+    diagnostic::{Code, Diagnostic, Severity, nearest},
+    program::Node,
+};
+
+/// The points that are reached, or would be if all were meant that may be; nothing where a mistake may have meant any node.
+pub(super) fn reached(flow: &Flow<'_>, reached: &[bool], settled: &Settled<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
+    let program = flow.program;
+    let mut all = reached.to_vec();
+    let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
+    if lost.is_empty() {
+        return Some(all);
+    }
+    let (mut faulty, mut meant) = (Vec::new(), Vec::new());
+    for diagnostic in settled.parsed().chain(found).filter(|found| settled.severity(found) == Some(Severity::Error)) {
+        let place = diagnostic.place.as_ref()?;
+        let at = at_path(&program.documents, &place.path)?;
+        let text = &*program.documents[at as usize].text;
+        match diagnostic.code {
+            _ if text.is_empty() => return None,
+            // A target that is left out could be any, and so could a name that is taken.
+            Code::MissingValue | Code::DuplicateNode | Code::ReservedName => return None,
+            Code::UnknownTarget | Code::UnknownModule | Code::WrongCase => meant.push(text.get(place.span.range())?),
+            _ => faulty.push((at, text)),
+        }
+    }
+    let mut hinted: Vec<&Node> = Vec::new();
+    for written in meant.into_iter().map(|written| written.rsplit('/').next().unwrap_or(written)) {
+        let is_like = |node: &Node| {
+            let id = node.id.as_str();
+            [last(id), id.rsplit('/').next().unwrap_or(id)].into_iter().any(|name| name == written || nearest(written, [name]).is_some())
+        };
+        // A file that nothing else leads to may be no node for that reason alone.
+        let files = program.documents.iter().map(|document| last(document.path.rsplit_once('.').map_or(&*document.path, |(id, _)| id)));
+        if !program.nodes().iter().any(|node| is_like(node)) && nearest(written, files).is_none() {
+            return None;
+        }
+        hinted.extend(lost.iter().filter(|node| is_like(node)));
+    }
+    hinted
+        .extend(lost.iter().filter(|node| faulty.iter().any(|(at, text)| *at == node.document || mentions(text, last(node.id.as_str())))));
+    for node in hinted {
+        let mut walk = Dfs::new(&*flow.web, flow.entry(node.index));
+        while let Some(point) = walk.next(&*flow.web) {
+            all[point as usize] = true;
+        }
+        all[node.body.0 as usize] = true;
+    }
+    Some(all)
+}
+
+/// The last name of an id; of a module its folder.
+fn last(id: &str) -> &str {
+    let id = id.strip_suffix("/start").unwrap_or(id);
+    id.rsplit('/').next().unwrap_or(id)
+}
+
+/// Whether a name stands in a text as a word.
+pub(super) fn mentions(text: &str, name: &str) -> bool {
+    let is_inside = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
+    text.match_indices(name).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(is_inside) && !text[at + name.len()..].chars().next().is_some_and(is_inside)
+    })
+}

@@ -1,0 +1,257 @@
+//! Findings in the terms of [miette](https://docs.rs/miette), for hosts that print them with a handler of their own (feature `miette`).
+//!
+//! In: diagnostics, and the documents that they point into. Out: [`Finding`]s, which hold the texts that a handler shows.
+//!
+//! **Invariant:** nothing that an author wrote reaches a terminal as a command, and no excerpt of a long line is longer than `LONG` bytes on a side.
+
+mod text;
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use miette::{LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+
+use self::text::{Text, harmless};
+use super::{Diagnostic, FilePath, Place, Severity};
+use crate::{span::Span, syntax::document::Document};
+
+/// Bytes that an excerpt shows of one long line before and behind its place; longer lines around it are left out.
+const LONG: usize = 1000;
+/// Lines of a long place that an excerpt shows.
+const MOST: usize = 12;
+
+/// The texts that findings point into.
+///
+/// ```
+/// use trellis_core::{Dialect, Document, Source, compile, diagnostic::miette::Sources};
+///
+/// let documents = [Document::parse(&Source::text("start.md", "---\nto: nowhere\n---\n"), Dialect::default()).into()];
+/// let sources = Sources::new(&documents);
+/// for found in compile(&documents).diagnostics {
+///     let report = miette::Report::new(sources.finding(&found));
+///     assert_eq!(report.to_string(), "there is no node `nowhere`");
+/// }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    texts: BTreeMap<FilePath, Arc<Text>>,
+    below: String,
+    pages: Option<String>,
+}
+
+/// One diagnostic with the texts that it points into. Its own place is the primary label; what else is to be seen in its file are labels too. The steps
+/// of a way, in order, and places in other files are related diagnostics.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    diagnostic: Diagnostic,
+    spot: Option<Spot>,
+    labels: Vec<LabeledSpan>,
+    hops: Vec<Hop>,
+    url: Option<String>,
+}
+
+/// A note at another place.
+#[derive(Clone, Debug)]
+struct Hop {
+    message: String,
+    /// Which step of the way it is, from 1.
+    step: Option<usize>,
+    spot: Spot,
+}
+
+/// A place with its file.
+#[derive(Clone, Debug)]
+struct Spot {
+    /// The path as people find it.
+    name: String,
+    span: Span,
+    text: Arc<Text>,
+}
+
+impl Sources {
+    /// The texts of a graph's documents.
+    pub fn new<'d>(documents: impl IntoIterator<Item = &'d Arc<Document>>) -> Self {
+        let texts = documents.into_iter().map(|document| (FilePath::clone(&document.path), Arc::new(Text::of(document))));
+        Self { texts: texts.collect(), ..Self::default() }
+    }
+
+    /// The same, whose paths are shown below a folder: `folder` stands before each of them, such as `graphs/tour/`.
+    #[must_use]
+    pub fn below(self, folder: impl Into<String>) -> Self {
+        Self { below: folder.into(), ..self }
+    }
+
+    /// The same, whose findings link to a page of their code: `address` and the code, such as `https://example.org/codes/unknown-target`.
+    /// [`Code::page`](super::Code::page) is what stands there.
+    #[must_use]
+    pub fn pages(self, address: impl Into<String>) -> Self {
+        Self { pages: Some(address.into()), ..self }
+    }
+
+    /// A diagnostic with the texts that it points into. A file that is not known has no text.
+    pub fn finding(&self, diagnostic: &Diagnostic) -> Finding {
+        let own = diagnostic.place.as_ref();
+        let is_beside = |place: &Place| own.is_some_and(|own| own.path == place.path);
+        let mut labels: Vec<LabeledSpan> = own.map(|own| self.spot(own).primary(note(diagnostic))).into_iter().collect();
+        let (mut hops, mut steps) = (Vec::new(), 0);
+        for label in diagnostic.labels.iter().filter(|label| Some(&label.place) != own || label.is_step) {
+            let (message, spot) = (harmless(&label.message), self.spot(&label.place));
+            steps += usize::from(label.is_step);
+            match label.is_step {
+                false if is_beside(&label.place) => labels.push(LabeledSpan::new_with_span(Some(message), spot.span.range())),
+                is_step => hops.push(Hop { message, step: is_step.then_some(steps), spot }),
+            }
+        }
+        let url = self.pages.as_ref().map(|address| format!("{address}{}", diagnostic.code));
+        Finding { diagnostic: diagnostic.clone(), spot: own.map(|own| self.spot(own)), labels, hops, url }
+    }
+
+    fn spot(&self, place: &Place) -> Spot {
+        let text = self.texts.get(&place.path).cloned().unwrap_or_default();
+        Spot { name: harmless(&format!("{}{}", self.below, place.path)), span: text.clip(place.span), text }
+    }
+}
+
+/// What is to be seen at the finding's own place.
+fn note(diagnostic: &Diagnostic) -> Option<String> {
+    let own = diagnostic.labels.iter().find(|label| diagnostic.place.as_ref() == Some(&label.place) && !label.is_step)?;
+    Some(harmless(&own.message))
+}
+
+fn severity(diagnostic: &Diagnostic) -> miette::Severity {
+    match diagnostic.severity {
+        Severity::Error => miette::Severity::Error,
+        Severity::Warning => miette::Severity::Warning,
+        Severity::Info => miette::Severity::Advice,
+    }
+}
+
+fn help(diagnostic: &Diagnostic) -> Option<Box<dyn fmt::Display + '_>> {
+    let title = diagnostic.fix.as_ref().map(|fix| &fix.title);
+    let help = diagnostic.help.as_ref().or(title)?;
+    Some(Box::new(harmless(help)))
+}
+
+impl Finding {
+    /// The diagnostic itself.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        &self.diagnostic
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&harmless(&self.message))
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// Without any text: whoever has that of its file adds it by `Report::with_source_code`. [`Sources`] know all of a graph.
+impl miette::Diagnostic for Diagnostic {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.code))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(severity(self))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        help(self)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let own = self.place.as_ref()?;
+        let others = self.labels.iter().filter(move |label| label.place.path == own.path && label.place != *own);
+        let others = others.map(|label| LabeledSpan::new_with_span(Some(harmless(&label.message)), label.place.span.range()));
+        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(note(self), own.span.range())).chain(others)))
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostic.fmt(f)
+    }
+}
+
+impl std::error::Error for Finding {}
+
+impl miette::Diagnostic for Finding {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.diagnostic.code))
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(severity(&self.diagnostic))
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        help(&self.diagnostic)
+    }
+
+    fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.url.as_ref().map(|url| Box::new(url) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.spot.as_ref().map(|spot| spot as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        if self.labels.is_empty() { None } else { Some(Box::new(self.labels.iter().cloned())) }
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
+        if self.hops.is_empty() {
+            return None;
+        }
+        Some(Box::new(self.hops.iter().map(|hop| hop as &dyn miette::Diagnostic)))
+    }
+}
+
+impl fmt::Display for Hop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Hop {}
+
+impl miette::Diagnostic for Hop {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.step.map(|step| Box::new(format!("step {step}")) as Box<dyn fmt::Display>)
+    }
+
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(miette::Severity::Advice)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.spot)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        Some(Box::new(std::iter::once(self.spot.primary(None))))
+    }
+}
+
+impl Spot {
+    fn primary(&self, note: Option<String>) -> LabeledSpan {
+        LabeledSpan::new_primary_with_span(note, self.span.range())
+    }
+}
+
+impl SourceCode for Spot {
+    /// The lines of `span`, whole where they are not long, and so many lines around them. Without lines around it, the column is that of the span.
+    fn read_span<'a>(&'a self, span: &SourceSpan, before: usize, after: usize) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let span = self.text.clip(Span::new(span.offset(), span.offset().saturating_add(span.len())));
+        let excerpt = self.text.excerpt(span, before, after);
+        let column = if before == 0 && after == 0 { excerpt.column - 1 } else { 0 };
+        let shown = SourceSpan::from((excerpt.from, excerpt.text.len()));
+        let (data, name) = (excerpt.text.as_bytes(), self.name.clone());
+        Ok(Box::new(MietteSpanContents::new_named(name, data, shown, excerpt.line - 1, column, excerpt.lines)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! What a node says over what can be read: one text, or the parts whose condition holds.
+//!
+//! **Invariant:** nobody is asked, so that rendering is pure.
+
+use std::sync::Arc;
+
+use super::{fail, step::limits};
+use crate::{
+    program::{Failure, Guard, PredicateSource, Program, Speech, Truth},
+    scope::Scope,
+    template::TemplateError,
+};
+
+/// Why something cannot be said.
+pub(super) struct Unsaid {
+    pub(super) failure: Failure,
+    pub(super) message: String,
+}
+
+impl From<TemplateError> for Unsaid {
+    fn from(error: TemplateError) -> Self {
+        Self { failure: Failure::Template, message: error.message }
+    }
+}
+
+/// The text of a speech; nothing where no part of it is said.
+pub(super) fn said(program: &Program, scope: &Scope, speech: &Speech) -> Result<Option<Arc<str>>, Unsaid> {
+    let parts = match speech {
+        Speech::Text(text) => return Ok(Some(text.render(scope, limits(program))?)),
+        Speech::Parts(parts) => parts,
+    };
+    let limits = limits(program);
+    let mut said = String::new();
+    for part in parts {
+        if !holds(program, scope, &part.when)? {
+            continue;
+        }
+        let text = part.text.render(scope, limits)?;
+        let text = text.trim_matches(['\n', '\r']);
+        if text.trim().is_empty() {
+            continue;
+        }
+        if !said.is_empty() {
+            said.push_str("\n\n");
+        }
+        said.push_str(text);
+        if said.len() as u64 > limits.output {
+            let message = format!("the text is longer than {} bytes (`limits.template_output`)", limits.output);
+            return Err(Unsaid { failure: Failure::Template, message });
+        }
+    }
+    Ok((!said.is_empty()).then(|| said.into()))
+}
+
+/// Whether a guard holds; a predicate by a schema is asked over the context.
+fn holds(program: &Program, scope: &Scope, guard: &Guard) -> Result<bool, Unsaid> {
+    let value = guard.operand().and_then(|operand| scope.lookup(&operand.path));
+    let truth = match guard {
+        Guard::Predicate(index, wanted) => match &program.predicates()[*index as usize].source {
+            PredicateSource::Schema(schema) => Truth::from(schema.fits(&scope.context.to_mapping().into()) == *wanted),
+            PredicateSource::Host(_) | PredicateSource::Binding(_) => Truth::Either,
+        },
+        guard => guard.over(value),
+    };
+    match truth {
+        Truth::Yes => Ok(true),
+        Truth::No => Ok(false),
+        Truth::Either => Err(Unsaid { failure: Failure::Condition, message: fail::undecided(guard, value) }),
+    }
+}

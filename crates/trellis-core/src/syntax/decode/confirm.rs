@@ -1,0 +1,83 @@
+//! `confirm_msg` in the metadata of a call: how Go Trellis writes the question of an approval (language 2.2).
+
+use std::borrow::Cow;
+
+use super::Decoder;
+use crate::{
+    diagnostic::Code,
+    span::{Span, Spanned},
+    syntax::{
+        node::{ApproveSyntax, CallSyntax},
+        removal::removal,
+        scalar::Plain,
+        tree::{Data, Entry, Node},
+    },
+};
+
+const KEY: &str = "confirm_msg";
+
+impl<'t> Decoder<'t, '_> {
+    /// Takes the question out of `metadata` and puts it into the call, whose `approve` is written at `approve`. What is left is metadata.
+    pub(super) fn confirm<'n>(
+        &mut self,
+        call: &mut CallSyntax,
+        approve: Option<&Entry<'t>>,
+        metadata: &'n Entry<'t>,
+    ) -> Option<Cow<'n, Node<'t>>> {
+        let Data::Map(entries) = &metadata.value.data else { return Some(Cow::Borrowed(&metadata.value)) };
+        let Some(at) = entries.iter().position(|entry| entry.key == KEY) else { return Some(Cow::Borrowed(&metadata.value)) };
+        let confirm = &entries[at];
+        let is_refused = approve.is_some_and(|approve| approve.value.plain() == Plain::Bool(false));
+        let asked = call.approve.as_ref().is_some_and(|approve| approve.value.ask.is_some());
+        match approve {
+            Some(approve) if is_refused || asked => self.contradicted(confirm, approve, is_refused, metadata),
+            _ => {
+                let ask = self.template(KEY, &confirm.value);
+                let span = call.approve.as_ref().map_or(confirm.value.span, |approve| approve.span);
+                let expires = call.approve.take().and_then(|approve| approve.value.expires);
+                call.approve = Some(Spanned::new(ApproveSyntax { ask, messages: Vec::new(), expires }, span));
+            }
+        }
+        let rest: Vec<_> = entries.iter().filter(|entry| entry.key != KEY).cloned().collect();
+        let is_left = !rest.is_empty();
+        is_left.then_some(Cow::Owned(Node { data: Data::Map(rest), span: metadata.value.span }))
+    }
+
+    /// Reports a question beside `approve`, which has one or wants none.
+    fn contradicted(&mut self, confirm: &Entry<'t>, approve: &Entry<'t>, is_refused: bool, metadata: &Entry<'t>) {
+        let (message, label, help) = if is_refused {
+            ("`approve` is false, so nobody is asked this", "nobody is asked", "remove `confirm_msg`, or write the question as `approve`")
+        } else {
+            ("`approve` has a question already", "asked here", "keep one of them; `confirm_msg` is the older form")
+        };
+        let path = self.report.path.clone();
+        let found = self.finding(Code::DuplicateKey, confirm.span, message).label(&path, approve.span, label).help(help);
+        let is_alone = matches!(&metadata.value.data, Data::Map(entries) if entries.len() == 1);
+        let gone = if is_alone { removal(self.text, self.whole(metadata)) } else { self.without(confirm, metadata) };
+        self.report.push(gone.into_iter().fold(found, |found, gone| found.fix("remove `confirm_msg`", gone, "")));
+    }
+
+    /// What goes with an entry: itself, or in brackets up to the next one.
+    fn without(&self, entry: &Entry<'t>, of: &Entry<'t>) -> Option<Span> {
+        let whole = self.whole(entry);
+        removal(self.text, whole).or_else(|| {
+            let Data::Map(entries) = &of.value.data else { return None };
+            let next = entries.iter().find(|next| next.span.start >= whole.end)?.span;
+            let between = self.text.get(whole.end as usize..next.start as usize)?;
+            (between.trim() == ",").then(|| Span::new(whole.start as usize, next.start as usize))
+        })
+    }
+
+    /// An entry with the quotes behind it.
+    fn whole(&self, entry: &Entry<'t>) -> Span {
+        let whole = entry.span.to(entry.value.span);
+        if let Data::Map(entries) = &entry.value.data {
+            let last = entries.last().map_or(whole, |last| self.whole(last));
+            return Span::new(whole.start as usize, whole.end.max(last.end) as usize);
+        }
+        let value = entry.value.span.range();
+        let quote = self.text[..value.start].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
+        let closes = quote.is_some_and(|quote| self.text[value.end..].starts_with(quote));
+        Span::new(whole.start as usize, whole.end as usize + usize::from(closes))
+    }
+}

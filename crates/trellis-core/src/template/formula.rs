@@ -1,0 +1,154 @@
+//! What an expression makes, as far as kinds of values tell (language 3.3): an integer, a text, what stands at a path.
+//!
+//! The tree that runs enters, a [`Term`] leaves; the analysis puts the types of paths into it.
+//!
+//! **Invariant:** a term never leaves out a value that the engine makes of the expression; where nothing is known, it is [`Term::Unknown`].
+
+use minijinja::{
+    machinery::ast::{BinOpKind, CallArg, Expr, UnaryOpKind},
+    value::Value as Dyn,
+};
+
+use super::{
+    bridge::{Size, from_dyn},
+    machine::hook,
+    reads::{Names, Source, inner, is_range},
+    sorts::{self, Sorts},
+};
+use crate::{
+    path::KeyPath,
+    value::{Key, Value},
+};
+
+/// What an expression makes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Term {
+    /// Something of which nothing is known.
+    Unknown,
+    /// What stands at a path, or nothing.
+    Path(KeyPath),
+    /// Always the same.
+    Constant(Value),
+    /// A value of these sorts.
+    Of(Sorts),
+    /// An integer.
+    Integer,
+    /// A number made of numbers: an integer where all of them are.
+    Whole(Box<[Term]>),
+    /// A number made of numbers.
+    Number(Box<[Term]>),
+    /// Two numbers, texts or lists, added.
+    Sum(Box<[Term; 2]>),
+    /// Two numbers multiplied, or a text repeated.
+    Product(Box<[Term; 2]>),
+    /// The first where something is there, else the second. Where `bool` is set, also where the first counts as false.
+    Default(Box<[Term; 2]>, bool),
+    /// One of the two.
+    Either(Box<[Term; 2]>),
+    /// A list of these.
+    List(Box<[Term]>),
+    /// A mapping.
+    Map(Box<[(Key, Term)]>),
+}
+
+impl Term {
+    /// Whether it says all of the expression: the same paths make the same value.
+    pub(crate) fn is_exact(&self) -> bool {
+        match self {
+            Self::Path(_) | Self::Constant(_) => true,
+            Self::Whole(terms) | Self::Number(terms) => terms.iter().all(Self::is_exact),
+            Self::Sum(terms) | Self::Product(terms) | Self::Default(terms, false) => terms.iter().all(Self::is_exact),
+            _ => false,
+        }
+    }
+
+    /// Every path that stands in it.
+    pub(crate) fn each_path<'t>(&'t self, see: &mut impl FnMut(&'t KeyPath)) {
+        match self {
+            Self::Unknown | Self::Constant(_) | Self::Of(_) | Self::Integer => {}
+            Self::Path(path) => see(path),
+            Self::Whole(terms) | Self::Number(terms) | Self::List(terms) => terms.iter().for_each(|term| term.each_path(see)),
+            Self::Sum(terms) | Self::Product(terms) | Self::Default(terms, _) | Self::Either(terms) => {
+                terms.iter().for_each(|term| term.each_path(see));
+            }
+            Self::Map(entries) => entries.iter().for_each(|(_, term)| term.each_path(see)),
+        }
+    }
+}
+
+/// What a lowered expression makes.
+pub(super) fn term(tree: &Expr<'_>) -> Term {
+    let names = Names::default();
+    if let Some(source) = names.source(tree) {
+        return Source::plain(source).map_or(Term::Unknown, Term::Path);
+    }
+    let both = |left: &Expr<'_>, right: &Expr<'_>| Box::new([term(left), term(right)]);
+    match tree {
+        Expr::Const(node) => constant(&node.value),
+        Expr::Filter(node) => match (&node.expr, node.args.first()) {
+            (Some(of), arg) => filter(node.name, of, arg, node.args.len()),
+            _ => Term::Unknown,
+        },
+        Expr::UnaryOp(node) => match node.op {
+            UnaryOpKind::Not => Term::Of(Sorts::TRUTH),
+            UnaryOpKind::Neg => Term::Whole(Box::new([term(&node.expr)])),
+        },
+        Expr::BinOp(node) => match node.op {
+            BinOpKind::Sub | BinOpKind::FloorDiv | BinOpKind::Rem => Term::Whole(both(&node.left, &node.right)),
+            BinOpKind::Div | BinOpKind::Pow => Term::Number(both(&node.left, &node.right)),
+            BinOpKind::ScAnd | BinOpKind::ScOr => Term::Either(both(&node.left, &node.right)),
+            BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte | BinOpKind::In => {
+                Term::Of(Sorts::TRUTH)
+            }
+            // These are filters in the tree that runs.
+            BinOpKind::Add | BinOpKind::Mul | BinOpKind::Concat => Term::Unknown,
+        },
+        Expr::Compare(_) | Expr::Test(_) => Term::Of(Sorts::TRUTH),
+        Expr::IfExpr(node) => {
+            let otherwise = node.false_expr.as_ref().map_or(Term::Constant(Value::Null), term);
+            Term::Either(Box::new([term(&node.true_expr), otherwise]))
+        }
+        Expr::List(node) => Term::List(node.items.iter().map(term).collect()),
+        Expr::Tuple(node) => Term::List(node.items.iter().map(term).collect()),
+        Expr::Map(node) => {
+            let key = |key: &Expr<'_>| match inner(key) {
+                Some(Expr::Const(key)) => key.value.as_str().map(Key::from),
+                _ => None,
+            };
+            let entries = node.keys.iter().zip(&node.values).map(|(name, value)| Some((key(name)?, term(value))));
+            entries.collect::<Option<_>>().map_or(Term::Of(Sorts::MAPPING), Term::Map)
+        }
+        Expr::Call(_) if is_range(tree) => Term::List(Box::new([Term::Integer])),
+        _ => Term::Unknown,
+    }
+}
+
+fn constant(value: &Dyn) -> Term {
+    from_dyn(value, Size::parts(1_000)).map_or(Term::Unknown, Term::Constant)
+}
+
+/// What a filter makes; `arg` is its first argument of `count`.
+fn filter(name: &str, of: &Expr<'_>, arg: Option<&CallArg<'_>>, count: usize) -> Term {
+    let placed = match arg {
+        Some(CallArg::Pos(value) | CallArg::Kwarg("default", value)) => Some(value),
+        _ => None,
+    };
+    match (name, placed, count) {
+        (hook::USE | hook::COMPARE | hook::KEEP | "optional", ..) => term(of),
+        (hook::ADD, Some(other), 1) => Term::Sum(Box::new([term(of), term(other)])),
+        (hook::MULTIPLY, Some(other), 1) => Term::Product(Box::new([term(of), term(other)])),
+        ("default" | "d", None, 0) => Term::Default(Box::new([term(of), Term::Constant(Value::text(""))]), false),
+        ("default" | "d", Some(other), count) => Term::Default(Box::new([term(of), term(other)]), count > 1),
+        ("int", Some(other), 1) => Term::Either(Box::new([Term::Integer, term(other)])),
+        ("int" | "round", _, 0) | ("length" | "count", ..) => Term::Integer,
+        ("float", _, 0) => Term::Of(Sorts::NUMBER),
+        ("abs", ..) => Term::Whole(Box::new([term(of)])),
+        ("round", ..) => Term::Number(Box::new([term(of), Term::Integer])),
+        // What more arguments make of them is not followed.
+        ("int" | "float" | "sum", ..) => Term::Unknown,
+        _ => match sorts::made_by(name, Sorts::READ) {
+            made @ (Sorts::TEXT | Sorts::TRUTH | Sorts::LIST) => Term::Of(made),
+            _ => Term::Unknown,
+        },
+    }
+}

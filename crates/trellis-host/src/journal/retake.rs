@@ -1,0 +1,218 @@
+//! Where records lead when an engine is asked again, and what nobody can tell because values were redacted.
+//!
+//! A mark stands where a value was (`store/redacted/`). What only a schema could say of it is believed; a step that comes out otherwise is a divergence
+//! unless it reads what was redacted. Then it is left as it was recorded, and said not to be checked.
+
+use trellis_core::{
+    Engine, NodeId, Program, State, Value,
+    engine::{Divergence, Step},
+    path::{KeyPath, Segment},
+    program::Node,
+    state::Changes,
+};
+
+use super::{Entry, Record};
+use crate::store::is_redacted;
+
+/// Takes every recorded step again, with the recorded answers, and holds it against what was recorded. Where an epoch begins other than by a start,
+/// its state is taken from the record; so is that of a step that depends on what was redacted.
+///
+/// # Errors
+/// The first record that this program does not lead to; its moment is the number of the record.
+pub fn replay(engine: &Engine, records: &[Record]) -> Result<State, Divergence> {
+    retake(engine, records).map(|retaken| retaken.state)
+}
+
+/// What taking records again came to.
+pub(crate) struct Retaken {
+    pub(crate) state: State,
+    /// How many steps hold redacted values.
+    pub(crate) redacted: u64,
+    /// The records of steps that depend on such a value: whether they would go the same way, nobody can tell.
+    pub(crate) unchecked: Vec<u64>,
+}
+
+/// As [`replay`], with what could not be told.
+///
+/// # Errors
+/// As [`replay`].
+pub(crate) fn retake(engine: &Engine, records: &[Record]) -> Result<Retaken, Divergence> {
+    let mut retaking = Retaking { engine, redacted: 0, unchecked: Vec::new() };
+    let mut state = None;
+    for record in records {
+        state = Some(retaking.next(record, state)?);
+    }
+    let Retaking { redacted, unchecked, .. } = retaking;
+    let none = || engine.diverged(None, engine.inspect().entry().id.clone(), "the journal holds no start".into());
+    Ok(Retaken { state: state.ok_or_else(none)?, redacted, unchecked })
+}
+
+struct Retaking<'e> {
+    engine: &'e Engine,
+    redacted: u64,
+    unchecked: Vec<u64>,
+}
+
+/// A recorded step.
+struct Recorded<'r> {
+    record: &'r Record,
+    before: Option<&'r State>,
+    after: State,
+}
+
+/// Takes a step again.
+type Take<'t> = &'t dyn Fn(&Engine) -> Result<Step, String>;
+
+impl Retaking<'_> {
+    fn next(&mut self, record: &Record, state: Option<State>) -> Result<State, Divergence> {
+        let engine = self.engine.answering(record.answers());
+        match (&record.entry, state) {
+            (Entry::Start { start, state: began, origin: None }, _) => {
+                let engine = engine.of_graph(began.graph.clone());
+                let recorded = Recorded { record, before: None, after: (**began).clone() };
+                self.take(&engine, recorded, &|engine| engine.start((**start).clone()).map_err(|error| error.to_string()))
+            }
+            (Entry::Start { state, .. } | Entry::Reload { state } | Entry::Move { state, .. }, _) => Ok((**state).clone()),
+            (_, None) => Err(self.diverged(record, &record.to, "the journal holds no start".into())),
+            (Entry::Context { .. }, Some(mut state)) => {
+                record.apply(&mut state);
+                Ok(state)
+            }
+            (_, Some(state)) => {
+                let Some(moment) = record.moment() else { return Ok(state) };
+                let mut after = state.clone();
+                after.apply(&record.changes);
+                // Before late results were remembered, several of one call could be recorded.
+                if matches!(record.entry, Entry::Late { .. }) && record.changes.abandoned.is_none() {
+                    return Ok(after);
+                }
+                let take = |engine: &Engine| engine.navigate(&state, moment.input.clone()).map_err(|refusal| refusal.to_string());
+                self.take(&engine, Recorded { record, before: Some(&state), after }, &take)
+            }
+        }
+    }
+
+    fn take(&mut self, engine: &Engine, recorded: Recorded<'_>, take: Take<'_>) -> Result<State, Divergence> {
+        let marked = recorded.marked();
+        let from = recorded.before.map_or(&recorded.after, |before| before).current_node_id.clone();
+        if marked.is_empty() {
+            let step = take(engine).map_err(|why| self.diverged(recorded.record, &from, why))?;
+            if !recorded.is(&step) {
+                return Err(self.diverged(recorded.record, &from, differs(&recorded.after, &step.state)));
+            }
+            return Ok(step.state);
+        }
+        self.redacted += u64::from(is_redacted(&json(recorded.record)));
+        let taken = take(&engine.believing(is_redacted));
+        let (program, to) = (engine.inspect(), &recorded.after.current_node_id);
+        let (why, may_matter) = match taken {
+            Ok(step) if recorded.is(&step) || recorded.reads_like(&step) => return Ok(recorded.after),
+            Ok(step) => {
+                let now = &step.state.current_node_id;
+                let why = differs(&recorded.after, &step.state);
+                // Where it leads, only what it leaves decides.
+                let is_elsewhere = now != to && *now != from && *to != from;
+                (why, if is_elsewhere { leaves_by(program, &from, &marked) } else { is_about(program, &[&from, to, now], &marked) })
+            }
+            Err(refusal) => (refusal, is_about(program, &[&from, to], &marked)),
+        };
+        if !may_matter {
+            return Err(self.diverged(recorded.record, &from, why));
+        }
+        self.unchecked.push(recorded.record.seq);
+        Ok(recorded.after)
+    }
+
+    fn diverged(&self, record: &Record, node: &NodeId, message: String) -> Divergence {
+        self.engine.diverged(usize::try_from(record.seq).ok(), node.clone(), message)
+    }
+}
+
+impl Recorded<'_> {
+    /// Whether a step came to the same, byte for byte.
+    fn is(&self, step: &Step) -> bool {
+        match self.before {
+            Some(before) => step.events == self.record.events && Changes::between(before, &step.state, &step.wrote) == *self.record.changes,
+            // Which program wrote a state is information only.
+            None => step.state == State { program: step.state.program.clone(), ..self.after.clone() },
+        }
+    }
+
+    /// The same, where a mark says how the value stood in a text.
+    fn reads_like(&self, step: &Step) -> bool {
+        let plain = |text: String| text.replace("‹redacted:json:", "‹redacted:");
+        let after = State { program: step.state.program.clone(), ..self.after.clone() };
+        let is_same = plain(json(&step.state)) == plain(json(&after));
+        is_same && (self.before.is_none() || plain(json(&step.events)) == plain(json(&self.record.events)))
+    }
+
+    /// Where marks stand that the step could meet: in the context, in `sys`, in what was handed in.
+    fn marked(&self) -> Vec<KeyPath> {
+        let mut paths = Vec::new();
+        for state in self.before.into_iter().chain([&self.after]) {
+            let system = [("ans", &state.system_context.ans), ("error", &state.system_context.error)];
+            let system = system.into_iter().filter_map(|(key, value)| Some((vec!["sys".into(), key.into()], value.as_ref()?)));
+            let context = state.context.iter().map(|(key, value)| (vec![key.clone()], value));
+            for (keys, value) in context.collect::<Vec<_>>().into_iter().chain(system) {
+                marks(keys.into_iter().map(Segment::Key).collect(), value, &mut paths);
+            }
+        }
+        let is_handed_in = match &self.record.entry {
+            Entry::Input { input } => is_redacted(&json(input)),
+            Entry::Result { result } | Entry::Late { result } => is_redacted(&json(result)),
+            _ => false,
+        };
+        paths.extend(["input", "tool_result"].into_iter().filter(|_| is_handed_in).filter_map(KeyPath::parse));
+        paths
+    }
+}
+
+/// The paths at which a value holds marks. It goes as deep as values may nest.
+fn marks(at: Vec<Segment>, value: &Value, paths: &mut Vec<KeyPath>) {
+    let below = |step: Segment| at.iter().cloned().chain([step]).collect();
+    match value {
+        Value::Text(text) if is_redacted(text) => paths.extend(KeyPath::new(at)),
+        Value::List(items) => items.iter().enumerate().for_each(|(index, item)| marks(below(Segment::Index(index)), item, paths)),
+        Value::Map(entries) => entries.iter().for_each(|(key, value)| marks(below(Segment::Key(key.clone())), value, paths)),
+        _ => {}
+    }
+}
+
+/// Whether a step between these nodes may read what was redacted.
+fn is_about(program: &Program, nodes: &[&NodeId], marked: &[KeyPath]) -> bool {
+    let reads = nodes.iter().filter_map(|id| found(program, id)).map(|node| program.reads_at(node));
+    reads.into_iter().any(|reads| marked.iter().any(|path| reads.touch(path)))
+}
+
+/// Whether where a step leads may depend on what was redacted.
+fn leaves_by(program: &Program, from: &NodeId, marked: &[KeyPath]) -> bool {
+    let reads = found(program, from).map(|node| program.reads_leaving(node));
+    reads.is_none_or(|reads| marked.iter().any(|path| reads.touch(path)))
+}
+
+fn found<'p>(program: &'p Program, id: &NodeId) -> Option<&'p Node> {
+    program.find(id).or_else(|| program.find_renamed(id)).map(|index| program.node(index))
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// The most telling difference between what was recorded and what happens now.
+fn differs(recorded: &State, now: &State) -> String {
+    if recorded.current_node_id != now.current_node_id {
+        return format!("leads to `{}`, not to `{}`", now.current_node_id, recorded.current_node_id);
+    }
+    let key = now.context.iter().find(|(key, value)| recorded.context.get(key) != Some(value)).map(|(key, _)| key);
+    let key = key.or_else(|| recorded.context.iter().map(|(key, _)| key).find(|key| !now.context.contains(key)));
+    if let Some(key) = key {
+        let say = |state: &State| state.context.get(key).map_or_else(|| "nothing".to_owned(), trellis_core::Value::to_json);
+        return format!("`{key}` becomes {}, not {}", say(now), say(recorded));
+    }
+    match (&now.pending_tool_call, &recorded.pending_tool_call) {
+        (Some(now), Some(recorded)) if now != recorded => format!("calls `{}` otherwise than `{}` was called", now.name, recorded.name),
+        (Some(now), None) => format!("calls `{}`, which was not called", now.name),
+        (None, Some(recorded)) => format!("does not call `{}`", recorded.name),
+        _ => "goes on otherwise than it was recorded".to_owned(),
+    }
+}

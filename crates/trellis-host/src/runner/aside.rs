@@ -1,0 +1,42 @@
+//! What a run without a drawn screen says beside the conversation: failed calls, new attempts, a rollback, a line each.
+
+use trellis_core::{ToolError, ToolOutcome, engine::ToolErrorKind, state::PendingCall};
+
+use super::console::Note;
+
+/// Characters of what a tool says that a line shows.
+const MOST: usize = 300;
+
+/// The line about something that happened; nothing for what the conversation shows, or what went well.
+pub(super) fn line(note: &Note<'_>) -> Option<String> {
+    match note {
+        Note::Call(call) if call.attempt > 1 => Some(format!("`{}` is tried again, attempt {}", call.name, call.attempt)),
+        Note::Result(call, ToolOutcome::Error(error)) => Some(failed(call, error)),
+        Note::Result(call, ToolOutcome::Denied(why)) => Some(format!("`{}` was denied{}", call.name, because(why.as_deref()))),
+        Note::Refused(call, why) => Some(format!("`{}` failed{}", call.name, because(Some(why)))),
+        Note::RollingBack { node, why } => Some(format!("rolling back from `{node}`{}", because(*why))),
+        _ => None,
+    }
+}
+
+fn failed(call: &PendingCall, error: &ToolError) -> String {
+    let name = format!("`{}`", call.name);
+    match (error.kind, &error.message) {
+        (ToolErrorKind::Timeout, message) if message.starts_with(&name) => short(message),
+        (ToolErrorKind::Timeout, message) => format!("{name} timed out{}", because(Some(message))),
+        (_, message) => format!("{name} failed{}", because(Some(message))),
+    }
+}
+
+fn because(why: Option<&str>) -> String {
+    why.map(short).filter(|why| !why.is_empty()).map_or_else(String::new, |why| format!(": {why}"))
+}
+
+/// The last line of a text, where a program that fails says why.
+fn short(text: &str) -> String {
+    let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    match last.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &last[..end]),
+        None => last.to_owned(),
+    }
+}
