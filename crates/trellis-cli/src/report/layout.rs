@@ -54,7 +54,7 @@ pub(crate) fn human_up_to(graphs: &[Checked], width: Width, limit: usize) -> Str
     out + &hidden(graphs, limit)
 }
 
-/// How many findings are not shown, if any.
+/// The number of findings that are not shown, if any.
 pub(super) fn hidden(graphs: &[Checked], limit: usize) -> String {
     match graphs.iter().map(|graph| graph.diagnostics.len()).sum::<usize>().saturating_sub(limit) {
         0 => String::new(),

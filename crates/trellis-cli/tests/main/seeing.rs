@@ -57,7 +57,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// What the run says on standard error.
+/// Standard error of the run.
 const RETRIED: &str = "`pay` failed: MESSAGE-VALUE\n`pay` is tried again, attempt 2\n";
 
 #[test]

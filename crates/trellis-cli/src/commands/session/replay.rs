@@ -93,7 +93,7 @@ impl Replay {
     }
 }
 
-/// What could not be told, since values were redacted.
+/// The steps that redacted values kept from being compared.
 fn redacted(done: &Replayed) -> String {
     let steps = match done.redacted {
         0 => return String::new(),

@@ -21,7 +21,7 @@ pub(in crate::compile) struct Demands<'d> {
     pub(in crate::compile) node: &'d NodeSyntax,
     /// Its `context_schema`, compiled.
     pub(in crate::compile) types: Vec<(Key, Span, Schema)>,
-    /// What `context:` declares of the keys of its graph, and where.
+    /// Types that `context:` declares for the keys of its graph, and the places of the declarations.
     pub(in crate::compile) declared: Vec<(Key, &'d FilePath, Span, Schema)>,
     /// `inputs` of its graph, where it is the entry.
     pub(in crate::compile) inputs: Option<Schema>,
@@ -171,7 +171,7 @@ impl Check<'_> {
         self.fits(key, schema, (demands.path, span), found);
     }
 
-    /// What is written for a key must fit its type.
+    /// Checks that a value that is written for a key fits its type.
     fn fits(&self, key: &Key, schema: &Schema, (file, span): (&FilePath, Span), found: &mut Vec<Diagnostic>) {
         let path = [Segment::Key(key.clone())];
         let base = below("", key);

@@ -1,4 +1,4 @@
-//! What expressions make in a scene: a value where all parts are known, else something of a type.
+//! Symbolic evaluation of expressions: a value if all parts are known, else something of a type.
 
 use super::{
     act::own,
@@ -18,7 +18,7 @@ use crate::{
 const COUNTED: u64 = 8;
 
 impl Scene {
-    /// What an expression makes that is no path.
+    /// Evaluates an expression that is no path.
     pub(super) fn make(&mut self, expression: &Expression) -> Sym {
         if let Some(value) = self.work_out(expression) {
             return Sym::Known(value);

@@ -143,7 +143,7 @@ impl Knowledge<'_, '_> {
         }
     }
 
-    /// What is known where something is read that tests decide about; nothing where it is never read.
+    /// The environment at a read that tests guard; `None` if it never happens.
     fn tested(&mut self, facts: &Facts, tests: Tests) -> Option<Facts> {
         let mut facts = facts.clone();
         for (path, question, yes) in self.terms.tests.get(tests).to_vec() {
