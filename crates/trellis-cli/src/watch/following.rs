@@ -32,10 +32,9 @@ pub(crate) struct Following {
 
 /// What an edit came to.
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "one at a time is sent, and taken apart at once")]
 pub(crate) enum News {
     /// It can be run; with what else there is to say, in one line.
-    Sound(Ready, Option<String>),
+    Sound(Box<Ready>, Option<String>),
     /// It cannot; the version of `since` goes on, in milliseconds since 1970.
     Broken { findings: Findings, since: u64 },
 }
@@ -43,7 +42,10 @@ pub(crate) enum News {
 impl From<News> for runner::Edit {
     fn from(news: News) -> Self {
         match news {
-            News::Sound(Ready { engine, bindings }, told) => Self::Sound { engine, bindings, told },
+            News::Sound(ready, told) => {
+                let Ready { engine, bindings } = *ready;
+                Self::Sound { engine, bindings: Box::new(bindings), told }
+            }
             News::Broken { findings, since } => Self::Broken { findings, since },
         }
     }
@@ -103,7 +105,7 @@ impl Following {
         match prepared {
             Ok((ready, _)) => {
                 self.taken = edit.version.at;
-                News::Sound(ready, self.told(&edit.scripts))
+                News::Sound(Box::new(ready), self.told(&edit.scripts))
             }
             Err(findings) => News::Broken { findings, since: millis(self.taken) },
         }

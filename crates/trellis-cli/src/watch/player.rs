@@ -97,7 +97,7 @@ impl<C: Console> Player<C> {
             while let Some(edit) = news.recv().await {
                 *broken = matches!(edit, News::Broken { .. });
                 if let News::Sound(newer, _) = &edit {
-                    *ready = newer.clone();
+                    *ready = (**newer).clone();
                 }
                 if sender.send(edit.into()).await.is_err() {
                     break;
@@ -153,7 +153,7 @@ impl<C: Console> Player<C> {
     /// Takes up an edit after an end; how it goes on, if it does.
     async fn take(&mut self, news: News, ended: &Ended) -> io::Result<Option<Next>> {
         let (ready, told) = match news {
-            News::Sound(ready, told) => (ready, told),
+            News::Sound(ready, told) => (*ready, told),
             News::Broken { findings, since } => {
                 self.broken = true;
                 self.console.note(Note::Reload(&Reloaded::Broken { findings: &findings, since })).await?;

@@ -110,14 +110,13 @@ pub enum RunError {
 
 /// What saving the files of a graph came to.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one at a time is sent, and taken apart at once")]
 pub enum Edit {
     /// It is sound.
     Sound {
         /// The graph as it is now.
         engine: Engine,
         /// What carries its calls out.
-        bindings: Bindings,
+        bindings: Box<Bindings>,
         /// What else there is to say about it, in one line: that a script is another one, which no program shows.
         told: Option<String>,
     },

@@ -244,7 +244,7 @@ fn interrupted<T>() -> Flow<T> {
 async fn take_edit<C: Console>(console: &mut C, sessions: &Sessions, edited: &mut Edited, edit: Edit) -> io::Result<bool> {
     match edit {
         Edit::Sound { engine, bindings, told } => {
-            if let Err(vetoed) = sessions.swap(engine, bindings).await {
+            if let Err(vetoed) = sessions.swap(engine, *bindings).await {
                 console.note(Note::Error { code: "vetoed", message: &vetoed.to_string() }).await?;
                 return Ok(false);
             }
