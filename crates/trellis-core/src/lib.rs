@@ -20,11 +20,11 @@
 
 pub mod compile;
 pub mod context;
+pub mod context_types;
 pub mod diagnostic;
 pub mod draw;
 pub mod engine;
 pub mod id;
-pub mod knowledge;
 pub mod path;
 pub mod program;
 pub mod schema;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use trellis_core::{
     Next, Program, Source,
+    context_types::ContextTypes,
     engine::{Request, RequestType},
-    knowledge::ContextTypes,
     state::{EndReason, Ended},
     syntax::{document::Bytes, node::InputType},
 };

@@ -2,41 +2,44 @@
 //!
 //! **Invariant:** every error is collected, in file order; any error means no program; one mistake is one diagnostic.
 
-mod again;
+mod cfg;
 mod check;
+mod dataflow;
 mod dialects;
+mod document_index;
 mod draft;
-mod frame;
-mod glance;
 mod graphs;
+mod incremental;
+mod layout;
 mod lower;
 mod names;
 mod schemas;
-mod settle;
+mod severity;
+mod taint;
 mod tools;
 mod unchecked;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
-pub(crate) use self::check::Known;
-pub use self::{
-    again::Compiler,
-    draft::Draft,
-    frame::nodes,
-    settle::settle,
-    unchecked::{UncheckedRead, Unknown},
-};
+pub(crate) use self::dataflow::Known;
 use self::{
-    again::{Linked, Taken},
     check::Own,
-    frame::{Frame, Naming, Seats},
-    glance::Glance,
+    document_index::Glance,
     graphs::GraphSyntax,
+    incremental::{Linked, Taken},
+    layout::{Frame, Naming, Seats},
     lower::{Common, Declared, GraphInfo, Lowering},
     names::Names,
     schemas::Schemas,
-    settle::Settled,
+    severity::Settled,
     tools::Tools,
+};
+pub use self::{
+    draft::Draft,
+    incremental::Compiler,
+    layout::nodes,
+    severity::settle,
+    unchecked::{UncheckedRead, Unknown},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
@@ -177,7 +180,7 @@ fn prepare<'d>(
         })
         .collect();
 
-    let naming = frame::naming(names, &graphs, last.map(|(last, edited)| (&last.naming, &edited[..])));
+    let naming = layout::naming(names, &graphs, last.map(|(last, edited)| (&last.naming, &edited[..])));
     let seats = Seats::new(names, &graphs, &naming, last.map(|(last, _)| &last.seats));
     let edges = last.map_or_else(|| names.candidates().filter_map(|it| it.syntax).map(likely_edges).sum(), |(last, _)| last.edges());
     let lowering = Lowering {
@@ -282,7 +285,7 @@ fn lower_all<'d>(
     lowering.modules(&files.glance.tooled);
     lowering.gates();
     lowering.defaults();
-    let (lowered, fresh) = again::lower(&mut lowering, taken.as_ref());
+    let (lowered, fresh) = incremental::lower(&mut lowering, taken.as_ref());
     if taken.is_some() && lowered.is_out_of_patience() {
         return None;
     }

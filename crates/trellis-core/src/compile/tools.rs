@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     check::shadowing,
-    glance::references_of,
+    document_index::references_of,
     graphs::GraphSyntax,
     names::{Candidate, at_path, join},
     schemas::Schemas,

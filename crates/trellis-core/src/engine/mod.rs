@@ -7,17 +7,17 @@ mod adopt;
 mod believe;
 mod call;
 mod choose;
-mod elsewhere;
 mod enter;
 mod fail;
 mod guard;
 mod ids;
 mod input;
 mod io;
-mod late;
+mod late_result;
 mod navigate;
 mod predicates;
 mod refusal;
+mod relocate;
 mod render;
 mod replay;
 mod result;
@@ -27,9 +27,9 @@ mod start;
 mod step;
 mod write;
 
+pub use self::relocate::NotEntered;
 pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
-pub use elsewhere::NotEntered;
 pub(crate) use input::{accept, accept_default};
 pub use io::{
     Action, AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,

@@ -6,11 +6,11 @@
 
 mod begin;
 mod call;
+mod edges;
 mod limits;
 mod needs;
 mod node;
 mod reads;
-mod ways;
 mod writes;
 
 use std::{
@@ -19,6 +19,10 @@ use std::{
     sync::Arc,
 };
 
+pub use self::edges::{
+    Domain, Edge, Failure, From, Guard, Operand, Origin, Outcome, Part, Place, Point, PointIndex, Reason, Reply, Root, Target, Truth, Way,
+    Why, Write,
+};
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
 pub(crate) use needs::Waiting;
@@ -26,10 +30,6 @@ pub use needs::{Missing, Needs};
 pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role, Speech, SpeechPart};
 pub use reads::Reads;
 use rustc_hash::FxHashMap;
-pub use ways::{
-    Domain, Edge, Failure, From, Guard, Operand, Origin, Outcome, Part, Place, Point, PointIndex, Reason, Reply, Root, Target, Truth, Way,
-    Why, Write,
-};
 pub use writes::Writes;
 
 use crate::{

@@ -9,11 +9,11 @@ use super::{
     allow,
     decode::{Decoder, NODE, has_bindings, is_library},
     document::{Content, Document, Source},
-    links,
-    matter::{self, Split},
+    frontmatter::{self, Split},
+    links, misspellings,
     node::{NodeSyntax, SpeechSyntax},
     project::ProjectSyntax,
-    slips, text,
+    text,
     tree::{self, Data, Entry, Node},
 };
 use crate::{
@@ -53,7 +53,7 @@ pub(super) fn is_markdown(path: &str) -> bool {
 
 /// Where the YAML of a file stands.
 fn yaml(path: &str, text: &str) -> Range<usize> {
-    match is_markdown(path).then(|| matter::split(text)) {
+    match is_markdown(path).then(|| frontmatter::split(text)) {
         Some(Split::Matter { yaml, .. }) => yaml,
         Some(Split::Body(_) | Split::Unclosed(_)) => 0..0,
         None => 0..text.len(),
@@ -67,16 +67,16 @@ pub(super) fn is_named(path: &str, name: &str) -> bool {
 
 /// A Markdown file: a node, a page, or a library.
 fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
-    let (header, yaml, body) = match matter::split(text) {
+    let (header, yaml, body) = match frontmatter::split(text) {
         Split::Matter { header, yaml, body } => (Span::new(header.start, header.end), yaml, body),
         Split::Body(body) => {
-            if let Some(found) = matter::fenceless(text, body.start)
+            if let Some(found) = frontmatter::fenceless(text, body.start)
                 && reads_as_node(text, found.yaml.clone(), dialect)
             {
                 found.report(text, report);
                 return Content::Broken;
             }
-            if matter::late(text, body.start, report) {
+            if frontmatter::late(text, body.start, report) {
                 return Content::Broken;
             }
             let mut node = NodeSyntax::default();
@@ -84,7 +84,7 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
             return Content::Node(Box::new(node));
         }
         Split::Unclosed(fence) => {
-            matter::unclosed(text, fence, report);
+            frontmatter::unclosed(text, fence, report);
             return Content::Broken;
         }
     };
@@ -184,7 +184,7 @@ fn entries<'t>(root: Node<'t>, text: &str, what: &str, report: &mut Report) -> R
         Data::Scalar(..) | Data::List(_) => {
             let line = text[root.span.range()].lines().next().unwrap_or_default().trim_end().len();
             let start = root.span.start as usize;
-            if let Some(slip) = slips::missing_space(&text[start..start + line], start) {
+            if let Some(slip) = misspellings::missing_space(&text[start..start + line], start) {
                 slip.report(Code::WrongType, report);
                 return Err(tree::Broken);
             }

@@ -6,7 +6,6 @@
 //! most 10,000 values, so that whoever reads it may recurse.
 
 mod build;
-mod quick;
 
 use std::{borrow::Cow, ops::Range};
 
@@ -103,7 +102,7 @@ impl<'t> Node<'t> {
 /// # Errors
 /// It is no YAML. One diagnostic says why.
 pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<Node<'t>>, Broken> {
-    if let Some(root) = quick::read(text, range.clone()) {
+    if let Some(root) = fast_path::read(text, range.clone()) {
         return Ok(Some(root));
     }
     let before = report.diagnostics.len();
@@ -126,5 +125,6 @@ pub(super) struct Last {
     pub(super) plain: Option<Span>,
 }
 
+mod fast_path;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use std::{
 use minijinja::{ErrorKind, machinery::ast::Expr};
 
 pub(super) use self::detached::{At, detached};
-use super::{RenderLimits, machine::Program, sorts::Sorts};
+use super::{RenderLimits, kinds::Sorts, machine::Program};
 use crate::{
     context::Context,
     path::KeyPath,

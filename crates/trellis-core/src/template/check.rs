@@ -12,10 +12,10 @@ use minijinja::machinery::{
 use super::{
     Mistake,
     builtins::{self, Builtin, FILTERS, FUNCTIONS, TESTS},
+    const_eval,
     lower::{extent, is_secret},
     reads::OF_LOOP,
     secret::Found,
-    trial,
 };
 use crate::diagnostic::near;
 
@@ -151,9 +151,9 @@ impl Checker {
         if self.mistakes.len() == mistakes && constant.len() > 1 && constant[1..].iter().all(|constant| *constant) {
             let failure = match tree {
                 Expr::Filter(node) if node.expr.is_some() => {
-                    trial::filter(node).map(|why| (name_place(node.span(), node.name), node.name, why))
+                    const_eval::filter(node).map(|why| (name_place(node.span(), node.name), node.name, why))
                 }
-                Expr::Test(node) => trial::test(node).map(|why| (name_place(node.span(), node.name), node.name, why)),
+                Expr::Test(node) => const_eval::test(node).map(|why| (name_place(node.span(), node.name), node.name, why)),
                 _ => None,
             };
             if let Some((place, name, why)) = failure {
@@ -166,7 +166,7 @@ impl Checker {
     /// Tries out what depends on nothing.
     fn attempt(&mut self, tree: &Expr<'_>) {
         if !matches!(tree, Expr::Const(_))
-            && let Some(why) = trial::constant(tree)
+            && let Some(why) = const_eval::constant(tree)
         {
             self.mistakes.push(Mistake::syntax(bytes(extent(tree)), format!("this always fails: {why}")));
         }

@@ -11,9 +11,9 @@ use minijinja::{
 
 use super::{
     bridge::{Size, from_dyn},
+    kinds::{self, Sorts},
     machine::hook,
     reads::{Names, Source, inner, is_range},
-    sorts::{self, Sorts},
 };
 use crate::{
     path::KeyPath,
@@ -146,7 +146,7 @@ fn filter(name: &str, of: &Expr<'_>, arg: Option<&CallArg<'_>>, count: usize) ->
         ("round", ..) => Term::Number(Box::new([term(of), Term::Integer])),
         // What more arguments make of them is not followed.
         ("int" | "float" | "sum", ..) => Term::Unknown,
-        _ => match sorts::made_by(name, Sorts::READ) {
+        _ => match kinds::made_by(name, Sorts::READ) {
             made @ (Sorts::TEXT | Sorts::TRUTH | Sorts::LIST) => Term::Of(made),
             _ => Term::Unknown,
         },

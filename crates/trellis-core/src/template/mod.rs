@@ -14,11 +14,13 @@ mod bridge;
 pub mod builtins;
 mod calculation;
 mod check;
+mod const_eval;
 mod engine;
 mod explain;
 mod formula;
 mod go;
 mod jinja;
+mod kinds;
 mod lower;
 mod machine;
 mod mistake;
@@ -27,13 +29,12 @@ mod reads;
 mod secret;
 mod segments;
 mod shape;
-mod sorts;
 #[cfg(test)]
 mod tests;
-mod trial;
 
 use std::{fmt, ops::Deref, sync::Arc};
 
+pub(crate) use self::kinds::{Demand, LOOPED, RECKONED, Sorts};
 pub(crate) use calculation::{Calculation, Last, Outcome, PATHS};
 use engine::Engine;
 pub(crate) use formula::Term;
@@ -43,7 +44,6 @@ use reads::Use;
 pub use reads::{Step, Test};
 use segments::{Piece, Unreadable};
 pub use shape::{Expression, Shape};
-pub(crate) use sorts::{Demand, LOOPED, RECKONED, Sorts};
 
 use crate::{
     diagnostic::{Code, Report},

@@ -4,7 +4,6 @@
 //!
 //! **Invariant:** what can fail because of a value is a use: of the path where it stands, or [`Use::blind`] where that is not followed.
 
-mod blind;
 mod calculations;
 mod filters;
 mod scope;
@@ -17,8 +16,7 @@ use minijinja::{
     value::{Value as Dyn, ValueKind},
 };
 
-pub(super) use self::scope::OF_LOOP;
-pub(super) use self::scope::{Names, Source, is_range};
+pub(super) use self::scope::{Names, OF_LOOP, Source, is_range};
 use self::{
     calculations::{constant, taken_by_test},
     scope::{Binding, attribute, beginning, of_loop},
@@ -27,9 +25,9 @@ use self::{
 pub use self::{scope::Step, tests_of::Test};
 use super::{
     calculation::Calculation,
+    kinds::{self, Demand, Sorts},
     lower::extent,
     machine::hook,
-    sorts::{self, Demand, Sorts},
 };
 use crate::{path::KeyPath, value::Value};
 
@@ -143,7 +141,7 @@ impl<'s> Reads<'s> {
             Stmt::Template(node) => self.body(&node.children),
             Stmt::EmitExpr(node) => self.visit(&node.expr, None),
             Stmt::ForLoop(node) => {
-                self.operand(&node.iter, Some(sorts::LOOPED));
+                self.operand(&node.iter, Some(kinds::LOOPED));
                 let test = self.names.over(&node.iter).map_or(Test::Opaque, |path| Test::Truthy(path, true));
                 let outside = self.names.len();
                 let is_pair = matches!(&node.target, Expr::List(list) if list.items.len() == 2);
@@ -287,7 +285,7 @@ impl<'s> Reads<'s> {
                     left.or(right)
                 }
                 ref op => {
-                    let (of_left, of_right) = sorts::taken_by_operator(op, constant(&node.right));
+                    let (of_left, of_right) = kinds::taken_by_operator(op, constant(&node.right));
                     let calculation = self.calculation(tree);
                     self.part(&node.left, of_left, calculation.is_some());
                     self.part(&node.right, of_right, calculation.is_some());
@@ -305,7 +303,7 @@ impl<'s> Reads<'s> {
             Expr::Compare(node) => {
                 self.operand(&node.expr, None);
                 for op in &node.ops {
-                    let demand = sorts::taken_by_comparison(op.op);
+                    let demand = kinds::taken_by_comparison(op.op);
                     self.visit(&op.expr, demand);
                     if demand.is_some() {
                         self.looked_for(&node.expr, &op.expr);
@@ -390,3 +388,4 @@ pub(super) fn inner<'a, 's>(tree: &'a Expr<'s>) -> Option<&'a Expr<'s>> {
 
 #[cfg(test)]
 mod tests;
+mod untracked;

@@ -1,6 +1,6 @@
 //! What an operand can be at a reply, as far as its own node says: closed values, or cases that its guards tell apart.
 
-use super::literals::Literals;
+use super::value_index::Literals;
 use crate::{
     path::Segment,
     program::{Call, From, Guard, Listen, Node, Operand, Outcome, Place, Reply, Role, Root},

@@ -50,7 +50,7 @@ fn open<'p>(program: &'p Program, node: &Node) -> impl Iterator<Item = &'p Reply
 
 /// Whether a node only asks about what it was given itself. What else it asks about comes from elsewhere, and what a child returns from its
 /// terminals: only the flow of data knows what that can be.
-pub(super) fn is_own(program: &Program, node: &Node) -> bool {
+pub(crate) fn is_own(program: &Program, node: &Node) -> bool {
     open(program, node).all(|reply| {
         let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
         let mut operands = program.edges_of(reply).iter().filter_map(|edge| edge.when.operand());
@@ -59,7 +59,7 @@ pub(super) fn is_own(program: &Program, node: &Node) -> bool {
 }
 
 /// The finding about a reply for which the engine found no way; `closed` says what is known of its operands there.
-pub(super) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Diagnostic {
+pub(crate) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Diagnostic {
     report(program, node, reply, &gaps(program, reply, closed).unwrap_or_default())
 }
 
@@ -185,5 +185,5 @@ fn fallback(program: &Program, node: &Node) -> Option<(Span, String)> {
 fn place(program: &Program, node: &Node) -> Span {
     let keys = syntax_of(program, node)
         .map(|syntax| ["transitions", "options", "input_options", "to"].into_iter().find_map(|key| syntax.key(key)));
-    keys.flatten().unwrap_or_else(|| super::reach::place(node))
+    keys.flatten().unwrap_or_else(|| super::reachability::place(node))
 }

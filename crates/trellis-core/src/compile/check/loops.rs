@@ -2,11 +2,9 @@
 
 use petgraph::algo::kosaraju_scc;
 
-use super::{
-    flow::{Flow, stops},
-    reach::place,
-};
+use super::reachability::place;
 use crate::{
+    compile::cfg::{Flow, stops},
     diagnostic::{Code, Diagnostic, Severity},
     program::{Node, PointIndex, Role},
 };

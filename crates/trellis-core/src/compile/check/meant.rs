@@ -5,8 +5,9 @@
 
 use petgraph::visit::Dfs;
 
-use super::{super::names::at_path, Settled, flow::Flow};
+use super::Settled;
 use crate::{
+    compile::{cfg::Flow, names::at_path},
     diagnostic::{Code, Diagnostic, Severity, nearest},
     program::Node,
 };
@@ -64,7 +65,7 @@ fn last(id: &str) -> &str {
 }
 
 /// Whether a name stands in a text as a word.
-pub(super) fn mentions(text: &str, name: &str) -> bool {
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
     let is_inside = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
     text.match_indices(name).any(|(at, _)| {
         !text[..at].chars().next_back().is_some_and(is_inside) && !text[at + name.len()..].chars().next().is_some_and(is_inside)

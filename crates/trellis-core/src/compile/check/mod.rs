@@ -2,27 +2,27 @@
 
 pub(super) mod args;
 mod cases;
-mod data;
-mod exhaustive;
-mod flow;
-mod gap;
+pub(super) mod exhaustive;
 mod links;
-mod literals;
 mod loops;
-mod meant;
-mod never;
-mod reach;
+pub(super) mod meant;
+pub(super) mod never_true;
+mod reachability;
+mod rollback_gap;
 pub(super) mod shadowing;
-mod web;
-mod wild;
+mod value_index;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
-pub(crate) use self::data::Known;
-use self::{data::Knowledge, flow::Flow, wild::Wild};
-use super::{Both, UncheckedRead, settle::Settled};
+use super::{
+    Both, UncheckedRead,
+    cfg::Flow,
+    dataflow::{self, Knowledge},
+    severity::Settled,
+    taint::Wild,
+};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Place},
     program::{Node, Program, Role},
@@ -41,7 +41,7 @@ pub(super) struct Own {
     never: Found,
     gaps: Found,
     /// What the flow of data is known to be; that of the others stands in it too.
-    data: Option<data::Kept>,
+    data: Option<dataflow::Kept>,
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ pub(super) fn program(
     match Wild::new(program, settled, found) {
         Some(wild) => {
             let known = known.filter(|_| wild.points == tame);
-            data::check(program, &flow, &wild, known, (data, fresh), found)
+            dataflow::check(program, &flow, &wild, known, (data, fresh), found)
         }
         None => {
             *data = None;
@@ -114,17 +114,17 @@ fn shape(
     found: &mut Vec<Diagnostic>,
 ) {
     let program = flow.program;
-    let reached = reach::from_entries(flow);
+    let reached = reachability::from_entries(flow);
     match unresolved {
-        None => reach::check(flow, &reached, found),
+        None => reachability::check(flow, &reached, found),
         Some(settled) => {
             if let Some(reached) = meant::reached(flow, &reached, settled, found) {
-                reach::check(flow, &reached, found);
+                reachability::check(flow, &reached, found);
             }
         }
     }
     loops::check(flow, &reached, unresolved.is_some(), found);
-    renew(never, program, fresh, |node, found| never::check(program, node, found));
+    renew(never, program, fresh, |node, found| never_true::check(program, node, found));
     found.extend(never.iter().map(|(_, found)| found.clone()));
     renew(gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
     // A condition that can never be true is the gap.
@@ -134,7 +134,7 @@ fn shape(
     let before = found.len();
     found.extend(gaps.into_iter().map(|(_, found)| found.clone()));
     if flow.rolls_back {
-        gap::check(program, found);
+        rollback_gap::check(program, found);
     }
     follows(program, before, found);
 }
@@ -210,7 +210,7 @@ pub(super) fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {
 }
 
 /// The node as its author wrote it.
-fn syntax_of<'p>(program: &'p Program, node: &Node) -> Option<&'p NodeSyntax> {
+pub(super) fn syntax_of<'p>(program: &'p Program, node: &Node) -> Option<&'p NodeSyntax> {
     match &program.documents.get(node.document as usize)?.content {
         Content::Node(syntax) => Some(syntax),
         Content::Nodes(nodes, _) => nodes.get(node.ordinal as usize),

@@ -12,7 +12,7 @@ use crate::{
 const NAMED: usize = 3;
 
 /// The finding, if `second` does not take, or does not return, what `first` does.
-pub(in crate::compile) fn check(first: &Tool, second: &Tool) -> Option<Diagnostic> {
+pub(crate) fn check(first: &Tool, second: &Tool) -> Option<Diagnostic> {
     let (place, before) = (second.place.as_ref()?, first.place.as_ref()?);
     let mut why = Vec::new();
     if let (Some(first), Some(second)) = (schema(first.parameters.as_ref()), schema(second.parameters.as_ref())) {

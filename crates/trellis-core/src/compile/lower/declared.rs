@@ -13,10 +13,10 @@ use crate::{
 };
 
 /// The type of a key, and where it is declared.
-pub(in crate::compile) struct Declared<'d> {
-    pub(in crate::compile) key: &'d Spanned<Key>,
-    pub(in crate::compile) path: &'d FilePath,
-    pub(in crate::compile) schema: Schema,
+pub(crate) struct Declared<'d> {
+    pub(crate) key: &'d Spanned<Key>,
+    pub(crate) path: &'d FilePath,
+    pub(crate) schema: Schema,
 }
 
 /// A literal: its place, the path that it is written to, and whether it is one item of the list there.

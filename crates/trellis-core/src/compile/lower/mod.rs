@@ -15,8 +15,8 @@ use rustc_hash::FxHashSet;
 
 pub(super) use self::declared::Declared;
 use super::{
-    frame::Seats,
     graphs::{Defaults, GraphSyntax, known_keys},
+    layout::Seats,
     names::{Candidate, Names, Resolved},
     schemas::Schemas,
     tools::{Scope, Tools},

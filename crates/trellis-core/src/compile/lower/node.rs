@@ -12,7 +12,7 @@ use crate::{
 
 impl<'d> Lowering<'d> {
     /// Lowers one node to its points.
-    pub(in crate::compile) fn node(&mut self, candidate: Candidate<'d>, syntax: &'d NodeSyntax, index: NodeIndex) {
+    pub(crate) fn node(&mut self, candidate: Candidate<'d>, syntax: &'d NodeSyntax, index: NodeIndex) {
         let here = Here::of(candidate);
         self.check_kind(here, syntax);
         self.check_places(here, candidate, syntax);

@@ -292,7 +292,7 @@ impl<'d> Lowering<'d> {
     }
 
     /// What follows when a graph was unwound; the index of that reply.
-    pub(in crate::compile) fn unwound(&mut self, graph: u32) -> u32 {
+    pub(crate) fn unwound(&mut self, graph: u32) -> u32 {
         let edge = match self.graphs[graph as usize].defaults.on_rolled_back {
             Some(said) => {
                 let root = self.root_of(said.document, said.path, graph);

@@ -18,22 +18,22 @@ use crate::{
 
 /// A node that may be compiled: where it is written and what it is called.
 #[derive(Clone, Copy)]
-pub(in crate::compile) struct Candidate<'d> {
-    pub(in crate::compile) id: &'d NodeId,
-    pub(in crate::compile) document: u32,
+pub(crate) struct Candidate<'d> {
+    pub(crate) id: &'d NodeId,
+    pub(crate) document: u32,
     /// Which of the nodes of its file it is.
-    pub(in crate::compile) ordinal: u32,
-    pub(in crate::compile) graph: u32,
-    pub(in crate::compile) path: &'d FilePath,
+    pub(crate) ordinal: u32,
+    pub(crate) graph: u32,
+    pub(crate) path: &'d FilePath,
     /// Nothing for a file that could not be understood: it claims its id only.
-    pub(in crate::compile) syntax: Option<&'d NodeSyntax>,
+    pub(crate) syntax: Option<&'d NodeSyntax>,
     /// A Markdown file without frontmatter: a page unless some target names it.
-    pub(in crate::compile) page: bool,
+    pub(crate) page: bool,
 }
 
 impl Candidate<'_> {
     /// Where the node's id is written, or its beginning.
-    pub(in crate::compile) fn place(&self) -> Span {
+    pub(crate) fn place(&self) -> Span {
         let id = self.syntax.and_then(|syntax| syntax.id.as_ref());
         id.map_or_else(|| Span::at(self.syntax.map_or(0, |syntax| syntax.span.start as usize)), |id| id.span)
     }
@@ -64,7 +64,7 @@ impl Claim {
 
 /// Who claims which name, in all graphs that are compiled together.
 #[derive(Debug)]
-pub(in crate::compile) struct Table {
+pub(crate) struct Table {
     pub(super) claims: Vec<Claim>,
     pub(super) by_name: FxHashMap<NodeId, Named>,
     /// The candidates that are pages unless they are named, in order.
@@ -83,7 +83,7 @@ pub(super) struct Named {
 
 impl Table {
     /// Collects the nodes of all documents.
-    pub(in crate::compile) fn collect(documents: &[Arc<Document>], split: &Split, found: &mut Vec<Diagnostic>) -> Self {
+    pub(crate) fn collect(documents: &[Arc<Document>], split: &Split, found: &mut Vec<Diagnostic>) -> Self {
         let mut table = Self {
             claims: Vec::with_capacity(documents.len()),
             by_name: FxHashMap::with_capacity_and_hasher(documents.len() + 1, FxBuildHasher),
@@ -155,12 +155,12 @@ impl Table {
     }
 
     /// The id of each candidate, and its document.
-    pub(in crate::compile) fn ids(&self) -> impl Iterator<Item = (&NodeId, u32)> {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = (&NodeId, u32)> {
         self.claims.iter().map(|claim| (&claim.id, claim.document))
     }
 
     /// The candidate of an id.
-    pub(in crate::compile) fn of_id(&self, id: &str) -> Option<u32> {
+    pub(crate) fn of_id(&self, id: &str) -> Option<u32> {
         self.by_name.get(id)?.node
     }
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::{DEPTH, Tools, folder};
 use crate::{
-    compile::{glance::references, schemas::Schemas},
+    compile::{document_index::references, schemas::Schemas},
     diagnostic::{Code, Diagnostic, near},
     span::Spanned,
     syntax::{

@@ -21,7 +21,7 @@ use crate::{
 
 const BESIDE: &str = "it stands on the node, beside `do`";
 
-pub(in crate::syntax) static CALL: Form = Form {
+pub(crate) static CALL: Form = Form {
     otherwise: Some("arguments stand under `args`"),
     aliases: &[("output_schema", "returns")],
     inside: &[("parallel", Inside::Each(&CALL)), ("retry", Inside::One(&RETRY)), ("approve", Inside::One(&APPROVE))],
@@ -47,9 +47,9 @@ pub(in crate::syntax) static CALL: Form = Form {
 
 const CALLEES: [&str; 4] = ["name", "graph", "parallel", "each"];
 
-pub(in crate::syntax) static RETRY: Form = Form::new("`retry`", &["max", "base", "factor", "cap", "on"]);
+pub(crate) static RETRY: Form = Form::new("`retry`", &["max", "base", "factor", "cap", "on"]);
 
-pub(in crate::syntax) static APPROVE: Form = Form {
+pub(crate) static APPROVE: Form = Form {
     elsewhere: &[("text", Some("ask"), "write `ask`"), ("timeout", Some("expires"), "write `expires`")],
     ..Form::new("`approve`", &["ask", "messages", "expires"])
 };

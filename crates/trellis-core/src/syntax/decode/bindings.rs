@@ -22,7 +22,7 @@ use crate::{
 /// The keys that a host reads.
 const HOST: [&str; 8] = ["process", "http", "mcp", "model", "function", "env", "cwd", "grace"];
 
-pub(in crate::syntax) static BINDING: Form = Form {
+pub(crate) static BINDING: Form = Form {
     aliases: &[("output_schema", "returns")],
     inside: &[("retry", Inside::One(&RETRY))],
     elsewhere: &[("command", None, "write `process: [command, argument, …]`"), ("args", None, "write `process: [command, argument, …]`")],
@@ -48,7 +48,7 @@ pub(in crate::syntax) static BINDING: Form = Form {
     )
 };
 
-pub(in crate::syntax) static GO_TOOL: Form = Form {
+pub(crate) static GO_TOOL: Form = Form {
     inside: &[("retry", Inside::One(&RETRY))],
     aliases: &[("output_schema", "returns"), ("input_schema", "parameters"), ("environment", "env")],
     ..Form::new(
@@ -76,10 +76,10 @@ pub(in crate::syntax) static GO_TOOL: Form = Form {
     )
 };
 
-pub(in crate::syntax) static GO_FILE: Form = Form { inside: &[("tools", Inside::Each(&GO_TOOL))], ..Form::new("`tools.yaml`", &["tools"]) };
+pub(crate) static GO_FILE: Form = Form { inside: &[("tools", Inside::Each(&GO_TOOL))], ..Form::new("`tools.yaml`", &["tools"]) };
 
 /// Whether some tool of a file says how it is carried out: then the file holds bindings, not a library.
-pub(in crate::syntax) fn has_bindings(entries: &[Entry<'_>]) -> bool {
+pub(crate) fn has_bindings(entries: &[Entry<'_>]) -> bool {
     let says_how = |tool: &Node<'_>| matches!(&tool.data, Data::Map(keys) if keys.iter().any(|entry| entry.key == "command" || HOST.contains(&&*entry.key)));
     entries.iter().any(|entry| match &entry.value.data {
         Data::List(tools) => tools.iter().any(says_how),
@@ -126,7 +126,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Decodes `tools.yaml` (language 1): `tools` as a list, or as a mapping by name.
-    pub(in crate::syntax) fn tools_file(&mut self, entries: &[Entry<'t>]) -> ProjectSyntax {
+    pub(crate) fn tools_file(&mut self, entries: &[Entry<'t>]) -> ProjectSyntax {
         let mut project = ProjectSyntax::default();
         self.each(entries, &GO_FILE, |decoder, _, entry| match &entry.value.data {
             Data::List(tools) => project.bindings = tools.iter().filter_map(|tool| decoder.go_tool(None, tool)).collect(),

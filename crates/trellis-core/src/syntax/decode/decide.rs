@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-pub(in crate::syntax) static TRANSITION: Form = Form {
+pub(crate) static TRANSITION: Form = Form {
     elsewhere: &[
         ("next", Some("to"), "write `to`"),
         ("to_node_id", Some("to"), "write `to`"),

@@ -14,26 +14,26 @@ use crate::{
 };
 
 /// What a mapping may hold.
-pub(in crate::syntax) struct Form {
+pub(crate) struct Form {
     /// What it is, for messages: "a call".
-    pub(in crate::syntax) name: &'static str,
+    pub(crate) name: &'static str,
     /// Its keys, in the order in which a formatted file has them.
-    pub(in crate::syntax) keys: &'static [&'static str],
+    pub(crate) keys: &'static [&'static str],
     /// Other spellings that are accepted, and the key each means.
-    pub(in crate::syntax) aliases: &'static [(&'static str, &'static str)],
+    pub(crate) aliases: &'static [(&'static str, &'static str)],
     /// Keys that authors know from elsewhere: the key that took their place, if there is one, and what to do.
-    pub(in crate::syntax) elsewhere: &'static [(&'static str, Option<&'static str>, &'static str)],
+    pub(crate) elsewhere: &'static [(&'static str, Option<&'static str>, &'static str)],
     /// What to do with any other key, where most mean one thing.
-    pub(in crate::syntax) otherwise: Option<&'static str>,
+    pub(crate) otherwise: Option<&'static str>,
     /// Keys whose values have forms themselves.
-    pub(in crate::syntax) inside: &'static [(&'static str, Inside)],
+    pub(crate) inside: &'static [(&'static str, Inside)],
     /// The form of the items, where a list may stand in the mapping's place.
-    pub(in crate::syntax) items: Option<&'static Form>,
+    pub(crate) items: Option<&'static Form>,
 }
 
 /// Where forms stand in the value of a key.
 #[derive(Clone, Copy)]
-pub(in crate::syntax) enum Inside {
+pub(crate) enum Inside {
     /// The value is a mapping of this form.
     One(&'static Form),
     /// The items of a list, or the values of a mapping, are.
@@ -43,14 +43,14 @@ pub(in crate::syntax) enum Inside {
 impl Inside {
     /// The form.
     #[cfg(test)]
-    pub(in crate::syntax) fn form(self) -> &'static Form {
+    pub(crate) fn form(self) -> &'static Form {
         match self {
             Self::One(form) | Self::Each(form) => form,
         }
     }
 
     /// Where forms stand in a named value.
-    pub(in crate::syntax) fn of_named(self) -> Option<Self> {
+    pub(crate) fn of_named(self) -> Option<Self> {
         match self {
             Self::Each(form) => Some(Self::One(form)),
             Self::One(_) => None,
@@ -58,7 +58,7 @@ impl Inside {
     }
 
     /// Where forms stand in an item.
-    pub(in crate::syntax) fn of_item(self) -> Option<Self> {
+    pub(crate) fn of_item(self) -> Option<Self> {
         match self {
             Self::Each(form) => Some(Self::One(form)),
             Self::One(form) => form.items.map(Self::One),
@@ -68,18 +68,18 @@ impl Inside {
 
 impl Form {
     /// A form of these keys.
-    pub(in crate::syntax) const fn new(name: &'static str, keys: &'static [&'static str]) -> Self {
+    pub(crate) const fn new(name: &'static str, keys: &'static [&'static str]) -> Self {
         Self { name, keys, aliases: &[], elsewhere: &[], otherwise: None, inside: &[], items: None }
     }
 
     /// The key that `written` means.
-    pub(in crate::syntax) fn canonical(&self, written: &str) -> Option<&'static str> {
+    pub(crate) fn canonical(&self, written: &str) -> Option<&'static str> {
         let known = self.keys.iter().find(|key| **key == written).copied();
         known.or_else(|| self.aliases.iter().find(|(alias, _)| *alias == written).map(|(_, key)| *key))
     }
 
     /// The name that `written` has in a formatted mapping of these `keys`: an old name gives way to its successor, unless that is there too.
-    pub(in crate::syntax) fn meant<'k>(&self, written: &'k str, keys: impl Iterator<Item = &'k str> + Clone) -> &'k str {
+    pub(crate) fn meant<'k>(&self, written: &'k str, keys: impl Iterator<Item = &'k str> + Clone) -> &'k str {
         if self.keys.contains(&written) {
             return written;
         }
@@ -93,7 +93,7 @@ impl Form {
     }
 
     /// Where each of these keys belongs, as numbers that grow; one that is not known stays behind the key before it.
-    pub(in crate::syntax) fn ranks<'k>(&self, names: impl Iterator<Item = &'k str>) -> Vec<usize> {
+    pub(crate) fn ranks<'k>(&self, names: impl Iterator<Item = &'k str>) -> Vec<usize> {
         let rank = |name: &str| self.keys.iter().position(|key| *key == name);
         let ranks = names.scan(0, |last, name| {
             *last = rank(name).map_or(*last, |rank| rank + 1);
@@ -103,12 +103,12 @@ impl Form {
     }
 
     /// Whether a mapping of this form may hold `written`, or once could.
-    pub(in crate::syntax) fn knows(&self, written: &str) -> bool {
+    pub(crate) fn knows(&self, written: &str) -> bool {
         written.starts_with("x-") || self.canonical(written).is_some() || self.elsewhere.iter().any(|(key, ..)| *key == written)
     }
 
     /// Where forms stand in the value of `key`.
-    pub(in crate::syntax) fn of_value(&self, key: &str) -> Option<Inside> {
+    pub(crate) fn of_value(&self, key: &str) -> Option<Inside> {
         self.inside.iter().find(|(name, _)| *name == key).map(|(_, inside)| *inside)
     }
 

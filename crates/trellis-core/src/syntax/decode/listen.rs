@@ -24,7 +24,7 @@ pub(super) const TYPES: [(&str, InputType); 7] = [
     ("secret", InputType::Secret),
 ];
 
-pub(in crate::syntax) static OPTION: Form = Form {
+pub(crate) static OPTION: Form = Form {
     elsewhere: &[
         ("next", Some("to"), "write `to`"),
         ("to_node_id", Some("to"), "write `to`"),
@@ -37,7 +37,7 @@ pub(in crate::syntax) static OPTION: Form = Form {
     ..Form::new("an option", &["value", "text", "save_to", "set", "append", "to", "jump_to"])
 };
 
-pub(in crate::syntax) static ON_INVALID: Form = Form::new("`on_invalid`", &["text", "messages", "max", "to", "jump_to"]);
+pub(crate) static ON_INVALID: Form = Form::new("`on_invalid`", &["text", "messages", "max", "to", "jump_to"]);
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes one of the keys that make a node listen, or shape what it hears.

@@ -25,7 +25,7 @@ const IN_CALL: &str = "it belongs inside `do`";
 const OF_PROJECT: &str = "it holds for the whole graph: put it into `trellis.yaml`";
 
 /// The keys of a node.
-pub(in crate::syntax) static NODE: Form = Form {
+pub(crate) static NODE: Form = Form {
     aliases: &[("text", "content"), ("message", "content"), ("tool_call", "do"), ("input_options", "options")],
     inside: &[
         ("options", Inside::Each(&OPTION)),
@@ -135,7 +135,7 @@ pub(super) const KINDS: [(&str, NodeKind); 6] = [
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes a node from its mapping.
-    pub(in crate::syntax) fn node(&mut self, entries: &[Entry<'t>], span: Span) -> NodeSyntax {
+    pub(crate) fn node(&mut self, entries: &[Entry<'t>], span: Span) -> NodeSyntax {
         let mut node = NodeSyntax { span, has_matter: true, ..NodeSyntax::default() };
         let (mut metadata, mut call) = (None, None);
         let seen = self.each(entries, &NODE, |decoder, key, entry| match key {

@@ -19,7 +19,7 @@ use crate::{
     template::Dialect,
 };
 
-pub(in crate::syntax) static PROJECT: Form = Form {
+pub(crate) static PROJECT: Form = Form {
     inside: &[
         ("retry", Inside::One(&RETRY)),
         ("before_each", Inside::One(&CALL)),
@@ -57,9 +57,9 @@ pub(in crate::syntax) static PROJECT: Form = Form {
     )
 };
 
-pub(in crate::syntax) static PREDICATE: Form = Form::new("a predicate", &["needs", "schema", "binding"]);
+pub(crate) static PREDICATE: Form = Form::new("a predicate", &["needs", "schema", "binding"]);
 
-pub(in crate::syntax) static LIMITS: Form = Form::new(
+pub(crate) static LIMITS: Form = Form::new(
     "`limits`",
     &["input", "depth", "value", "context", "template_output", "template_fuel", "pass_through", "tool_output", "tool_stderr", "effects"],
 );
@@ -68,7 +68,7 @@ pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes a project; `nodes` are read where `with_nodes` says that they may stand here. The file's own `templates` holds for all of it.
-    pub(in crate::syntax) fn project(&mut self, entries: &[Entry<'t>], with_nodes: bool) -> (ProjectSyntax, Vec<NodeSyntax>) {
+    pub(crate) fn project(&mut self, entries: &[Entry<'t>], with_nodes: bool) -> (ProjectSyntax, Vec<NodeSyntax>) {
         let templates = entries.iter().find(|entry| entry.key == "templates").and_then(|entry| Self::spelled(&entry.value));
         if let Some((_, dialect)) = templates.and_then(|text| DIALECTS.iter().find(|(name, _)| name == text)) {
             self.dialect = *dialect;

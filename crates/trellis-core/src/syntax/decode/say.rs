@@ -12,14 +12,14 @@ use crate::{
     value::Key,
 };
 
-pub(in crate::syntax) static MESSAGE: Form = Form {
+pub(crate) static MESSAGE: Form = Form {
     aliases: &[("text", "content"), ("message", "content")],
     inside: &[("content", Inside::Each(&SPEECH))],
     items: Some(&SPEECH),
     ..Form::new("a message", &["content", "options"])
 };
 
-pub(in crate::syntax) static SPEECH: Form = Form {
+pub(crate) static SPEECH: Form = Form {
     elsewhere: &[
         ("content", Some("text"), "write `text`"),
         ("message", Some("text"), "write `text`"),

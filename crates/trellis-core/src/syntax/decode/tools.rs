@@ -16,7 +16,7 @@ use crate::{
 /// The keys of a tool's contract.
 pub(super) const CONTRACT: [&str; 6] = ["description", "parameters", "returns", "effect", "timeout", "retry"];
 
-pub(in crate::syntax) static TOOL: Form = Form {
+pub(crate) static TOOL: Form = Form {
     inside: &[("retry", Inside::One(&RETRY))],
     aliases: &[("output_schema", "returns")],
     elsewhere: &[
@@ -30,16 +30,16 @@ pub(in crate::syntax) static TOOL: Form = Form {
 };
 
 /// The keys of a library (language 1.2).
-pub(in crate::syntax) static LIBRARY: Form = Form { inside: &[("tools", Inside::Each(&TOOL))], ..Form::new("a library", &["tools"]) };
+pub(crate) static LIBRARY: Form = Form { inside: &[("tools", Inside::Each(&TOOL))], ..Form::new("a library", &["tools"]) };
 
 /// Whether a file holds `tools` and nothing else (language 1.2).
-pub(in crate::syntax) fn is_library(entries: &[Entry<'_>]) -> bool {
+pub(crate) fn is_library(entries: &[Entry<'_>]) -> bool {
     entries.iter().any(|entry| entry.key == "tools") && entries.iter().all(|entry| entry.key == "tools" || entry.key.starts_with("x-"))
 }
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes `tools:`.
-    pub(in crate::syntax) fn tools(&mut self, value: &Node<'t>) -> Vec<ToolRef> {
+    pub(crate) fn tools(&mut self, value: &Node<'t>) -> Vec<ToolRef> {
         let items = self.list("tools", "a list of tools", value).unwrap_or_default();
         items.iter().filter_map(|item| self.tool_ref(item)).collect()
     }

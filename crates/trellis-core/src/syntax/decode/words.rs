@@ -5,13 +5,13 @@ use super::values;
 use super::{act, decide, listen, node, project};
 
 /// The short names of types.
-pub(in crate::syntax) fn short_types() -> Vec<&'static str> {
+pub(crate) fn short_types() -> Vec<&'static str> {
     names(&values::TYPES)
 }
 
 /// Those of keys whose words are described one by one, by key.
 #[cfg(test)]
-pub(in crate::syntax) fn described() -> [(&'static str, Vec<&'static str>); 5] {
+pub(crate) fn described() -> [(&'static str, Vec<&'static str>); 5] {
     [
         ("type", names(&node::KINDS)),
         ("input_type", names(&listen::TYPES)),

@@ -18,7 +18,7 @@ use self::{edits::Edits, layout::Piece};
 use super::{
     decode::{GO_FILE, Inside, LIBRARY, NODE, PROJECT, has_bindings, is_library},
     document::Source,
-    matter::{self, Split},
+    frontmatter::{self, Split},
     parse::{is_markdown, is_named},
     text,
     tree::{self, Data, Node},
@@ -66,11 +66,11 @@ pub fn format(source: &Source) -> Formatted {
 /// Where the YAML of a file stands, and its tree, if there is any.
 fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<usize>, Node<'t>)> {
     let yaml = if is_markdown(path) {
-        match matter::split(text) {
+        match frontmatter::split(text) {
             Split::Matter { yaml, .. } => yaml,
             Split::Body(_) => return None,
             Split::Unclosed(fence) => {
-                matter::unclosed(text, fence, report);
+                frontmatter::unclosed(text, fence, report);
                 return None;
             }
         }

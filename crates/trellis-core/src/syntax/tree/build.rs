@@ -7,18 +7,16 @@ use std::{borrow::Cow, ops::Range};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 use rustc_hash::FxHashMap;
 
-use super::{
-    super::{
-        removal::removal,
-        scalar::{Plain, Style},
-        slips,
-        text::shown,
-    },
-    Broken, DEPTH, Data, Entry, Last, Node,
-};
+use super::{Broken, DEPTH, Data, Entry, Last, Node};
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
     span::Span,
+    syntax::{
+        misspellings,
+        removal::removal,
+        scalar::{Plain, Style},
+        text::shown,
+    },
 };
 
 /// How many values anchors may hold and aliases unfold to, in all.
@@ -53,7 +51,10 @@ pub(super) fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report)
                 let mut flows = builder.open.iter().filter(|open| open.flow).map(|open| open.start);
                 let outer = flows.next();
                 let open = flows.next_back().or(outer);
-                slips::explain(&slips::Broken { text, range, at, outer, open, last: builder.last, kind: error.kind() }, builder.report);
+                misspellings::explain(
+                    &misspellings::Broken { text, range, at, outer, open, last: builder.last, kind: error.kind() },
+                    builder.report,
+                );
                 return Err(Broken);
             }
         }
@@ -199,12 +200,12 @@ impl<'t> Builder<'t, '_> {
                 };
                 let span = Span::new(open.start, end);
                 if open.flow && self.text[span.range()].starts_with("{{") {
-                    slips::unquoted_template(self.text, span, self.report);
+                    misspellings::unquoted_template(self.text, span, self.report);
                     Node { span, data: Data::Reported }
                 } else {
                     if open.flow && !self.text[..open.start].ends_with('{') {
-                        slips::spaceless_keys(self.text, &mut entries, self.report);
-                        slips::split_by_comma(self.text, &mut entries, self.report);
+                        misspellings::spaceless_keys(self.text, &mut entries, self.report);
+                        misspellings::split_by_comma(self.text, &mut entries, self.report);
                     }
                     Node { span, data: Data::Map(entries) }
                 }

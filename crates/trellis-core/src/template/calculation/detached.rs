@@ -30,7 +30,7 @@ struct Detaching<P> {
 }
 
 /// What stands at an expression.
-pub(in crate::template) enum At {
+pub(crate) enum At {
     Path(KeyPath),
     Computed,
     /// Something that is not followed.
@@ -38,7 +38,7 @@ pub(in crate::template) enum At {
 }
 
 /// The calculation that an expression is; nothing where it reads too much, or what is not followed. `at` says what stands at an expression.
-pub(in crate::template) fn detached(tree: &Expr<'_>, at: impl Fn(&Expr<'_>) -> At) -> Option<Calculation> {
+pub(crate) fn detached(tree: &Expr<'_>, at: impl Fn(&Expr<'_>) -> At) -> Option<Calculation> {
     let mut detaching = Detaching { at, paths: Vec::new(), form: String::new(), parts: 0, nature: Nature::Sorts, is_mixed: false };
     let tree = detaching.expression(tree)?;
     let Detaching { paths, form, nature, is_mixed, .. } = detaching;

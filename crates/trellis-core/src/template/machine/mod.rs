@@ -32,27 +32,27 @@ pub(super) const VIEW: &str = "\u{1}";
 /// Names of filters that only a lowered tree uses.
 pub(super) mod hook {
     /// Fails where its input is not set.
-    pub(in crate::template) const USE: &str = "!";
+    pub(crate) const USE: &str = "!";
     /// The same for a value that is compared part by part.
-    pub(in crate::template) const COMPARE: &str = "==";
+    pub(crate) const COMPARE: &str = "==";
     /// Nothing where its input is not set.
-    pub(in crate::template) const MAYBE: &str = "?";
+    pub(crate) const MAYBE: &str = "?";
     /// A value that gets a name.
-    pub(in crate::template) const KEEP: &str = "=";
+    pub(crate) const KEEP: &str = "=";
     /// What Go's `range` loops over: the values of a mapping, not its keys.
-    pub(in crate::template) const ITEMS: &str = "[]";
+    pub(crate) const ITEMS: &str = "[]";
     /// The same with the index or key before each one.
-    pub(in crate::template) const PAIRS: &str = "[,]";
+    pub(crate) const PAIRS: &str = "[,]";
     /// Part of a text or list: `a[1:3]`.
-    pub(in crate::template) const SLICE: &str = "[:]";
+    pub(crate) const SLICE: &str = "[:]";
     /// Joins texts.
-    pub(in crate::template) const CONCAT: &str = "~";
+    pub(crate) const CONCAT: &str = "~";
     /// Adds numbers, texts, lists.
-    pub(in crate::template) const ADD: &str = "+";
+    pub(crate) const ADD: &str = "+";
     /// The function `range`, under a name that hides no key of that name.
-    pub(in crate::template) const RANGE: &str = "range()";
+    pub(crate) const RANGE: &str = "range()";
     /// Multiplies numbers, repeats texts.
-    pub(in crate::template) const MULTIPLY: &str = "*";
+    pub(crate) const MULTIPLY: &str = "*";
 }
 
 /// A secret in a lowered tree, by the place of its variable.

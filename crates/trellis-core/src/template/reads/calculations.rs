@@ -48,17 +48,17 @@ impl<'s> Reads<'s> {
                         self.falls_short(input, of_left) || self.falls_short(other, of_right)
                     }),
                     hook::SLICE => {
-                        self.falls_short(input, sorts::taken_by(node.name, true))
+                        self.falls_short(input, kinds::taken_by(node.name, true))
                             || node.args.iter().any(|arg| self.falls_short(value_of(arg), Some(BOUND)))
                     }
                     "sum" if node.args.is_empty() && self.names.items(input).is_some() => self.falls_short(input, Some(Sorts::LIST)),
                     name if attribute(name, &node.args).is_some() => self.falls_short(input, Some(Sorts::LIST)),
-                    name => given(&node.args) || self.falls_short(input, sorts::taken_by(name, !node.args.is_empty())),
+                    name => given(&node.args) || self.falls_short(input, kinds::taken_by(name, !node.args.is_empty())),
                 }
             }
             Expr::UnaryOp(node) => matches!(node.op, UnaryOpKind::Neg) && self.falls_short(&node.expr, Some(Sorts::NUMBER)),
             Expr::BinOp(node) => {
-                let (left, right) = sorts::taken_by_operator(&node.op, constant(&node.right));
+                let (left, right) = kinds::taken_by_operator(&node.op, constant(&node.right));
                 self.falls_short(&node.left, left) || self.falls_short(&node.right, right)
             }
             Expr::Test(node) => given(&node.args) || self.falls_short(&node.expr, taken_by_test(node.name)),

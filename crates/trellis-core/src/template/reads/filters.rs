@@ -8,7 +8,7 @@ impl<'s> Reads<'s> {
         let Some(tree) = input else {
             // The filter of a block takes the text of the block.
             self.arguments(args, false);
-            return sorts::made_by(name, Sorts::TEXT);
+            return kinds::made_by(name, Sorts::TEXT);
         };
         match name {
             hook::USE | hook::COMPARE => {
@@ -16,10 +16,10 @@ impl<'s> Reads<'s> {
                 let outside = self.demands(None);
                 self.takes(tree, made, true);
                 self.demand = outside;
-                sorts::made_by(name, made)
+                kinds::made_by(name, made)
             }
             hook::KEEP => self.expression(tree, used),
-            "optional" | hook::MAYBE => sorts::made_by(name, self.expression(tree, false)),
+            "optional" | hook::MAYBE => kinds::made_by(name, self.expression(tree, false)),
             // What it falls back to is used only when it is the result.
             "default" | "d" => {
                 let input = self.expression(tree, false).without(Sorts::UNSET);
@@ -38,7 +38,7 @@ impl<'s> Reads<'s> {
                 let (of_left, of_right) = self.sides(name, tree, other);
                 self.part(tree, of_left, is_one);
                 self.part(other, of_right, is_one);
-                sorts::combined(name, self.side(name, tree), self.side(name, other))
+                kinds::combined(name, self.side(name, tree), self.side(name, other))
             }
             hook::CONCAT => {
                 self.visit(tree, None);
@@ -46,7 +46,7 @@ impl<'s> Reads<'s> {
                 Sorts::TEXT
             }
             _ => {
-                let made = self.part(tree, sorts::taken_by(name, !args.is_empty()), is_one);
+                let made = self.part(tree, kinds::taken_by(name, !args.is_empty()), is_one);
                 if matches!(name, hook::SLICE) {
                     for arg in args {
                         self.part(value_of(arg), Some(BOUND), is_one);
@@ -54,7 +54,7 @@ impl<'s> Reads<'s> {
                 } else {
                     self.arguments(args, is_one);
                 }
-                sorts::made_by(name, made)
+                kinds::made_by(name, made)
             }
         }
     }
@@ -86,7 +86,7 @@ impl<'s> Reads<'s> {
         let (of_left, of_right) = (self.glance(left), self.glance(right));
         let beside = |side: &Expr<'_>, other: Sorts| match name {
             hook::MULTIPLY if self.is_path(side) => Sorts::NONE,
-            _ => sorts::beside(name, other),
+            _ => kinds::beside(name, other),
         };
         let (on_left, on_right) = (beside(left, of_right), beside(right, of_left));
         let decides = |of: Sorts, on_other: Demand| on_other != Sorts::NONE && of.are(on_other);
@@ -114,9 +114,9 @@ impl<'s> Reads<'s> {
                     _ => Sorts::READ,
                 };
                 let other = node.args.first().map_or(Sorts::READ, |arg| side(value_of(arg)));
-                sorts::combined(node.name, node.expr.as_ref().map_or(Sorts::READ, side), other)
+                kinds::combined(node.name, node.expr.as_ref().map_or(Sorts::READ, side), other)
             }
-            Some(Expr::Filter(node)) => sorts::made_by(node.name, Sorts::READ),
+            Some(Expr::Filter(node)) => kinds::made_by(node.name, Sorts::READ),
             Some(Expr::UnaryOp(node)) if matches!(node.op, UnaryOpKind::Neg) => Sorts::NUMBER,
             Some(Expr::BinOp(node)) if matches!(node.op, BinOpKind::Sub | BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem) => {
                 Sorts::NUMBER

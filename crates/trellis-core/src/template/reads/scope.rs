@@ -2,15 +2,13 @@
 
 use minijinja::machinery::ast::{CallArg, Expr};
 
-use super::{
-    super::{
-        machine::hook,
-        sorts::{Sorts, keeps_items},
-    },
-    inner, value_of,
-};
+use super::{inner, value_of};
 use crate::{
     path::{KeyPath, Segment},
+    template::{
+        kinds::{Sorts, keeps_items},
+        machine::hook,
+    },
     value::Key,
 };
 
@@ -27,7 +25,7 @@ pub enum Step {
 
 /// Where a value stands: a path, and steps into what it holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::template) struct Source {
+pub(crate) struct Source {
     pub(super) path: KeyPath,
     pub(super) inside: Vec<Step>,
     /// Whether it goes on from there into what nothing is known of: a list's item, a computed key.
@@ -64,7 +62,7 @@ impl Source {
     }
 
     /// Whether it is a path and nothing else.
-    pub(in crate::template) fn plain(self) -> Option<KeyPath> {
+    pub(crate) fn plain(self) -> Option<KeyPath> {
         (self.inside.is_empty() && !self.deep).then_some(self.path)
     }
 }
@@ -98,7 +96,7 @@ impl Binding {
 
 /// The names of a template, the newest last.
 #[derive(Default)]
-pub(in crate::template) struct Names<'s> {
+pub(crate) struct Names<'s> {
     bound: Vec<(&'s str, Binding)>,
 }
 
@@ -135,7 +133,7 @@ impl<'s> Names<'s> {
     }
 
     /// Where the value of an expression stands, if it is a path into the context. Nothing is followed below names with values of their own.
-    pub(in crate::template) fn source(&self, tree: &Expr<'_>) -> Option<Source> {
+    pub(crate) fn source(&self, tree: &Expr<'_>) -> Option<Source> {
         match tree {
             Expr::Var(node) if super::super::secret::is_masked(node.id) => None,
             Expr::Var(node) => match self.get(node.id) {
@@ -265,7 +263,7 @@ pub(super) fn beginning(tree: &Expr<'_>) -> Option<KeyPath> {
 }
 
 /// Whether an expression is `range(…)`.
-pub(in crate::template) fn is_range(tree: &Expr<'_>) -> bool {
+pub(crate) fn is_range(tree: &Expr<'_>) -> bool {
     matches!(tree, Expr::Call(node) if matches!(&node.expr, Expr::Var(name) if name.id == hook::RANGE))
 }
 
@@ -279,5 +277,5 @@ pub(super) fn of_loop(name: &str) -> Sorts {
 }
 
 /// What `loop` holds.
-pub(in crate::template) const OF_LOOP: [&str; 13] =
+pub(crate) const OF_LOOP: [&str; 13] =
     ["changed", "cycle", "depth", "depth0", "first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0"];

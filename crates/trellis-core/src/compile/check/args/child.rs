@@ -15,18 +15,18 @@ use crate::{
 };
 
 /// What a node demands of the context that a call begins it with.
-pub(in crate::compile) struct Demands<'d> {
+pub(crate) struct Demands<'d> {
     /// The file of the called node.
-    pub(in crate::compile) path: &'d FilePath,
-    pub(in crate::compile) node: &'d NodeSyntax,
+    pub(crate) path: &'d FilePath,
+    pub(crate) node: &'d NodeSyntax,
     /// Its `context_schema`, compiled.
-    pub(in crate::compile) types: Vec<(Key, Span, Schema)>,
+    pub(crate) types: Vec<(Key, Span, Schema)>,
     /// Types that `context:` declares for the keys of its graph, and the places of the declarations.
-    pub(in crate::compile) declared: Vec<(Key, &'d FilePath, Span, Schema)>,
+    pub(crate) declared: Vec<(Key, &'d FilePath, Span, Schema)>,
     /// `inputs` of its graph, where it is the entry.
-    pub(in crate::compile) inputs: Option<Schema>,
+    pub(crate) inputs: Option<Schema>,
     /// The key that its graph's `before_each` saves to.
-    pub(in crate::compile) saved: Option<Key>,
+    pub(crate) saved: Option<Key>,
 }
 
 impl Demands<'_> {
@@ -44,7 +44,7 @@ impl Demands<'_> {
 }
 
 /// Checks the call of a graph; `callee` is where the node is named, `name` what it is called.
-pub(in crate::compile) fn of_child(
+pub(crate) fn of_child(
     document: &Document,
     call: &CallSyntax,
     callee: Span,

@@ -7,8 +7,8 @@ mod written;
 
 use std::collections::BTreeSet;
 
-pub(in crate::compile) use child::{Demands, of_child};
-pub(in crate::compile) use written::outline;
+pub(crate) use child::{Demands, of_child};
+pub(crate) use written::outline;
 
 use self::written::Written;
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
 const LISTED: usize = 8;
 
 /// Checks the call of a tool; `callee` is where the tool is named.
-pub(in crate::compile) fn of_tool(document: &Document, call: &CallSyntax, callee: Span, tool: &Tool, found: &mut Vec<Diagnostic>) {
+pub(crate) fn of_tool(document: &Document, call: &CallSyntax, callee: Span, tool: &Tool, found: &mut Vec<Diagnostic>) {
     given_twice(document, call, found);
     let Some(schema) = &tool.parameters else { return };
     // What could not be read was reported, and might have been anything.

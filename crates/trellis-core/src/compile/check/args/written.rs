@@ -145,7 +145,7 @@ impl<'s> Written<'s> {
 }
 
 /// What is known of a value: something stands in for each hole.
-pub(in crate::compile) fn outline(shape: &Shape, pointer: &mut String, holes: &mut Vec<Hole>) -> Value {
+pub(crate) fn outline(shape: &Shape, pointer: &mut String, holes: &mut Vec<Hole>) -> Value {
     let mut hole = |text: bool, optional| holes.push(Hole { pointer: pointer.clone(), text, optional });
     match shape {
         Shape::Literal(value) => value.clone(),

@@ -1,0 +1,226 @@
+//! Who leads to whom, as petgraph sees it: numbers with neighbours in both directions.
+
+use petgraph::{
+    Direction,
+    visit::{
+        Dfs, DfsPostOrder, GraphBase, IntoNeighbors, IntoNeighborsDirected, IntoNodeIdentifiers, NodeCount, NodeIndexable, Reversed,
+        VisitMap, Visitable, Walker,
+    },
+};
+
+/// Numbers below some count, with their neighbours.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Web {
+    pub(crate) forward: Neighbours,
+    pub(crate) backward: Neighbours,
+}
+
+/// Neighbour lists in one array.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Neighbours {
+    starts: Vec<u32>,
+    all: Vec<u32>,
+}
+
+impl Neighbours {
+    pub(crate) fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut starts = vec![0_u32; count + 1];
+        for (from, _) in pairs.clone() {
+            starts[from as usize + 1] += 1;
+        }
+        for at in 0..count {
+            starts[at + 1] += starts[at];
+        }
+        let mut next = starts.clone();
+        let mut all = vec![0; starts[count] as usize];
+        for (from, to) in pairs {
+            all[next[from as usize] as usize] = to;
+            next[from as usize] += 1;
+        }
+        Self { starts, all }
+    }
+
+    pub(crate) fn of(&self, at: u32) -> std::iter::Copied<std::slice::Iter<'_, u32>> {
+        self.all[self.starts[at as usize] as usize..self.starts[at as usize + 1] as usize].iter().copied()
+    }
+
+    fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+}
+
+impl Web {
+    pub(crate) fn new(count: usize, pairs: &[(u32, u32)]) -> Self {
+        let forward = Neighbours::new(count, pairs.iter().copied());
+        let backward = Neighbours::new(count, pairs.iter().map(|&(from, to)| (to, from)));
+        Self { forward, backward }
+    }
+
+    /// All, first those that `from` leads to: itself, then, but for loops, each behind all that lead to it.
+    pub(crate) fn order(&self, from: u32) -> Vec<u32> {
+        let mut order: Vec<u32> = DfsPostOrder::new(self, from).iter(self).collect();
+        order.reverse();
+        let mut seen = self.visit_map();
+        for at in &order {
+            seen.visit(*at);
+        }
+        order.extend(self.node_identifiers().filter(|at| !seen.is_visited(at)));
+        order
+    }
+
+    /// The parts of what `from` leads to: in a part all can reach each other.
+    pub(crate) fn parts(&self, from: u32) -> Parts {
+        let mut order: Vec<u32> = DfsPostOrder::new(self, from).iter(self).collect();
+        order.reverse();
+        let mut of: Vec<Option<u32>> = vec![None; self.forward.count()];
+        let mut is_reached = self.visit_map();
+        for at in &order {
+            is_reached.visit(*at);
+        }
+        let mut count = 0;
+        let mut sizes = Vec::new();
+        // As Kosaraju found: backwards from the first one that is left, whatever is in no part yet is in its part.
+        let mut walk = Dfs::empty(Reversed(self));
+        for at in &order {
+            if of[*at as usize].is_some() {
+                continue;
+            }
+            walk.move_to(*at);
+            sizes.push(0_u32);
+            while let Some(member) = walk.next(Reversed(self)) {
+                if is_reached.is_visited(&member) {
+                    of[member as usize] = Some(count);
+                    sizes[count as usize] += 1;
+                }
+            }
+            count += 1;
+        }
+        Parts::new(&order, of, &sizes)
+    }
+}
+
+/// Parts, each behind all parts that lead to it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    starts: Vec<u32>,
+    members: Vec<u32>,
+    of: Vec<Option<u32>>,
+}
+
+impl Parts {
+    fn new(order: &[u32], of: Vec<Option<u32>>, sizes: &[u32]) -> Self {
+        let mut starts = Vec::with_capacity(sizes.len() + 1);
+        let mut end = 0;
+        starts.push(end);
+        starts.extend(sizes.iter().map(|size| {
+            end += size;
+            end
+        }));
+        let mut next = starts.clone();
+        let mut members = vec![0; order.len()];
+        for at in order {
+            if let Some(part) = of[*at as usize] {
+                let place = &mut next[part as usize];
+                members[*place as usize] = *at;
+                *place += 1;
+            }
+        }
+        Self { starts, members, of }
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// The part of one; nothing where nobody comes.
+    pub(crate) fn of(&self, at: u32) -> Option<u32> {
+        self.of[at as usize]
+    }
+
+    /// The members of a part: but for loops, each behind all that lead to it.
+    pub(crate) fn members(&self, part: u32) -> &[u32] {
+        &self.members[self.starts[part as usize] as usize..self.starts[part as usize + 1] as usize]
+    }
+}
+
+impl GraphBase for Web {
+    type EdgeId = (u32, u32);
+    type NodeId = u32;
+}
+
+impl<'w> IntoNeighbors for &'w Web {
+    type Neighbors = std::iter::Copied<std::slice::Iter<'w, u32>>;
+
+    fn neighbors(self, at: u32) -> Self::Neighbors {
+        self.forward.of(at)
+    }
+}
+
+impl<'w> IntoNeighborsDirected for &'w Web {
+    type NeighborsDirected = std::iter::Copied<std::slice::Iter<'w, u32>>;
+
+    fn neighbors_directed(self, at: u32, direction: Direction) -> Self::NeighborsDirected {
+        match direction {
+            Direction::Outgoing => self.forward.of(at),
+            Direction::Incoming => self.backward.of(at),
+        }
+    }
+}
+
+impl NodeCount for Web {
+    fn node_count(&self) -> usize {
+        self.forward.count()
+    }
+}
+
+impl NodeIndexable for Web {
+    fn node_bound(&self) -> usize {
+        self.forward.count()
+    }
+
+    fn to_index(&self, at: u32) -> usize {
+        at as usize
+    }
+
+    fn from_index(&self, index: usize) -> u32 {
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+}
+
+impl IntoNodeIdentifiers for &Web {
+    type NodeIdentifiers = std::ops::Range<u32>;
+
+    fn node_identifiers(self) -> Self::NodeIdentifiers {
+        0..u32::try_from(self.forward.count()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Visitable for Web {
+    type Map = Seen;
+
+    fn visit_map(&self) -> Seen {
+        Seen(vec![false; self.forward.count()])
+    }
+
+    fn reset_map(&self, map: &mut Seen) {
+        map.0.clear();
+        map.0.resize(self.forward.count(), false);
+    }
+}
+
+/// Which ones a walk has seen.
+pub(crate) struct Seen(Vec<bool>);
+
+impl VisitMap<u32> for Seen {
+    fn visit(&mut self, at: u32) -> bool {
+        !std::mem::replace(&mut self.0[at as usize], true)
+    }
+
+    fn is_visited(&self, at: &u32) -> bool {
+        self.0[*at as usize]
+    }
+
+    fn unvisit(&mut self, at: u32) -> bool {
+        std::mem::replace(&mut self.0[at as usize], false)
+    }
+}

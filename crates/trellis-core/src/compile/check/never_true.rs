@@ -1,0 +1,245 @@
+//! `never-true`: a condition over closed values that none of them meets. `shadowed-transition`: one that was asked before.
+
+use super::{
+    cases::{Closed, closed_of_any, input_path, subject},
+    syntax_of,
+    value_index::Literals,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, Severity, near},
+    program::{Edge, Guard, Node, Operand, Program, Reply, Role, Why},
+    span::{Span, Spanned},
+    syntax::{
+        condition::Condition,
+        node::{InputType, TransitionSyntax},
+    },
+    value::Value,
+};
+
+/// Ways of a node that are compared with each other.
+const FEW: usize = 64;
+
+/// Values that are compared with ones that are misspelt, at one node.
+const PATIENCE: usize = 1_000_000;
+
+pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagnostic)) {
+    let mut patience = PATIENCE;
+    // A condition that several replies ask never holds where it holds for none of them.
+    let mut said: Vec<(&Edge, Option<(bool, Diagnostic)>)> = Vec::new();
+    for reply in program.replies(&program.point(node.body).replies) {
+        // Only a transition has a condition that somebody wrote.
+        let asked = program.edges_of(reply).iter().filter(|edge| edge.why == Why::Transition);
+        let asked: Vec<_> = asked.filter_map(|edge| Some((edge, subject(&edge.when)?))).collect();
+        if asked.is_empty() {
+            continue;
+        }
+        for (at, (edge, _)) in asked.iter().enumerate().take(FEW) {
+            if !said.iter().any(|(known, _)| std::ptr::eq(*known, *edge))
+                && let Some((first, _)) = asked[..at].iter().find(|(other, _)| other.when == edge.when)
+                && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
+            {
+                let path = program.path_of(node);
+                let message = format!("this way is never taken: one before it asks `{}` too", first.value.text);
+                // Nothing is lost by it, unlike what stands behind a way without a condition.
+                let report = Diagnostic::new(Code::ShadowedTransition, path, condition.span, message);
+                let report = Diagnostic { severity: Severity::Warning, ..report };
+                found(report.label(path, first.span, "asked here first").help("ask for something else, or take this way out"));
+            }
+        }
+        let mut operands: Vec<&Operand> = asked.iter().map(|(_, operand)| *operand).collect();
+        operands.sort_unstable();
+        operands.dedup();
+        let closed: Vec<Option<Closed>> = operands.iter().map(|operand| closed_of_any(node, reply, operand)).collect();
+        let values = closed.iter().map(|closed| closed.as_ref().map(|(values, _)| (&values[..], Literals::new(values))));
+        let values: Vec<_> = values.collect();
+        for (edge, operand) in asked {
+            let values = operands.binary_search(&operand).ok().and_then(|at| values[at].as_ref());
+            let finding = condition(program, node, edge).and_then(|condition| {
+                if let Some((why, values, help)) = never(node, reply, &edge.when, operand, values, &mut patience) {
+                    return Some((true, report(program, node, condition, &edge.when, (&why, values, help))));
+                }
+                let (literal, why, values) = in_vain(node, reply, &edge.when, operand, values)?;
+                Some((false, report_one(program, node, condition, (operand, literal), (&why, values))))
+            });
+            match said.iter_mut().find(|(known, _)| std::ptr::eq(*known, edge)) {
+                // One literal in vain says less than all of a condition.
+                Some((_, known)) if finding.as_ref().is_none_or(|(is_all, _)| !is_all) => *known = known.take().and(finding),
+                Some(_) => {}
+                None => said.push((edge, finding)),
+            }
+        }
+    }
+    said.into_iter().filter_map(|(_, finding)| finding).for_each(|(_, finding)| found(finding));
+}
+
+/// Why a guard cannot hold, the values that could be meant, and what to do if none is.
+fn never<'v>(
+    node: &Node,
+    reply: &Reply,
+    guard: &Guard,
+    operand: &Operand,
+    closed: Option<&(&'v [Value], Literals<'_>)>,
+    patience: &mut usize,
+) -> Option<(String, &'v [Value], String)> {
+    if let Some((values, known)) = closed {
+        let possible = match guard {
+            Guard::Is(_, true, literal) => known.has(literal),
+            Guard::In(_, true, literals) => literals.iter().any(|literal| known.has(literal)),
+            Guard::Is(_, false, literal) => values.iter().any(|value| value != literal),
+            Guard::In(_, false, literals) => {
+                let literals = Literals::new(literals);
+                values.iter().any(|value| !literals.has(value))
+            }
+            Guard::Truth(_, yes) => values.iter().any(|value| value.as_bool() == Some(*yes)),
+            _ => !values.is_empty(),
+        };
+        if possible {
+            return None;
+        }
+        let compared = &values[..values.len().min(*patience)];
+        *patience -= compared.len();
+        return Some((format!("`{}` is {}", operand.path, one_of(values)), compared, OTHERWISE.to_owned()));
+    }
+    let below = input_path(reply, operand)?;
+    let Role::Listen(listen) = &node.role else { return None };
+    let kind = listen.kind.filter(|_| below.is_empty())?;
+    let fits = |value: &Value| is_of(kind, value);
+    let never = match guard {
+        Guard::Is(_, true, literal) => !fits(literal),
+        Guard::In(_, true, literals) => !literals.iter().any(fits),
+        Guard::Truth(..) => !fits(&Value::Bool(true)),
+        _ => false,
+    };
+    never.then(|| {
+        let name = format!("{kind:?}").to_lowercase();
+        (format!("`{}` is of type `{name}`", operand.path), &[][..], format!("compare it with a literal of type `{name}`"))
+    })
+}
+
+/// The first of several literals that can never be met, where another one can; why, and the values that could be meant.
+fn in_vain<'g, 'v>(
+    node: &Node,
+    reply: &Reply,
+    guard: &'g Guard,
+    operand: &Operand,
+    closed: Option<&(&'v [Value], Literals<'_>)>,
+) -> Option<(&'g Value, String, &'v [Value])> {
+    let Guard::In(_, true, literals) = guard else { return None };
+    if let Some((values, known)) = closed {
+        let literal = literals.iter().find(|literal| !known.has(literal))?;
+        return Some((literal, format!("`{}` is {}", operand.path, one_of(values)), values));
+    }
+    let Role::Listen(listen) = &node.role else { return None };
+    let kind = listen.kind.filter(|_| input_path(reply, operand).is_some_and(<[_]>::is_empty))?;
+    let literal = literals.iter().find(|literal| !is_of(kind, literal))?;
+    let name = format!("{kind:?}").to_lowercase();
+    Some((literal, format!("`{}` is of type `{name}`", operand.path), &[]))
+}
+
+/// Whether an input of a type can be a value, as far as kinds tell.
+fn is_of(kind: InputType, value: &Value) -> bool {
+    match kind {
+        InputType::Int => matches!(value, Value::Int(_) | Value::UInt(_)) || matches!(value, Value::Float(number) if number.fract() == 0.0),
+        InputType::Float => matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_)),
+        InputType::Text | InputType::Secret => matches!(value, Value::Text(_)),
+        InputType::Confirm | InputType::Choice | InputType::Json => true,
+    }
+}
+
+/// Some values in words.
+fn one_of(values: &[Value]) -> String {
+    let listed = values.iter().take(8).map(|value| format!("`{}`", value.to_json())).collect::<Vec<_>>().join(", ");
+    format!("one of {}", if listed.is_empty() { "nothing".to_owned() } else { listed })
+}
+
+/// The finding about one of several literals that is asked for in vain.
+pub(crate) fn finding_of_one(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    (operand, literal): (&Operand, &Value),
+    values: &[Value],
+    described: &str,
+) -> Diagnostic {
+    report_one(program, node, condition, (operand, literal), (&format!("`{}` is {described}", operand.path), values))
+}
+
+fn report_one(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    (operand, literal): (&Operand, &Value),
+    (why, values): (&str, &[Value]),
+) -> Diagnostic {
+    let guard = Guard::Is(operand.clone(), true, literal.clone());
+    let found = report(program, node, condition, &guard, (why, values, "ask for what it can be, or take this value out".to_owned()));
+    let message = format!("`{}` asks for `{}` in vain: {why}", condition.value.text, literal.to_json());
+    Diagnostic { message, ..found }
+}
+
+/// The finding about a condition whose operand is `described` wherever it is asked.
+pub(crate) fn finding(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    guard: &Guard,
+    operand: &Operand,
+    values: &[Value],
+    described: &str,
+) -> Diagnostic {
+    report(program, node, condition, guard, (&format!("`{}` is {described}", operand.path), values, OTHERWISE.to_owned()))
+}
+
+/// What to do about a condition that never holds, where nothing near could be meant.
+const OTHERWISE: &str = "ask for what it can be, or take this way out";
+
+fn report(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    guard: &Guard,
+    (why, values, otherwise): (&str, &[Value], String),
+) -> Diagnostic {
+    let message = format!("`{}` can never be true: {why}", condition.value.text);
+    let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    let meant = literal(guard).and_then(|literal| Some((literal, near(literal, texts.iter().map(String::as_str))?)));
+    let Some((literal, near)) = meant else {
+        let text = values.iter().find_map(Value::as_str).filter(|_| matches!(guard, Guard::Truth(..)));
+        return found.help(match (text, guard.operand()) {
+            (Some(text), Some(operand)) => format!("compare it with what it can be: `{} == \"{text}\"`", operand.path),
+            _ => otherwise,
+        });
+    };
+    // A name in quotes that stands there once is written anew, if that needs no escapes.
+    let text = program.documents[node.document as usize].text.get(condition.span.range()).unwrap_or_default();
+    let mut places = text.match_indices(literal);
+    let place = places.next().filter(|_| places.next().is_none()).map(|(at, _)| {
+        let start = condition.span.start as usize + at;
+        Span::new(start, start + literal.len())
+    });
+    let is_plain = |text: &str| text.chars().all(|char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_' | '.'));
+    match place.filter(|_| is_plain(literal) && is_plain(near.name)) {
+        Some(place) => found.meant(place, Some(near), || otherwise),
+        None => found.help(near.question()),
+    }
+}
+
+fn literal(guard: &Guard) -> Option<&str> {
+    match guard {
+        Guard::Is(_, _, Value::Text(text)) => Some(text),
+        Guard::In(_, _, values) => values.first()?.as_str(),
+        _ => None,
+    }
+}
+
+/// The condition of an edge as it is written.
+pub(crate) fn condition<'p>(program: &'p Program, node: &Node, edge: &Edge) -> Option<&'p Spanned<Condition>> {
+    let origin = edge.origin?;
+    let transitions = &syntax_of(program, node)?.transitions;
+    let is_it = |transition: &&TransitionSyntax| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span);
+    // They stand in order, unless an alias brought one from elsewhere.
+    let after = transitions.partition_point(|transition| transition.span.start <= origin.span.start);
+    let near = transitions[..after].last().filter(is_it);
+    near.or_else(|| transitions.iter().find(is_it))?.condition.as_ref()
+}

@@ -1,0 +1,85 @@
+//! `unreachable-node`: every edge counts (language 8.5).
+
+use petgraph::visit::{Dfs, Walker};
+
+use crate::{
+    compile::cfg::Flow,
+    diagnostic::{Code, Diagnostic},
+    program::{Node, Program},
+    span::Span,
+};
+
+/// Which points can be reached from an entry. A graph of its own may be run alone, so each entry is a beginning.
+pub(super) fn from_entries(flow: &Flow<'_>) -> Vec<bool> {
+    let mut walk = Dfs::empty(&*flow.web);
+    let mut reached = vec![false; flow.program.points.len()];
+    for graph in &flow.program.graphs {
+        walk.move_to(flow.entry(graph.entry));
+        for point in (&mut walk).iter(&*flow.web) {
+            reached[point as usize] = true;
+        }
+        if let Some(call) = &graph.before_each
+            && let crate::program::Callee::Graph(node) = call.callee
+        {
+            walk.move_to(flow.entry(node));
+            for point in (&mut walk).iter(&*flow.web) {
+                reached[point as usize] = true;
+            }
+        }
+    }
+    reached
+}
+
+/// Reports the nodes where an unreachable part begins; what only they lead to follows from them.
+pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = flow.program;
+    let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
+    if lost.is_empty() {
+        return;
+    }
+    let mut led = vec![false; program.points.len()];
+    for node in &lost {
+        let own = [node.gate, Some(node.body)];
+        for point in own.into_iter().flatten() {
+            for next in petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point.0) {
+                led[next as usize] |= !own.contains(&Some(crate::program::PointIndex(next)));
+            }
+        }
+    }
+    let begins = |node: &&&Node| !led[flow.entry(node.index) as usize] && !led[node.body.0 as usize];
+    let first = lost.iter().filter(begins);
+    // None of these leads to one behind it. Of several in one circle the last taken leads to those before it: so they are gone through backwards too.
+    let once = leading(flow, reached, first.chain(&lost).copied());
+    let twice = leading(flow, reached, once.into_iter().rev());
+    found.extend(twice.into_iter().map(|node| unreachable(program, node)));
+}
+
+/// The nodes to which none of those before them leads.
+fn leading<'p>(flow: &Flow<'_>, reached: &[bool], nodes: impl Iterator<Item = &'p Node>) -> Vec<&'p Node> {
+    let mut explained = reached.to_vec();
+    nodes
+        .filter(|node| {
+            let is_leading = !explained[node.body.0 as usize];
+            if is_leading {
+                let mut walk = Dfs::new(&*flow.web, flow.entry(node.index));
+                while let Some(point) = walk.next(&*flow.web) {
+                    explained[point as usize] = true;
+                }
+                explained[node.body.0 as usize] = true;
+            }
+            is_leading
+        })
+        .collect()
+}
+
+fn unreachable(program: &Program, node: &Node) -> Diagnostic {
+    let start = program.entry().id.as_str();
+    let help = format!("lead to it from another node (`to: {}`), or delete the file; a name that begins with `_` is no node", node.id);
+    Diagnostic::new(Code::UnreachableNode, program.path_of(node), place(node), format!("no way leads from `{start}` to `{}`", node.id))
+        .help(help)
+}
+
+/// The first line of a node, where findings about the node as a whole stand.
+pub(super) fn place(node: &Node) -> Span {
+    Span::at(node.span.start as usize)
+}

@@ -1,0 +1,204 @@
+//! `rollback-gap`: an effect that a rollback can reach, and that nothing takes back (language 8.6).
+//!
+//! What follows a rollback (`on_rolled_back`) is a new beginning: a rollback that is reached from there does not reach back.
+
+use std::{cell::LazyCell, collections::VecDeque, ops::Deref};
+
+use super::syntax_of;
+use crate::{
+    compile::cfg::digraph::Neighbours,
+    diagnostic::{Code, Diagnostic, FilePath},
+    program::{Call, Callee, Edge, NodeIndex, Outcome, Part, PointIndex, Program, Role, Target},
+    span::Span,
+    syntax::node::{CallSyntax, CalleeSyntax, Effect},
+};
+
+pub(super) fn check(program: &Program, found: &mut Vec<Diagnostic>) {
+    let rollbacks: Vec<(u32, &Edge)> = ways(program).filter(|(_, edge)| edge.to == Target::Rollback).collect();
+    if rollbacks.is_empty() {
+        return;
+    }
+    let nearest = nearest_rollback(program, &rollbacks);
+    let children = LazyCell::new(|| Children::new(program));
+    let mut gates = vec![false; program.graphs.len()];
+    for (index, point) in (0..).zip(&program.points) {
+        let node = program.node(point.node);
+        let gate = point.part == Part::Gate;
+        let call = match &node.role {
+            _ if gate => program.graph_of(node).before_each.as_deref(),
+            Role::Act(call) => Some(&**call),
+            Role::Pass | Role::Listen(_) => None,
+        };
+        let Some(call) = call.filter(|call| leaves_something(call, &children)) else { continue };
+        let Some(edge) = reached(program, PointIndex(index), call, &nearest).map(|rollback| rollbacks[rollback as usize].1) else {
+            continue;
+        };
+        // One call stands before every node: it is one mistake.
+        if gate && std::mem::replace(&mut gates[node.graph as usize], true) {
+            continue;
+        }
+        let written = if gate {
+            before_each(program, node.graph)
+        } else {
+            syntax_of(program, node).and_then(|syntax| Some((program.path_of(node), syntax.call.as_deref()?)))
+        };
+        let Some((path, syntax)) = written else { continue };
+        let (name, span) = callee(syntax);
+        let message = format!("{name} is not undone when the session rolls back");
+        let help = if gate {
+            "say `effect: none` or `effect: irreversible`; what runs before each node cannot be undone"
+        } else {
+            "add `undo: …`, or say `effect: none` or `effect: irreversible`"
+        };
+        let mut diagnostic = Diagnostic::new(Code::RollbackGap, path, span, message).help(help);
+        if let Some(origin) = edge.origin {
+            diagnostic = diagnostic.label(&program.documents[origin.document as usize].path, origin.span, "this rolls back");
+        }
+        found.push(diagnostic);
+    }
+}
+
+/// Every way of every point.
+fn ways(program: &Program) -> impl Iterator<Item = (u32, &Edge)> {
+    let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
+    points.flat_map(|point| program.ways(PointIndex(point)).map(move |way| (point, way.edge)))
+}
+
+/// Every step from point to point, turned round. A call of a child is none: the child has a journal of its own.
+fn steps_back(program: &Program) -> Vec<(u32, u32)> {
+    let turned = |(from, edge): (u32, &Edge)| match edge.to {
+        Target::Point(to) | Target::Proceed(to) => Some((to.0, from)),
+        Target::Again | Target::Rollback | Target::End(_) => None,
+    };
+    ways(program).filter_map(turned).collect()
+}
+
+/// For each point the rollback that is fewest steps away, as an index; nothing where none can be reached.
+fn nearest_rollback(program: &Program, rollbacks: &[(u32, &Edge)]) -> Vec<Option<u32>> {
+    let backward = Neighbours::new(program.points.len(), steps_back(program).iter().copied());
+    let mut nearest = vec![None; program.points.len()];
+    let mut open = VecDeque::new();
+    for (index, (point, _)) in (0..).zip(rollbacks) {
+        if nearest[*point as usize].is_none() {
+            nearest[*point as usize] = Some(index);
+            open.push_back(*point);
+        }
+    }
+    while let Some(point) = open.pop_front() {
+        for before in backward.of(point) {
+            if nearest[before as usize].is_none() {
+                nearest[before as usize] = nearest[point as usize];
+                open.push_back(before);
+            }
+        }
+    }
+    nearest
+}
+
+/// The rollback that is reached after a call had its effect. Branches that succeeded have theirs even if the whole failed (language 5.5).
+fn reached(program: &Program, point: PointIndex, call: &Call, nearest: &[Option<u32>]) -> Option<u32> {
+    let composite = matches!(call.callee, Callee::Parallel(..) | Callee::Each(..));
+    let after = |on: &Outcome| *on == Outcome::Success || (composite && matches!(on, Outcome::Error | Outcome::Timeout | Outcome::Denied));
+    program.ways(point).filter(|way| after(&way.reply.on)).find_map(|way| match way.edge.to {
+        Target::Point(to) | Target::Proceed(to) => nearest[to.0 as usize],
+        Target::Rollback => nearest[point.0 as usize],
+        Target::Again | Target::End(_) => None,
+    })
+}
+
+/// Whether a call leaves behind what could be undone, and nothing undoes it.
+fn leaves_something(call: &Call, children: &impl Deref<Target = Children>) -> bool {
+    call.undo.is_none()
+        && call.effect == Effect::Undoable
+        && match &call.callee {
+            Callee::Graph(node) => children.acts[node.0 as usize],
+            Callee::Parallel(branches, _) => branches.iter().any(|(_, branch)| leaves_something(branch, children)),
+            Callee::Tool(_) | Callee::Each(..) => true,
+        }
+}
+
+/// Which nodes begin children that may leave something behind. To the parent a child is one effect, whatever the child itself could undo.
+struct Children {
+    acts: Vec<bool>,
+}
+
+impl Children {
+    fn new(program: &Program) -> Self {
+        let mut pairs = steps_back(program);
+        let mut acts = vec![false; program.points.len()];
+        let mut open = Vec::new();
+        for (index, point) in (0..).zip(&program.points) {
+            let node = program.node(point.node);
+            let call = match &node.role {
+                _ if point.part == Part::Gate => program.graph_of(node).before_each.as_deref(),
+                Role::Act(call) => Some(&**call),
+                Role::Pass | Role::Listen(_) => None,
+            };
+            let mut called = Vec::new();
+            if call.is_some_and(|call| acts_itself(call, &mut called)) {
+                acts[index as usize] = true;
+                open.push(index);
+            }
+            pairs.extend(called.into_iter().map(|child| (entry(program, child), index)));
+        }
+        let backward = Neighbours::new(program.points.len(), pairs.iter().copied());
+        while let Some(point) = open.pop() {
+            for before in backward.of(point) {
+                if !std::mem::replace(&mut acts[before as usize], true) {
+                    open.push(before);
+                }
+            }
+        }
+        Self { acts: program.nodes.iter().map(|node| acts[entry(program, node.index) as usize]).collect() }
+    }
+}
+
+/// Whether a call runs a tool that leaves something behind; the children that it begins are collected.
+fn acts_itself(call: &Call, children: &mut Vec<NodeIndex>) -> bool {
+    if call.effect != Effect::Undoable {
+        return false;
+    }
+    match &call.callee {
+        Callee::Tool(_) | Callee::Each(..) => true,
+        Callee::Graph(node) => {
+            children.push(*node);
+            false
+        }
+        Callee::Parallel(branches, _) => branches.iter().fold(false, |any, (_, branch)| acts_itself(branch, children) | any),
+    }
+}
+
+fn entry(program: &Program, node: NodeIndex) -> u32 {
+    let node = program.node(node);
+    node.gate.unwrap_or(node.body).0
+}
+
+/// What a call calls, and where that stands.
+fn callee(call: &CallSyntax) -> (String, Span) {
+    match &call.callee {
+        CalleeSyntax::Tool(name) => (format!("`{}`", name.value), name.span),
+        CalleeSyntax::Graph(target) => (format!("`{}`", target.name.value), target.name.span),
+        CalleeSyntax::Parallel(..) => ("what `parallel` calls".into(), call.key),
+        CalleeSyntax::Each(list, _) => ("what `each` calls".into(), list.span),
+    }
+}
+
+/// The `before_each` of a graph, and its file.
+fn before_each(program: &Program, graph: u32) -> Option<(&FilePath, &CallSyntax)> {
+    use crate::syntax::document::Content;
+    let entry = program.node(program.graphs[graph as usize].entry);
+    let of_entry = syntax_of(program, entry).and_then(|syntax| syntax.defaults.as_ref()?.before_each.as_deref());
+    if let Some(call) = of_entry {
+        return Some((program.path_of(entry), call));
+    }
+    let root = &program.graphs[graph as usize].root;
+    program.documents.iter().find_map(|document| {
+        let here = document.path.rsplit_once('/').map_or("", |(folder, _)| folder) == &**root;
+        match &document.content {
+            Content::Project(project) | Content::Nodes(_, project) if here => {
+                Some((&document.path, project.defaults.before_each.as_deref()?))
+            }
+            _ => None,
+        }
+    })
+}

@@ -1,0 +1,42 @@
+//! What a node says of an invalid input: a text that reads what is never there is never shown.
+//!
+//! No session fails by it, so that no way leads to an accident; that nothing is there on any way, the fixed point knows.
+
+use crate::{
+    compile::dataflow::fixpoint::Knowledge,
+    diagnostic::{Code, Diagnostic, Near, near},
+    program::{Part, PointIndex, Role},
+};
+
+pub(crate) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = known.program;
+    for at in (0..program.points.len()).filter(|at| !wild[*at]) {
+        let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
+        let node = program.node(program.point(point).node);
+        let Role::Listen(listen) = &node.role else { continue };
+        let (Some(invalid), Part::Body) = (&listen.on_invalid, program.point(point).part) else { continue };
+        let Some(facts) = known.standing(point) else { continue };
+        let texts = invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text));
+        texts.for_each(|text| {
+            text.each_use(&mut |used| {
+                // What was given is there, whatever it was.
+                let is_followed = used.when.is_empty() && !used.blind && **used.path.root() != *"input";
+                let Some(of) = known.known(&facts, used.path).filter(|_| is_followed) else { return };
+                if known.types.may_be_there(of) {
+                    return;
+                }
+                let written = used.path.to_string();
+                let names = known.keys().into_iter().filter(|(_, slot)| facts.may_hold(*slot, &known.types));
+                let names: Vec<String> = names.map(|(name, _)| name).collect();
+                let message = format!("`{written}` is not set on any way to `{}`, so this is never shown", node.id);
+                let missing = Diagnostic::new(Code::UndefinedVariable, program.path_of(node), used.span(), message);
+                let near = near(&written, names.iter().map(String::as_str));
+                let spelled = program.documents[node.document as usize].text.get(used.span().range()) == Some(&*written);
+                found.push(match near {
+                    Some(near) if spelled => missing.meant(used.span(), Some(near), String::new),
+                    near => missing.help(near.map_or_else(|| "set it before, or take it out".to_owned(), Near::question)),
+                });
+            })
+        });
+    }
+}

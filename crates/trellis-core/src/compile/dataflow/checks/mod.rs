@@ -1,0 +1,7 @@
+//! Checks that need only the fixed point: no path is searched for them.
+
+pub(super) mod declared_types;
+pub(super) mod invalid_text;
+pub(super) mod never_said;
+pub(super) mod never_true;
+pub(super) mod returned_values;

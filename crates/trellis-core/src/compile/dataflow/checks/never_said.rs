@@ -1,0 +1,50 @@
+//! Conditions of what nodes say that can never hold, by what is known of data where the node is shown.
+
+use super::never_true::is_switch;
+use crate::{
+    compile::{
+        check::{never_true as literal, syntax_of},
+        dataflow::{
+            domain::{Rest, TypeId},
+            fixpoint::Knowledge,
+        },
+    },
+    diagnostic::Diagnostic,
+    program::{Guard, Node, Speech},
+};
+
+/// Parts that are never said (language 8.2).
+pub(crate) fn never_said(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = known.program;
+    for node in &program.nodes {
+        let mut parts = speeches(node).flat_map(Speech::parts).peekable();
+        if parts.peek().is_none() || wild[node.body.0 as usize] {
+            continue;
+        }
+        let Some(facts) = known.standing(node.body) else { continue };
+        for part in parts {
+            let compares = matches!(part.when, Guard::Is(..) | Guard::In(..) | Guard::Truth(..));
+            let Some(operand) = part.when.operand().filter(|_| compares) else { continue };
+            let Some(seen) = known.known(&facts, &operand.path) else { continue };
+            let question = known.types.question(&part.when);
+            let holds = known.types.narrowed(seen, Rest::NONE, question, true) != TypeId::NEVER;
+            let of = known.types.get(seen);
+            // What is absent, or no truth value, is another finding.
+            if holds || of.absent || of.open || is_switch(of, &part.when) || known.types.may_fail(seen, &part.when) {
+                continue;
+            }
+            let condition = syntax_of(program, node).and_then(|syntax| {
+                let mut conditions = syntax.speech_parts().filter_map(|part| part.condition.as_ref());
+                conditions.find(|condition| condition.span == part.origin)
+            });
+            if let Some(condition) = condition {
+                let described = known.types.described(seen);
+                found.push(literal::finding(program, node, condition, &part.when, operand, &of.values.clone(), &described));
+            }
+        }
+    }
+}
+
+fn speeches(node: &Node) -> impl Iterator<Item = &Speech> {
+    node.content.iter().chain(node.localised.iter().filter_map(|(_, words)| words.content.as_ref()))
+}

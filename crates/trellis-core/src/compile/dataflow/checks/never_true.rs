@@ -1,0 +1,70 @@
+//! Conditions that can never hold, by what is known of data.
+
+use rustc_hash::FxHashSet;
+
+use crate::{
+    compile::{
+        check::never_true as literal,
+        dataflow::{
+            domain::{Kinds, Type},
+            fixpoint::Knowledge,
+        },
+    },
+    diagnostic::{Diagnostic, FilePath},
+    program::Guard,
+    span::Span,
+    value::Value,
+};
+
+/// Conditions that hold for no value that can be there (language 8.2).
+pub(crate) fn never_true(known: &Knowledge<'_, '_>, found: &mut Vec<Diagnostic>) {
+    let mut said: FxHashSet<(FilePath, Span)> =
+        found.iter().filter_map(|found| found.place.as_ref()).map(|place| (place.path.clone(), place.span)).collect();
+    for seen in known.never() {
+        let program = known.program;
+        let node = program.node(program.point(seen.point).node);
+        let edge = &program.edges[seen.edge as usize];
+        let of = known.types.get(seen.operand);
+        // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
+        let (Some(condition), Some(operand)) = (literal::condition(program, node, edge), edge.when.operand()) else { continue };
+        if of.absent
+            || is_switch(of, &edge.when)
+            || known.types.may_fail(seen.operand, &edge.when)
+            || !said.insert((program.path_of(node).clone(), condition.span))
+        {
+            continue;
+        }
+        if let Guard::In(_, true, literals) = &edge.when
+            && literals.iter().any(|literal| of.admits(literal))
+        {
+            if let Some(literal) = literals.iter().find(|literal| !of.admits(literal)) {
+                let described = known.types.described(seen.operand);
+                found.push(literal::finding_of_one(program, node, condition, (operand, literal), &of.values, &described));
+            }
+            continue;
+        }
+        let finding = literal::finding(program, node, condition, &edge.when, operand, &of.values, &known.types.described(seen.operand));
+        found.push(finding);
+    }
+}
+
+/// Whether a guard asks about a switch that always stands in one place.
+pub(crate) fn is_switch(of: &Type, guard: &Guard) -> bool {
+    let is_alike = |value: &Value| literals(guard).iter().all(|literal| same_kind(literal, value));
+    matches!(of.values.as_slice(), [value] if of.kinds == Kinds::default() && is_alike(value))
+}
+
+/// What a guard compares with.
+fn literals(guard: &Guard) -> &[Value] {
+    match guard {
+        Guard::Is(_, _, value) => std::slice::from_ref(value),
+        Guard::In(_, _, values) => values,
+        _ => &[],
+    }
+}
+
+/// Whether two values are of one kind, numbers being one.
+fn same_kind(a: &Value, b: &Value) -> bool {
+    let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
+    a.kind() == b.kind() || (is_number(a) && is_number(b))
+}

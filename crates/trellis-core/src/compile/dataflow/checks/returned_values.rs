@@ -1,0 +1,49 @@
+//! What a called graph returns against `returns` of the call (language 5.3, 5.4): where nothing that one of its ends gives fits, the call fails there.
+
+use crate::{
+    compile::{
+        check::syntax_of,
+        dataflow::{
+            domain::{TypeId, external},
+            fixpoint::Knowledge,
+        },
+    },
+    diagnostic::{Code, Diagnostic},
+    program::{Callee, Part, PointIndex},
+};
+
+pub(crate) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = known.program;
+    for at in (0..program.points.len()).filter(|at| !wild[*at]) {
+        let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
+        let Some(call) = external::call_at(program, point).filter(|call| !call.returns.is_empty()) else { continue };
+        let (Callee::Graph(child), true) = (&call.callee, program.point(point).part == Part::Body) else { continue };
+        if known.at(point).is_none() {
+            continue;
+        }
+        let node = program.node(program.point(point).node);
+        let returns = syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).and_then(|call| call.returns.as_ref());
+        let place = returns.map_or(node.span, |returns| returns.span);
+        for (end, of) in known.ends(*child) {
+            for schema in &call.returns {
+                let declared = known.types.declared(schema);
+                if of == TypeId::NEVER || known.types.met(of, declared) != TypeId::NEVER {
+                    continue;
+                }
+                let ended = program.node(program.point(PointIndex(end)).node);
+                let (given, declared) = (known.types.described(of), known.types.described(declared));
+                let name = &program.node(*child).id;
+                let message = match given == declared {
+                    true => format!("`{name}` may return {given} that does not fit"),
+                    false => format!("`{name}` may return {given}, and what the call takes is {declared}"),
+                };
+                let output = syntax_of(program, ended).and_then(|syntax| syntax.output.as_ref()).map_or(ended.span, |output| output.span);
+                found.push(
+                    Diagnostic::new(Code::TypeMismatch, program.path_of(node), place, message)
+                        .label(program.path_of(ended), output, "returned here")
+                        .help("let every end that is reached return what fits, or change `returns`"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What expressions make of types (language 3.3): integers stay integers through `+ - * // %`, texts stay texts through `~`.
+//!
+//! **Invariant:** what is made of more is more: a fixed point over these ends. What an operand may be that the operator does not take makes the
+//! result unknown, not impossible: that it fails is said where it is read.
+
+use super::*;
+use crate::template::{RECKONED, Sorts};
+
+impl Types {
+    /// A value of some sorts.
+    pub(crate) fn of_sorts(&mut self, sorts: Sorts) -> TypeId {
+        sorts.each().fold(TypeId::NEVER, |known, sort| {
+            let of = match sort {
+                Sorts::UNSET => TypeId::ABSENT,
+                Sorts::NULL => self.of_value(&Value::Null),
+                Sorts::TRUTH => self.put(Type { values: vec![false.into(), true.into()], ..Type::default() }),
+                Sorts::NUMBER => self.of_kinds(&[Kinds::INT, Kinds::FLOAT]),
+                Sorts::TEXT => self.text(),
+                Sorts::LIST => self.list(TypeId::ANY),
+                _ => self.put(Type { fields: Some(Fields { named: Vec::new(), others: TypeId::OPEN }), ..Type::default() }),
+            };
+            self.join(known, of)
+        })
+    }
+
+    /// A number that is made of these; `whole`: by an operator that keeps integers.
+    pub(crate) fn number(&mut self, parts: &[TypeId], whole: bool) -> TypeId {
+        let (mut any, mut numeric, mut are_numbers, mut are_integers) = (false, true, true, whole);
+        for part in parts {
+            let part = self.present(*part);
+            if part == TypeId::NEVER {
+                return part;
+            }
+            let sorts = self.sorts(part);
+            any |= self.is_unknown(part) || !sorts.are(RECKONED);
+            are_numbers &= sorts.meet(RECKONED);
+            let of = self.get(part);
+            numeric &= sorts.are(RECKONED) && of.numeric == of.any;
+            are_integers &= !of.kinds.has(Kinds::FLOAT) && !of.values.iter().any(|value| Kinds::of(value) == Kinds::FLOAT);
+        }
+        let kinds = match (are_numbers, are_integers) {
+            (false, _) => Kinds::default(),
+            (true, true) => Kinds::INT,
+            (true, false) => Kinds::INT.with(Kinds::FLOAT),
+        };
+        self.put(Type { any, numeric: any && numeric, kinds, ..Type::default() })
+    }
+
+    /// Two numbers, texts or lists, added.
+    pub(crate) fn sum(&mut self, left: TypeId, right: TypeId) -> TypeId {
+        let (left, right) = (self.present(left), self.present(right));
+        let (of_left, of_right) = (self.sorts(left), self.sorts(right));
+        if left == TypeId::NEVER || right == TypeId::NEVER {
+            return TypeId::NEVER;
+        }
+        let both = of_left.or(of_right);
+        let any =
+            self.is_unknown(left) || self.is_unknown(right) || ![RECKONED, Sorts::TEXT, Sorts::LIST].iter().any(|sort| both.are(*sort));
+        let (one, other) = (self.get(left), self.get(right));
+        let numeric = both.are(RECKONED) && one.numeric == one.any && other.numeric == other.any;
+        let mut known = if any && !numeric { TypeId::ANY } else { TypeId::NEVER };
+        let is = |sort: Sorts| of_left.meet(sort) && of_right.meet(sort);
+        if is(RECKONED) || numeric {
+            let number = self.number(&[left, right], true);
+            known = self.join(known, number);
+        }
+        if is(Sorts::TEXT) {
+            let text = self.text();
+            known = self.join(known, text);
+        }
+        if is(Sorts::LIST) {
+            let items = [left, right].into_iter().fold(TypeId::NEVER, |known, side| {
+                let items = self.get(side).items.unwrap_or(TypeId::NEVER);
+                self.join(known, items)
+            });
+            let list = self.list(items);
+            known = self.join(known, list);
+        }
+        known
+    }
+
+    /// Two numbers multiplied, or a text repeated.
+    pub(crate) fn product(&mut self, left: TypeId, right: TypeId) -> TypeId {
+        let known = self.number(&[left, right], true);
+        let (of_left, of_right) = (self.sorts(left), self.sorts(right));
+        let is_repeated = |text: Sorts, times: Sorts| text.meet(Sorts::TEXT) && times.meet(Sorts::NUMBER);
+        if !is_repeated(of_left, of_right) && !is_repeated(of_right, of_left) {
+            return known;
+        }
+        let text = self.text();
+        let are_sure =
+            (of_left.are(Sorts::TEXT) && of_right.are(Sorts::NUMBER)) || (of_right.are(Sorts::TEXT) && of_left.are(Sorts::NUMBER));
+        let is_unknown = self.is_unknown(left) || self.is_unknown(right);
+        if are_sure && !is_unknown { text } else { self.join(known, text) }
+    }
+
+    /// The first where it is there, else the second; `falsy`: also where the first counts as false.
+    pub(crate) fn fallback(&mut self, first: TypeId, second: TypeId, falsy: bool) -> TypeId {
+        let is_there = !falsy && !self.may_lack(first);
+        let there = self.present(first);
+        if is_there { there } else { self.join(there, second) }
+    }
+
+    fn is_unknown(&self, id: TypeId) -> bool {
+        let of = self.get(id);
+        of.any || of.open
+    }
+}

@@ -1,0 +1,93 @@
+//! Types after something was written below them, or added to them (language 4.1).
+
+use super::*;
+
+impl Types {
+    /// The type after something was written below it. Nothing is written over what is no mapping: no session goes on from there (language 4.1).
+    pub(crate) fn written(&mut self, id: TypeId, path: Rest, new: TypeId) -> TypeId {
+        if path == Rest::NONE {
+            return new;
+        }
+        if let Some(known) = self.written.get(&(id, path, new)) {
+            return *known;
+        }
+        let written = self.write(id, &self.questions.rest(path), new);
+        self.written.insert((id, path, new), written);
+        written
+    }
+
+    fn write(&mut self, id: TypeId, path: &[Segment], new: TypeId) -> TypeId {
+        let Some((Segment::Key(key), rest)) = path.split_first() else { return new };
+        let of = self.get(id).clone();
+        let mut all: Option<Fields> = None;
+        let mut or = |types: &mut Self, fields: Fields| {
+            all = Some(match all.take() {
+                Some(known) => types.join_fields(&known, &fields),
+                None => fields,
+            });
+        };
+        if of.absent {
+            let inner = self.write(TypeId::ABSENT, rest, new);
+            or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::ABSENT });
+        }
+        if of.any || of.open {
+            let inner = self.write(TypeId::OPEN, rest, new);
+            or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::OPEN });
+        }
+        if let Some(mut fields) = of.fields {
+            let inner = self.write(fields.get(key), rest, new);
+            if inner != TypeId::NEVER {
+                fields.set(key, inner);
+                or(self, fields);
+            }
+        }
+        match all {
+            Some(fields) => self.put(Type { fields: Some(fields), ..Type::default() }),
+            None => TypeId::NEVER,
+        }
+    }
+
+    /// Whether a write below a value may find something that is no mapping.
+    pub(crate) fn may_block(&self, id: TypeId, path: Rest) -> bool {
+        path != Rest::NONE && self.blocks(id, &self.questions.rest(path))
+    }
+
+    fn blocks(&self, id: TypeId, path: &[Segment]) -> bool {
+        let Some((Segment::Key(key), rest)) = path.split_first() else { return false };
+        let of = self.get(id);
+        of.kinds != Kinds::default()
+            || !of.values.is_empty()
+            || of.items.is_some()
+            || of.fields.as_ref().is_some_and(|fields| !rest.is_empty() && self.blocks(fields.get(key), rest))
+    }
+
+    /// The type after items were added to a list; an absent one is started.
+    pub(crate) fn appended(&mut self, id: TypeId, added: TypeId) -> TypeId {
+        let added = self.items_added(added);
+        let of = self.get(id).clone();
+        let is_list = |value: &Value| matches!(value, Value::List(_));
+        let mut result = TypeId::NEVER;
+        if of.absent || of.any || of.open || of.items.is_some() || of.values.iter().any(is_list) {
+            let known = if of.any || of.open { TypeId::ANY } else { of.items.unwrap_or(TypeId::NEVER) };
+            let items = self.join(known, added);
+            result = self.list(items);
+        }
+        result
+    }
+
+    /// What is added where a value is added to a list: of a list its items.
+    pub(crate) fn items_added(&mut self, id: TypeId) -> TypeId {
+        let mut of = self.get(id).clone();
+        let items = of.items.take();
+        of.values.retain(|value| value.as_list().is_none());
+        (of.absent, of.any, of.open) = (false, of.any || of.open, false);
+        let others = self.put(of);
+        items.map_or(others, |items| self.join(others, items))
+    }
+
+    /// Whether something is known to be possible that is no list.
+    pub(crate) fn may_be_no_list(&self, id: TypeId) -> bool {
+        let of = self.get(id);
+        of.kinds != Kinds::default() || of.fields.is_some() || of.values.iter().any(|value| !matches!(value, Value::List(_)))
+    }
+}

@@ -1,0 +1,68 @@
+//! What stands inside of a value: the items of a list, the values of a mapping.
+
+use super::{Kinds, TypeId, Types};
+use crate::{
+    path::Segment,
+    template::Step,
+    value::{Key, Mapping, Value},
+};
+
+impl Types {
+    /// What can stand where steps lead from a value; whatever has no items has none that could be wrong.
+    pub(crate) fn inside(&mut self, mut id: TypeId, steps: &[Step]) -> TypeId {
+        for step in steps {
+            id = match step {
+                Step::Key(key) => {
+                    let path = [Segment::Key(key.clone())];
+                    self.find_below(id, &path)
+                }
+                Step::Item | Step::Each => self.items(id, *step == Step::Each),
+            };
+        }
+        id
+    }
+
+    fn items(&mut self, id: TypeId, values: bool) -> TypeId {
+        let of = self.get(id).clone();
+        let mut known = of.items.unwrap_or(TypeId::NEVER);
+        if of.any || of.open {
+            known = self.join(known, TypeId::ANY);
+        }
+        let is_text = of.kinds.has(Kinds::TEXT) || of.values.iter().any(|value| value.as_str().is_some());
+        if is_text || (of.fields.is_some() && !values) {
+            let text = self.text();
+            known = self.join(known, text);
+        }
+        for field in of.fields.iter().filter(|_| values).flat_map(|fields| fields.named.iter().map(|(_, of)| *of).chain([fields.others])) {
+            if self.may_be_there(field) {
+                let there = self.present(field);
+                known = self.join(known, there);
+            }
+        }
+        if known == TypeId::NEVER { known } else { self.present(known) }
+    }
+
+    /// The names that are known below a value.
+    pub(crate) fn names(&self, id: TypeId) -> Vec<Key> {
+        let fields = self.get(id).fields.iter().flat_map(|fields| &fields.named);
+        fields.filter(|(_, of)| self.may_be_there(*of)).map(|(key, _)| key.clone()).collect()
+    }
+}
+
+/// The schema of values that have something wherever these steps lead.
+pub(crate) fn having(steps: &[Step]) -> Value {
+    let Some((first, rest)) = steps.split_first() else { return Value::Bool(true) };
+    let inner = having(rest);
+    match first {
+        Step::Key(key) => {
+            let properties: Mapping = [(key.clone(), inner)].into_iter().collect();
+            Value::map([
+                ("type", Value::text("object")),
+                ("required", Value::list([Value::Text(key.clone())])),
+                ("properties", Value::Map(properties)),
+            ])
+        }
+        Step::Item => Value::map([("items", inner)]),
+        Step::Each => Value::map([("items", inner.clone()), ("additionalProperties", inner)]),
+    }
+}

@@ -1,0 +1,116 @@
+//! What is known of a value before it is there: an input, a result, an error.
+
+use super::{Kinds, TypeId, Types, plain};
+use crate::{
+    program::{Call, Callee, Listen, Outcome, PointIndex, Program, Role},
+    schema::{Schema, few_integers},
+    syntax::node::{InputType, OnBranchError},
+    value::{Key, Mapping, Value},
+};
+
+/// An accepted input that is no option with an outcome of its own (language 6.4, 6.5).
+pub(crate) fn input(types: &mut Types, listen: &Listen) -> TypeId {
+    if listen.sleep.is_some() {
+        return TypeId::ABSENT;
+    }
+    let kind = match listen.kind {
+        _ if listen.closed && !listen.options.is_empty() => listen.others().fold(TypeId::NEVER, |known, value| {
+            let value = types.of_value(value);
+            types.join(known, value)
+        }),
+        Some(InputType::Text | InputType::Secret) => TypeId::TEXT,
+        Some(InputType::Confirm) => types.of_schema(&Value::map([("enum", Value::list(["yes", "no"].map(Value::from)))])),
+        Some(InputType::Int) => match listen.schema.as_ref().and_then(|schema| few_integers(schema.source().as_map()?)) {
+            Some(few) => types.of_schema(&Value::map([("enum", Value::list(few.map(Value::Int)))])),
+            None => types.of_kinds(&[Kinds::INT]),
+        },
+        Some(InputType::Float) => types.of_kinds(&[Kinds::INT, Kinds::FLOAT]),
+        Some(InputType::Choice | InputType::Json) | None => TypeId::ANY,
+    };
+    let fitting = match &listen.schema {
+        Some(schema) => {
+            let declared = types.declared(schema);
+            types.met(kind, declared)
+        }
+        None => kind,
+    };
+    match &listen.default {
+        Some(default) if listen.outcome(default) == Outcome::Answer => {
+            let default = types.of_value(default);
+            types.join(fitting, default)
+        }
+        _ => fitting,
+    }
+}
+
+/// The call whose result is taken at a point.
+pub(crate) fn call_at(program: &Program, point: PointIndex) -> Option<&Call> {
+    let node = program.node(program.point(point).node);
+    match &node.role {
+        _ if node.gate == Some(point) => program.graph_of(node).before_each.as_deref(),
+        Role::Act(call) => Some(call),
+        Role::Pass | Role::Listen(_) => None,
+    }
+}
+
+/// A successful result of a call that is no child graph (language 5.3, 5.5).
+pub(crate) fn returned(types: &mut Types, call: &Call) -> TypeId {
+    let made = match &call.callee {
+        Callee::Parallel(branches, how) if how.on_error == OnBranchError::Fail => {
+            let entries: Vec<(Key, TypeId)> = branches.iter().map(|(key, branch)| (key.clone(), returned(types, branch))).collect();
+            let entries = entries.into_iter().map(|(key, of)| (key, if how.any { types.join(of, TypeId::ABSENT) } else { of }));
+            let entries: Vec<_> = entries.collect();
+            types.mapping(entries)
+        }
+        Callee::Parallel(branches, how) => {
+            let of = if how.any { TypeId::EITHER } else { TypeId::ANY };
+            types.mapping(branches.iter().map(|(key, _)| (key.clone(), of)))
+        }
+        Callee::Each(..) => types.list(TypeId::ANY),
+        Callee::Tool(_) | Callee::Graph(_) => TypeId::ANY,
+    };
+    call.returns.iter().fold(made, |known, schema| {
+        let declared = types.declared(schema);
+        types.met(known, declared)
+    })
+}
+
+/// The schema that the arguments of a call are held to: kinds, closed values, and what a tool requires. What a graph requires was looked for where
+/// it is called.
+pub(crate) fn taken(program: &Program, call: &Call) -> Option<Mapping> {
+    match &call.callee {
+        Callee::Tool(tool) => match plain(tool.parameters.as_ref()?.source()) {
+            Value::Map(schema) => Some(schema),
+            _ => None,
+        },
+        Callee::Graph(child) => {
+            let node = program.node(*child);
+            let graph = program.graph_of(node);
+            let inputs = graph.inputs.as_ref().filter(|_| graph.entry == *child).and_then(|inputs| inputs.source().as_map());
+            let inputs = inputs.and_then(|inputs| inputs.get("properties")).and_then(Value::as_map);
+            let inputs = inputs.into_iter().flat_map(Mapping::iter).map(|(key, schema)| (key.clone(), plain(schema)));
+            let own = |types: &[(Key, Schema)]| types.iter().map(|(key, schema)| (key.clone(), plain(schema.source()))).collect::<Vec<_>>();
+            let properties: Mapping = inputs.chain(own(&graph.types)).chain(own(&node.entry.types)).collect();
+            (!properties.is_empty()).then(|| [(Key::from("properties"), Value::Map(properties))].into_iter().collect())
+        }
+        Callee::Parallel(..) | Callee::Each(..) => None,
+    }
+}
+
+/// `sys.rollback` from a rollback on (language 7.7).
+pub(crate) fn rollback(types: &mut Types) -> TypeId {
+    let text = types.text();
+    let place = [("tool", text), ("node", text)];
+    let failed = types.mapping(place.into_iter().chain([("message", text)]).map(|(key, of)| (Key::from(key), of)));
+    let irreversible = types.mapping(place.map(|(key, of)| (Key::from(key), of)));
+    let (failed, irreversible) = (types.list(failed), types.list(irreversible));
+    types.mapping([("failed", failed), ("irreversible", irreversible)].map(|(key, of)| (Key::from(key), of)))
+}
+
+/// `sys.error` (language 4.2).
+pub(crate) fn error(types: &mut Types) -> TypeId {
+    let text = types.text();
+    let kinds = types.of_schema(&Value::map([("enum", Value::list(["error", "denied", "timeout", "schema"].map(Value::from)))]));
+    let entries = [("tool", text), ("node", text), ("message", text), ("kind", kinds), ("code", TypeId::EITHER), ("data", TypeId::EITHER)];
+    types.mapping(entries.map(|(key, of)| (Key::from(key), of)))
+}

@@ -1,0 +1,151 @@
+//! Paths and questions by their content: who asks the same gets the same number, and the answer that was worked out before.
+
+use std::{
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::{
+    TypeId, Types,
+    hash_consing::{is_same_value, of_value},
+};
+use crate::{path::Segment, program::Guard, template::Step, value::Value};
+
+/// What a path says below its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Rest(u32);
+
+impl Rest {
+    /// Nothing: the key itself.
+    pub(crate) const NONE: Self = Self(0);
+}
+
+/// A guard without what it asks about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Question(u32);
+
+/// Steps from a path into what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Inside(u32);
+
+impl Inside {
+    /// None: what stands at the path itself.
+    pub(crate) const NONE: Self = Self(0);
+}
+
+/// All that was asked.
+#[derive(Debug)]
+pub(crate) struct Questions {
+    rests: Vec<Arc<[Segment]>>,
+    by_segments: FxHashMap<Arc<[Segment]>, Rest>,
+    insides: Vec<Arc<[Step]>>,
+    guards: Vec<Arc<Guard>>,
+    by_hash: FxHashMap<u64, Vec<Question>>,
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        Self {
+            rests: vec![Arc::default()],
+            by_segments: FxHashMap::default(),
+            insides: vec![Arc::default()],
+            guards: Vec::new(),
+            by_hash: FxHashMap::default(),
+        }
+    }
+}
+
+impl Questions {
+    pub(crate) fn rest(&self, rest: Rest) -> Arc<[Segment]> {
+        Arc::clone(&self.rests[rest.0 as usize])
+    }
+
+    pub(crate) fn guard(&self, question: Question) -> Arc<Guard> {
+        Arc::clone(&self.guards[question.0 as usize])
+    }
+}
+
+impl Types {
+    /// The number of what a path says below its key.
+    pub(crate) fn rest(&mut self, segments: &[Segment]) -> Rest {
+        if segments.is_empty() {
+            return Rest::NONE;
+        }
+        let questions = &mut self.questions;
+        if let Some(known) = questions.by_segments.get(segments) {
+            return *known;
+        }
+        let rest = Rest(u32::try_from(questions.rests.len()).unwrap_or(u32::MAX));
+        let segments: Arc<[Segment]> = segments.into();
+        questions.rests.push(Arc::clone(&segments));
+        questions.by_segments.insert(segments, rest);
+        rest
+    }
+
+    /// The number of steps into what a path holds.
+    pub(crate) fn steps(&mut self, steps: &[Step]) -> Inside {
+        let insides = &mut self.questions.insides;
+        let at = insides.iter().position(|known| **known == *steps).unwrap_or_else(|| {
+            insides.push(steps.into());
+            insides.len() - 1
+        });
+        Inside(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// What can stand where steps lead from a value.
+    pub(crate) fn stands_inside(&mut self, id: TypeId, inside: Inside) -> TypeId {
+        if inside == Inside::NONE {
+            return id;
+        }
+        let steps = Arc::clone(&self.questions.insides[inside.0 as usize]);
+        self.inside(id, &steps)
+    }
+
+    /// The number of what a guard asks.
+    pub(crate) fn question(&mut self, guard: &Guard) -> Question {
+        let mut hasher = FxHasher::default();
+        std::mem::discriminant(guard).hash(&mut hasher);
+        let (yes, values) = asked(guard);
+        (yes, values.len()).hash(&mut hasher);
+        values.iter().for_each(|value| of_value(value, &mut hasher));
+        let questions = &mut self.questions;
+        let alike = questions.by_hash.entry(hasher.finish()).or_default();
+        if let Some(known) = alike.iter().find(|known| is_same(&questions.guards[known.0 as usize], guard)) {
+            return *known;
+        }
+        let question = Question(u32::try_from(questions.guards.len()).unwrap_or(u32::MAX));
+        questions.guards.push(Arc::new(guard.clone()));
+        alike.push(question);
+        question
+    }
+
+    /// The guard of a question, over whatever was asked first.
+    pub(crate) fn guard(&self, question: Question) -> &Guard {
+        &self.questions.guards[question.0 as usize]
+    }
+
+    /// How much was made: types, and questions about them.
+    pub(crate) fn size(&self) -> usize {
+        self.types.len() + self.questions.rests.len() + self.questions.guards.len() + self.questions.insides.len() + self.contracts.count()
+    }
+}
+
+fn asked(guard: &Guard) -> (bool, &[Value]) {
+    match guard {
+        Guard::Is(_, yes, value) => (*yes, std::slice::from_ref(value)),
+        Guard::In(_, yes, values) => (*yes, values),
+        Guard::Truth(_, yes) | Guard::Set(_, yes) | Guard::Empty(_, yes) => (*yes, &[]),
+        Guard::Always | Guard::Predicate(..) | Guard::Attempts(_) => (true, &[]),
+    }
+}
+
+/// Whether two guards ask the same, of whatever they ask it; those that ask about no value are one.
+fn is_same(a: &Guard, b: &Guard) -> bool {
+    let ((a_yes, a_values), (b_yes, b_values)) = (asked(a), asked(b));
+    std::mem::discriminant(a) == std::mem::discriminant(b)
+        && a_yes == b_yes
+        && a_values.len() == b_values.len()
+        && a_values.iter().zip(b_values).all(|(a, b)| is_same_value(a, b))
+}

@@ -1,0 +1,67 @@
+//! Schemas that a program keeps, each read once.
+
+use rustc_hash::FxHashMap;
+
+use super::{TypeId, Types};
+use crate::schema::Schema;
+
+/// A schema that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Contract(u32);
+
+/// All schemas that were read. They are shared with the program, so that where each stands in memory is its name for as long as it is here.
+#[derive(Debug, Default)]
+pub(crate) struct Contracts {
+    all: Vec<(Schema, TypeId)>,
+    by_place: FxHashMap<usize, Contract>,
+    broken: FxHashMap<(TypeId, Contract, bool), bool>,
+}
+
+impl Contracts {
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+}
+
+impl Types {
+    /// The number of a schema.
+    pub(crate) fn contract(&mut self, schema: &Schema) -> Contract {
+        let place = std::ptr::from_ref(schema.source()).addr();
+        if let Some(known) = self.contracts.by_place.get(&place) {
+            return *known;
+        }
+        let of = self.of_schema(schema.source());
+        let contract = Contract(u32::try_from(self.contracts.all.len()).unwrap_or(u32::MAX));
+        self.contracts.all.push((schema.clone(), of));
+        self.contracts.by_place.insert(place, contract);
+        contract
+    }
+
+    /// What fits a schema.
+    pub(crate) fn declared(&mut self, schema: &Schema) -> TypeId {
+        let contract = self.contract(schema);
+        self.agreed(contract)
+    }
+
+    /// What fits a schema that was read.
+    pub(crate) fn agreed(&self, contract: Contract) -> TypeId {
+        self.contracts.all[contract.0 as usize].1
+    }
+
+    /// Whether a schema that was read says something of a place of which nothing is known.
+    pub(crate) fn is_unsure_of(&self, id: TypeId, contract: Contract) -> bool {
+        self.is_unsure(id, &self.contracts.all[contract.0 as usize].0)
+    }
+
+    /// Whether something that is known to be possible does not fit a schema that was read; as [`Types::breaks`].
+    pub(crate) fn breaches(&mut self, id: TypeId, contract: Contract, exactly: bool) -> bool {
+        let key = (id, contract, exactly);
+        if let Some(known) = self.contracts.broken.get(&key) {
+            return *known;
+        }
+        let schema = self.contracts.all[contract.0 as usize].0.clone();
+        let breaks = self.breaks(id, &schema, exactly);
+        self.contracts.broken.insert(key, breaks);
+        breaks
+    }
+}

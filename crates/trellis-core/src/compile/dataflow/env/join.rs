@@ -1,0 +1,263 @@
+//! Facts of several points become one: what is possible by any way.
+//!
+//! They are taken in all at once, page by page: the sum of twenty pages is made in one place, and what is no other page's content is stored once.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{Facts, Lane, NARROWEST, Page, Slot, Types};
+
+impl Facts {
+    /// Takes in what leads on from elsewhere, all at once; says whether that is more.
+    pub(crate) fn join(&mut self, others: &[&Self], bound: &Bound, types: &mut Types) -> bool {
+        let mut more = false;
+        for (at, known) in self.own.iter_mut().enumerate() {
+            let joined = others.iter().fold(*known, |joined, other| types.join(joined, other.own[at]));
+            more |= std::mem::replace(known, joined) != joined;
+        }
+        if others.iter().all(|other| Arc::ptr_eq(&self.pages, &other.pages)) {
+            return others.iter().fold(more, |more, other| self.join_changes(other, types) || more);
+        }
+        self.settle();
+        let mut others: Vec<Other<'_>> = others.iter().map(|facts| Other { facts, changes: &facts.changes }).collect();
+        let mut sum = Sum::default();
+        more = (0..self.pages.len()).fold(more, |more, at| self.join_page(at, &mut others, bound.page(at), &mut sum, types) || more);
+        bound.share(self);
+        more
+    }
+
+    /// The same where the pages are one.
+    fn join_changes(&mut self, other: &Self, types: &mut Types) -> bool {
+        let mut more = false;
+        for (slot, known) in &mut self.changes {
+            let joined = types.join_lanes(*slot, *known, other.lane(*slot));
+            more |= joined != *known;
+            *known = joined;
+        }
+        for (slot, lane) in &other.changes {
+            let known = self.lane(*slot);
+            let joined = types.join_lanes(*slot, known, *lane);
+            if joined != known {
+                more = true;
+                self.put(*slot, joined);
+            }
+        }
+        more
+    }
+
+    /// Whether all of this is possible by the pages.
+    fn hold_on_pages(&self, changes: &[(Slot, Lane)]) -> bool {
+        changes.iter().all(|(slot, lane)| self.on_page(*slot).holds(*lane))
+    }
+
+    /// Takes in what is possible of one key, on its page.
+    fn widen(&mut self, slot: Slot, lane: Lane, types: &mut Types) {
+        let known = self.on_page(slot);
+        let joined = types.join_lanes(slot, known, lane);
+        if joined != known {
+            self.change(slot, joined);
+        }
+    }
+
+    /// Takes in what leads on from elsewhere, of the slots of one page. Pages of one content become one.
+    fn join_page(&mut self, at: usize, others: &mut [Other<'_>], bound: Option<&Page>, sum: &mut Sum, types: &mut Types) -> bool {
+        let own = &self.pages[at];
+        let is_bound = |page| bound.is_some_and(|bound| Arc::ptr_eq(bound, page));
+        if is_bound(own) {
+            return false;
+        }
+        sum.begin(own);
+        let (slots, mut last) = (self.slot(at, 0)..self.slot(at + 1, 0), own);
+        for other in &mut *others {
+            let page = &other.facts.pages[at];
+            let changes = other.changes_at(&slots).iter().map(|(slot, lane)| (self.place(*slot).1, *lane));
+            if Arc::ptr_eq(page, last) || Arc::ptr_eq(page, own) {
+                changes.for_each(|(at, lane)| sum.lanes[at] = sum.lanes[at].or(lane));
+                continue;
+            }
+            let is_whole = changes.len() == 0;
+            sum.add(page, changes);
+            if is_whole {
+                last = page;
+                if is_bound(page) {
+                    break;
+                }
+            }
+        }
+        let sum = &mut sum.lanes;
+        if sum.iter().fold(Lane::NEVER, |all, lane| all.or(*lane)).is_number() {
+            for (lane, sum) in sum.iter_mut().enumerate().filter(|(_, sum)| sum.is_number()) {
+                let slot = self.slot(at, lane);
+                *sum = others.iter().fold(own[lane], |known, other| types.join_lanes(slot, known, other.facts.lane(slot)));
+            }
+        }
+        let is_more = !is_same(sum, own);
+        let known = bound.into_iter().chain(others.iter().map(|other| &other.facts.pages[at])).find(|page| is_same(sum, page));
+        match known {
+            Some(page) => Arc::make_mut(&mut self.pages)[at] = Arc::clone(page),
+            None if is_more => Arc::make_mut(&mut self.pages)[at] = sum[..].into(),
+            None => {}
+        }
+        is_more
+    }
+}
+
+/// What can be at each key where a way leads from one point of a part of the graph to another.
+///
+/// Where many ways lead in circles, most points come to it, and have one set of pages then: what else leads there is not looked at any more.
+///
+/// **Invariant:** all of it stands on its pages.
+#[derive(Debug, Default)]
+pub(crate) struct Bound {
+    is_kept: bool,
+    facts: Option<Facts>,
+}
+
+impl Bound {
+    /// One that takes in; others know of nothing.
+    pub(crate) fn kept() -> Self {
+        Self { is_kept: true, facts: None }
+    }
+
+    /// Takes in what leads on from a point; what is known there on entering stands in it already, if it came from there too.
+    pub(crate) fn take_in(&mut self, onward: &Facts, entering: Option<&Facts>, types: &mut Types) {
+        if !self.is_kept {
+            return;
+        }
+        let Some(known) = &mut self.facts else {
+            let known = self.facts.insert(onward.clone());
+            return known.settle();
+        };
+        let Some(entering) = entering.filter(|entering| onward.is_on(entering)) else {
+            known.join(&[onward], &Self::default(), types);
+            known.settle();
+            return;
+        };
+        for (own, other) in known.own.iter_mut().zip(onward.own) {
+            *own = types.join(*own, other);
+        }
+        if !known.hold_on_pages(&onward.changes) {
+            onward.changes.iter().for_each(|(slot, lane)| known.widen(*slot, *lane, types));
+        }
+        // Where that is as on the page again, it may be what no other way leads on with.
+        entering.changes.iter().for_each(|(slot, _)| known.widen(*slot, onward.lane(*slot), types));
+    }
+
+    /// Whether facts have come to it.
+    pub(crate) fn is_reached(&self, facts: &Facts) -> bool {
+        self.facts
+            .as_ref()
+            .is_some_and(|bound| facts.own == bound.own && Arc::ptr_eq(&facts.pages, &bound.pages) && facts.changes.is_empty())
+    }
+
+    fn page(&self, at: usize) -> Option<&Page> {
+        Some(&self.facts.as_ref()?.pages[at])
+    }
+
+    /// Facts that have come to it in all their pages have its pages.
+    fn share(&self, facts: &mut Facts) {
+        if let Some(bound) = &self.facts
+            && facts.pages.iter().zip(&*bound.pages).all(|(page, bound)| Arc::ptr_eq(page, bound))
+        {
+            facts.pages = Arc::clone(&bound.pages);
+        }
+    }
+}
+
+/// Facts that are taken in page by page.
+struct Other<'f> {
+    facts: &'f Facts,
+    /// The changes on the pages that are left.
+    changes: &'f [(Slot, Lane)],
+}
+
+impl<'f> Other<'f> {
+    /// What stands beside a page; pages are asked for in their order.
+    fn changes_at(&mut self, slots: &Range<Slot>) -> &'f [(Slot, Lane)] {
+        let before = self.changes.iter().take_while(|(slot, _)| *slot < slots.start).count();
+        let here = self.changes[before..].iter().take_while(|(slot, _)| *slot < slots.end).count();
+        let (here, behind) = self.changes[before..].split_at(here);
+        self.changes = behind;
+        here
+    }
+}
+
+/// What several pages come to, in bits.
+#[derive(Default)]
+struct Sum {
+    lanes: Vec<Lane>,
+    /// What stood where a page is not as it stands.
+    kept: Vec<Lane>,
+}
+
+impl Sum {
+    fn begin(&mut self, page: &[Lane]) {
+        self.lanes.clear();
+        self.lanes.extend_from_slice(page);
+    }
+
+    /// Adds a page with its changes.
+    fn add(&mut self, page: &[Lane], changes: impl Iterator<Item = (usize, Lane)> + Clone) {
+        self.kept.clear();
+        self.kept.extend(changes.clone().map(|(at, _)| self.lanes[at]));
+        self.lanes.iter_mut().zip(page).for_each(|(sum, lane)| *sum = sum.or(*lane));
+        self.kept.iter().zip(changes).for_each(|(kept, (at, lane))| self.lanes[at] = kept.or(lane));
+    }
+}
+
+/// Looked for some lanes at once: so it becomes vector instructions.
+fn is_same(one: &[Lane], other: &[Lane]) -> bool {
+    let differ = |(one, other): (&[Lane], &[Lane])| one.iter().zip(other).fold(false, |differ, (one, other)| differ | (one != other));
+    !one.chunks(NARROWEST).zip(other.chunks(NARROWEST)).any(differ)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::dataflow::{domain::TypeId, env::room};
+    use crate::value::Value;
+
+    #[test]
+    fn all_at_once_come_to_what_they_come_to_one_after_the_other() {
+        let mut types = Types::new();
+        // In bits, and by their numbers.
+        let mut kinds = vec![TypeId::ABSENT, TypeId::TEXT, TypeId::ANY, types.integer(), types.list(TypeId::TEXT), types.list(TypeId::ANY)];
+        kinds.extend([Value::text("a"), Value::text("b"), Value::Int(1), Value::Null].map(|value| types.of_value(&value)));
+        let mut state = 1_u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % end
+        };
+        let slots = room(150);
+        for _ in 0..300 {
+            // Some stand on the pages of others, some on their own.
+            let mut all = vec![Facts::absent(slots)];
+            let mut bound = Bound::kept();
+            while all.len() < 8 {
+                let entering = below(all.len());
+                let mut facts = all[entering].clone();
+                for _ in 0..below(80) {
+                    let slot = Slot(u32::try_from(below(slots)).expect("slots are few"));
+                    facts.set(slot, kinds[below(kinds.len())], &mut types);
+                }
+                bound.take_in(&facts, (entering > 0).then(|| &all[entering]), &mut types);
+                all.push(facts);
+            }
+            let others: Vec<&Facts> = all[1..].iter().collect();
+            let (mut one_by_one, mut at_once) = (all[0].clone(), all[0].clone());
+            let brought = others.iter().filter(|other| one_by_one.join(&[other], &Bound::default(), &mut types)).count();
+            assert_eq!(at_once.join(&others, &bound, &mut types), brought > 0);
+            assert!(at_once == one_by_one && !at_once.join(&others, &bound, &mut types));
+            for slot in (0..).map(Slot).take(slots) {
+                let expected = all.iter().fold(TypeId::NEVER, |known, facts| {
+                    let of = facts.get(slot, &mut types);
+                    types.join(known, of)
+                });
+                assert_eq!(at_once.get(slot, &mut types), expected);
+            }
+            // Who has come to the bound learns nothing more.
+            let mut reached = bound.facts.clone().expect("something was taken in");
+            assert!(bound.is_reached(&reached) && !bound.is_reached(&all[0]));
+            assert!(!reached.join(&others, &Bound::default(), &mut types));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Going on from an earlier analysis after some nodes were edited.
+//!
+//! The steps of the edited nodes are read again. Where they are what they were, nothing else has to be done. Where only reads came or went, and none of
+//! them teaches anything (what it reads is there anyway), all that was known stands, also in a loop: every look that led there would have come to the
+//! same. Otherwise the part of the node is worked out anew, then each part behind it for which something else comes out, until nothing does.
+//!
+//! **Invariant:** where it cannot be said what an edit changes, everything is worked out anew.
+
+use super::{worklist::differences, *};
+
+impl<'a, 'p> Knowledge<'a, 'p> {
+    /// Goes on from what was kept; nothing where that is of no use. `fresh` are the nodes that were edited.
+    pub(crate) fn again(program: &'p Program, flow: &Flow<'_>, wild: &'a [bool], kept: Kept, fresh: &[u32]) -> Option<Self> {
+        let Kept { types, terms, solved, size, .. } = kept;
+        if size > solved.size * 2 + ROOM || terms.steps.is_worn() || solved.at.len() != program.points.len() {
+            return None;
+        }
+        let mut known = Self { program, types, terms, solved, wild, unwound: unwound(program), touched: Vec::new(), touching: None };
+        let (mut changed, looked) = known.reread(fresh)?;
+        let turned_wild = known.solved.wild.iter().zip(wild).enumerate().filter(|(_, (before, now))| before != now);
+        changed.extend(turned_wild.map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)));
+        known.solved.wild = wild.to_vec();
+        let mut open = known.rewoven(flow);
+        let begun = known.begin();
+        if begun != known.solved.begun {
+            known.solved.begun = begun;
+            changed.push(known.first().0);
+        }
+        for part in changed.iter().filter_map(|point| known.solved.parts.of(*point)) {
+            open[part as usize] = true;
+        }
+        known.settle(open);
+        // What is said there may be said otherwise, or elsewhere. What was worked out on the way was looked at already; twice does no harm.
+        for point in looked {
+            known.touched.push(point.0);
+            let before = known.solved.onward[point.0 as usize].clone();
+            known.look_at(point, &mut Bound::default(), true);
+            differences(&before, &known.solved.onward[point.0 as usize], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
+        }
+        Some(known)
+    }
+
+    /// Reads nodes again: gives the points where something else happens, and those where only something else is said.
+    fn reread(&mut self, fresh: &[u32]) -> Option<(Vec<u32>, Vec<PointIndex>)> {
+        let program = self.program;
+        let (mut seats, mut turned) = (Vec::new(), Vec::new());
+        let mut reader =
+            Reader { passage: crate::compile::dataflow::ir::Passage::new(program), types: &mut self.types, terms: &mut self.terms };
+        for node in fresh {
+            let node = program.node(NodeIndex(*node));
+            seats.extend(node.gate.into_iter().chain([node.body]).map(|point| (point, reader.read(point))));
+        }
+        // First what is there now: what is read before and after does not turn.
+        seats.iter().for_each(|(_, seat)| self.terms.count(seat, &mut turned));
+        for (point, _) in &seats {
+            let old = self.terms.steps.seat(*point).clone();
+            self.terms.discount(&old, &mut turned);
+        }
+        if self.terms.keys.is_full() {
+            return None;
+        }
+        let (mut changed, mut looked) = (Vec::new(), Vec::new());
+        for (point, seat) in seats {
+            let old = self.terms.steps.seat(point).clone();
+            // What a session of a child can reach, and who calls it, is not worked out by halves.
+            let steps = &self.terms.steps;
+            let is_called = !self.solved.children.is_empty();
+            if !steps.call_alike(&old, &seat) || (is_called && !steps.lead_alike(&old, &seat)) {
+                return None;
+            }
+            let is_same = self.terms.steps.are_alike(&old, &seat)
+                || (turned.is_empty()
+                    && self.terms.steps.is_same_but_for_reads(&old, &seat)
+                    && !self.learns(point, &old)
+                    && !self.learns(point, &seat));
+            self.terms.steps.replace(point, seat);
+            if is_same {
+                looked.push(point);
+            } else {
+                changed.push(point.0);
+            }
+        }
+        if !turned.is_empty() {
+            let steps = &self.terms.steps;
+            let depends = steps.points().filter(|point| steps.depends_on(steps.seat(*point), &turned));
+            changed.extend(depends.map(|point| point.0));
+        }
+        Some((changed, looked))
+    }
+
+    /// Whether anything becomes known at a point by being read.
+    fn learns(&mut self, point: PointIndex, seat: &Seat) -> bool {
+        match self.solved.at[point.0 as usize].clone() {
+            Some(facts) => self.look(point, seat, facts).learned,
+            None => false,
+        }
+    }
+
+    /// The parts as they are now; says of each whether its points were together before, in this order.
+    fn rewoven(&mut self, flow: &Flow<'_>) -> Vec<bool> {
+        let before = Arc::clone(&self.solved.parts);
+        if *self.solved.ways == *flow.web {
+            return vec![false; before.count() as usize];
+        }
+        self.solved.ways = Arc::clone(&flow.web);
+        self.weave();
+        let parts = Arc::clone(&self.solved.parts);
+        let is_other = |part: u32| {
+            let members = parts.members(part);
+            members.first().and_then(|first| before.of(*first)).is_none_or(|old| before.members(old) != members)
+        };
+        let mut open: Vec<bool> = (0..parts.count()).map(is_other).collect();
+        // Where nobody comes any more, nothing is known, nothing is said, and nothing leads on.
+        for (at, point) in (0..).zip(0..self.solved.at.len()) {
+            if before.of(at).is_some() && parts.of(at).is_none() {
+                self.touched.push(at);
+                self.solved.at[point] = None;
+                self.solved.notes[point] = Box::default();
+                for (to, _) in std::mem::take(&mut self.solved.onward[point]) {
+                    if let Some(part) = parts.of(to.0) {
+                        open[part as usize] = true;
+                    }
+                }
+            }
+        }
+        open
+    }
+}
+
+/// Types and sources that edits may leave behind, at least.
+const ROOM: usize = 4_000;

@@ -1,0 +1,220 @@
+//! What can be at each point: a forward fixed point over the ways (language 8.1, 8.2).
+//!
+//! Each point holds a type for each key that anything reads. The guards and writes are those that the engine takes; types stand for values.
+//!
+//! Points that can reach each other are one part of the graph, and parts are worked out one behind the other, each once, when everything that leads
+//! into it is known. So what is known in a part follows from what happens at its points and from what leads into it, and from nothing else.
+//! After an edit only those parts are worked out anew of which either changed (`again.rs`); of all others what was known stands as it is. What comes
+//! out is what a new analysis gives: each part is worked out from nothing or not at all, in an order that is its own.
+//!
+//! **Invariant:** each concrete state of a session at a point is among what is possible there.
+
+mod alarms;
+mod branch;
+mod calls;
+mod entry;
+mod eval;
+mod incremental;
+mod refute_absence;
+pub(super) mod snapshot;
+pub(super) mod taint_flow;
+mod transfer;
+pub(super) mod violation;
+mod worklist;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+pub(crate) use self::alarms::Gathered;
+use self::{
+    alarms::{Note, Now},
+    calls::Children,
+    violation::Accident,
+};
+pub(crate) use super::ir::tables::Terms;
+use super::{
+    domain::{Inside, Question, Rest, TypeId, Types, external},
+    env::{Bound, Facts, INPUT, RESULT, Slot},
+    ir::{
+        VISITS,
+        interned::{Brought, Calculated, Given, How, Made, Path, Reader, Seat, Source, Span, Step, Steps, Tests, To},
+        split,
+    },
+};
+use crate::{
+    compile::{
+        UncheckedRead, Unknown,
+        cfg::{
+            Flow,
+            digraph::{Parts, Web},
+        },
+    },
+    path::KeyPath,
+    program::{Guard, Node, NodeIndex, PointIndex, Program, Target},
+    value::Value,
+};
+
+/// What is known, point by point.
+pub(crate) struct Knowledge<'a, 'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) types: Types,
+    terms: Terms,
+    solved: Solved,
+    /// Points whose file has mistakes: what they do is not known.
+    wild: &'a [bool],
+    /// Where a rollback leads on, by graph.
+    unwound: Vec<Vec<PointIndex>>,
+    /// The points that were looked at this time.
+    touched: Vec<u32>,
+    /// The points at which something happens to a key, once somebody asked.
+    touching: Option<FxHashMap<Slot, Vec<u32>>>,
+}
+
+/// What one analysis leaves to the next.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    types: Types,
+    terms: Terms,
+    solved: Solved,
+    /// How much there is.
+    size: usize,
+    /// How many points were looked at the last time.
+    #[cfg(test)]
+    pub(crate) looked: usize,
+}
+
+/// What was worked out.
+#[derive(Debug)]
+struct Solved {
+    /// Who leads to whom, calls and returns of children included.
+    web: Arc<Web>,
+    /// The same without them.
+    ways: Arc<Web>,
+    parts: Arc<Parts>,
+    children: Children,
+    wild: Vec<bool>,
+    /// What a session begins with.
+    begun: Facts,
+    /// What is there on entering a point; nothing where no session comes.
+    at: Vec<Option<Facts>>,
+    /// What is known behind each point, by where it leads, sorted.
+    onward: Vec<Box<[(PointIndex, Facts)]>>,
+    notes: Vec<Box<[Note]>>,
+    /// By point, sorted.
+    unchecked: Vec<(u32, UncheckedRead)>,
+    /// How much there was when everything was new.
+    size: usize,
+}
+
+impl<'a, 'p> Knowledge<'a, 'p> {
+    /// Works everything out.
+    pub(crate) fn new(program: &'p Program, flow: &Flow<'_>, wild: &'a [bool]) -> Self {
+        let mut types = Types::new();
+        let mut terms = Terms::new(&mut types);
+        terms.read(program, &mut types);
+        let count = program.points.len();
+        let solved = Solved {
+            web: Arc::clone(&flow.web),
+            ways: Arc::clone(&flow.web),
+            parts: Arc::default(),
+            children: calls::children(program, &terms.steps),
+            wild: wild.to_vec(),
+            begun: Facts::absent(terms.keys.room()),
+            at: vec![None; count],
+            onward: vec![Box::default(); count],
+            notes: std::iter::repeat_with(Box::default).take(count).collect(),
+            unchecked: Vec::new(),
+            size: 0,
+        };
+        let mut known = Self { program, types, terms, solved, wild, unwound: unwound(program), touched: Vec::new(), touching: None };
+        known.solved.begun = known.begin();
+        known.weave();
+        let all = vec![true; known.solved.parts.count() as usize];
+        known.settle(all);
+        known.solved.size = known.size();
+        known
+    }
+
+    fn size(&self) -> usize {
+        self.types.size() + self.terms.sources.len() + self.terms.calculations.len() + self.terms.tests.len()
+    }
+
+    /// What stays for the next time.
+    pub(crate) fn leave(self) -> Kept {
+        Kept {
+            size: self.size(),
+            #[cfg(test)]
+            looked: self.touched.len(),
+            types: self.types,
+            terms: self.terms,
+            solved: self.solved,
+        }
+    }
+
+    /// The point where sessions begin.
+    fn first(&self) -> PointIndex {
+        let entry = self.program.entry();
+        entry.gate.unwrap_or(entry.body)
+    }
+
+    /// Whether ways lead from one point to another, or to itself.
+    pub(crate) fn leads(&self, from: PointIndex, to: PointIndex) -> bool {
+        let web = &*self.solved.web;
+        web.forward.of(from.0).any(|next| petgraph::algo::has_path_connecting(web, next, to.0, None))
+    }
+
+    /// What is known on entering a point; nothing where no session comes.
+    pub(crate) fn at(&self, point: PointIndex) -> Option<&Facts> {
+        self.solved.at[point.0 as usize].as_ref()
+    }
+
+    /// What stands below a key on entering a point; nothing where no session comes.
+    pub(crate) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: Rest) -> Option<TypeId> {
+        let known = self.solved.at[point.0 as usize].as_ref()?.get(slot, &mut self.types);
+        Some(self.types.below(known, rest))
+    }
+
+    /// What is known while a session stands at a point: behind all that entering it does.
+    pub(crate) fn standing(&mut self, point: PointIndex) -> Option<Facts> {
+        let mut facts = self.at(point)?.clone();
+        let seat = self.terms.steps.seat(point).clone();
+        self.count(&seat, &mut facts);
+        let lives = self.happen(&seat, &mut facts, seat.entering, &mut Now::default());
+        lives.then_some(facts)
+    }
+
+    /// The keys that are followed, sorted.
+    pub(crate) fn keys(&self) -> Vec<(String, Slot)> {
+        self.terms.keys.followed()
+    }
+
+    /// A path as it is followed; nothing where nobody reads it, and for what the engine always knows.
+    pub(crate) fn followed(&mut self, path: &KeyPath) -> Option<(Slot, Rest)> {
+        let (name, rest) = split(path)?;
+        Some((self.terms.keys.slot_of(name)?, self.types.rest(rest)))
+    }
+
+    /// What stands at a path; nothing for what the engine always knows.
+    pub(crate) fn known(&mut self, facts: &Facts, path: &KeyPath) -> Option<TypeId> {
+        let (slot, rest) = self.followed(path)?;
+        Some(self.below(facts, slot, rest))
+    }
+
+    /// What stands below a key.
+    fn below(&mut self, facts: &Facts, slot: Slot, rest: Rest) -> TypeId {
+        let known = facts.get(slot, &mut self.types);
+        self.types.below(known, rest)
+    }
+
+    fn slot(&self, path: Path) -> Option<Slot> {
+        self.terms.keys.slot(path.name)
+    }
+}
+
+/// Where a rollback leads on, by graph.
+fn unwound(program: &Program) -> Vec<Vec<PointIndex>> {
+    let to = |target: &Target| if let Target::Point(to) = target { Some(*to) } else { None };
+    let graphs = 0..u32::try_from(program.graphs.len()).unwrap_or(u32::MAX);
+    graphs.map(|graph| program.unwound_ways(graph).filter_map(|way| to(&way.edge.to)).collect()).collect()
+}

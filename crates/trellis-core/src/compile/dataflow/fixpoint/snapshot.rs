@@ -1,0 +1,75 @@
+//! What is known, kept without the program: for whoever asks after the check.
+
+use super::Knowledge;
+use crate::{
+    compile::{
+        cfg::Flow,
+        dataflow::{
+            domain::{Type, Types},
+            env::{Facts, Slot},
+        },
+    },
+    program::{PointIndex, Program},
+    value::Value,
+};
+
+/// What can be at each point where a session stands, by key.
+#[derive(Debug)]
+pub(crate) struct Known {
+    types: Types,
+    keys: Vec<(String, Slot)>,
+    standing: Vec<Option<Facts>>,
+}
+
+impl Known {
+    pub(crate) fn of(program: &Program) -> Self {
+        let wild = vec![false; program.points.len()];
+        let mut knowledge = Knowledge::new(program, &Flow::new(program), &wild);
+        let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
+        let standing = points.map(|point| knowledge.standing(PointIndex(point))).collect();
+        Self { keys: knowledge.keys(), standing, types: knowledge.types }
+    }
+
+    /// Each key that can be set at a point: whether it certainly is, and what is known of it.
+    pub(crate) fn at(&self, point: u32) -> impl Iterator<Item = (&str, bool, String)> {
+        let facts = self.standing[point as usize].as_ref();
+        self.keys.iter().filter_map(move |(key, slot)| {
+            let facts = facts?;
+            let known = facts.look(*slot, &self.types);
+            facts.may_hold(*slot, &self.types).then(|| (key.as_str(), !known.absent && !known.open, known.described()))
+        })
+    }
+
+    /// Says which value is not among what is possible at a point.
+    pub(crate) fn admit(&self, point: u32, value: impl Fn(&str) -> Option<Value>) -> Result<(), String> {
+        let Some(facts) = &self.standing[point as usize] else { return Err("no session was thought to come here".to_owned()) };
+        for (key, slot) in &self.keys {
+            let (of, value) = (facts.look(*slot, &self.types), value(key));
+            if !self.types.holds(&of, value.as_ref()) {
+                let met = value.map_or_else(|| "absent".to_owned(), |value| value.to_json());
+                return Err(format!("`{key}` is {met}, and was thought to be {:?} {}", of.absent, of.described()));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Types {
+    /// Whether a value is among those of a type.
+    fn holds(&self, of: &Type, value: Option<&Value>) -> bool {
+        let Some(value) = value else { return of.absent || of.open };
+        if of.any || of.open {
+            return true;
+        }
+        match value {
+            Value::Map(entries) => of.fields.as_ref().is_some_and(|fields| {
+                let named = fields.named.iter().all(|(key, of)| self.holds(self.get(*of), entries.get(key)));
+                named && entries.iter().all(|(key, value)| self.holds(self.get(fields.get(key)), Some(value)))
+            }),
+            Value::List(items) if !items.is_empty() => {
+                of.items.is_some_and(|of| items.iter().all(|item| self.holds(self.get(of), Some(item))))
+            }
+            value => of.kinds.hold(value) || of.values.contains(value),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Calculations with paths as they are followed: what each comes to is asked of the engine once for each choice of sorts.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::interned::Path;
+use crate::template::{Calculation, Outcome, PATHS, Sorts};
+
+/// A calculation that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Calculated(u32);
+
+/// The paths of a calculation; nothing for what is not followed.
+pub(crate) type Parts = Arc<[Option<Path>]>;
+
+/// All calculations that were read: those that differ in nothing have one number.
+#[derive(Debug, Default)]
+pub(crate) struct Calculations {
+    all: Vec<(Arc<Calculation>, Parts)>,
+    by_form: FxHashMap<(Arc<str>, Parts), Calculated>,
+    outcomes: FxHashMap<(Arc<str>, [u8; PATHS]), Outcome>,
+}
+
+impl Calculations {
+    pub(crate) fn put(&mut self, calculation: &Arc<Calculation>, parts: Parts) -> Calculated {
+        let all = &mut self.all;
+        let next = || {
+            all.push((Arc::clone(calculation), Arc::clone(&parts)));
+            Calculated(u32::try_from(all.len() - 1).unwrap_or(u32::MAX))
+        };
+        *self.by_form.entry((Arc::clone(&calculation.form), Arc::clone(&parts))).or_insert_with(next)
+    }
+
+    pub(crate) fn parts(&self, of: Calculated) -> Parts {
+        Arc::clone(&self.all[of.0 as usize].1)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// What it comes to over some of these sorts, each of its paths having one: whether it surely fails for some, and works for all.
+    pub(crate) fn asked(&mut self, of: Calculated, sorts: &[Sorts]) -> (bool, bool) {
+        let calculation = &self.all[of.0 as usize].0;
+        let (mut fails, mut works) = (false, true);
+        for chosen in choices(sorts) {
+            let mut key = [0; PATHS];
+            key.iter_mut().zip(&chosen).for_each(|(key, sort)| *key = sort.number());
+            let outcome = self.outcomes.entry((Arc::clone(&calculation.form), key)).or_insert_with(|| calculation.outcome(&chosen));
+            fails |= *outcome == Outcome::Fails;
+            works &= *outcome == Outcome::Works;
+        }
+        (fails, works)
+    }
+}
+
+/// Every choice of one sort for each path.
+pub(crate) fn choices(sorts: &[Sorts]) -> impl Iterator<Item = Vec<Sorts>> {
+    let each: Vec<Vec<Sorts>> = sorts.iter().map(|sorts| sorts.each().collect()).collect();
+    let count = each.iter().map(Vec::len).product::<usize>();
+    (0..count).map(move |at| {
+        let mut rest = at;
+        let choose = |sorts: &Vec<Sorts>| {
+            let chosen = sorts[rest % sorts.len()];
+            rest /= sorts.len();
+            chosen
+        };
+        each.iter().map(choose).collect()
+    })
+}

@@ -1,0 +1,115 @@
+//! Which keys a graph sets and takes away, and which it names.
+
+use super::{Kind, Site};
+use crate::{
+    compile::{
+        check::meant::mentions,
+        dataflow::{domain::TypeId, *},
+    },
+    program::Role,
+    template::Shape,
+    value::Value,
+};
+
+impl Findings<'_, '_> {
+    /// The keys that something sets: what nothing sets is missing on every way, also where a loop comes back behind a read of it.
+    pub(crate) fn set(&self, origins: &[Origin]) -> BTreeSet<Key> {
+        let writes = self.script.ops.iter().filter_map(|op| match op {
+            Op::Write { write, .. } => match &write.to {
+                To::Path(path) | To::Append(path) => Some(path.root().clone()),
+                To::Absent(key) => Some(key.clone()),
+                To::Input | To::Ans | To::Error => None,
+            },
+            _ => None,
+        });
+        let begun = origins.iter().flat_map(|origin| {
+            let entry = &self.program.node(self.program.point(origin.point).node).entry;
+            let declared = entry.types.iter().map(|(key, _)| key.clone()).chain(entry.required.iter().map(|path| path.root().clone()));
+            origin.given.iter().map(|given| given.key.clone()).chain(declared)
+        });
+        writes.chain(begun).collect()
+    }
+
+    /// Reports names that nothing sets also where mistakes hide what comes there: no session would have them, unless a file with mistakes speaks of them.
+    pub(crate) fn strays(
+        &self,
+        known: &mut Knowledge<'_, '_>,
+        reporter: &mut Reporter<'_, '_>,
+        mut set: BTreeSet<Key>,
+        found: &mut Vec<Diagnostic>,
+    ) {
+        let Some(faulty) = self.faulty else { return };
+        // Callers that no session comes to were not heard.
+        for node in &self.program.nodes {
+            if let Role::Act(call) = &node.role {
+                let mut open = vec![&**call];
+                while let Some(call) = open.pop() {
+                    let args = call.args.iter().flat_map(|args| if let Shape::Map(entries) = args { &entries[..] } else { &[] });
+                    set.extend(args.map(|(key, _)| key.value.clone()).chain(call.body.clone()));
+                    open.extend(call.undo.as_deref());
+                    if let Callee::Parallel(branches, _) = &call.callee {
+                        open.extend(branches.iter().map(|(_, branch)| branch));
+                    }
+                }
+            }
+        }
+        let words = faulty.iter().map(|at| &*self.program.documents[*at as usize].text).collect::<Vec<_>>();
+        let told: Vec<String> = found.iter().map(|found| found.message.clone()).collect();
+        for point in (0..self.program.points.len()).filter(|point| !self.wild[*point]) {
+            let point = PointIndex(u32::try_from(point).unwrap_or(u32::MAX));
+            for at in self.script.sites_of(point) {
+                let site = &self.script.sites[at as usize];
+                let (name, root) = (site.path.to_string(), site.path.root());
+                let candidate = Candidate { point, accident: Accident::Missing(at), never: true, seen: TypeId::ABSENT };
+                let is_plain = site.is_certain() && site.is_followed() && site.calculation().is_none();
+                let is_unset = is_plain && self.is_never_set(site, &set);
+                let is_told = || reporter.is_told(&candidate) || told.iter().any(|told| told.contains(&format!("`{name}`")));
+                if is_unset && !is_told() && !words.iter().any(|text| mentions(text, root)) {
+                    reporter.name(known, &candidate, found);
+                }
+            }
+        }
+    }
+
+    /// Where something reads what nothing sets.
+    pub(crate) fn unset(&self, candidate: &Candidate, set: &BTreeSet<Key>) -> Option<&Site<'_>> {
+        let Accident::Missing(site) = candidate.accident else { return None };
+        let site = &self.script.sites[site as usize];
+        (!matches!(site.kind, Kind::Required(..)) && self.is_never_set(site, set)).then_some(site)
+    }
+
+    /// Whether nothing in the graph sets what a site reads, and no host is asked for it.
+    fn is_never_set(&self, site: &Site<'_>, set: &BTreeSet<Key>) -> bool {
+        let root = site.path.root();
+        // A host may give what `inputs` lets in without a name.
+        let open = ["additionalProperties", "patternProperties", "if", "dependentSchemas", "anyOf", "oneOf", "allOf"];
+        let inputs = self.program.graphs.iter().filter_map(|graph| graph.inputs.as_ref()?.source().as_map());
+        let is_open =
+            |inputs: &crate::value::Mapping| open.iter().any(|word| inputs.get(word).is_some_and(|part| part.as_bool() != Some(false)));
+        let given = |inputs: &crate::value::Mapping| {
+            let named = inputs.get("properties").and_then(Value::as_map).is_some_and(|named| named.contains(root));
+            let required = inputs.get("required").and_then(Value::as_list);
+            named || required.is_some_and(|required| required.iter().any(|name| name.as_str() == Some(root)))
+        };
+        let is_free = !RESERVED.contains(&&**root) && !set.contains(root) && site.inside().is_empty();
+        is_free && !inputs.clone().any(|inputs| is_open(inputs) || given(inputs))
+    }
+
+    /// Whether its file names a key nowhere but where it is read: no guard asks for it.
+    pub(crate) fn is_unasked(&self, site: &Site<'_>) -> bool {
+        let text = &self.program.documents[site.document as usize].text;
+        let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
+        let reads = self.script.sites.iter().filter(|other| other.document == site.document && other.path.root() == site.path.root());
+        // One word may be read in several ways: looped over, and counted.
+        let places: BTreeSet<Span> = reads.map(|read| read.span(self.program)).collect();
+        words.filter(|word| **word == **site.path.root()).count() == places.len()
+    }
+
+    /// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.
+    pub(crate) fn forgets(&self, path: &KeyPath) -> bool {
+        let above = |written: &KeyPath| written.segments().len() < path.segments().len() && path.segments().starts_with(written.segments());
+        let mut writes = self.script.ops.iter().filter_map(|op| if let Op::Write { write, .. } = op { Some(&write.to) } else { None });
+        matches!(&**path.root(), "input" | "tool_result" | "sys")
+            || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
+    }
+}

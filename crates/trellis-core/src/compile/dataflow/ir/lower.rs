@@ -1,0 +1,209 @@
+//! Writing the script: what a compiled node says of entering it, of its replies, and of ending there.
+
+use super::*;
+
+impl<'p> Passage<'p> {
+    pub(crate) fn enter(&mut self, point: PointIndex) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        let is_first = node.gate.is_none_or(|gate| gate == point);
+        if is_first {
+            node.entry.defaults.iter().for_each(|write| self.write(write, node.document));
+        }
+        if program.point(point).part == Part::Gate {
+            if let Some(call) = &program.graph_of(node).before_each {
+                self.call(node, call, self.gates[node.graph as usize]);
+            }
+            return;
+        }
+        self.requirements(node);
+        let speaks_later = node.terminal && matches!(node.role, Role::Pass);
+        if !speaks_later {
+            self.words(node);
+        }
+        if let Role::Act(call) = &node.role {
+            self.call(node, call, node.document);
+        }
+    }
+
+    pub(crate) fn reply(&mut self, point: PointIndex, reply: &'p Reply) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        reply.update.iter().for_each(|write| self.write(write, node.document));
+        if let (Outcome::Success, Part::Body, Role::Act(call)) = (&reply.on, program.point(point).part, &node.role)
+            && let Some(undo) = &call.undo
+        {
+            self.call(node, undo, node.document);
+        }
+    }
+
+    /// An edge's condition.
+    pub(crate) fn edge(&mut self, point: PointIndex, edge: u32) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        let from = self.next_site();
+        match &program.edges[edge as usize].when {
+            Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
+                self.site(&operand.path, node.document, Kind::Edge(node.index, edge));
+            }
+            Guard::Predicate(index, _) => {
+                if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
+                    for path in needs {
+                        self.site(path, node.document, Kind::Edge(node.index, edge));
+                    }
+                }
+            }
+            Guard::Set(..) | Guard::Empty(..) | Guard::Always | Guard::Attempts(_) => {}
+        }
+        self.guards.push(from..self.next_site());
+    }
+
+    pub(crate) fn end(&mut self, point: PointIndex) {
+        let program = self.program;
+        let node = program.node(program.point(point).node);
+        if node.terminal && program.point(point).part == Part::Body {
+            self.shapes(node.output.iter(), node.document);
+            node.reason.iter().for_each(|reason| self.template(reason, node.document, Spoken::Everywhere));
+            if matches!(node.role, Role::Pass) {
+                self.words(node);
+            }
+        }
+    }
+
+    pub(crate) fn requirements(&mut self, node: &'p Node) {
+        let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        for (index, path) in node.entry.required.iter().enumerate() {
+            self.needs(path, node.document, Kind::Required(node.index, at(index)));
+        }
+        for (index, (_, schema)) in node.entry.types.iter().enumerate() {
+            self.ops.push(Op::Fit { schema, node: node.index, index: at(index) });
+        }
+        for (index, (guard, _)) in node.entry.asserts.iter().enumerate() {
+            if let Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) = guard {
+                self.needs(&operand.path, node.document, Kind::Assert(node.index, at(index)));
+            }
+            self.ops.push(Op::Assert { guard, node: node.index, index: at(index) });
+        }
+    }
+
+    /// What the node says, and what travels with its question. The words of a locale are met only in that locale.
+    pub(crate) fn words(&mut self, node: &'p Node) {
+        let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
+        if shown {
+            self.content(node);
+        }
+        if let Role::Listen(listen) = &node.role {
+            self.options(node, listen);
+            self.shapes(node.metadata.iter(), node.document);
+            // A text that cannot be shown gives way to a plain sentence: nothing fails without what it reads.
+            let texts =
+                listen.on_invalid.iter().flat_map(|invalid| invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text)));
+            for text in texts {
+                text.each_use(&mut |used| self.follows.push(used.path));
+            }
+        }
+    }
+
+    /// What can be chosen, in the words of each locale.
+    fn options(&mut self, node: &'p Node, listen: &'p Listen) {
+        let has_words = |choice: &Choice| {
+            let mut words = node.localised.iter().flat_map(|(_, words)| &words.options).peekable();
+            words.peek().is_some() && words.any(|(value, _)| **value == *choice.value.to_string())
+        };
+        for choice in listen.options.iter().filter(|choice| !choice.text.is_literal()) {
+            let spoken = if has_words(choice) { Spoken::Elsewhere } else { Spoken::Everywhere };
+            self.template(&choice.text, node.document, spoken);
+        }
+        for (locale, words) in &node.localised {
+            words.options.iter().for_each(|(_, text)| self.template(text, node.document, Spoken::In(locale)));
+        }
+    }
+
+    pub(crate) fn content(&mut self, node: &'p Node) {
+        let spoken = if node.localised.is_empty() { Spoken::Everywhere } else { Spoken::Elsewhere };
+        node.content.iter().for_each(|content| self.speech(node, content, spoken));
+        for (locale, words) in &node.localised {
+            words.content.iter().for_each(|content| self.speech(node, content, Spoken::In(locale)));
+        }
+    }
+
+    /// One text, or parts with their conditions.
+    fn speech(&mut self, node: &'p Node, speech: &'p Speech, spoken: Spoken<'p>) {
+        let parts = match speech {
+            Speech::Text(text) => return self.template(text, node.document, spoken),
+            Speech::Parts(parts) => parts,
+        };
+        for part in parts {
+            let guard = Some(&part.when).filter(|when| **when != Guard::Always);
+            if let Some(guard) = guard {
+                let asked = match guard {
+                    Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => Some(&operand.path),
+                    _ => None,
+                };
+                let site = asked.map(|path| {
+                    let at = self.next_site();
+                    self.site(path, node.document, Kind::Part(spoken, part.origin));
+                    at
+                });
+                self.ops.push(Op::Ask { guard, site });
+            }
+            part.text.each_use(&mut |used| self.needs(used.path, node.document, Kind::Template(used, spoken, guard)));
+        }
+    }
+
+    pub(crate) fn call(&mut self, node: &'p Node, call: &'p Call, document: u32) {
+        self.shapes(call.args.iter(), document);
+        if call.body.is_some() {
+            self.content(node);
+        }
+        if let Some(approve) = &call.approve {
+            let spoken = if approve.messages.is_empty() { Spoken::Everywhere } else { Spoken::Elsewhere };
+            approve.ask.iter().for_each(|ask| self.template(ask, document, spoken));
+            approve.messages.iter().for_each(|(locale, ask)| self.template(ask, document, Spoken::In(locale)));
+        }
+        self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
+        match &call.callee {
+            Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),
+            Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch, document)),
+            Callee::Each(list, _) => self.needs(list, document, Kind::List(node.index)),
+        }
+    }
+
+    fn needs(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) {
+        self.ops.push(Op::Read(self.next_site()));
+        self.site(path, document, kind);
+    }
+
+    fn template(&mut self, template: &'p Template, document: u32, spoken: Spoken<'p>) {
+        template.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, spoken, None)));
+    }
+
+    /// What a shape is made of is followed, also where nothing has to be there.
+    fn follow_shape(&mut self, shape: &'p Shape) {
+        match shape {
+            Shape::Expression(expression) => {
+                self.follows.extend(expression.path().map(|(path, _)| path));
+                expression.made().each_path(&mut |path| self.follows.push(path));
+            }
+            Shape::List(items) => items.iter().for_each(|item| self.follow_shape(&item.value)),
+            Shape::Map(entries) => entries.iter().for_each(|(_, shape)| self.follow_shape(&shape.value)),
+            Shape::Literal(_) | Shape::Text(_) => {}
+        }
+    }
+
+    fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
+        for shape in shapes {
+            self.follow_shape(shape);
+            shape.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, Spoken::Everywhere, None)));
+        }
+    }
+
+    fn write(&mut self, write: &'p Write, document: u32) {
+        let from = self.next_site();
+        if let From::Shape(shape) = &write.value {
+            self.follow_shape(shape);
+            shape.each_use(&mut |used| self.site(used.path, document, Kind::Template(used, Spoken::Everywhere, None)));
+        }
+        self.ops.push(Op::Write { write, reads: from..self.next_site() });
+    }
+}

@@ -1,0 +1,360 @@
+//! Data (language 8.1–8.3): that what is read was set and is of the right kind, on every way.
+//!
+//! A fixed point over the ways says what can be at each point, and nominates what may go wrong there; each candidate is then searched for a way
+//! there, which the engine itself walks. What cannot be walked is not reported, or reported as not decided.
+
+mod checks;
+mod domain;
+mod env;
+mod fixpoint;
+mod ir;
+mod report;
+mod search;
+mod symbolic;
+
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    sync::Arc,
+};
+
+pub(crate) use self::fixpoint::snapshot::Known;
+pub(super) use self::fixpoint::{Kept, Knowledge};
+
+use self::{
+    checks::{declared_types, invalid_text, never_said, never_true, returned_values},
+    domain::external,
+    fixpoint::{
+        Gathered,
+        taint_flow::Behind,
+        violation::{Accident, Candidate},
+    },
+    ir::{Op, Script},
+    report::Reporter,
+    search::{
+        Search, Verdict,
+        bfs::{BUDGET_OF_ALL, Tree},
+        entry::Origin,
+        outcome::{self, Searched},
+    },
+    symbolic::Lore,
+};
+use super::{
+    UncheckedRead, Unknown,
+    cfg::{Flow, successors},
+    taint::Wild,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, FilePath},
+    path::KeyPath,
+    program::{Callee, NodeIndex, Place as To, PointIndex, PredicateSource, Program, Target, Why},
+    schema::Schema,
+    scope::RESERVED,
+    span::Span,
+    value::Key,
+};
+
+/// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
+/// `known` is what was worked out already; `kept` what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or
+/// nothing where everything is new.
+pub(super) fn check<'k>(
+    program: &'k Arc<Program>,
+    flow: &Flow<'_>,
+    wild: &'k Wild,
+    known: Option<Knowledge<'k, 'k>>,
+    (kept, fresh): (&mut Option<Kept>, Option<&[u32]>),
+    found: &mut Vec<Diagnostic>,
+) -> Vec<UncheckedRead> {
+    let Wild { points: wild, is_lossy, faulty } = wild;
+    let kept_before = kept.take();
+    let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
+    let mut known = known.or_else(again).unwrap_or_else(|| Knowledge::new(program, flow, wild));
+    let mut behind = Behind::new(program, flow, wild, nameless(program, wild, found));
+    let mut unchecked = known.unchecked();
+    unchecked.retain(|(point, read)| !behind.explains(*point, read));
+    declared_types::check(&mut known, wild, found);
+    returned_values::check(&mut known, wild, found);
+    if !is_lossy {
+        invalid_text::check(&mut known, wild, found);
+        never_true::never_true(&known, found);
+        never_said::never_said(&mut known, wild, found);
+    }
+    if known.suspects() || *is_lossy {
+        let script = Script::new(program);
+        let gathered = known.gathered(&script);
+        let faulty = is_lossy.then_some(&faulty[..]);
+        let searched = Findings { program, script: &script, flow, wild, faulty }.search(&mut known, gathered, found);
+        let unknown =
+            |(point, site): (PointIndex, u32)| (point.0, report::unknown_site(program, &script.sites[site as usize], Unknown::Part));
+        unchecked.extend(searched.untold.iter().copied().map(unknown));
+        searched.explain(&script, flow, &mut unchecked);
+    }
+    *kept = Some(known.leave());
+    unchecked.into_iter().map(|(_, read)| read).collect()
+}
+
+/// The points of which nothing is known, and those whose call could not be made out: nobody knows what it returns.
+fn nameless(program: &Program, wild: &[bool], found: &[Diagnostic]) -> Vec<bool> {
+    let is_of_tools = |code: Code| {
+        matches!(code, Code::UnknownTool | Code::ToolCycle | Code::MissingToolLibrary | Code::NamelessTool | Code::InvalidToolSchema)
+    };
+    let places = || found.iter().filter(|found| is_of_tools(found.code)).filter_map(|found| found.place.as_ref());
+    if places().next().is_none() {
+        return wild.to_vec();
+    }
+    let points = program.points.iter().zip(wild);
+    let is_broken = |node: &crate::program::Node| {
+        let path = program.path_of(node);
+        external::call_at(program, node.body).is_some()
+            && places().any(|place| place.path == *path && node.span.start <= place.span.start && place.span.end <= node.span.end)
+    };
+    points.map(|(point, wild)| *wild || is_broken(program.node(point.node))).collect()
+}
+
+/// What all searches share.
+struct Shared {
+    origins: Vec<Origin>,
+    shortest: Tree,
+    outputs: BTreeMap<PointIndex, Schema>,
+    lore: Rc<RefCell<Lore>>,
+    /// The keys that something reads.
+    reads: BTreeSet<Key>,
+}
+
+/// How often what stands behind findings is looked at again.
+const PASSES: usize = 8;
+
+/// Where findings are searched.
+struct Findings<'a, 'p> {
+    program: &'p Arc<Program>,
+    script: &'a Script<'p>,
+    flow: &'a Flow<'p>,
+    wild: &'a [bool],
+    /// The documents with mistakes, where those may hide what stands behind them.
+    faulty: Option<&'a [u32]>,
+}
+
+impl Findings<'_, '_> {
+    /// Searches every candidate, then once more those that only stand behind others.
+    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Searched {
+        let mut origins = vec![Origin::entry(self.program)];
+        origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
+        let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
+        let budget = Cell::new(BUDGET_OF_ALL);
+        let shared = Shared {
+            shortest: Tree::new(self.program, &origins, |point| !self.wild[point.0 as usize]),
+            outputs: self.outputs(known),
+            lore: Rc::default(),
+            reads: self.reads(),
+            origins,
+        };
+        let mut mended: Vec<KeyPath> = Vec::new();
+        let mut searched = Searched::default();
+        let mut grief: BTreeSet<NodeIndex> = BTreeSet::new();
+        let is_inside = |candidate: &Candidate| match candidate.accident {
+            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(site),
+            _ => None,
+        };
+        let mut left = gathered.candidates;
+        let set = self.set(&shared.origins);
+        for candidate in &mut left {
+            if let Accident::Missing(site) = candidate.accident
+                && is_inside(candidate).is_none()
+            {
+                let root = self.script.sites[site as usize].path.root();
+                candidate.never |= !RESERVED.contains(&&**root) && !set.contains(root);
+            }
+        }
+        let order = self.flow.web.order(self.program.entry().body.0);
+        let mut rank = vec![0_u32; order.len()];
+        (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
+        let mut said: BTreeMap<FilePath, Vec<(Code, Span)>> = BTreeMap::new();
+        for (place, code) in found.iter().filter_map(|found| Some((found.place.as_ref()?, found.code))) {
+            said.entry(place.path.clone()).or_default().push((code, place.span));
+        }
+        left.retain(|candidate| !reporter.is_said(candidate, &said));
+        left.sort_by_key(|candidate| rank[candidate.point.0 as usize]);
+        for _ in 0..PASSES {
+            let before = mended.len();
+            left.retain(|candidate| {
+                if reporter.is_told(candidate) {
+                    searched.explained.extend(if let Accident::Operand(site) = candidate.accident { Some(site) } else { None });
+                    return false;
+                }
+                // No search follows what decides whether it is met. Of what nothing sets, the name is wrong whether it is or not.
+                if matches!(candidate.accident, Accident::Missing(site) if self.script.sites[site as usize].is_opaque()) {
+                    if self.unset(candidate, &set).is_some_and(|site| self.is_unasked(site)) {
+                        mended.extend(reporter.name(known, candidate, found));
+                    }
+                    return false;
+                }
+                let inside = || is_inside(candidate).map(|site| (candidate.point, site));
+                let (verdict, may_be_hidden) = self.one(known, candidate, &shared, (&mended, &grief), &budget);
+                match verdict {
+                    Verdict::Proved(hops, met) => {
+                        if let Some(missing) = reporter.tell(known, candidate, &hops, &met, found) {
+                            searched.missing.push((missing.clone(), (!candidate.never).then_some(candidate.point)));
+                            mended.push(missing);
+                        } else {
+                            grief.insert(self.program.point(candidate.point).node);
+                        }
+                        false
+                    }
+                    Verdict::Refuted => {
+                        searched.untold.extend(inside());
+                        may_be_hidden
+                    }
+                    verdict @ (Verdict::Hidden | Verdict::Open) => {
+                        searched.untold.extend(inside());
+                        match verdict {
+                            Verdict::Open if self.unset(candidate, &set).is_some() => mended.extend(reporter.name(known, candidate, found)),
+                            Verdict::Open => reporter.leave_open(known, candidate, found),
+                            _ => {}
+                        }
+                        false
+                    }
+                }
+            });
+            if mended.len() == before || left.is_empty() {
+                break;
+            }
+        }
+        self.strays(known, &mut reporter, set, found);
+        reporter.sum_up(found);
+        outcome::drop_undecided(found);
+        searched
+    }
+
+    /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as
+    /// if that were mended. Says whether something that is found later may show it.
+    fn one(
+        &self,
+        known: &mut Knowledge<'_, '_>,
+        candidate: &Candidate,
+        shared: &Shared,
+        (mended, grief): (&[KeyPath], &BTreeSet<NodeIndex>),
+        budget: &Cell<usize>,
+    ) -> (Verdict, bool) {
+        let absent = self.may_be_absent(known, candidate);
+        let returns = |point: PointIndex| {
+            let call = external::call_at(self.program, point);
+            let own = shared.outputs.get(&point).cloned();
+            call.into_iter().flat_map(|call| call.returns.iter().cloned()).chain(own).collect()
+        };
+        let search = |mended| Search {
+            program: self.program,
+            script: self.script,
+            origins: &shared.origins,
+            candidate,
+            absent: absent.as_deref(),
+            shortest: &shared.shortest,
+            flow: self.flow,
+            wild: self.wild,
+            mended,
+            budget,
+            asked: RefCell::default(),
+            returns: &returns,
+            lore: &shared.lore,
+            reads: &shared.reads,
+            breaks: OnceCell::new(),
+            outcomes: RefCell::default(),
+            grief,
+            is_hidden: Cell::new(false),
+            is_astray: Cell::new(false),
+            forks: RefCell::default(),
+            is_lossy: Cell::new(false),
+            blurred: RefCell::default(),
+        };
+        let is_missing = matches!(candidate.accident, Accident::Missing(_));
+        let (bare, helped) = (search(&[][..]), search(mended));
+        let may_help = is_missing && !mended.is_empty();
+        let straight = bare.straight().or_else(|| if may_help { helped.straight() } else { None });
+        if straight.is_none() && !self.may_come(known, candidate, &bare) {
+            return (Verdict::Refuted, false);
+        }
+        let verdict = straight.unwrap_or_else(|| bare.wide());
+        // Nothing that is missing elsewhere stands before it, unless ways were told apart by that.
+        match verdict {
+            Verdict::Refuted if may_help && bare.told_apart_by(mended) => (helped.wide(), true),
+            verdict => (verdict, is_missing && mended.is_empty()),
+        }
+    }
+
+    /// What child graphs and composite calls return, by the point that calls them.
+    fn outputs(&self, known: &mut Knowledge<'_, '_>) -> BTreeMap<PointIndex, Schema> {
+        let points = (0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
+        let mut outputs = BTreeMap::new();
+        for point in points {
+            let Some(call) = external::call_at(self.program, point) else { continue };
+            let schema = match call.callee {
+                Callee::Graph(node) => known.output_schema(node),
+                Callee::Parallel(..) | Callee::Each(..) => {
+                    let of = known.answer_at(point);
+                    known.types.to_schema(of)
+                }
+                Callee::Tool(_) => continue,
+            };
+            if let Ok(schema) = Schema::new(&schema) {
+                outputs.insert(point, schema);
+            }
+        }
+        outputs
+    }
+
+    /// The keys that something reads: a value that also stands elsewhere matters only if somebody looks at it there.
+    fn reads(&self) -> BTreeSet<Key> {
+        let sites = self.script.sites.iter().flat_map(|site| {
+            let tests = site.when().iter().filter_map(crate::template::Test::path);
+            let parts = site.calculation().into_iter().flat_map(|calculation| &*calculation.paths);
+            tests.chain(parts).chain([site.path]).map(|path| path.root().clone())
+        });
+        let ops = self.script.ops.iter().filter_map(|op| match op {
+            Op::Fit { node, index, .. } => self.program.node(*node).entry.types.get(*index as usize).map(|(key, _)| key.clone()),
+            Op::Assert { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
+            Op::Write { write, .. } => match &write.to {
+                To::Path(path) | To::Append(path) if !path.is_key() => Some(path.root().clone()),
+                _ => None,
+            },
+            Op::Ask { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
+            Op::Read(_) | Op::Args { .. } => None,
+        });
+        let guards = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| operand.path.root().clone());
+        let asked = self.program.predicates().iter().filter_map(|predicate| match &predicate.source {
+            PredicateSource::Schema(schema) => schema.source().as_map()?.get("properties")?.as_map(),
+            _ => None,
+        });
+        sites.chain(ops).chain(guards).chain(asked.flat_map(|asked| asked.keys().cloned())).collect()
+    }
+}
+
+/// The points that a session which begins at `entry` can reach by itself, without those of the children that it calls.
+fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
+    let mut inside = vec![false; program.points.len()];
+    inside[entry.0 as usize] = true;
+    let mut open = vec![entry];
+    while let Some(point) = open.pop() {
+        let graph = program.node(program.point(point).node).graph;
+        for way in program.ways(point).filter(|way| is_for_children(&way.edge.why)) {
+            let to: Vec<PointIndex> = match way.edge.to {
+                Target::Point(to) | Target::Proceed(to) => vec![to],
+                Target::Rollback => program
+                    .unwound_ways(graph)
+                    .filter_map(|way| if let Target::Point(to) = way.edge.to { Some(to) } else { None })
+                    .collect(),
+                Target::Again | Target::End(_) => Vec::new(),
+            };
+            for to in to {
+                if !std::mem::replace(&mut inside[to.0 as usize], true) {
+                    open.push(to);
+                }
+            }
+        }
+    }
+    inside
+}
+
+/// Whether a way is there for a session that is a child: of the graph-wide keys none of these applies to it (language 5.4).
+fn is_for_children(why: &Why) -> bool {
+    !matches!(why, Why::SignalDefault | Why::ErrorDefault | Why::OnRolledBack)
+}

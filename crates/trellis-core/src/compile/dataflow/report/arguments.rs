@@ -1,0 +1,142 @@
+//! Arguments that do not fit, in words; one value that fits nowhere is one finding.
+
+use super::*;
+use crate::compile::dataflow::domain::external;
+use crate::{
+    syntax::{
+        document::Content,
+        node::{CallSyntax, CalleeSyntax},
+    },
+    value::Key,
+};
+
+/// An argument that does not fit.
+struct Broken {
+    key: Key,
+    of: TypeId,
+    /// What takes it, and the part of that which it does not fit.
+    schema: Value,
+    part: Value,
+    /// Where it is given, and in which document.
+    place: (u32, Span),
+    /// The path that it is.
+    path: Option<KeyPath>,
+}
+
+impl Reporter<'_, '_> {
+    /// The argument that does not fit; nothing where it cannot be told.
+    fn broken_argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, call: &Call) -> Option<Broken> {
+        let schema = external::taken(self.program, call)?;
+        let properties = schema.get("properties").and_then(Value::as_map)?;
+        let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
+        let schema = Value::from(schema.clone());
+        let mut broken = given.filter_map(|(key, of)| Some((key.clone(), *of, properties.get(key)?)));
+        let (key, of, part) = broken.find(|(_, of, part)| known.types.breaks_part(*of, &schema, part))?;
+        let entry = match &call.args {
+            Some(Shape::Map(entries)) => entries.iter().find(|(name, _)| name.value == key).map(|(_, shape)| shape),
+            _ => None,
+        };
+        let path = entry.and_then(|shape| match &shape.value {
+            Shape::Expression(expression) => expression.path().map(|(path, _)| path.clone()),
+            _ => None,
+        });
+        let (document, around) = self.place_of(candidate, call, Some(&key));
+        let place = (document, entry.map_or(around, |shape| shape.span));
+        Some(Broken { part: part.clone(), key, of, schema, place, path })
+    }
+
+    /// Where a call gives the argument `key`, or all of them: by `body`, or else what is called. With the document.
+    fn place_of(&self, candidate: &Candidate, call: &Call, key: Option<&str>) -> (u32, Span) {
+        let node = self.node(candidate);
+        let is_gate = self.program.point(candidate.point).part == Part::Gate;
+        let document = if is_gate { gate_document(self.program, self.program.graph_of(node)) } else { node.document };
+        let mut open: Vec<&CallSyntax> = if is_gate {
+            before_each(&self.program.documents[document as usize].content)
+        } else {
+            let syntax = crate::compile::check::syntax_of(self.program, node);
+            syntax.into_iter().flat_map(|syntax| syntax.call.iter().chain(&syntax.undo)).map(|call| &**call).collect()
+        };
+        let name = self.called(call);
+        let is_target = matches!(call.callee, Callee::Graph(_));
+        while let Some(syntax) = open.pop() {
+            let callee = match &syntax.callee {
+                CalleeSyntax::Tool(tool) if *tool.value == *name => tool.span,
+                CalleeSyntax::Graph(target) if is_target => target.name.span,
+                CalleeSyntax::Parallel(branches, _) => {
+                    open.extend(branches.iter().rev().map(|(_, branch)| branch));
+                    continue;
+                }
+                _ => continue,
+            };
+            let body = syntax.body.as_ref().filter(|body| key == Some(&*body.value)).map(|body| body.span);
+            return (document, body.unwrap_or(callee));
+        }
+        (document, node.span)
+    }
+
+    /// An argument that was neither proved nor disproved: where it is given, and what is open about it.
+    pub(crate) fn open_argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, call: &Call) -> (u32, Span, String, String) {
+        let name = self.called(call);
+        let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, candidate, call) else {
+            let (document, span) = self.place_of(candidate, call, None);
+            let message = format!("whether `{name}` always gets the arguments that it takes was not decided");
+            return (document, span, message, "give every argument that it requires on every way, to be sure".to_owned());
+        };
+        let mut types = Types::new();
+        let wanted = types.of_part(&schema, &part);
+        let (is, wanted) = (known.types.described(of), types.described(wanted));
+        let message = format!("whether `{key}` is what `{name}` takes on every way was not decided");
+        (document, span, message, format!("it may be {is}, and `{name}` takes {wanted}: give {wanted} on every way, to be sure"))
+    }
+
+    /// Whether a value that does not fit was told already for another call: then this is one more place of it.
+    pub(crate) fn is_the_same(&mut self, known: &Knowledge<'_, '_>, candidate: &Candidate, found: &mut [Diagnostic]) -> bool {
+        let Accident::Args(op) = candidate.accident else { return false };
+        let Op::Args { call } = &self.script.ops[op as usize] else { return false };
+        let Some(Broken { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(known, candidate, call) else {
+            return false;
+        };
+        let Some(first) = self.arguments.get(&(path.clone(), of)).and_then(|first| found.get_mut(*first)) else {
+            self.arguments.insert((path, of), found.len());
+            return false;
+        };
+        let label = format!("nor does it fit `{key}` of `{}` here", self.called(call));
+        *first = first.clone().label(self.file(document), span, label);
+        true
+    }
+
+    /// What is called.
+    pub(crate) fn called(&self, call: &Call) -> String {
+        match &call.callee {
+            Callee::Graph(child) => self.program.node(*child).id.to_string(),
+            Callee::Tool(tool) => tool.name.to_string(),
+            Callee::Parallel(..) | Callee::Each(..) => unreachable!("only a tool or a graph takes arguments"),
+        }
+    }
+
+    pub(crate) fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, call: &Call) -> Diagnostic {
+        let name = self.called(call);
+        let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, candidate, call) else {
+            let (document, span) = self.place_of(candidate, call, None);
+            let message = format!("the arguments of `{name}` do not fit what it takes on some way");
+            return Diagnostic::new(Code::BadToolArgs, self.file(document), span, message);
+        };
+        let mut types = Types::new();
+        let wanted = types.of_part(&schema, &part);
+        let (is, wanted) = (known.types.described(of), types.described(wanted));
+        let message = format!("`{key}` is {is} on some way, and `{name}` takes {wanted}");
+        Diagnostic::new(Code::BadToolArgs, self.file(document), span, message)
+            .help(format!("give {wanted} on every way, or change what `{name}` takes"))
+    }
+}
+
+/// The `before_each` that a document holds.
+fn before_each(content: &Content) -> Vec<&CallSyntax> {
+    let defaults: Vec<_> = match content {
+        Content::Project(project) => vec![&project.defaults],
+        Content::Node(node) => node.defaults.as_deref().into_iter().collect(),
+        Content::Nodes(nodes, project) => nodes.iter().filter_map(|node| node.defaults.as_deref()).chain([&project.defaults]).collect(),
+        _ => Vec::new(),
+    };
+    defaults.into_iter().filter_map(|defaults| defaults.before_each.as_deref()).collect()
+}

@@ -1,0 +1,192 @@
+//! What is missing, in words, and what could be meant.
+
+use super::*;
+use crate::{compile::check::syntax_of, program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
+
+/// What `sys.error` has.
+const ERRORS: [&str; 6] = ["sys.error.tool", "sys.error.node", "sys.error.kind", "sys.error.code", "sys.error.message", "sys.error.data"];
+
+/// Whether a path goes on below a name.
+fn stands_in(path: &str, name: &str) -> bool {
+    path.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether names differ in the last part alone, and there by a letter or two.
+fn is_beside(name: &str, other: &str) -> bool {
+    let parts =
+        |name: &str| name.rsplit_once('.').map_or((String::new(), name.to_owned()), |(above, last)| (above.to_owned(), last.to_owned()));
+    let ((above, last), (beside, like)) = (parts(name), parts(other));
+    above == beside && near(&last, [&*like]).is_some_and(|near| near.is_only)
+}
+
+impl Reporter<'_, '_> {
+    pub(crate) fn missing(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
+        if !site.inside().is_empty() {
+            return self.missing_inside(known, candidate, site);
+        }
+        let node = self.node(candidate);
+        let path = site.path;
+        let is_uncounted = site.is_count();
+        let (code, message) = match (site.kind, candidate.never) {
+            (Kind::Required(..), _) => {
+                (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id))
+            }
+            _ if is_uncounted => (Code::UndefinedVariable, format!("`{path}` is set on nodes with `max_visits` only")),
+            (_, true) => (Code::UndefinedVariable, format!("`{path}` is not set on any way to `{}`", node.id)),
+            (_, false) => (Code::MaybeUndefined, format!("`{path}` is not set on every way to `{}`", node.id)),
+        };
+        let is_error = matches!(path.rest().first(), Some(Segment::Key(key)) if &**key == "error");
+        let kept = match &**path.root() {
+            "input" => Some("the answer is there while its question resolves: keep it with `save_to`, and read that key"),
+            "tool_result" => Some("the result is there while its call resolves: keep it with `save_to`, and read that key"),
+            "sys" if is_error && ["sys.error.code", "sys.error.data"].contains(&&*path.to_string()) => {
+                Some("not every error has it: guard it, and read it behind `on_error`")
+            }
+            "sys" if is_error => Some("`sys.error` is there behind a call that failed: read it behind `on_error`, or guard it"),
+            _ => None,
+        };
+        let is_predicate = self.program.predicates.iter().any(|predicate| *predicate.name == *path.to_string());
+        let guard = match site.kind {
+            _ if kept.is_some() => kept.unwrap_or_default().to_owned(),
+            _ if is_uncounted => format!("give `{}` a `max_visits`", node.id),
+            Kind::Edge(..) | Kind::Assert(..) | Kind::Part(..) if is_predicate => {
+                format!("`{path}` is a predicate: ask it by its name alone, `{path}` or `not {path}`")
+            }
+            Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
+            Kind::Edge(..) | Kind::Assert(..) => {
+                format!("ask first whether it is there, `{path} is set`, or set it before")
+            }
+            Kind::Required(..) | Kind::List(_) | Kind::Part(..) => "set it before, or give it a `default_context`".to_owned(),
+        };
+        let (written, span) = (path.to_string(), site.span(self.program));
+        let sibling = if candidate.never { None } else { self.sibling(path, met) };
+        // What is set on some way may well be what was meant.
+        let is_meant = candidate.never || sibling.is_some();
+        let near = match &sibling {
+            Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),
+            None if is_error && ERRORS.contains(&&*written) => None,
+            None if is_error && &**path.root() == "sys" => near(&written, ERRORS),
+            None if kept.is_some() || is_uncounted || is_predicate => None,
+            None if candidate.never => near(&written, met.there.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
+            // What is set on some way is misspelt only if its like stands right beside it.
+            None => met.there.iter().map(String::as_str).filter(|name| is_beside(&written, name)).find_map(|name| near(&written, [name])),
+        };
+        // What is set on some ways only is no certain remedy.
+        let possible =
+            if near.is_none() && candidate.never && kept.is_none() && !is_predicate { self.possible(known, candidate) } else { Vec::new() };
+        let near = near.or_else(|| {
+            self::near(&written, possible.iter().map(String::as_str).filter(|name| !stands_in(&written, name)))
+                .map(|near| Near { is_only: false, ..near })
+        });
+        let help = match near {
+            Some(near) if is_meant => near.question(),
+            Some(near) => format!("{} if not, {guard}", near.question()),
+            None => guard,
+        };
+        let near = near.filter(|_| is_meant);
+        let found = Diagnostic::new(code, self.file(site.document), span, message).help(help);
+        let found = near.filter(|_| candidate.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
+        // What is not spelled as the path, such as `user["name"]`, is not written anew.
+        let text = self.program.documents[site.document as usize].text.get(span.range());
+        match near.filter(|_| text == Some(&*written)) {
+            Some(near) => found.rename_if(near.is_only, span, near.name),
+            None => found,
+        }
+    }
+
+    /// The names that may be set where something is missing, and those that are written somewhere and that nothing reads.
+    fn possible(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate) -> Vec<String> {
+        let read = self.read_keys();
+        let written = self.program.replies.iter().flat_map(|reply| &reply.update).filter_map(|write| match &write.to {
+            To::Path(path) | To::Append(path) => Some(path.root()),
+            _ => None,
+        });
+        let unread: BTreeSet<&str> = written.map(|key| &**key).filter(|key| !read.contains(key)).collect();
+        let mut names: Vec<String> = unread.into_iter().map(str::to_owned).collect();
+        if let Some(facts) = known.standing(candidate.point) {
+            let there = known.keys().into_iter().filter(|(_, slot)| facts.may_hold(*slot, &known.types));
+            names.extend(there.map(|(name, _)| name).filter(|name| !RESERVED.contains(&name.split('.').next().unwrap_or(name))));
+        }
+        names
+    }
+
+    /// The keys that something reads.
+    fn read_keys(&self) -> &FxHashSet<&str> {
+        self.read.get_or_init(|| {
+            let asked = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| &**operand.path.root());
+            self.script.sites.iter().map(|site| &**site.path.root()).chain(asked).collect()
+        })
+    }
+
+    /// What a node of this graph lacks that is called as a child: the call does not give it (language 8.7).
+    pub(crate) fn at_call(&self, candidate: &Candidate, hops: &[Hop], met: &Met) -> Option<Diagnostic> {
+        let Accident::Missing(site) = candidate.accident else { return None };
+        let site = &self.script.sites[site as usize];
+        let (program, path) = (self.program, site.path);
+        let begin = program.node(program.point(hops.first().map_or(candidate.point, |hop| hop.point)).node);
+        let is_read = matches!(site.kind, Kind::Template(..) | Kind::Edge(..) | Kind::Part(..) | Kind::List(_)) && site.inside().is_empty();
+        // A `start` says itself what it asks for.
+        let is_entry = begin.id.is_start();
+        let name = path.to_string();
+        if !is_read || is_entry || RESERVED.contains(&&**path.root()) || near(&name, met.there.iter().map(String::as_str)).is_some() {
+            return None;
+        }
+        let lacks = |call: &Call| {
+            let gives = matches!(&call.args, Some(Shape::Map(entries)) if entries.iter().any(|(key, _)| key.value == *path.root()));
+            matches!(call.callee, Callee::Graph(child) if child == begin.index) && !gives
+        };
+        let caller = program.nodes.iter().find(|node| matches!(&node.role, Role::Act(call) if lacks(call)))?;
+        let CalleeSyntax::Graph(target) = &syntax_of(program, caller)?.call.as_ref()?.callee else { return None };
+        let message = format!("`{}` needs `{name}`, which is not given", target.name.value);
+        let found = Diagnostic::new(Code::BadToolArgs, program.path_of(caller), target.name.span, message);
+        let found = found.label(self.file(site.document), site.span(program), format!("`{name}` is read here"));
+        Some(found.help(format!("add `{}: …` to `args`", path.root())))
+    }
+
+    /// Says where what could be meant is set, if nothing ever reads it: the name may be wrong there (language 8.8).
+    fn unread(&self, found: Diagnostic, name: &str) -> Diagnostic {
+        let read = self.read_keys();
+        let Some(path) = KeyPath::parse(name).filter(|path| path.is_key() && !read.contains(&**path.root())) else { return found };
+        let setters = self.setters(&path).into_iter().take(SETTERS);
+        setters.fold(found, |found, (file, span, ..)| found.label(&file, span, format!("sets `{name}`, which nothing reads")))
+    }
+
+    /// What is declared beside a part that is not declared itself, and that nothing sets; and whether nothing else is as near.
+    fn sibling(&self, path: &KeyPath, met: &Met) -> Option<(String, bool)> {
+        let (Segment::Key(last), above @ [_, ..]) = path.segments().split_last()? else { return None };
+        if met.there.contains(&path.to_string()) || self.setters(path).iter().any(|(.., written)| written == path) {
+            return None;
+        }
+        let prefix = format!("{}.", KeyPath::new(above.to_vec())?);
+        let beside = met.there.iter().filter_map(|name| name.strip_prefix(&prefix)).filter(|name| !name.contains('.'));
+        near(last, beside).map(|near| (format!("{prefix}{}", near.name), near.is_only))
+    }
+
+    /// What is missing in an item of a list, or in a value of a mapping.
+    fn missing_inside(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>) -> Diagnostic {
+        let (name, path) = (site.name(self.program), site.path);
+        let message = match candidate.never {
+            true => format!("`{name}` is not set: nothing in `{path}` has it"),
+            false => format!("`{name}` is not set for everything that can be in `{path}`"),
+        };
+        let code = if candidate.never { Code::UndefinedVariable } else { Code::MaybeUndefined };
+        let span = site.span(self.program);
+        let found = Diagnostic::new(code, self.file(site.document), span, message);
+        let guard = format!("guard it, `{{{{ {name} | default(\"…\") }}}}`");
+        let Some((Step::Key(last), above)) = site.inside().split_last() else { return found.help(guard) };
+        let of = known.standing(candidate.point).and_then(|facts| known.known(&facts, path));
+        let names = of.map(|of| {
+            let of = known.types.inside(of, above);
+            known.types.names(of)
+        });
+        let names = names.unwrap_or_default();
+        let is_declared = names.contains(last);
+        let near = near(last, names.iter().map(|name| &**name)).filter(|_| !is_declared);
+        let whole = near.and_then(|near| Some(format!("{}{}", name.strip_suffix(&**last)?, near.name)));
+        match (near, whole) {
+            (Some(near), Some(whole)) => found.help(format!("did you mean `{whole}`?")).rename_if(near.is_only, span, &whole),
+            (Some(near), None) => found.help(near.question()),
+            (None, _) => found.help(guard),
+        }
+    }
+}

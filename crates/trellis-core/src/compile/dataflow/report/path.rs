@@ -1,0 +1,63 @@
+//! The way to a finding, hop by hop, and where what is missing is set.
+
+use super::*;
+use crate::compile::check::never_true;
+
+impl Reporter<'_, '_> {
+    /// One hop, as its reason and where it leads.
+    pub(crate) fn describe(&self, hop: &Hop, saving: bool) -> Option<(FilePath, Span, String)> {
+        let program = self.program;
+        let edge = &program.edges[hop.edge as usize];
+        let reply = &program.replies[hop.on as usize];
+        let to = match &edge.to {
+            Target::Point(to) | Target::Proceed(to) => program.node(program.point(*to).node).id.to_string(),
+            Target::Rollback => "rollback".to_owned(),
+            Target::Again | Target::End(_) => return None,
+        };
+        let condition = || {
+            let node = program.node(program.point(hop.point).node);
+            never_true::condition(program, node, edge).map(|condition| format!("`{}`", condition.value.text))
+        };
+        let why = match (&edge.why, &reply.on) {
+            (Why::Option(text), _) => format!("option \"{text}\""),
+            (Why::Transition, _) if edge.when != Guard::Always => condition().unwrap_or_else(|| "a condition holds".to_owned()),
+            (Why::OnError | Why::ErrorDefault, Outcome::Timeout) => "the call takes too long".to_owned(),
+            (Why::OnError | Why::ErrorDefault, Outcome::Denied) => "the call is denied".to_owned(),
+            (Why::OnError | Why::ErrorDefault, _) => "the call fails".to_owned(),
+            (Why::OnDenied, Outcome::Answer) => "the answer is no".to_owned(),
+            (Why::OnDenied, _) => "the call is denied".to_owned(),
+            (Why::OnSignal | Why::SignalDefault, Outcome::Signal(name)) => format!("the signal `{name}`"),
+            (Why::OnSignal, Outcome::Timeout) => "the call takes too long".to_owned(),
+            (Why::SignalDefault, _) => "a signal".to_owned(),
+            (Why::OnInvalid, _) => "too many invalid inputs".to_owned(),
+            (Why::OnMaxVisits, _) => "it was entered too often".to_owned(),
+            (Why::BeforeEach, _) => return None,
+            (_, Outcome::Chosen(at)) => match &program.node(program.point(hop.point).node).role {
+                Role::Listen(listen) => format!("option \"{}\"", listen.options[*at as usize].text.text()),
+                Role::Act(_) | Role::Pass => "goes on".to_owned(),
+            },
+            _ => "goes on".to_owned(),
+        };
+        let origin = edge.origin?;
+        let saves = reply.update.iter().any(|write| matches!(write.to, To::Path(_) | To::Append(_)));
+        let nothing = if saving && !saves { ", saves nothing" } else { "" };
+        Some((self.file(origin.document).clone(), origin.span, format!("{why} → {to}{nothing}")))
+    }
+
+    /// Where a path, or what it stands in, is written, in file order, by which node, and what is written there.
+    pub(crate) fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span, PointIndex, KeyPath)> {
+        let sets = |write: &Write| match &write.to {
+            To::Path(written) | To::Append(written) if path.segments().starts_with(written.segments()) => Some(written.clone()),
+            To::Absent(key) if key == path.root() => KeyPath::new(vec![Segment::Key(key.clone())]),
+            _ => None,
+        };
+        let points = self.program.points.iter().filter(|point| point.part == Part::Body);
+        let writes = points.flat_map(|point| {
+            let node = self.program.node(point.node);
+            let replies = self.program.replies(&point.replies).iter().flat_map(|reply| &reply.update);
+            replies.chain(&node.entry.defaults).map(move |write| (node, write))
+        });
+        let found = writes.filter_map(|(node, write)| Some((self.program.path_of(node).clone(), write.origin, node.body, sets(write)?)));
+        found.collect()
+    }
+}

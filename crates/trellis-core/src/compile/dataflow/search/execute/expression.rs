@@ -1,0 +1,112 @@
+//! Symbolic evaluation of expressions: a value if all parts are known, else something of a type.
+
+use super::own;
+use crate::{
+    compile::dataflow::{
+        domain::TypeId,
+        search::state::Scene,
+        symbolic::{Found, Sym},
+    },
+    context::Context,
+    program::Limits,
+    scope::{RESERVED, Scope},
+    template::{Expression, RenderLimits, Term},
+    value::{Mapping, Value},
+};
+
+/// Integers up to this far from zero are followed one by one; a counter beyond them is some integer, so that a loop that counts comes to an end.
+const COUNTED: u64 = 8;
+
+impl Scene {
+    /// Evaluates an expression that is no path.
+    pub(crate) fn make(&mut self, expression: &Expression) -> Sym {
+        if let Some(value) = self.work_out(expression) {
+            return Sym::Known(value);
+        }
+        let of = self.type_of(expression.made());
+        self.vars.of_type(of, expression.is_optional())
+    }
+
+    /// The value of an expression of which every part is known.
+    fn work_out(&mut self, expression: &Expression) -> Option<Value> {
+        let term = expression.made();
+        if !term.is_exact() {
+            return None;
+        }
+        let mut paths = Vec::new();
+        term.each_path(&mut |path| paths.push(path));
+        let mut known = Mapping::new();
+        for path in paths {
+            let root = path.root();
+            if RESERVED.contains(&&**root) {
+                return None;
+            }
+            match self.look(&own(root)?) {
+                Found::There(Sym::Known(value)) => drop(known.insert(root.clone(), value)),
+                Found::Absent => {}
+                Found::There(_) | Found::Maybe(_) => return None,
+            }
+        }
+        let scope = Scope { context: Context::new(known), ..Scope::default() };
+        let limits = Limits::default();
+        let limits = RenderLimits { output: limits.template_output, fuel: limits.template_fuel };
+        let value = expression.evaluate(&scope, limits).ok()??;
+        let is_counted = match &value {
+            Value::Null | Value::Bool(_) => true,
+            Value::Int(number) => number.unsigned_abs() <= COUNTED,
+            _ => false,
+        };
+        is_counted.then_some(value)
+    }
+
+    fn type_of(&mut self, term: &Term) -> TypeId {
+        match term {
+            Term::Unknown => TypeId::EITHER,
+            Term::Path(path) => match self.look(path) {
+                Found::There(sym) | Found::Maybe(sym) => self.vars.type_of(&sym),
+                Found::Absent => TypeId::ABSENT,
+            },
+            Term::Constant(value) => self.vars.types(|types| types.of_value(value)),
+            Term::Of(sorts) => self.vars.types(|types| types.of_sorts(*sorts)),
+            Term::Integer => self.vars.types(|types| types.integer()),
+            Term::Whole(terms) | Term::Number(terms) => {
+                let parts: Vec<TypeId> = terms.iter().map(|term| self.type_of(term)).collect();
+                let whole = matches!(term, Term::Whole(_));
+                self.vars.types(|types| types.number(&parts, whole))
+            }
+            Term::Sum(terms) => {
+                let [left, right] = [self.type_of(&terms[0]), self.type_of(&terms[1])];
+                self.vars.types(|types| types.sum(left, right))
+            }
+            Term::Product(terms) => {
+                let [left, right] = [self.type_of(&terms[0]), self.type_of(&terms[1])];
+                self.vars.types(|types| types.product(left, right))
+            }
+            Term::Default(terms, falsy) => {
+                let [first, second] = [self.type_of(&terms[0]), self.type_of(&terms[1])];
+                self.vars.types(|types| types.fallback(first, second, *falsy))
+            }
+            Term::Either(terms) => {
+                let [one, other] = [self.type_of(&terms[0]), self.type_of(&terms[1])];
+                self.vars.types(|types| types.join(one, other))
+            }
+            Term::List(terms) => {
+                let items: Vec<TypeId> = terms.iter().map(|term| self.type_of(term)).collect();
+                self.vars.types(|types| {
+                    let items = items.into_iter().fold(TypeId::NEVER, |known, item| {
+                        let item = types.present(item);
+                        types.join(known, item)
+                    });
+                    types.list(items)
+                })
+            }
+            Term::Map(entries) => {
+                let entries: Vec<_> = entries.iter().map(|(key, term)| (key.clone(), self.type_of(term))).collect();
+                self.vars.types(|types| {
+                    let entries: Vec<_> = entries.into_iter().map(|(key, of)| (key, types.present(of))).collect();
+                    types.mapping(entries)
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The steps of a session whose values are chosen last: what can be handed in where it waits, and where that leads.
+
+pub(super) mod bfs;
+pub(super) mod entry;
+pub(super) mod execute;
+pub(super) mod outcome;
+pub(super) mod prune;
+pub(super) mod replay;
+pub(super) mod state;
+
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    sync::Arc,
+};
+
+use self::{bfs::Tree, entry::Origin, execute::Forks, state::Scene};
+use super::{
+    fixpoint::violation::{Accident, Candidate},
+    ir::Script,
+    symbolic::{Broke, Lore, Sym},
+};
+use crate::{
+    compile::cfg::Flow,
+    id::SignalName,
+    path::KeyPath,
+    program::{
+        Edge, Failure, From, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write,
+    },
+    schema::Schema,
+    template::{Outcome as Came, Sorts},
+    value::Key,
+    witness::Witness,
+};
+
+/// What a search came to.
+pub(crate) enum Verdict {
+    /// The engine walked this way into the accident.
+    Proved(Vec<Hop>, Met),
+    /// There is no such way.
+    Refuted,
+    /// Every way that was found comes to grief before, where that was told.
+    Hidden,
+    /// The budget was spent, or no way that was found could be walked.
+    Open,
+}
+
+/// What was met where it went wrong.
+#[derive(Default)]
+pub(crate) struct Met {
+    /// The names that are set there.
+    pub(crate) there: Vec<String>,
+    /// What the engine said.
+    pub(crate) said: Option<String>,
+    /// Of what sorts the parts of a calculation were, where it is about one.
+    pub(crate) sorts: Vec<Sorts>,
+    /// The session that was walked; nothing where another mistake stands before it in the same text.
+    pub(crate) witness: Option<Arc<Witness>>,
+}
+
+/// One step of a way: the reply that was taken at a point, and the edge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    pub(crate) point: PointIndex,
+    pub(crate) on: u32,
+    pub(crate) edge: u32,
+}
+
+/// What is handed in for a step.
+#[derive(Clone, Debug)]
+pub(crate) enum Brought {
+    Pass,
+    Answer(Sym),
+    Success(Sym),
+    Invalid,
+    /// With what stands in `sys.error` then.
+    Error(Sym),
+    Denied(Sym),
+    Signal(SignalName),
+}
+
+/// One step of a way, as the engine will be asked to take it.
+#[derive(Clone, Debug)]
+pub(crate) struct Move {
+    pub(crate) given: Brought,
+    /// What predicates answer.
+    pub(crate) answers: BTreeMap<u32, bool>,
+}
+
+/// How a way begins.
+#[derive(Clone)]
+pub(crate) struct Beginning {
+    pub(crate) point: PointIndex,
+    pub(crate) is_entry: bool,
+    pub(crate) context: BTreeMap<Key, Sym>,
+}
+
+/// What became of doing something in a scene.
+pub(crate) enum Done {
+    On,
+    /// The session ends otherwise: no way leads through here.
+    Dead,
+    Accident,
+}
+
+pub(crate) struct Search<'s, 'p> {
+    pub(crate) program: &'p Arc<Program>,
+    pub(crate) script: &'s Script<'p>,
+    pub(crate) origins: &'s [Origin],
+    pub(crate) candidate: &'s Candidate,
+    /// Points of which nothing is known.
+    pub(crate) wild: &'s [bool],
+    /// Where the missing path may be absent; nothing where that does not matter.
+    pub(crate) absent: Option<&'s [bool]>,
+    /// The shortest ways to every point, whatever is written on them.
+    pub(crate) shortest: &'s Tree,
+    pub(crate) flow: &'s Flow<'p>,
+    /// Paths that were found missing already: a search goes on as if somebody had mended that.
+    pub(crate) mended: &'s [KeyPath],
+    /// What may still be done: operations and conditions, of all searches together.
+    pub(crate) budget: &'s Cell<usize>,
+    /// Paths by which ways are told apart, while they are: what is known of others is not relied on.
+    pub(crate) asked: RefCell<Option<BTreeSet<KeyPath>>>,
+    /// What successful calls return.
+    pub(crate) returns: &'s dyn Fn(PointIndex) -> Vec<Schema>,
+    /// What is known of schemas.
+    pub(crate) lore: &'s Rc<RefCell<Lore>>,
+    /// The keys that something reads.
+    pub(crate) reads: &'s BTreeSet<Key>,
+    /// The schema that the accident breaks.
+    pub(crate) breaks: OnceCell<Option<Schema>>,
+    /// What the calculation that the accident is about comes to, by the sorts of its parts.
+    pub(crate) outcomes: RefCell<BTreeMap<Vec<Sorts>, Came>>,
+    /// Nodes where a session was found to come to grief: none comes past that.
+    pub(crate) grief: &'s BTreeSet<NodeIndex>,
+    /// Whether the way that was walked last came to grief there.
+    pub(crate) is_hidden: Cell<bool>,
+    /// Whether a way could not be walked for another reason.
+    pub(crate) is_astray: Cell<bool>,
+    /// Which ways on are taken where a step has several.
+    pub(crate) forks: RefCell<Forks>,
+    /// Whether something could neither be found nor ruled out.
+    pub(crate) is_lossy: Cell<bool>,
+    /// The same on a way on which something was forgotten: what that was.
+    pub(crate) blurred: RefCell<Option<BTreeSet<KeyPath>>>,
+}
+
+/// One step that was taken: where it leads to, before its target is entered.
+pub(crate) type Step = (Scene, Hop, Move, Done);
+
+impl Search<'_, '_> {
+    /// Takes from the budget; false where it is spent.
+    pub(crate) fn spend(&self, work: usize) -> bool {
+        let left = self.budget.get().saturating_sub(work);
+        self.budget.set(left);
+        left > 0
+    }
+
+    /// Every step that a waiting session can take, up to the choice of the target; `ends` for those only that end before it.
+    pub(crate) fn steps(&self, from: &Scene, ends: bool) -> Vec<Step> {
+        let program: &Program = self.program;
+        let point = from.point;
+        let node = program.node(program.point(point).node);
+        let mut steps = Vec::new();
+        for on in program.point(point).replies.clone() {
+            let reply = &program.replies[on as usize];
+            self.each_fork(|| {
+                let mut scene = from.clone();
+                let Some(given) = self.given(&mut scene, node, point, reply) else { return };
+                let before = Hop { point, on, edge: reply.edges.start };
+                match self.all(&mut scene, point, self.script.replying(on)) {
+                    Done::On => self.choose(scene, before, given, ends, &mut steps),
+                    Done::Dead => {}
+                    Done::Accident => steps.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
+                }
+            });
+        }
+        steps
+    }
+
+    /// The one step that takes a hop; nothing where it cannot be taken. Its own condition comes first: that decides most of those before it.
+    pub(crate) fn along(&self, mut scene: Scene, hop: Hop) -> Option<(Scene, Move)> {
+        let program: &Program = self.program;
+        let node = program.node(program.point(hop.point).node);
+        let reply = &program.replies[hop.on as usize];
+        let given = self.given(&mut scene, node, hop.point, reply)?;
+        let is_on = |done: Done| matches!(done, Done::On);
+        let mut answers = BTreeMap::new();
+        is_on(self.all(&mut scene, hop.point, self.script.replying(hop.on))).then_some(())?;
+        self.suppose(&mut scene, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
+        for at in reply.edges.start..=hop.edge {
+            self.spend(EDGE + scene.vars.width() / 512).then_some(())?;
+            for site in self.script.guarded(at) {
+                is_on(self.read(&mut scene, hop.point, site)).then_some(())?;
+            }
+            if at < hop.edge {
+                self.suppose(&mut scene, &program.edges[at as usize].when, false, &mut answers).then_some(())?;
+            }
+        }
+        Some((scene, Move { given, answers }))
+    }
+
+    /// What is handed in for a reply; nothing for those that no host brings about at will.
+    fn given(&self, scene: &mut Scene, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<Brought> {
+        scene.failure = None;
+        let tells = |write: &Write| matches!(write.value, From::Error);
+        if matches!(reply.on, Outcome::Error | Outcome::Timeout | Outcome::Denied) || reply.update.iter().any(tells) {
+            scene.fail(&reply.on);
+        }
+        let failure = scene.failure.clone();
+        Some(match &reply.on {
+            Outcome::Pass => Brought::Pass,
+            Outcome::Answer => match &node.role {
+                Role::Listen(listen) if listen.sleep.is_none() => {
+                    let sym = scene.vars.input(listen);
+                    scene.input = Some(sym.clone());
+                    Brought::Answer(sym)
+                }
+                _ => Brought::Pass,
+            },
+            Outcome::Chosen(_) => {
+                let Role::Listen(listen) = &node.role else { return None };
+                let sym = Sym::Known(listen.chosen(&reply.on)?.clone());
+                scene.input = Some(sym.clone());
+                Brought::Answer(sym)
+            }
+            Outcome::Success => {
+                let sym = scene.vars.fitting(&(self.returns)(point));
+                (scene.input, scene.result) = (Some(sym.clone()), Some(sym.clone()));
+                Brought::Success(sym)
+            }
+            Outcome::Invalid => Brought::Invalid,
+            Outcome::Error | Outcome::Timeout => Brought::Error(failure?),
+            Outcome::Denied => Brought::Denied(failure?),
+            Outcome::Signal(name) => Brought::Signal(name.clone()),
+            Outcome::AnySignal => Brought::Signal(SignalName::new("any")),
+            Outcome::Exhausted | Outcome::Unwound => return None,
+        })
+    }
+
+    /// Every way of the reply of a hop, in order.
+    fn choose(&self, mut scene: Scene, hop: Hop, given: Brought, ends: bool, steps: &mut Vec<Step>) {
+        let program: &Program = self.program;
+        let reply = &program.replies[hop.on as usize];
+        let mut answers = BTreeMap::new();
+        for at in reply.edges.clone() {
+            let edge: &Edge = &program.edges[at as usize];
+            let hop = Hop { edge: at, ..hop };
+            if !self.spend(if ends { EDGE } else { 1 } + scene.vars.width() / 512) {
+                return;
+            }
+            let step = |answers| Move { given: given.clone(), answers };
+            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.is_goal(hop.point, Accident::NoMatch(hop.on)) {
+                steps.push((scene, hop, step(answers), Done::Accident));
+                return;
+            }
+            for site in self.script.guarded(at) {
+                match self.read(&mut scene, hop.point, site) {
+                    Done::On => {}
+                    Done::Dead => return,
+                    Done::Accident => {
+                        steps.push((scene, hop, step(answers), Done::Accident));
+                        return;
+                    }
+                }
+            }
+            if matches!(edge.to, Target::End(_)) || !(ends || edge.to == Target::Again) {
+                let (mut taken, mut said) = (scene.clone(), answers.clone());
+                if self.suppose(&mut taken, &edge.when, true, &mut said) || self.pretends(&mut taken, &edge.when) {
+                    let done = match &edge.to {
+                        Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
+                            Done::On => Done::Dead,
+                            done => done,
+                        },
+                        _ => Done::On,
+                    };
+                    steps.push((taken, hop, step(said), done));
+                }
+            }
+            if edge.when == Guard::Always
+                || !(self.suppose(&mut scene, &edge.when, false, &mut answers) || self.pretends(&mut scene, &edge.when))
+            {
+                return;
+            }
+        }
+    }
+
+    /// Goes on where a guard does not let pass, as if nothing were known of its path: another way may come here with something else there.
+    fn pretends(&self, scene: &mut Scene, guard: &Guard) -> bool {
+        self.pretend(scene, &self.asked_by(guard))
+    }
+
+    /// Forgets what is known of paths, except of those that ways are told apart by. What is found behind it is not proved.
+    pub(crate) fn pretend(&self, scene: &mut Scene, paths: &[KeyPath]) -> bool {
+        let asked = self.asked.borrow();
+        let Some(asked) = asked.as_ref() else { return false };
+        let mut is_coarse = false;
+        for path in paths.iter().filter(|path| !asked.contains(*path)) {
+            is_coarse = true;
+            scene.forget(path);
+        }
+        is_coarse
+    }
+
+    /// Narrows a scene to where a guard comes to `truth`; false where it cannot. A predicate of the core's own is asked over the context
+    /// (language 6.2).
+    pub(crate) fn suppose(&self, scene: &mut Scene, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
+        if !scene.assume(guard, truth, answers) {
+            return false;
+        }
+        let Guard::Predicate(index, wanted) = guard else { return true };
+        let PredicateSource::Schema(schema) = &self.program.predicates()[*index as usize].source else { return true };
+        let context = Sym::Map(Rc::clone(&scene.context));
+        if *wanted == truth { scene.vars.fit(&context, schema) } else { scene.vars.differ(&context, schema) != Broke::No }
+    }
+
+    /// Follows the edge of a hop; hops that follow at once are added.
+    pub(crate) fn target(&self, scene: &mut Scene, hop: Hop, hops: &mut Vec<Hop>) -> Option<Done> {
+        let program: &Program = self.program;
+        let node = program.node(program.point(hop.point).node);
+        match &program.edges[hop.edge as usize].to {
+            Target::Point(to) => Some(self.enter(scene, *to, hops)),
+            Target::Proceed(to) => Some(self.arrive(scene, *to)),
+            Target::Rollback => {
+                scene.unwind();
+                let to = program.unwound_ways(node.graph).find_map(|Way { edge, .. }| match edge.to {
+                    Target::Point(to) => Some(to),
+                    _ => None,
+                })?;
+                Some(self.enter(scene, to, hops))
+            }
+            Target::Again | Target::End(_) => None,
+        }
+    }
+
+    /// Enters a node; one that admits no more entries is passed by (language 7.1).
+    pub(crate) fn enter(&self, scene: &mut Scene, mut point: PointIndex, hops: &mut Vec<Hop>) -> Done {
+        let program: &Program = self.program;
+        for _ in 0..PASSED {
+            let node = program.node(program.point(point).node);
+            let Some(limit) = node.entry.max_visits else { return self.arrive(scene, point) };
+            let visits = scene.visits.entry(node.index).or_insert(0);
+            if *visits < limit {
+                *visits += 1;
+                return self.arrive(scene, point);
+            }
+            let points = [point, node.body, node.gate.unwrap_or(node.body)];
+            let exhausted = points.into_iter().find_map(|at| {
+                let on = program.point(at).replies.clone().find(|on| program.replies[*on as usize].on == Outcome::Exhausted)?;
+                Some((at, on, program.replies[on as usize].edges.start))
+            });
+            let Some((at, on, edge)) = exhausted else { return Done::Dead };
+            hops.push(Hop { point: at, on, edge });
+            match program.edges[edge as usize].to {
+                Target::Point(to) => point = to,
+                _ => return Done::Dead,
+            }
+        }
+        self.leave_open(scene);
+        Done::Dead
+    }
+}
+
+/// What an edge costs on a way that is known, where little is done for a state.
+const EDGE: usize = 3;
+
+/// Nodes that are passed by in one step.
+const PASSED: usize = 100;

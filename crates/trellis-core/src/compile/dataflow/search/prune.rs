@@ -1,0 +1,38 @@
+//! Where a key that is missing may be absent, and whether a session comes there.
+
+use super::Search;
+use crate::{
+    compile::dataflow::{
+        Findings,
+        fixpoint::{
+            Knowledge,
+            violation::{Accident, Candidate},
+        },
+    },
+    program::PointIndex,
+};
+
+impl Findings<'_, '_> {
+    /// Where a missing path may still be absent; nothing where it does not matter: something may take it away again.
+    pub(crate) fn may_be_absent(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate) -> Option<Vec<bool>> {
+        let Accident::Missing(site) = candidate.accident else { return None };
+        if candidate.never {
+            return None;
+        }
+        let site = &self.script.sites[site as usize];
+        if self.forgets(site.path) || !site.inside().is_empty() {
+            return None;
+        }
+        let (slot, rest) = known.followed(site.path)?;
+        let points = 0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
+        let absent = points.map(|point| known.stands_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
+        Some(absent.collect())
+    }
+
+    /// Whether a session can come where a key is missing, by what its absence says of other keys.
+    pub(crate) fn may_come(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, search: &Search<'_, '_>) -> bool {
+        let missing = search.wanted().filter(|path| search.absent.is_some() && path.is_key());
+        let followed = missing.and_then(|path| known.followed(path));
+        followed.is_none_or(|(slot, _)| known.may_come_without(candidate.point, slot, &|work| search.spend(work)))
+    }
+}

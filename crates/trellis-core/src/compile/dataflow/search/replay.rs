@@ -1,0 +1,263 @@
+//! A way that was found is walked by the engine itself.
+
+use std::sync::Arc;
+
+use super::{Beginning, Brought, Move, Search};
+use crate::{
+    compile::{
+        dataflow::{
+            domain::external,
+            fixpoint::violation::Accident as Candidate,
+            ir::Op,
+            symbolic::{Sym, Vars},
+        },
+        draft::on_trial,
+    },
+    engine::{Answers, Engine, Event, Input, Moment, Start, StartError, ToolError, ToolErrorKind, ToolOutcome, ToolResult},
+    id::SessionId,
+    program::{Call, Callee, Failure, Place, Write},
+    schema::Schema,
+    scope::{RESERVED, Scope},
+    state::{CallKind, EndReason, PendingCall, State, Status},
+    template::Sorts,
+    value::{Mapping, Value},
+    witness::{Accident, Witness},
+};
+
+/// Attempts, and undone effects, of one step.
+const REPEATS: usize = 1_000;
+
+/// What walking came to.
+pub(crate) struct Walked {
+    /// The session; nothing where it came to the place, and met another mistake there first.
+    pub(crate) witness: Option<Witness>,
+    /// What the engine said.
+    pub(crate) said: Option<String>,
+    /// Of what sorts the parts of a calculation were, where it is about one.
+    pub(crate) sorts: Vec<Sorts>,
+}
+
+/// Walks these moves with the engine. Where they end in the candidate's accident, gives the session, and what the engine says of it.
+pub(crate) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Move], vars: &Vars) -> Option<Walked> {
+    let program = search.program;
+    let engine = on_trial(program);
+    let given = beginning.context.iter().filter(|(_, sym)| vars.presence(sym) != Some(false));
+    let context = given.map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
+    let context = context.collect::<Option<Mapping>>()?;
+    let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
+    let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
+    let walked = |begun, moments, accident| Witness { start: start.clone(), begun, moments, accident };
+    let mut walk = match answering(&engine, None).start(start.clone()) {
+        Ok(step) => Walk { begun: answers(&step.events), state: step.state, moments: Vec::new() },
+        // A child that lacks an argument is refused before it begins.
+        Err(StartError::Inputs { problems }) => {
+            let missing = search.wanted()?.to_string();
+            let is_it = moves.is_empty() && problems.contains(&format!("`{missing}` is missing"));
+            let witness = || walked(Answers::new(), Vec::new(), Accident::Refused { missing: missing.into() });
+            return is_it.then(|| Walked { witness: Some(witness()), said: None, sorts: Vec::new() });
+        }
+        Err(_) => return None,
+    };
+    for step in moves {
+        // A terminal that only says something ends in the step that enters it.
+        if walk.state.status == Status::Terminated {
+            break;
+        }
+        walk.take(&engine, step, vars)?;
+    }
+    let Walk { state, begun, moments } = walk;
+    let Some((accident, is_it)) = met(search, &state) else {
+        let at = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed).and_then(|ended| program.find(&ended.node));
+        search.is_hidden.set(at.is_some_and(|at| search.grief.contains(&at)));
+        return None;
+    };
+    let sorts = calculated(search, &state)?;
+    let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
+    Some(Walked { witness: is_it.then(|| walked(begun, moments, accident)), said, sorts })
+}
+
+/// Of what sorts the parts of a calculation are where a session came to grief; nothing where they go together. What only stands there while a node
+/// resolves is not asked again.
+fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<Sorts>> {
+    let Candidate::Operand(at) = search.candidate.accident else { return Some(Vec::new()) };
+    let Some(calculation) = search.script.sites[at as usize].calculation() else { return Some(Vec::new()) };
+    if calculation.paths.iter().any(|path| RESERVED.contains(&&**path.root())) {
+        return Some(Vec::new());
+    }
+    let scope = Scope { context: state.context.clone(), ..Scope::default() };
+    let values: Vec<Option<Value>> = calculation.paths.iter().map(|path| scope.lookup(path).cloned()).collect();
+    calculation.fails(&values).then(|| values.iter().map(|value| Sorts::of_value(value.as_ref())).collect())
+}
+
+/// What predicates answered in a step.
+fn answers(events: &[Event]) -> Answers {
+    let answered = events.iter().filter_map(|event| match event {
+        Event::Predicate { name, answer } => Some((Arc::clone(name), *answer)),
+        _ => None,
+    });
+    answered.collect()
+}
+
+/// The locale in which a template is met that the accident is about.
+fn locale(search: &Search<'_, '_>) -> Option<Arc<str>> {
+    match search.candidate.accident {
+        Candidate::Missing(site) | Candidate::Operand(site) => search.script.sites[site as usize].locale().map(Arc::from),
+        _ => None,
+    }
+}
+
+/// The engine with these answers; a predicate that a way does not speak of does not hold.
+fn answering(engine: &Engine, step: Option<&Move>) -> Engine {
+    let program = engine.inspect();
+    let answer = |index: usize| {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        step.and_then(|step| step.answers.get(&index)).copied().unwrap_or(false)
+    };
+    let answers: Answers = program.predicates().iter().enumerate().map(|(at, predicate)| (predicate.name.clone(), answer(at))).collect();
+    engine.answering(answers)
+}
+
+/// A session that is walked, and how it came where it is.
+struct Walk {
+    state: State,
+    begun: Answers,
+    moments: Vec<Moment>,
+}
+
+impl Walk {
+    fn take(&mut self, engine: &Engine, step: &Move, vars: &Vars) -> Option<()> {
+        let engine = answering(engine, Some(step));
+        let node = self.state.current_node_id.clone();
+        for _ in 0..REPEATS {
+            self.hand_in(&engine, input(&self.state, step, vars)?)?;
+            // Attempts repeat until the policy is spent; what was done is undone.
+            let again = self.state.current_node_id == node && self.state.attempt > 1 && self.state.status != Status::Terminated;
+            if !again {
+                break;
+            }
+        }
+        for _ in 0..REPEATS {
+            if self.state.status != Status::RollingBack {
+                break;
+            }
+            let id = self.state.pending_tool_call.as_ref()?.id.clone();
+            self.hand_in(&engine, Input::Result(ToolResult { id, outcome: ToolOutcome::Success(Value::Null) }))?;
+        }
+        Some(())
+    }
+
+    fn hand_in(&mut self, engine: &Engine, input: Input) -> Option<()> {
+        let step = engine.navigate(&self.state, input.clone()).ok()?;
+        let to = Some(step.state.current_node_id.clone());
+        self.moments.push(Moment { input, answers: answers(&step.events), to });
+        self.state = step.state;
+        Some(())
+    }
+}
+
+fn input(state: &State, step: &Move, vars: &Vars) -> Option<Input> {
+    let result = |outcome| {
+        let call = state.pending_tool_call.as_ref()?;
+        Some(Input::Result(ToolResult { id: call.id.clone(), outcome }))
+    };
+    match &step.given {
+        Brought::Pass => Some(Input::Pass),
+        Brought::Answer(sym) => Some(Input::Value(vars.choose(sym)?)),
+        Brought::Invalid => Some(Input::Text("?".into())),
+        Brought::Success(sym) => result(ToolOutcome::Success(vars.choose(sym)?)),
+        Brought::Error(sym) => result(ToolOutcome::Error(failure(vars, sym)?)),
+        Brought::Denied(sym) => result(ToolOutcome::Denied(Some(failure(vars, sym)?.message))),
+        Brought::Signal(name) => Some(Input::Signal(name.clone())),
+    }
+}
+
+/// The failure that leaves this as `sys.error`.
+fn failure(vars: &Vars, sym: &Sym) -> Option<ToolError> {
+    let Value::Map(said) = vars.choose(sym)? else { return None };
+    let kind = match said.get("kind").and_then(Value::as_str)? {
+        "timeout" => ToolErrorKind::Timeout,
+        "schema" => ToolErrorKind::Schema,
+        _ => ToolErrorKind::Error,
+    };
+    let message = said.get("message").and_then(Value::as_str)?.to_owned();
+    Some(ToolError { kind, code: said.get("code").cloned(), message, data: said.get("data").cloned() })
+}
+
+/// What a session came to, if it came to grief at the candidate's node, as the candidate says; and whether it was about what the candidate is about.
+fn met(search: &Search<'_, '_>, state: &State) -> Option<(Accident, bool)> {
+    let program = search.program;
+    let node = &program.node(program.point(search.candidate.point).node).id;
+    let op = |at: u32| &search.script.ops[at as usize];
+    let site = |at: u32| &search.script.sites[at as usize];
+    let (codes, about): (&[Failure], Option<String>) = match search.candidate.accident {
+        Candidate::Missing(at) => (&[Failure::Template, Failure::Condition, Failure::MissingContext], Some(site(at).name(program))),
+        Candidate::Truth(at) => (&[Failure::Condition], Some(site(at).path.to_string())),
+        Candidate::Operand(at) => (&[Failure::Template], Some(site(at).path.to_string())),
+        Candidate::Unfit(at) => {
+            let Op::Fit { node, index, .. } = op(at) else { return None };
+            let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
+            (&[Failure::ContextSchema], Some(key.to_string()))
+        }
+        Candidate::Fails(at) => {
+            let Op::Assert { guard, .. } = op(at) else { return None };
+            (&[Failure::Assert], guard.operand().map(|operand| operand.path.to_string()))
+        }
+        Candidate::Write(at) => {
+            let Op::Write { write: Write { to: Place::Path(path) | Place::Append(path), .. }, .. } = op(at) else { return None };
+            (&[Failure::Write], Some(path.to_string()))
+        }
+        Candidate::NoMatch(_) => (&[Failure::NoMatch], None),
+        Candidate::Args(at) => {
+            let Op::Args { call } = op(at) else { return None };
+            return called(search, state, call).map(|accident| (accident, true));
+        }
+    };
+    let ended = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed && ended.node == *node)?;
+    let code = codes.iter().find(|code| ended.code.as_deref() == Some(code.as_str()))?;
+    let said = ended.message.as_deref().unwrap_or_default();
+    let (is_it, missing) = match search.candidate.accident {
+        Candidate::Missing(at) => {
+            let site = site(at);
+            let lacks_part = || !site.inside().is_empty() && LACKING.iter().any(|message| said.ends_with(message));
+            let is_it = names(said, &site.path.to_string()) || names(said, site.written(program).trim_start_matches('.')) || lacks_part();
+            // In the same text something else may be missing before it; of an item only that says as much.
+            let before = *code == Failure::Template && (site.inside().is_empty() || said.ends_with("is not set"));
+            (site.is_deep() || is_it || before).then_some((is_it, site.inside().is_empty()))?
+        }
+        // One template may hold several mistakes.
+        Candidate::Operand(_) => (!said.ends_with("is not set"), false),
+        _ => (true, false),
+    };
+    Some((Accident::Failed { node: node.clone(), code: code.as_str().into(), about: about.map(Arc::from), missing }, is_it))
+}
+
+/// What the engine says of a list that `map(attribute=…)` made, where an item has none.
+const LACKING: [&str; 2] = ["a part of the value is not set", "cannot add nothing to a sum"];
+
+/// Whether the engine speaks of something.
+fn names(said: &str, what: &str) -> bool {
+    said.contains(&format!("`{what}`"))
+}
+
+/// The call that a session makes, or keeps to undo something, if its arguments do not fit.
+fn called(search: &Search<'_, '_>, state: &State, call: &Call) -> Option<Accident> {
+    let program = search.program;
+    let takes: Value = external::taken(program, call)?.into();
+    let schema = Schema::new(&takes).ok()?;
+    let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());
+    let mut calls: Vec<&PendingCall> = state.pending_tool_call.as_deref().into_iter().chain(undone).collect();
+    while let Some(pending) = calls.pop() {
+        let is_it = match (&call.callee, &pending.kind) {
+            (Callee::Tool(tool), _) => *pending.name == *tool.name,
+            (Callee::Graph(child), CallKind::Graph(id)) => program.node(*child).id == *id,
+            _ => false,
+        };
+        if is_it && !schema.fits(&Value::Map(pending.args.clone())) {
+            return Some(Accident::Call { node: pending.node.clone(), callee: pending.name.clone(), takes });
+        }
+        if let CallKind::Parallel { branches, .. } = &pending.kind {
+            calls.extend(branches.values());
+        }
+    }
+    None
+}

@@ -1,0 +1,223 @@
+//! A session that is searched: where it waits, and what it knows of values that are chosen last.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+
+use crate::{
+    compile::dataflow::{
+        domain::external,
+        ir::FOLLOWED,
+        symbolic::{Found, Sym, Vars},
+    },
+    path::{KeyPath, Segment},
+    program::{Call, Guard, NodeIndex, Operand, Outcome, PointIndex, Root, Truth},
+    template::{Shape, Test},
+    value::Key,
+};
+
+/// A session that is searched: where it waits, and what it knows.
+#[derive(Clone)]
+pub(crate) struct Scene {
+    pub(crate) point: PointIndex,
+    pub(crate) context: Rc<BTreeMap<Key, Sym>>,
+    pub(crate) ans: Option<Sym>,
+    pub(crate) error: Option<Sym>,
+    /// `sys.rollback`, once a rollback is over.
+    pub(crate) rollback: Option<Sym>,
+    pub(crate) vars: Vars,
+    pub(crate) input: Option<Sym>,
+    pub(crate) result: Option<Sym>,
+    /// `sys.error` of the failure that is taken.
+    pub(crate) failure: Option<Sym>,
+    /// Of nodes that admit so many entries and no more.
+    pub(crate) visits: BTreeMap<NodeIndex, u32>,
+    /// Paths of which it was forgotten what is known: such a way may not exist.
+    pub(crate) pretended: Rc<BTreeSet<KeyPath>>,
+}
+
+impl Scene {
+    /// What is followed of a path: the value that it begins with, nothing where none is there, and what stands below that.
+    fn root<'k>(&self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
+        if path.segments().len() > FOLLOWED {
+            return None;
+        }
+        Some(match (&**path.root(), path.rest()) {
+            // What is missing there is supposed to be there once it was told.
+            ("input", rest) => (self.input.as_ref().or(self.context.get("input")).cloned(), rest),
+            ("tool_result", rest) => (self.result.as_ref().or(self.context.get("tool_result")).cloned(), rest),
+            ("sys", [Segment::Key(key), rest @ ..]) => match &**key {
+                "ans" => (self.ans.clone(), rest),
+                "error" => (self.error.clone(), rest),
+                "rollback" => (self.rollback.clone(), rest),
+                "session" | "node" | "step" | "visits" => return None,
+                _ => (None, rest),
+            },
+            ("sys", []) => return None,
+            (key, rest) => (self.context.get(key).cloned(), rest),
+        })
+    }
+
+    /// What is at a path. Of what is not followed, something is there.
+    pub(crate) fn look(&mut self, path: &KeyPath) -> Found {
+        match self.root(path) {
+            None => Found::There(self.vars.made()),
+            Some((None, _)) => Found::Absent,
+            Some((Some(root), rest)) => self.vars.below(&root, rest),
+        }
+    }
+
+    /// Decides that something is at a path, or that nothing is; false where it cannot be.
+    pub(crate) fn decide(&mut self, path: &KeyPath, there: bool) -> bool {
+        match self.root(path) {
+            None => there,
+            Some((None, _)) => !there,
+            Some((Some(root), rest)) if there => self.vars.be_below(&root, rest),
+            Some((Some(root), rest)) => self.vars.lack_below(&root, rest),
+        }
+    }
+
+    /// What ways are told apart by at a path.
+    pub(crate) fn root_of<'k>(&self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
+        self.root(path)
+    }
+
+    /// What a failure leaves as `sys.error` (language 4.2): a denial has no code and no data.
+    pub(crate) fn fail(&mut self, on: &Outcome) {
+        let kinds: &[&str] = match on {
+            Outcome::Timeout => &["timeout"],
+            Outcome::Denied => &["denied"],
+            _ => &["error", "schema"],
+        };
+        let mut entries: BTreeMap<Key, Sym> = ["tool", "node"].map(|name| (Key::from(name), self.vars.words())).into();
+        entries.insert("message".into(), self.vars.text());
+        entries.insert("kind".into(), self.vars.one_of(kinds));
+        if *on != Outcome::Denied {
+            entries.insert("code".into(), self.vars.perhaps(&[]));
+            entries.insert("data".into(), self.vars.perhaps(&[]));
+        }
+        self.failure = Some(Sym::Map(Rc::new(entries)));
+    }
+
+    /// Ends a rollback, which is told from then on (language 7.7).
+    pub(crate) fn unwind(&mut self) {
+        let of = self.vars.types(external::rollback);
+        self.rollback = Some(self.vars.of_type(of, false));
+    }
+
+    /// Forgets what is known of a path: something may be there.
+    pub(crate) fn forget(&mut self, path: &KeyPath) {
+        Rc::make_mut(&mut self.pretended).insert(path.clone());
+        let anything = self.vars.lost();
+        match (&**path.root(), path.rest().first()) {
+            ("input", _) => self.input = Some(anything),
+            ("tool_result", _) => self.result = Some(anything),
+            ("sys", Some(Segment::Key(key))) if &**key == "ans" => self.ans = Some(anything),
+            ("sys", Some(Segment::Key(key))) if &**key == "error" => self.error = Some(anything),
+            ("sys", _) => self.unwind(),
+            (root, _) => {
+                let context = Rc::make_mut(&mut self.context);
+                if !self.vars.write(context, path, anything.clone()) {
+                    context.insert(root.into(), anything);
+                }
+            }
+        }
+    }
+
+    /// The names that are set, those inside of known mappings too.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = ["ans", "error", "session", "node", "step"].map(|name| format!("sys.{name}")).to_vec();
+        self.context.iter().for_each(|(key, sym)| self.vars.names(key, sym, &mut names));
+        names
+    }
+
+    /// Narrows to where a test of a template holds; false where it cannot.
+    pub(crate) fn meets(&mut self, test: &Test) -> bool {
+        match test {
+            Test::Opaque => false,
+            Test::Set(path, yes) => self.decide(path, *yes),
+            Test::Truthy(path, yes) => match self.look(path) {
+                Found::Absent => !yes,
+                Found::There(sym) => self.vars.take_for(&sym, *yes),
+                // What is absent is not true either.
+                Found::Maybe(sym) if !yes => self.vars.take_for(&sym, false) || self.decide(path, false),
+                Found::Maybe(sym) => self.decide(path, true) && self.vars.take_for(&sym, true),
+            },
+            Test::Is(path, yes, value) => {
+                let operand = Operand { root: Root::Context, path: path.clone() };
+                let guard = Guard::Is(operand, *yes, value.clone());
+                match self.look(path) {
+                    Found::Absent => !yes,
+                    Found::There(sym) => self.vars.assume(&guard, &sym, true),
+                    Found::Maybe(sym) if !yes => self.vars.assume(&guard, &sym, true) || self.decide(path, false),
+                    Found::Maybe(sym) => self.decide(path, true) && self.vars.assume(&guard, &sym, true),
+                }
+            }
+        }
+    }
+
+    /// Narrows to where a guard comes to `truth`; false where it cannot.
+    pub(crate) fn assume(&mut self, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
+        let path = match guard {
+            Guard::Always => return truth,
+            Guard::Attempts(_) => return true,
+            Guard::Predicate(index, wanted) => return *answers.entry(*index).or_insert(*wanted == truth) == (*wanted == truth),
+            Guard::Set(operand, wanted) => return self.decide(&operand.path, *wanted == truth),
+            Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) | Guard::Empty(operand, _) => &operand.path,
+        };
+        // What is absent is empty; nothing else is asked of it (language 6.1).
+        let absent = matches!(guard, Guard::Empty(_, wanted) if *wanted == truth);
+        let sym = match self.look(path) {
+            Found::Absent => return absent,
+            Found::There(sym) => sym,
+            Found::Maybe(sym) if absent => return self.vars.assume(guard, &sym, truth) || self.decide(path, false),
+            Found::Maybe(sym) if self.decide(path, true) => sym,
+            Found::Maybe(_) => return false,
+        };
+        self.vars.assume(guard, &sym, truth) && self.vars.decide(guard, &sym) != if truth { Truth::No } else { Truth::Yes }
+    }
+
+    /// The arguments of a call with the one that the node's body fills; nothing where none is given.
+    pub(crate) fn arguments(&mut self, call: &Call) -> Option<Sym> {
+        let written = call.args.as_ref().map(|args| self.evaluate(args));
+        let Some(body) = &call.body else { return written? };
+        match written.unwrap_or_else(|| Some(Sym::Map(Rc::default())))? {
+            Sym::Map(mut entries) => {
+                Rc::make_mut(&mut entries).insert(body.clone(), self.vars.words());
+                Some(Sym::Map(entries))
+            }
+            other => Some(other),
+        }
+    }
+
+    /// What a shape comes to; nothing where it leaves its key out.
+    pub(crate) fn evaluate(&mut self, shape: &Shape) -> Option<Sym> {
+        match shape {
+            Shape::Literal(value) => Some(Sym::Known(value.clone())),
+            Shape::Map(entries) => {
+                let mut parts = BTreeMap::new();
+                for (key, shape) in entries {
+                    if let Some(sym) = self.evaluate(&shape.value) {
+                        parts.insert(key.value.clone(), sym);
+                    }
+                }
+                Some(Sym::Map(Rc::new(parts)))
+            }
+            Shape::Expression(expression) => match expression.path() {
+                Some((path, optional)) => match self.look(path) {
+                    Found::There(sym) => Some(self.vars.copied(&sym)),
+                    Found::Maybe(sym) if optional => Some(self.vars.copied(&sym)),
+                    Found::Maybe(sym) => self.decide(path, true).then(|| self.vars.copied(&sym)),
+                    Found::Absent => None,
+                },
+                None => Some(self.make(expression)),
+            },
+            Shape::Text(_) => Some(self.vars.words()),
+            Shape::List(items) => {
+                let items = items.iter().filter_map(|item| self.evaluate(&item.value)).collect();
+                Some(self.vars.list(items))
+            }
+        }
+    }
+}

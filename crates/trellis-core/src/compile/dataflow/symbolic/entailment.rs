@@ -1,0 +1,70 @@
+//! Whether schemas that a value fits say that it fits another one: bound by bound, word by word.
+
+use crate::value::{Mapping, Value};
+
+/// Words that take nothing away.
+const SILENT: [&str; 9] = ["title", "description", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly", "$schema"];
+
+/// Words that types have looked at.
+const TYPED: [&str; 4] = ["type", "enum", "const", "required"];
+
+/// Whether what fits all of these fits `wanted`, kinds and closed values apart.
+pub(crate) fn all(known: &[Value], wanted: &Value) -> bool {
+    if known.contains(wanted) {
+        return true;
+    }
+    let Some(wanted) = wanted.as_map() else { return wanted.as_bool() == Some(true) };
+    let known: Vec<&Mapping> = known.iter().filter_map(Value::as_map).collect();
+    wanted.iter().all(|(key, value)| {
+        let same = || known.iter().any(|known| known.get(key) == Some(value));
+        match &**key {
+            key if SILENT.contains(&key) || TYPED.contains(&key) || key.starts_with("x-") => true,
+            "properties" => value.as_map().is_some_and(|properties| {
+                properties.iter().all(|(name, wanted)| {
+                    let said = known.iter().filter_map(|known| known.get("properties")?.as_map()?.get(name));
+                    all(&said.cloned().collect::<Vec<_>>(), wanted)
+                })
+            }),
+            "items" => {
+                let said = known.iter().filter_map(|known| known.get("items"));
+                all(&said.cloned().collect::<Vec<_>>(), value)
+            }
+            "minLength" | "minItems" | "minProperties" => same() || number(value) <= bound(&known, key, f64::max).or(Some(0.0)),
+            "maxLength" | "maxItems" | "maxProperties" => {
+                same() || bound(&known, key, f64::min).zip(number(value)).is_some_and(|(known, wanted)| known <= wanted)
+            }
+            "minimum" => {
+                let least = [bound(&known, "minimum", f64::max), bound(&known, "exclusiveMinimum", f64::max)].into_iter().flatten();
+                number(value).is_some_and(|wanted| least.into_iter().any(|known| known >= wanted))
+            }
+            "maximum" => {
+                let most = [bound(&known, "maximum", f64::min), bound(&known, "exclusiveMaximum", f64::min)].into_iter().flatten();
+                number(value).is_some_and(|wanted| most.into_iter().any(|known| known <= wanted))
+            }
+            "exclusiveMinimum" => number(value).is_some_and(|wanted| {
+                bound(&known, "minimum", f64::max).is_some_and(|known| known > wanted)
+                    || bound(&known, "exclusiveMinimum", f64::max).is_some_and(|known| known >= wanted)
+            }),
+            "exclusiveMaximum" => number(value).is_some_and(|wanted| {
+                bound(&known, "maximum", f64::min).is_some_and(|known| known < wanted)
+                    || bound(&known, "exclusiveMaximum", f64::min).is_some_and(|known| known <= wanted)
+            }),
+            _ => same(),
+        }
+    })
+}
+
+/// The strictest bound that is known.
+fn bound(known: &[&Mapping], key: &str, strictest: impl Fn(f64, f64) -> f64) -> Option<f64> {
+    known.iter().filter_map(|known| number(known.get(key)?)).reduce(strictest)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a bound beyond 2⁵³ is compared as near as doubles go, which schemas do too")]
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::UInt(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        _ => None,
+    }
+}

@@ -1,0 +1,208 @@
+//! What is known of values, in few words: ways that know the same of what matters are one.
+
+use std::{fmt::Write as _, hash::Hasher};
+
+use rustc_hash::FxHasher;
+
+use super::*;
+
+/// Writes down what is known of some paths; a variable that was met before is named by its place among those.
+pub(crate) struct Sketcher<'v> {
+    vars: &'v Vars,
+    met: Vec<u32>,
+    text: String,
+}
+
+/// So many values are written down; of more a number.
+const WRITTEN: usize = 16;
+
+impl Vars {
+    /// What is known of one value.
+    pub(crate) fn sketch(&self, of: &Sym) -> String {
+        let mut sketcher = Sketcher::new(self);
+        sketcher.sym(of);
+        sketcher.text
+    }
+
+    /// Whether more was decided about a part than follows from what it stands in.
+    fn is_told(&self, at: u32) -> bool {
+        let var = self.get(at);
+        var.is_told || var.is_copied || var.parts.values().any(|part| self.is_told(*part))
+    }
+
+    /// Whether one of these variables stands in a value.
+    fn holds(&self, of: &Sym, wanted: &[u32]) -> bool {
+        let entries = |entries: &BTreeMap<Key, Sym>| entries.values().any(|entry| self.holds(entry, wanted));
+        match of {
+            Sym::Known(_) => false,
+            Sym::Map(named) => entries(named),
+            Sym::Over(at, named) => entries(named) || self.holds(&Sym::Var(*at), wanted),
+            Sym::List(items) => items.some.iter().any(|item| self.holds(item, wanted)),
+            Sym::Var(at) => wanted.contains(at) || self.get(*at).parts.values().any(|part| self.holds(&Sym::Var(*part), wanted)),
+        }
+    }
+}
+
+impl<'v> Sketcher<'v> {
+    pub(crate) fn new(vars: &'v Vars) -> Self {
+        Self { vars, met: Vec::new(), text: String::new() }
+    }
+
+    /// What was written, and where else the values stand: who narrows one there narrows it here.
+    pub(crate) fn done<'k>(mut self, others: impl Iterator<Item = (&'k Key, &'k Sym)>) -> String {
+        let copied: Vec<u32> = self.met.iter().copied().filter(|at| self.vars.get(*at).is_copied).collect();
+        if !copied.is_empty() {
+            for (key, sym) in others.filter(|(_, sym)| self.vars.holds(sym, &copied)) {
+                let _ = write!(self.text, "&{key}");
+                let held: Vec<usize> = (0..).zip(&copied).filter(|(_, at)| self.vars.holds(sym, &[**at])).map(|(at, _)| at).collect();
+                let _ = write!(self.text, "{held:?}");
+            }
+        }
+        self.text
+    }
+
+    /// What is known of a path below a value, and of what it stands in.
+    pub(crate) fn path(&mut self, of: Option<&Sym>, path: &[Segment]) {
+        let mut at = of.cloned();
+        for segment in path {
+            // How far it is there decides what can be written.
+            let Some(known) = &at else { break };
+            self.text.push('.');
+            at = match (known, segment) {
+                (Sym::Known(Value::Map(entries)), Segment::Key(key)) => entries.get(key).cloned().map(Sym::Known),
+                (Sym::Map(entries), Segment::Key(key)) => entries.get(key).cloned(),
+                (Sym::Over(var, entries), Segment::Key(key)) => match entries.get(key) {
+                    Some(entry) => Some(entry.clone()),
+                    None => return self.part(*var, key, path, segment),
+                },
+                (Sym::Var(var), Segment::Key(key)) => return self.part(*var, key, path, segment),
+                // What stands in its way.
+                (other, _) => {
+                    self.text.push('^');
+                    return self.sym(&other.clone());
+                }
+            };
+        }
+        match at {
+            Some(at) => self.sym(&at),
+            None => self.text.push('-'),
+        }
+        self.text.push(';');
+    }
+
+    /// A variable, of whose parts only one matters, unless they depend on each other.
+    fn part(&mut self, at: u32, key: &Key, path: &[Segment], segment: &Segment) {
+        let from = path.iter().position(|known| std::ptr::eq(known, segment)).map_or(path.len(), |at| at + 1);
+        self.var(at, self.depends(at));
+        self.text.push('.');
+        match self.vars.get(at).parts.get(key) {
+            Some(part) => self.path(Some(&Sym::Var(*part)), &path[from..]),
+            None => self.text.push_str("?;"),
+        }
+    }
+
+    /// Whether what is at one place of a variable may decide what is at another.
+    fn depends(&self, at: u32) -> bool {
+        let var = self.vars.get(at);
+        let own = if let Kind::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
+        own.iter().chain(&var.fits).chain(&var.breaks).any(|schema| schema.source().as_map().is_some_and(|map| !is_loose(map)))
+    }
+
+    pub(crate) fn sym(&mut self, of: &Sym) {
+        match of {
+            Sym::Known(value) => self.values(std::slice::from_ref(value)),
+            Sym::Map(entries) => self.entries(entries),
+            Sym::Over(at, entries) => {
+                self.var(*at, true);
+                self.entries(entries);
+            }
+            Sym::List(items) => {
+                self.text.push_str(if items.is_filled { "[+" } else { "[" });
+                if let Some(base) = items.base {
+                    self.var(base, true);
+                }
+                // In whatever order they were added.
+                let mut some: Vec<String> = items.some.iter().map(|item| self.vars.sketch(item)).collect();
+                some.sort_unstable();
+                some.iter().for_each(|item| self.text.push_str(item));
+                self.text.push(']');
+            }
+            Sym::Var(at) => self.var(*at, true),
+        }
+    }
+
+    fn entries(&mut self, entries: &BTreeMap<Key, Sym>) {
+        self.text.push('{');
+        for (key, entry) in entries {
+            let _ = write!(self.text, "{key}:");
+            self.sym(entry);
+            self.text.push(',');
+        }
+        self.text.push('}');
+    }
+
+    fn var(&mut self, at: u32, whole: bool) {
+        if let Some(place) = self.met.iter().position(|known| *known == at) {
+            let _ = write!(self.text, "#{place}");
+            if !whole {
+                return;
+            }
+        } else {
+            self.met.push(at);
+        }
+        let var = self.vars.get(at);
+        self.text.push('<');
+        match &var.kind {
+            Kind::Schemas(schemas) => self.schemas(schemas),
+            kind => drop(write!(self.text, "{kind:?}")),
+        }
+        let _ = write!(self.text, "{:?}{:?}", var.there, var.truthy);
+        if let Some(only) = &var.only {
+            self.text.push('=');
+            match only.len() > WRITTEN {
+                true => drop(write!(self.text, "{}*{}", only.len(), only.sum())),
+                false => only.iter().for_each(|value| self.values(std::slice::from_ref(value))),
+            }
+        }
+        if let Some(more) = &var.more {
+            self.text.push('+');
+            self.values(std::slice::from_ref(more));
+        }
+        self.text.push('!');
+        self.values(&var.not);
+        self.schemas(&var.fits);
+        self.text.push('/');
+        self.schemas(&var.breaks);
+        for (key, part) in var.parts.iter().filter(|(_, part)| whole && self.vars.is_told(**part)) {
+            let _ = write!(self.text, ".{key}=");
+            self.var(*part, true);
+        }
+        self.text.push('>');
+    }
+
+    fn schemas(&mut self, schemas: &[Schema]) {
+        for schema in schemas {
+            let number = self.vars.lore.borrow_mut().number(schema);
+            self.text.push_str(&number);
+        }
+    }
+
+    fn values(&mut self, values: &[Value]) {
+        if values.len() > WRITTEN {
+            let mut hasher = FxHasher::default();
+            values.iter().for_each(|value| hasher.write(value.to_json().as_bytes()));
+            let _ = write!(self.text, "{}*{}", values.len(), hasher.finish());
+            return;
+        }
+        for value in values {
+            self.text.push_str(&value.to_json());
+            self.text.push('|');
+        }
+    }
+}
+
+/// Whether a schema says of each part by itself what it is.
+fn is_loose(schema: &Mapping) -> bool {
+    let loose = ["type", "properties", "required", "items", "additionalProperties", "title", "description", "default", "examples"];
+    schema.keys().all(|key| loose.contains(&&**key))
+}

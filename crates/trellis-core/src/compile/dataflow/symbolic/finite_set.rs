@@ -1,0 +1,222 @@
+//! The values that are left of those that something can have: few, or very many, such as the options of a node.
+//!
+//! All are kept once, and whatever narrows them says which are left: a comparison finds its values at once.
+
+use std::{
+    cell::OnceCell,
+    hash::{Hash, Hasher},
+    rc::Rc,
+};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::{
+    program::{Guard, Truth},
+    value::Value,
+};
+
+/// What is left of values.
+#[derive(Clone, Debug)]
+pub(crate) struct Few {
+    all: Rc<All>,
+    /// A bit for each value.
+    left: Rc<[u64]>,
+    count: usize,
+}
+
+#[derive(Debug)]
+struct All {
+    values: Box<[Value]>,
+    /// Where values stand, by a number that equal ones share.
+    places: OnceCell<FxHashMap<u64, Vec<u32>>>,
+    /// A number for each value as it is written.
+    written: OnceCell<Box<[u64]>>,
+}
+
+/// Fewer values are looked at one after the other.
+const MANY: usize = 16;
+
+impl Few {
+    pub(crate) fn new(values: impl IntoIterator<Item = Value>) -> Self {
+        let values: Box<[Value]> = values.into_iter().collect();
+        let count = values.len();
+        let bits = |word: usize| if (word + 1) * 64 <= count { u64::MAX } else { (1 << (count % 64)) - 1 };
+        let left = (0..count.div_ceil(64)).map(bits).collect();
+        Self { all: Rc::new(All { values, places: OnceCell::new(), written: OnceCell::new() }), left, count }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Its name, as long as it stays.
+    pub(crate) fn place(&self) -> usize {
+        self.left.as_ptr().addr()
+    }
+
+    fn places(&self) -> impl Iterator<Item = usize> {
+        let of_word = |(word, bits): (usize, &u64)| {
+            let mut bits = *bits;
+            std::iter::from_fn(move || {
+                let bit = bits.trailing_zeros() as usize;
+                (bits != 0).then(|| {
+                    bits &= bits - 1;
+                    word * 64 + bit
+                })
+            })
+        };
+        self.left.iter().enumerate().flat_map(of_word)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Value> {
+        self.places().map(|at| &self.all.values[at])
+    }
+
+    pub(crate) fn contains(&self, value: &Value) -> bool {
+        if self.count <= MANY { self.iter().any(|known| known == value) } else { !self.alike(std::slice::from_ref(value)).is_empty() }
+    }
+
+    /// A number that those share which are left with the same values.
+    pub(crate) fn sum(&self) -> u64 {
+        let written = self.all.written.get_or_init(|| {
+            let number = |value: &Value| {
+                let mut hasher = FxHasher::default();
+                value.to_json().hash(&mut hasher);
+                hasher.finish()
+            };
+            self.all.values.iter().map(number).collect()
+        });
+        let mut hasher = FxHasher::default();
+        self.places().for_each(|at| written[at].hash(&mut hasher));
+        hasher.finish()
+    }
+
+    /// Those that fulfil something.
+    pub(crate) fn kept(&self, mut keeps: impl FnMut(&Value) -> bool) -> Self {
+        self.with(self.places().filter(|at| keeps(&self.all.values[*at])).collect(), true)
+    }
+
+    /// Those for which a guard comes to this.
+    pub(crate) fn at(&self, guard: &Guard, wanted: Truth) -> Self {
+        match self.compared(guard) {
+            Some((alike, yes)) => self.with(alike, (wanted == Truth::Yes) == yes),
+            None => self.kept(|value| guard.over(Some(value)) == wanted),
+        }
+    }
+
+    /// What a comparison of many values comes to.
+    pub(crate) fn decided(&self, guard: &Guard) -> Option<Truth> {
+        let (alike, yes) = self.compared(guard)?;
+        Some(match alike.len() {
+            0 => Truth::from(!yes),
+            some if some == self.count => Truth::from(yes),
+            _ => Truth::Either,
+        })
+    }
+
+    /// Of many values those that a guard compares with, and whether it holds for them.
+    fn compared(&self, guard: &Guard) -> Option<(Vec<usize>, bool)> {
+        match guard {
+            _ if self.count <= MANY => None,
+            Guard::Is(_, yes, value) => Some((self.alike(std::slice::from_ref(value)), *yes)),
+            Guard::In(_, yes, values) => Some((self.alike(values), *yes)),
+            _ => None,
+        }
+    }
+
+    /// Where those stand that are left and equal one of these.
+    fn alike(&self, values: &[Value]) -> Vec<usize> {
+        let places = self.all.places.get_or_init(|| {
+            let mut places: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
+            for (at, value) in (0..).zip(&self.all.values) {
+                places.entry(number(value)).or_default().push(at);
+            }
+            places
+        });
+        let of_value = |value: &Value| {
+            let alike = places.get(&number(value)).into_iter().flatten().map(|at| *at as usize);
+            alike.filter(|at| self.has(*at) && self.all.values[*at] == *value).collect::<Vec<_>>()
+        };
+        let mut alike: Vec<usize> = values.iter().flat_map(of_value).collect();
+        alike.sort_unstable();
+        alike.dedup();
+        alike
+    }
+
+    fn has(&self, at: usize) -> bool {
+        (self.left[at / 64] >> (at % 64)) & 1 == 1
+    }
+
+    /// These, or all that are left but these.
+    fn with(&self, places: Vec<usize>, these: bool) -> Self {
+        let mut left = if these { vec![0; self.left.len()] } else { self.left.to_vec() };
+        places.iter().for_each(|at| left[at / 64] ^= 1 << (at % 64));
+        let count = if these { places.len() } else { self.count - places.len() };
+        Self { all: Rc::clone(&self.all), left: left.into(), count }
+    }
+}
+
+/// A number that equal values share, however numbers are written (language 3.1).
+#[expect(clippy::cast_precision_loss, reason = "what is equal exactly is equal as doubles")]
+fn number(value: &Value) -> u64 {
+    let mut hasher = FxHasher::default();
+    match value {
+        Value::Text(text) => text.hash(&mut hasher),
+        Value::Int(number) => (*number as f64 + 0.0).to_bits().hash(&mut hasher),
+        Value::UInt(number) => (*number as f64 + 0.0).to_bits().hash(&mut hasher),
+        Value::Float(number) => (*number + 0.0).to_bits().hash(&mut hasher),
+        _ => {}
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        path::KeyPath,
+        program::{Operand, Root},
+    };
+
+    #[test]
+    fn few_and_many_values_are_narrowed_alike() {
+        let operand = || Operand { root: Root::Input, path: KeyPath::parse("input").unwrap() };
+        for count in [3, 16, 17, 64, 65, 200] {
+            let texts = (0..count).map(|at| Value::text(format!("o{at}")));
+            let values: Vec<Value> = texts.chain((0..count).map(Value::Int)).chain([Value::Null, Value::Float(1.5)]).collect();
+            let all = Few::new(values.iter().cloned());
+            assert!(all.iter().eq(&values));
+            let guards = [
+                Guard::Is(operand(), true, Value::text("o2")),
+                Guard::Is(operand(), false, Value::Float(1.0)),
+                Guard::Is(operand(), true, Value::text("other")),
+                Guard::In(operand(), true, [Value::text("o1"), Value::Int(0), Value::Int(0), Value::Null].into()),
+                Guard::In(operand(), false, values.clone().into()),
+                Guard::Empty(operand(), true),
+            ];
+            for guard in &guards {
+                for wanted in [Truth::Yes, Truth::No] {
+                    let left = all.at(guard, wanted);
+                    let expected: Vec<&Value> = values.iter().filter(|value| guard.over(Some(value)) == wanted).collect();
+                    assert!(left.iter().eq(expected.iter().copied()), "{count} {guard:?} {wanted:?}");
+                    assert_eq!((left.len(), left.is_empty()), (expected.len(), expected.is_empty()));
+                    let again = left.at(&guards[0], Truth::No);
+                    let twice = expected.iter().copied().filter(|value| guards[0].over(Some(value)) == Truth::No);
+                    assert!(again.iter().eq(twice));
+                    assert_eq!(left.sum(), Few::new(left.iter().cloned()).sum());
+                    assert!(left.len() == all.len() || left.sum() != all.sum());
+                    if let Some(truth) = left.decided(&guards[0]) {
+                        let mut truths = left.iter().map(|value| guards[0].over(Some(value)));
+                        let first = truths.next().unwrap();
+                        assert_eq!(truth, if truths.all(|other| other == first) { first } else { Truth::Either });
+                    }
+                }
+            }
+            assert!(all.contains(&Value::Float(2.0)) && !all.contains(&Value::Float(2.5)) && all.contains(&Value::text("o0")));
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! Compiling a graph again after edits: nodes whose files and surroundings stayed the same are not lowered anew.
+//!
+//! **Invariant:** what comes out is what [`super::compile`] gives. Names, defaults, tools and pages are worked out each time; a lowered node is taken
+//! over only where all of that stands as it stood, and where it does not, everything is lowered.
+
+use std::{ops::Range, sync::Arc};
+
+use super::{
+    Both, Compiled,
+    check::Own,
+    document_index::Glance,
+    graphs::{GraphSyntax, known_keys},
+    layout::{Frame, Naming, Seats},
+    lower::Lowering,
+    names::PATIENCE,
+    schemas::Schemas,
+};
+use crate::{
+    diagnostic::Diagnostic,
+    path::KeyPath,
+    program::Program,
+    syntax::{
+        document::{Content, Document},
+        node::NodeSyntax,
+    },
+    value::{Key, Value},
+};
+
+/// Edges that one edit may add before the list is moved.
+const EDITED: usize = 64;
+
+/// Compiles one graph again and again, as its files are edited.
+#[derive(Debug, Default)]
+pub struct Compiler {
+    last: Option<Linked>,
+}
+
+impl Compiler {
+    /// As [`super::compile`]; what did not change since the last time is taken from there.
+    pub fn compile(&mut self, documents: &[Arc<Document>]) -> Compiled {
+        self.link(documents, None)
+    }
+
+    /// As [`super::compile_with`], likewise.
+    pub fn compile_with(&mut self, documents: &[Arc<Document>], both: Both) -> Compiled {
+        self.link(documents, Some(both))
+    }
+
+    fn link(&mut self, documents: &[Arc<Document>], both: Option<Both>) -> Compiled {
+        let (compiled, linked) = super::link(documents, self.last.take(), both);
+        self.last = linked;
+        compiled
+    }
+}
+
+/// What one time leaves to the next.
+#[derive(Debug)]
+pub(super) struct Linked {
+    /// The program, sound or not.
+    pub(super) program: Arc<Program>,
+    pub(super) frame: Arc<Frame>,
+    pub(super) glance: Glance,
+    pub(super) naming: Naming,
+    pub(super) seats: Arc<Seats>,
+    pub(super) schemas: Schemas,
+    pub(super) lowered: Lowered,
+    pub(super) own: Own,
+}
+
+/// What lowering the nodes found, by node.
+#[derive(Debug, Default)]
+pub(super) struct Lowered {
+    found: Vec<(u32, Diagnostic)>,
+    unresolved: Vec<u32>,
+    /// Whether some condition asked for every key of its graph.
+    asked: bool,
+    /// How many names were compared with ones that were not found.
+    compared: usize,
+    /// Whether something could not be read, so that less was reported.
+    unread: bool,
+}
+
+impl Lowered {
+    /// Whether as much would be reported now.
+    pub(super) fn fits(&self, unread: bool) -> bool {
+        self.unread == unread
+    }
+
+    /// Whether all at once would have come to other suggestions: there are only so many.
+    pub(super) fn is_out_of_patience(&self) -> bool {
+        self.compared >= PATIENCE
+    }
+}
+
+impl Linked {
+    /// How many edges there were.
+    pub(super) fn edges(&self) -> usize {
+        self.program.edges.len() + EDITED
+    }
+
+    /// The documents that were edited, if that is all that happened: the same files stand in the same order.
+    pub(super) fn edited(&self, documents: &[Arc<Document>]) -> Option<Vec<u32>> {
+        let before = &self.program.documents;
+        if before.len() != documents.len() {
+            return None;
+        }
+        let pairs = (0..).zip(before.iter().zip(documents));
+        let edited = pairs.filter(|(_, (old, new))| !Arc::ptr_eq(old, new)).map(|(at, (old, new))| (old.path == new.path).then_some(at));
+        edited.collect()
+    }
+
+    /// Whether every file that was edited holds one node, before and now, that the others know by the same name and for the same keys.
+    pub(super) fn is_same_around(&self, documents: &[Arc<Document>], edited: &[u32]) -> bool {
+        self.frame.found.is_empty()
+            && edited.iter().all(|&at| {
+                let (old, new) = (&self.program.documents[at as usize].content, &documents[at as usize].content);
+                let (Content::Node(one), Content::Node(other)) = (old, new) else { return false };
+                let id = |node: &NodeSyntax| node.id.as_ref().map(|id| id.value.clone());
+                let keys = |node| known_keys(&GraphSyntax::default(), std::iter::once(node));
+                id(one) == id(other)
+                    && one.has_matter == other.has_matter
+                    && is_private(one)
+                    && is_private(other)
+                    && declared(one) == declared(other)
+                    && (!self.lowered.asked || keys(one) == keys(other))
+            })
+    }
+}
+
+/// What stays of the last time: its program and what lowering its nodes found, and the documents that were edited since.
+pub(super) struct Taken<'t> {
+    pub(super) program: &'t Arc<Program>,
+    pub(super) lowered: &'t Lowered,
+    pub(super) edited: &'t [u32],
+}
+
+/// Lowers all nodes, or those that were edited; also says which those were.
+pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Taken<'_>>) -> (Lowered, Vec<u32>) {
+    let names = lowering.names;
+    let mut lowered = Lowered { unread: lowering.unread, ..Lowered::default() };
+    let mut fresh = Vec::new();
+    let asked: Vec<Range<u32>> = match taken {
+        Some(taken) => taken.edited.iter().map(|document| names.of_document(*document)).collect(),
+        None => std::iter::once(0..u32::try_from(names.len()).unwrap_or(u32::MAX)).collect(),
+    };
+    let mut next = 0;
+    for at in asked.into_iter().flatten() {
+        let candidate = names.candidate(at);
+        let (Some(index), Some(syntax)) = (lowering.seats.nodes_of[at as usize], candidate.syntax) else { continue };
+        if let Some(taken) = taken {
+            lowering.take_over(taken, next..index.0, &mut lowered);
+        }
+        next = index.0 + 1;
+        fresh.push(index.0);
+        let before = lowering.found.len();
+        let unresolved = std::mem::replace(&mut lowering.unresolved, false);
+        lowering.node(candidate, syntax, index);
+        lowered.found.extend(lowering.found[before..].iter().map(|found| (index.0, found.clone())));
+        if std::mem::replace(&mut lowering.unresolved, unresolved) {
+            lowered.unresolved.push(index.0);
+            lowering.unresolved = true;
+        }
+    }
+    if let Some(taken) = taken {
+        let last = u32::try_from(taken.program.nodes.len()).unwrap_or(u32::MAX);
+        lowering.take_over(taken, next..last, &mut lowered);
+    }
+    lowered.compared = taken.map_or(0, |taken| taken.lowered.compared) + names.compared();
+    lowered.asked = taken.is_some_and(|taken| taken.lowered.asked) || lowering.graphs.iter().any(|graph| graph.keys.get().is_some());
+    (lowered, fresh)
+}
+
+/// What a call of a node as a child is held to.
+fn declared(node: &NodeSyntax) -> (Vec<&KeyPath>, Vec<(&Key, &Value)>, Vec<&KeyPath>) {
+    let required = node.required_context.iter().map(|path| &path.value).collect();
+    let types = node.context_schema.iter().map(|(key, schema)| (&key.value, &schema.value)).collect();
+    (required, types, node.default_context.iter().map(|assign| &assign.key.value).collect())
+}
+
+/// Whether what a node says is about itself.
+fn is_private(node: &NodeSyntax) -> bool {
+    node.tools.is_empty() && node.defaults.is_none() && node.was.is_empty()
+}
+
+impl Lowering<'_> {
+    /// Takes over nodes that follow each other, with their points, replies and edges.
+    fn take_over(&mut self, taken: &Taken<'_>, nodes: Range<u32>, lowered: &mut Lowered) {
+        if nodes.is_empty() {
+            return;
+        }
+        let (program, old) = (taken.program, taken.lowered);
+        let from = old.found.partition_point(|(node, _)| *node < nodes.start);
+        let found = old.found[from..].iter().take_while(|(node, _)| *node < nodes.end);
+        self.found.extend(found.clone().map(|(_, found)| found.clone()));
+        lowered.found.extend(found.cloned());
+        let unresolved = old.unresolved.iter().filter(|node| nodes.contains(node));
+        let before = lowered.unresolved.len();
+        lowered.unresolved.extend(unresolved);
+        self.unresolved |= lowered.unresolved.len() > before;
+        let (first, last) = (&program.nodes[nodes.start as usize], &program.nodes[nodes.end as usize - 1]);
+        let points = first.gate.unwrap_or(first.body).0 as usize..=last.body.0 as usize;
+        let points = &program.points[points];
+        let replies = points[0].replies.start..points[points.len() - 1].replies.end;
+        let moved = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        self.points.extend(points.iter().map(|point| {
+            let replies = point.replies.start - replies.start + moved..point.replies.end - replies.start + moved;
+            crate::program::Point { node: point.node, part: point.part, replies }
+        }));
+        let replies = program.replies(&replies);
+        // A reply may share the edges of one before it.
+        let start = replies.first().map_or(0, |reply| reply.edges.start);
+        let end = replies.iter().map(|reply| reply.edges.end).max().unwrap_or(start);
+        let moved = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
+        self.replies.extend(replies.iter().map(|reply| {
+            let edges = reply.edges.start - start + moved..reply.edges.end - start + moved;
+            crate::program::Reply { on: reply.on.clone(), update: reply.update.clone(), edges }
+        }));
+        self.edges.extend_from_slice(program.edges(&(start..end)));
+        self.nodes.extend_from_slice(&program.nodes[nodes.start as usize..nodes.end as usize]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{Dialect, Source};
+
+    /// A graph that is edited again and again.
+    #[derive(Default)]
+    struct Edited {
+        compiler: Compiler,
+        documents: BTreeMap<&'static str, Arc<Document>>,
+    }
+
+    impl Edited {
+        fn new(files: &[(&'static str, &str)]) -> Self {
+            let mut edited = Self::default();
+            for (path, text) in files {
+                edited.put(path, text);
+            }
+            edited.compile();
+            edited
+        }
+
+        fn put(&mut self, path: &'static str, text: &str) {
+            let document = Document::parse(&Source::text(path, text), Dialect::default());
+            self.documents.insert(path, Arc::new(document));
+        }
+
+        /// Compiles, and holds what comes out to a compile from nothing. Gives how many points were looked at, and what was found.
+        fn compile(&mut self) -> (usize, Vec<String>) {
+            let documents: Vec<_> = self.documents.values().cloned().collect();
+            let (warm, cold) = (self.compiler.compile(&documents), crate::compile::compile(&documents));
+            assert_eq!(warm.diagnostics, cold.diagnostics);
+            assert_eq!(warm.unchecked, cold.unchecked);
+            let looked = self.compiler.last.as_ref().map_or(0, |last| last.own.looked());
+            (looked, warm.diagnostics.iter().map(|found| format!("{} {}", found.code, found.message)).collect())
+        }
+
+        fn edit(&mut self, path: &'static str, text: &str) -> (usize, Vec<String>) {
+            self.put(path, text);
+            self.compile()
+        }
+    }
+
+    /// A loop of three nodes, asked about at its end, with a node before and one behind.
+    fn looped() -> Edited {
+        Edited::new(&[
+            ("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nName?\n"),
+            ("a.md", "---\noptions: [red, blue]\nsave_to: colour\nto: b\n---\nHello {{ name }}\n"),
+            ("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\nYou took {{ colour }}\n"),
+            ("c.md", "---\ntransitions:\n  - { condition: choice == \"more\", to: a }\n  - to: last\n---\n"),
+            ("last.md", "---\nto: bye\n---\n{{ name }} likes {{ colour }}\n"),
+            ("bye.md", "---\n---\nGoodbye, {{ name }}\n"),
+        ])
+    }
+
+    #[test]
+    fn words_in_a_loop_concern_one_point() {
+        let mut graph = looped();
+        let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\nSo you took {{ colour }}\n");
+        assert_eq!((looked, &found[..]), (1, &[][..]));
+        // What is read and is there anyway teaches nothing.
+        let more = "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ name }} took {{ colour }}\n";
+        assert_eq!(graph.edit("b.md", more).0, 1);
+        // What is not there does: behind it, it would be.
+        let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ colour }} {{ choice }}\n");
+        assert!(looked >= 3, "{looked}");
+        assert_eq!(found, ["maybe-undefined `choice` is not set on every way to `b`"]);
+    }
+
+    #[test]
+    fn data_concern_a_part_and_what_comes_behind_it() {
+        let mut graph = looped();
+        let (looked, _) = graph.edit("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nYour name?\n");
+        assert_eq!(looked, 1);
+        // Something else stands at `choice`, in the loop and behind it.
+        let (looked, found) =
+            graph.edit("b.md", "---\noptions: [more, enough, none]\nsave_to: choice\nto: c\n---\nYou took {{ colour }}\n");
+        assert_eq!((looked, &found[..]), (5, &[][..]));
+        let (_, found) = graph.edit("b.md", "---\noptions: [less, enough]\nsave_to: choice\nto: c\n---\nYou took {{ colour }}\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("never-true"), "{found:?}");
+    }
+
+    #[test]
+    fn a_key_that_is_read_for_the_first_time_was_written_before() {
+        let mut graph = looped();
+        let (_, found) = graph.edit("bye.md", "---\n---\nGoodbye, {{ name }}, {{ choice }} {{ town }}\n");
+        assert_eq!(found, ["undefined-variable `town` is not set on any way to `bye`"]);
+        let (_, found) = graph.edit("start.md", "---\ninput_type: text\nsave_to: town\nset: { name: you }\nto: a\n---\nTown?\n");
+        assert!(found.is_empty(), "{found:?}");
+        graph.edit("bye.md", "---\n---\nGoodbye, {{ name }}\n");
+        graph.edit("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nName?\n");
+        let (_, found) = graph.edit("bye.md", "---\n---\nGoodbye from {{ town }}\n");
+        assert_eq!(found, ["undefined-variable `town` is not set on any way to `bye`"]);
+    }
+
+    #[test]
+    fn a_part_that_nobody_comes_to_any_more_says_nothing() {
+        let mut graph = looped();
+        let (_, found) = graph.edit("c.md", "---\nto: a\n---\n");
+        assert!(found.iter().any(|found| found.starts_with("no-way-out")), "{found:?}");
+        let (_, found) = graph.edit("c.md", "---\ntransitions:\n  - { condition: choice == \"more\", to: a }\n  - to: last\n---\n");
+        assert!(found.is_empty(), "{found:?}");
+        let (_, found) = graph.edit("a.md", "---\nto: last\n---\n");
+        assert!(found.iter().any(|found| found.contains("`colour`")), "{found:?}");
+        graph.edit("a.md", "---\n{\n---\n");
+        let (_, found) = graph.edit("a.md", "---\noptions: [red, blue]\nsave_to: colour\nto: b\n---\nHello {{ name }}\n");
+        assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_child_returns_reaches_who_calls_it() {
+        let mut graph = Edited::new(&[
+            ("start.md", "---\ndo: { graph: ask }\nsave_to: answer\nto: then\n---\n"),
+            ("then.md", "---\ntransitions:\n  - { condition: answer == \"yes\", to: yes }\n  - to: bye\n---\n"),
+            ("yes.md", "---\n---\nYes.\n"),
+            ("bye.md", "---\n---\nBye.\n"),
+            ("ask/start.md", "---\noptions: [\"yes\", \"no\"]\nsave_to: said\nto: end\n---\nWell?\n"),
+            ("ask/end.md", "---\noutput: \"{{ said }}\"\n---\n"),
+        ]);
+        let (_, found) = graph.edit("ask/start.md", "---\noptions: [\"never\", \"no\"]\nsave_to: said\nto: end\n---\nWell?\n");
+        assert!(found.iter().any(|found| found.starts_with("never-true")), "{found:?}");
+        let (_, found) = graph.edit("ask/start.md", "---\noptions: [\"yes\", \"no\"]\nsave_to: said\nto: end\n---\nWell?\n");
+        assert!(found.is_empty(), "{found:?}");
+    }
+}

@@ -1,0 +1,153 @@
+//! What graphs say about findings: `severity:` in `trellis.yaml`, and `# trellis: allow(code)` where a finding is meant so.
+//!
+//! **Invariant:** what cannot be tolerated stays an error, whatever is said about it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    document_index::Glance,
+    graphs::{GraphSyntax, Split},
+    names::at_path,
+};
+use crate::{
+    diagnostic::{Code, Diagnostic, Place, Severity, near},
+    span::{Span, Spanned},
+    syntax::{
+        document::{Allow, Document},
+        removal::removal,
+    },
+};
+
+/// Codes of findings that are made when there is a program: whether a comment about them is needed is not known before.
+const LATE: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
+
+/// What the documents of a program say about findings that are made after it was compiled, by a host for example: their severity, and whether
+/// they are allowed.
+pub fn settle(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
+    let documents = &super::in_order(documents)[..];
+    let (split, glance) = (Split::new(documents), Glance::new(documents));
+    Settled::new(documents, &split, &split.graphs(documents), &glance).apply(found);
+}
+
+/// Everything that is said about findings.
+pub(super) struct Settled<'d> {
+    /// What each graph says; a graph of its own inside another says it for itself.
+    severities: Vec<BTreeMap<Code, Option<Severity>>>,
+    documents: &'d [Arc<Document>],
+    split: &'d Split,
+    glance: &'d Glance,
+}
+
+impl<'d> Settled<'d> {
+    pub(super) fn new(documents: &'d [Arc<Document>], split: &'d Split, graphs: &[GraphSyntax<'_>], glance: &'d Glance) -> Self {
+        let said = |graph: &GraphSyntax<'_>| {
+            let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
+            all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()
+        };
+        Self { severities: graphs.iter().map(said).collect(), documents, split, glance }
+    }
+
+    /// The diagnostics that documents have of their own.
+    pub(super) fn parsed(&self) -> impl Iterator<Item = &'d Diagnostic> {
+        let documents = self.documents;
+        self.glance.marked.iter().flat_map(move |&at| &documents[at as usize].diagnostics)
+    }
+
+    /// How grave a finding is here; nothing for one that is not wanted.
+    pub(super) fn severity(&self, found: &Diagnostic) -> Option<Severity> {
+        if self.allow(found).is_some() {
+            return None;
+        }
+        let of = |place: &Place| at_path(self.documents, &place.path).map(|at| self.split.owner[at as usize]);
+        let graph = found.place.as_ref().map_or(Some(0), of);
+        let said = graph.and_then(|graph| self.severities.get(graph as usize)).and_then(|said| said.get(&found.code));
+        match said {
+            Some(said) if found.code.is_tolerable() => *said,
+            _ => Some(found.severity),
+        }
+    }
+
+    /// The word of a comment that allows a finding.
+    fn allow(&self, found: &Diagnostic) -> Option<Span> {
+        let Place { path, span } = found.place.as_ref().filter(|_| found.code.is_tolerable())?;
+        let allows = &self.documents[at_path(self.documents, path)? as usize].allows;
+        let holds = |allow: &&Allow| allow.covers.is_none_or(|covers| covers.start <= span.start && span.start <= covers.end);
+        let words = allows.iter().filter(holds).flat_map(|allow| &allow.codes);
+        // The nearest one is the one that was meant.
+        words.filter(|code| *code.value == *found.code.as_str()).map(|code| code.span).next_back()
+    }
+
+    /// Gives findings their severity and takes out what is not wanted; the words of comments that were needed, by file.
+    pub(super) fn apply(&self, found: &mut Vec<Diagnostic>) -> FxHashMap<Arc<str>, Vec<Span>> {
+        let mut needed: FxHashMap<Arc<str>, Vec<Span>> = FxHashMap::default();
+        if self.glance.allowing.is_empty() && self.severities.iter().all(BTreeMap::is_empty) {
+            return needed;
+        }
+        found.retain_mut(|diagnostic| {
+            if let (Some(place), Some(word)) = (&diagnostic.place, self.allow(diagnostic)) {
+                needed.entry(Arc::clone(&place.path)).or_default().push(word);
+            }
+            let severity = self.severity(diagnostic);
+            diagnostic.severity = severity.unwrap_or(diagnostic.severity);
+            severity.is_some()
+        });
+        needed
+    }
+
+    /// `unused-allow`: comments that allow nothing. While there are errors, not everything was looked at: what is unneeded is not known then.
+    pub(super) fn unused(&self, needed: &FxHashMap<Arc<str>, Vec<Span>>, is_whole: bool, found: &mut Vec<Diagnostic>) {
+        for document in self.glance.allowing.iter().map(|&at| &self.documents[at as usize]) {
+            let needed = needed.get(&document.path).map_or(&[][..], Vec::as_slice);
+            for allow in &document.allows {
+                if allow.codes.is_empty() {
+                    let unread = Diagnostic::new(Code::UnusedAllow, &document.path, allow.comment, "this comment allows nothing");
+                    found.push(unread.help("write `# trellis: allow(code)`, or several codes with commas"));
+                }
+                for code in &allow.codes {
+                    found.extend(unneeded(document, allow, code, needed, is_whole));
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with one word of a comment.
+fn unneeded(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>, needed: &[Span], is_whole: bool) -> Option<Diagnostic> {
+    let found = |message: String| Diagnostic::new(Code::UnusedAllow, &document.path, code.span, message);
+    let Some(known) = Code::named(&code.value) else {
+        let near = near(&code.value, Code::ALL.iter().filter(|code| code.is_tolerable()).map(|code| code.as_str()));
+        return Some(
+            found(format!("`{}` is no code of a diagnostic", code.value)).meant(code.span, near, || "`trellis explain` lists them".into()),
+        );
+    };
+    let without = |found: Diagnostic| match removed(document, allow, code) {
+        Some((title, span, text)) => found.fix(title, span, text),
+        None => found,
+    };
+    if !known.is_tolerable() {
+        let help = format!("`trellis explain {known}` says how to mend it");
+        return Some(without(found(format!("`{known}` cannot be allowed: with it there is nothing that could run")).help(help)));
+    }
+    let is_unneeded = is_whole && !LATE.contains(&known) && !needed.contains(&code.span);
+    is_unneeded.then(|| without(found(format!("`{known}` is allowed here, and nothing here needs that")).help("remove it")))
+}
+
+/// What takes one word out of a comment: all of the comment where it is the only one.
+fn removed(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>) -> Option<(&'static str, Span, String)> {
+    let text = &*document.text;
+    // What else an author says in it stays with the author.
+    if !text.get(allow.comment.range())?.ends_with(')') {
+        return None;
+    }
+    let others: Vec<&str> = allow.codes.iter().filter(|other| other.span != code.span).map(|code| &*code.value).collect();
+    if !others.is_empty() {
+        return Some(("take it out of the comment", allow.comment, format!("# trellis: allow({})", others.join(", "))));
+    }
+    let start = allow.comment.start as usize;
+    let before = text.get(..start)?.trim_end_matches(' ');
+    let is_alone = before.is_empty() || before.ends_with(['\n', '\u{feff}']);
+    let whole = if is_alone { removal(text, allow.comment)? } else { Span::new(before.len(), allow.comment.end as usize) };
+    Some(("remove the comment", whole, String::new()))
+}
