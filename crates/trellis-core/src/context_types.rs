@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    compile::Known,
+    compile::PointTypes,
     id::NodeId,
     program::Program,
     state::{State, Status},
@@ -13,7 +13,7 @@ use crate::{
 /// What can be in the context of sessions that stand at a node. Worked out when it is asked for: a compilation does not keep it.
 #[derive(Debug)]
 pub struct ContextTypes {
-    known: Known,
+    known: PointTypes,
     points: BTreeMap<NodeId, (Option<u32>, u32)>,
 }
 
@@ -33,7 +33,7 @@ impl ContextTypes {
     pub fn of(program: &Program) -> Self {
         let nodes = program.nodes().iter();
         let points = nodes.map(|node| (node.id.clone(), (node.gate.map(|gate| gate.0), node.body.0))).collect();
-        Self { known: Known::of(program), points }
+        Self { known: PointTypes::of(program), points }
     }
 
     /// The keys that can be set while a session stands at a node, sorted; none where no session comes.

@@ -28,13 +28,13 @@ pub struct Witness {
     /// What is handed in, attempts and undone effects included, and where each leads.
     pub moments: Vec<Moment>,
     /// What it comes to.
-    pub accident: Accident,
+    pub accident: Violation,
 }
 
 /// What a session comes to that should not be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Accident {
+pub enum Violation {
     /// It ends as failed.
     Failed {
         /// Where.

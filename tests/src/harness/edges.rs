@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use trellis_core::{
     Program,
-    program::{Edge, Guard, Operand, Outcome, Part, Place, PointIndex, Reason, Target, Way, Why, Write},
+    program::{Edge, Guard, Operand, Outcome, Part, Place, PointIndex, Provenance, Reason, Target, Way, Write},
     span::LineIndex,
 };
 
@@ -110,23 +110,23 @@ fn write(write: &Write) -> String {
 }
 
 /// Which key wrote the edge.
-fn why(why: &Why) -> String {
+fn why(why: &Provenance) -> String {
     match why {
-        Why::Option(text) => format!("option {text:?}"),
-        Why::Transition => "transition".into(),
-        Why::To => "to".into(),
-        Why::OnError => "on_error".into(),
-        Why::OnDenied => "on_denied".into(),
-        Why::OnSignal => "on_signal".into(),
-        Why::OnMaxVisits => "on_max_visits".into(),
-        Why::OnInvalid => "on_invalid".into(),
-        Why::SignalDefault => "on_signal_default".into(),
-        Why::ErrorDefault => "graph on_error".into(),
-        Why::OnRolledBack => "on_rolled_back".into(),
-        Why::Retry => "retry".into(),
-        Why::BeforeEach => "before_each".into(),
-        Why::Terminal => "terminal".into(),
-        Why::Rule => "rule".into(),
+        Provenance::Option(text) => format!("option {text:?}"),
+        Provenance::Transition => "transition".into(),
+        Provenance::To => "to".into(),
+        Provenance::OnError => "on_error".into(),
+        Provenance::OnDenied => "on_denied".into(),
+        Provenance::OnSignal => "on_signal".into(),
+        Provenance::OnMaxVisits => "on_max_visits".into(),
+        Provenance::OnInvalid => "on_invalid".into(),
+        Provenance::SignalDefault => "on_signal_default".into(),
+        Provenance::ErrorDefault => "graph on_error".into(),
+        Provenance::OnRolledBack => "on_rolled_back".into(),
+        Provenance::Retry => "retry".into(),
+        Provenance::BeforeEach => "before_each".into(),
+        Provenance::Terminal => "terminal".into(),
+        Provenance::Rule => "rule".into(),
     }
 }
 

@@ -11,7 +11,7 @@ use trellis_core::{
     schema::Schema,
     state::{CallKind, EndReason, PendingCall},
     value::Value,
-    witness::{Accident, Witness},
+    witness::{Violation, Witness},
 };
 
 use super::diagnostics::Texts;
@@ -62,7 +62,7 @@ pub fn meets(engine: &Engine, witness: &Witness, found: &Diagnostic, texts: &Tex
     let state = match engine.answering(witness.begun.clone()).start(witness.start.clone()) {
         Ok(step) => walked(engine, witness, step.state)?,
         Err(StartError::Inputs { problems }) => {
-            let Accident::Refused { missing } = &witness.accident else {
+            let Violation::Refused { missing } = &witness.accident else {
                 return Err(format!("it does not begin: {}", problems.join(", ")));
             };
             names(found, missing)?;
@@ -72,8 +72,8 @@ pub fn meets(engine: &Engine, witness: &Witness, found: &Diagnostic, texts: &Tex
         Err(error) => return Err(format!("it does not begin: {error}")),
     };
     match &witness.accident {
-        Accident::Refused { missing } => Err(format!("it begins, though `{missing}` is missing")),
-        Accident::Call { node, callee, takes } => {
+        Violation::Refused { missing } => Err(format!("it begins, though `{missing}` is missing")),
+        Violation::Call { node, callee, takes } => {
             let file = file_of(engine, node)?;
             is_about(found, &file, &[""], texts)?;
             let schema = Schema::new(takes).map_err(|error| format!("`{callee}` takes what is no schema: {error}"))?;
@@ -83,7 +83,7 @@ pub fn meets(engine: &Engine, witness: &Witness, found: &Diagnostic, texts: &Tex
                 false => Err(format!("`{node}` does not call `{callee}` with arguments that do not fit")),
             }
         }
-        Accident::Failed { node, code, about, missing } => {
+        Violation::Failed { node, code, about, missing } => {
             let ended = state.ended.as_ref().ok_or_else(|| format!("it goes on at `{}`", state.current_node_id))?;
             let is_it = ended.reason == EndReason::Failed && ended.node == *node && ended.code.as_deref() == Some(code);
             if !is_it {
@@ -252,7 +252,7 @@ mod tests {
         said(forged(|_, witness| witness.moments[0].input = answer("Stay")), "moment 0 is refused");
         said(forged(|_, witness| witness.moments.push(witness.moments[0].clone())), "moment 1 is refused");
         // The same way, for another reason.
-        let accident = |node: &str, code: &str, about: &str| Accident::Failed {
+        let accident = |node: &str, code: &str, about: &str| Violation::Failed {
             node: node.into(),
             code: code.into(),
             about: Some(about.into()),

@@ -9,7 +9,7 @@ use crate::syntax::{
 
 /// Lists of documents, by index, in order.
 #[derive(Debug, Default)]
-pub(super) struct Glance {
+pub(super) struct DocumentIndex {
     hashes: Vec<u64>,
     /// Those with diagnostics of their own.
     pub(super) marked: Vec<u32>,
@@ -21,7 +21,7 @@ pub(super) struct Glance {
     pub(super) tooled: Vec<u32>,
 }
 
-impl Glance {
+impl DocumentIndex {
     pub(super) fn new(documents: &[Arc<Document>]) -> Self {
         let mut glance = Self { hashes: vec![0; documents.len()], ..Self::default() };
         for (at, document) in (0..).zip(documents) {

@@ -6,11 +6,11 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    Both, Compiled,
-    check::Own,
-    document_index::Glance,
+    Compiled, Join,
+    check::NodeFindings,
+    document_index::DocumentIndex,
     graphs::{GraphSyntax, known_keys},
-    layout::{Frame, Naming, Seats},
+    layout::{FileLayout, NodeLayout, PageNames},
     lower::Lowering,
     names::PATIENCE,
     schemas::Schemas,
@@ -32,7 +32,7 @@ const EDITED: usize = 64;
 /// Compiles one graph again and again, as its files are edited.
 #[derive(Debug, Default)]
 pub struct Compiler {
-    last: Option<Linked>,
+    last: Option<Previous>,
 }
 
 impl Compiler {
@@ -42,11 +42,11 @@ impl Compiler {
     }
 
     /// As [`super::compile_with`], likewise.
-    pub fn compile_with(&mut self, documents: &[Arc<Document>], both: Both) -> Compiled {
+    pub fn compile_with(&mut self, documents: &[Arc<Document>], both: Join) -> Compiled {
         self.link(documents, Some(both))
     }
 
-    fn link(&mut self, documents: &[Arc<Document>], both: Option<Both>) -> Compiled {
+    fn link(&mut self, documents: &[Arc<Document>], both: Option<Join>) -> Compiled {
         let (compiled, linked) = super::link(documents, self.last.take(), both);
         self.last = linked;
         compiled
@@ -55,16 +55,16 @@ impl Compiler {
 
 /// What one time leaves to the next.
 #[derive(Debug)]
-pub(super) struct Linked {
+pub(super) struct Previous {
     /// The program, sound or not.
     pub(super) program: Arc<Program>,
-    pub(super) frame: Arc<Frame>,
-    pub(super) glance: Glance,
-    pub(super) naming: Naming,
-    pub(super) seats: Arc<Seats>,
+    pub(super) frame: Arc<FileLayout>,
+    pub(super) glance: DocumentIndex,
+    pub(super) naming: PageNames,
+    pub(super) seats: Arc<NodeLayout>,
     pub(super) schemas: Schemas,
     pub(super) lowered: Lowered,
-    pub(super) own: Own,
+    pub(super) own: NodeFindings,
 }
 
 /// What lowering the nodes found, by node.
@@ -92,7 +92,7 @@ impl Lowered {
     }
 }
 
-impl Linked {
+impl Previous {
     /// How many edges there were.
     pub(super) fn edges(&self) -> usize {
         self.program.edges.len() + EDITED
@@ -128,14 +128,14 @@ impl Linked {
 }
 
 /// What stays of the last time: its program and what lowering its nodes found, and the documents that were edited since.
-pub(super) struct Taken<'t> {
+pub(super) struct Reused<'t> {
     pub(super) program: &'t Arc<Program>,
     pub(super) lowered: &'t Lowered,
     pub(super) edited: &'t [u32],
 }
 
 /// Lowers all nodes, or those that were edited; also says which those were.
-pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Taken<'_>>) -> (Lowered, Vec<u32>) {
+pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>) -> (Lowered, Vec<u32>) {
     let names = lowering.names;
     let mut lowered = Lowered { unread: lowering.unread, ..Lowered::default() };
     let mut fresh = Vec::new();
@@ -184,7 +184,7 @@ fn is_private(node: &NodeSyntax) -> bool {
 
 impl Lowering<'_> {
     /// Takes over nodes that follow each other, with their points, replies and edges.
-    fn take_over(&mut self, taken: &Taken<'_>, nodes: Range<u32>, lowered: &mut Lowered) {
+    fn take_over(&mut self, taken: &Reused<'_>, nodes: Range<u32>, lowered: &mut Lowered) {
         if nodes.is_empty() {
             return;
         }

@@ -17,14 +17,14 @@ use crate::{
 
 /// Files and names.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct FileLayout {
     pub(super) split: Split,
     pub(super) table: Table,
     /// What is wrong with names.
     pub(super) found: Vec<Diagnostic>,
 }
 
-impl Frame {
+impl FileLayout {
     pub(super) fn new(documents: &[Arc<Document>]) -> Self {
         let split = Split::new(documents);
         let mut found = Vec::new();
@@ -36,18 +36,18 @@ impl Frame {
 /// The ids of the nodes that documents hold, each with the file that holds it, sorted by id (language 1.3). A Markdown file without frontmatter counts
 /// too: whether it is a page is known when the graph is compiled.
 pub fn nodes(documents: &[Arc<Document>]) -> Vec<(NodeId, FilePath)> {
-    let frame = Frame::new(documents);
+    let frame = FileLayout::new(documents);
     let mut nodes: Vec<_> = frame.table.ids().map(|(id, at)| (id.clone(), FilePath::clone(&documents[at as usize].path))).collect();
     nodes.sort_unstable();
     nodes
 }
 
 /// Which candidate, or graph, names which page.
-pub(super) type Naming = Vec<(Option<u32>, u32)>;
+pub(super) type PageNames = Vec<(Option<u32>, u32)>;
 
 /// Every node has its index and points before the first is lowered, so that targets can be written down at once.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Seats {
+pub(super) struct NodeLayout {
     /// Node index of each candidate; nothing for pages and files that could not be understood.
     pub(super) nodes_of: Vec<Option<NodeIndex>>,
     /// First point of each node.
@@ -60,9 +60,9 @@ pub(super) struct Seats {
     named: Vec<u32>,
 }
 
-impl Seats {
+impl NodeLayout {
     /// The seats; the ones of the last time where they are the same. `naming` says which pages are named.
-    pub(super) fn new(names: &Names<'_>, graphs: &[GraphInfo<'_>], naming: &Naming, last: Option<&Arc<Self>>) -> Arc<Self> {
+    pub(super) fn new(names: &Names<'_>, graphs: &[GraphInfo<'_>], naming: &PageNames, last: Option<&Arc<Self>>) -> Arc<Self> {
         let gates: Vec<bool> = graphs.iter().map(|graph| graph.defaults.before_each.is_some()).collect();
         let mut named: Vec<u32> = naming.iter().map(|(_, page)| *page).collect();
         named.sort_unstable();
@@ -96,12 +96,12 @@ impl Seats {
 }
 
 /// Who names pages: all that do, or what `last` said with the edited documents asked again.
-pub(super) fn naming(names: &Names<'_>, graphs: &[GraphInfo<'_>], last: Option<(&Naming, &[u32])>) -> Naming {
-    let mut naming = Naming::new();
+pub(super) fn naming(names: &Names<'_>, graphs: &[GraphInfo<'_>], last: Option<(&PageNames, &[u32])>) -> PageNames {
+    let mut naming = PageNames::new();
     if names.pages().is_empty() {
         return naming;
     }
-    let name = |naming: &mut Naming, from: Option<u32>, target: &TargetSyntax, folder: &str, graph: u32| {
+    let name = |naming: &mut PageNames, from: Option<u32>, target: &TargetSyntax, folder: &str, graph: u32| {
         let page = names.find(&target.name.value, target.jump, folder, graph).filter(|page| names.pages().binary_search(page).is_ok());
         naming.extend(page.map(|page| (from, page)));
     };

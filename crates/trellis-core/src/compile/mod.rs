@@ -21,17 +21,17 @@ mod unchecked;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
-pub(crate) use self::dataflow::Known;
+pub(crate) use self::dataflow::PointTypes;
 use self::{
-    check::Own,
-    document_index::Glance,
+    check::NodeFindings,
+    document_index::DocumentIndex,
     graphs::GraphSyntax,
-    incremental::{Linked, Taken},
-    layout::{Frame, Naming, Seats},
+    incremental::{Previous, Reused},
+    layout::{FileLayout, NodeLayout, PageNames},
     lower::{Common, Declared, GraphInfo, Lowering},
     names::Names,
     schemas::Schemas,
-    severity::Settled,
+    severity::Severities,
     tools::Tools,
 };
 pub use self::{
@@ -65,7 +65,7 @@ pub struct Compiled {
 }
 
 /// Carries out two jobs that know nothing of each other: one after the other, or at the same time. What comes out is the same.
-pub type Both = fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
+pub type Join = fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
 
 /// Compiles the documents of a graph; they come in any order. There is a program unless something that was found is an error.
 #[doc = include_str!("example.md")]
@@ -74,7 +74,7 @@ pub fn compile(documents: &[Arc<Document>]) -> Compiled {
 }
 
 /// As [`compile`], for callers who have threads: what can be done at the same time is handed to `both`.
-pub fn compile_with(documents: &[Arc<Document>], both: Both) -> Compiled {
+pub fn compile_with(documents: &[Arc<Document>], both: Join) -> Compiled {
     link(documents, None, Some(both)).0
 }
 
@@ -91,12 +91,12 @@ fn in_order(documents: &[Arc<Document>]) -> Arc<[Arc<Document>]> {
 /// What is known of the files before any node is lowered.
 struct Files<'d> {
     documents: &'d Arc<[Arc<Document>]>,
-    frame: &'d Arc<Frame>,
-    glance: &'d Glance,
+    frame: &'d Arc<FileLayout>,
+    glance: &'d DocumentIndex,
 }
 
 /// Compiles, and takes from the last time what stayed the same.
-fn link(given: &[Arc<Document>], last: Option<Linked>, both: Option<Both>) -> (Compiled, Option<Linked>) {
+fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> (Compiled, Option<Previous>) {
     let edited = last.as_ref().and_then(|last| last.edited(given));
     let documents = if edited.is_some() { given.into() } else { in_order(given) };
     let last = last.zip(edited).filter(|(last, edited)| last.is_same_around(&documents, edited));
@@ -106,23 +106,23 @@ fn link(given: &[Arc<Document>], last: Option<Linked>, both: Option<Both>) -> (C
             glance.renew(&documents, &edited);
             (Arc::clone(&last.frame), glance, Some((last, edited)))
         }
-        None => (Arc::new(Frame::new(&documents)), Glance::new(&documents), None),
+        None => (Arc::new(FileLayout::new(&documents)), DocumentIndex::new(&documents), None),
     };
     let files = Files { documents: &documents, frame: &frame, glance: &glance };
     let graphs = frame.split.graphs(&documents);
-    let settled = Settled::new(&documents, &frame.split, &graphs, &glance);
+    let settled = Severities::new(&documents, &frame.split, &graphs, &glance);
     let Some((compiled, linked)) = link_files(&files, graphs, &settled, last, both) else { return link(given, None, both) };
-    (compiled, linked.map(|linked| Linked { glance, ..linked }))
+    (compiled, linked.map(|linked| Previous { glance, ..linked }))
 }
 
 /// Nothing where taking over from the last time was in vain.
 fn link_files<'d>(
     files: &Files<'d>,
     mut graphs: Vec<GraphSyntax<'d>>,
-    settled: &Settled<'_>,
-    last: Option<(Linked, Vec<u32>)>,
-    both: Option<Both>,
-) -> Option<(Compiled, Option<Linked>)> {
+    settled: &Severities<'_>,
+    last: Option<(Previous, Vec<u32>)>,
+    both: Option<Join>,
+) -> Option<(Compiled, Option<Previous>)> {
     let mut parsed: Vec<Diagnostic> = settled.parsed().cloned().collect();
     let mut found = files.frame.found.clone();
     let names = Names::new(files.documents, &files.frame.table);
@@ -165,8 +165,8 @@ fn prepare<'d>(
     graphs: Vec<GraphSyntax<'d>>,
     mut found: Vec<Diagnostic>,
     mut schemas: Schemas,
-    last: Option<&(Linked, Vec<u32>)>,
-) -> (Lowering<'d>, Naming) {
+    last: Option<&(Previous, Vec<u32>)>,
+) -> (Lowering<'d>, PageNames) {
     let about = (&files.frame.split.owner[..], &files.glance.tooled[..]);
     let tools = Tools::collect(files.documents, &graphs, about, &mut schemas, &mut found);
     let mut predicates = Vec::new();
@@ -181,7 +181,7 @@ fn prepare<'d>(
         .collect();
 
     let naming = layout::naming(names, &graphs, last.map(|(last, edited)| (&last.naming, &edited[..])));
-    let seats = Seats::new(names, &graphs, &naming, last.map(|(last, _)| &last.seats));
+    let seats = NodeLayout::new(names, &graphs, &naming, last.map(|(last, _)| &last.seats));
     let edges = last.map_or_else(|| names.candidates().filter_map(|it| it.syntax).map(likely_edges).sum(), |(last, _)| last.edges());
     let lowering = Lowering {
         documents: files.documents,
@@ -252,7 +252,7 @@ fn types_of<'d>(syntax: &GraphSyntax<'d>, schemas: &mut Schemas, found: &mut Vec
 /// A graph that was lowered and checked.
 struct Lowered<'d> {
     program: Option<Arc<Program>>,
-    linked: Option<Linked>,
+    linked: Option<Previous>,
     found: Vec<Diagnostic>,
     nodes: usize,
     unchecked: Vec<UncheckedRead>,
@@ -265,10 +265,10 @@ fn lower_all<'d>(
     files: &Files<'d>,
     names: &'d Names<'d>,
     graphs: Vec<GraphSyntax<'d>>,
-    settled: &Settled<'_>,
+    settled: &Severities<'_>,
     found: Vec<Diagnostic>,
-    mut last: Option<(Linked, Vec<u32>)>,
-    both: Option<Both>,
+    mut last: Option<(Previous, Vec<u32>)>,
+    both: Option<Join>,
 ) -> Option<Lowered<'d>> {
     // What could not be read, or has no name, may lead anywhere.
     let unread = !files.frame.found.is_empty() || settled.parsed().any(Diagnostic::is_error);
@@ -279,8 +279,8 @@ fn lower_all<'d>(
     // A node that is taken over was lowered among the same nodes.
     last.take_if(|(last, _)| !Arc::ptr_eq(&last.seats, &lowering.seats) || !last.lowered.fits(unread));
     let (mut own, taken) = match &mut last {
-        Some((last, edited)) => (std::mem::take(&mut last.own), Some(Taken { program: &last.program, lowered: &last.lowered, edited })),
-        None => (Own::default(), None),
+        Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
+        None => (NodeFindings::default(), None),
     };
     lowering.modules(&files.glance.tooled);
     lowering.gates();
@@ -307,10 +307,10 @@ fn lower_all<'d>(
         schemas.are_all();
     }
     let unchecked = check::program(&program, unresolved, settled, (&mut own, fresh), &files.glance.linking, both, &mut found);
-    let linked = Linked {
+    let linked = Previous {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),
-        glance: Glance::default(),
+        glance: DocumentIndex::default(),
         naming,
         seats,
         schemas: schemas.kept(),
@@ -380,7 +380,7 @@ fn inputs(syntax: &GraphSyntax<'_>, schemas: &mut Schemas, found: &mut Vec<Diagn
 }
 
 /// Ids that sessions may still hold, by the node that has them now; an id that is a node again is no old one.
-fn renamed(names: &Names<'_>, seats: &Seats) -> BTreeMap<crate::id::NodeId, NodeIndex> {
+fn renamed(names: &Names<'_>, seats: &NodeLayout) -> BTreeMap<crate::id::NodeId, NodeIndex> {
     let mut renamed = BTreeMap::new();
     for (candidate, index) in names.candidates().zip(&seats.nodes_of) {
         if let (Some(syntax), Some(index)) = (candidate.syntax, index) {

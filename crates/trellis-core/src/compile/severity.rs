@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use rustc_hash::FxHashMap;
 
 use super::{
-    document_index::Glance,
+    document_index::DocumentIndex,
     graphs::{GraphSyntax, Split},
     names::at_path,
 };
@@ -27,21 +27,21 @@ const LATE: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 /// they are allowed.
 pub fn settle(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
     let documents = &super::in_order(documents)[..];
-    let (split, glance) = (Split::new(documents), Glance::new(documents));
-    Settled::new(documents, &split, &split.graphs(documents), &glance).apply(found);
+    let (split, glance) = (Split::new(documents), DocumentIndex::new(documents));
+    Severities::new(documents, &split, &split.graphs(documents), &glance).apply(found);
 }
 
 /// Everything that is said about findings.
-pub(super) struct Settled<'d> {
+pub(super) struct Severities<'d> {
     /// What each graph says; a graph of its own inside another says it for itself.
     severities: Vec<BTreeMap<Code, Option<Severity>>>,
     documents: &'d [Arc<Document>],
     split: &'d Split,
-    glance: &'d Glance,
+    glance: &'d DocumentIndex,
 }
 
-impl<'d> Settled<'d> {
-    pub(super) fn new(documents: &'d [Arc<Document>], split: &'d Split, graphs: &[GraphSyntax<'_>], glance: &'d Glance) -> Self {
+impl<'d> Severities<'d> {
+    pub(super) fn new(documents: &'d [Arc<Document>], split: &'d Split, graphs: &[GraphSyntax<'_>], glance: &'d DocumentIndex) -> Self {
         let said = |graph: &GraphSyntax<'_>| {
             let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
             all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()

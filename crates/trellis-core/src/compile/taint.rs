@@ -3,7 +3,7 @@
 //! A mistake that only takes a way away leaves the others as they are, and what is said about a value does not change what is there. So most
 //! mistakes hide nothing behind them, and independent ones are found together.
 
-use super::{names::at_path, severity::Settled};
+use super::{names::at_path, severity::Severities};
 use crate::{
     diagnostic::{Code, Diagnostic, Severity},
     program::{Node, Program},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Where the meaning of nodes is not known.
-pub(super) struct Wild {
+pub(super) struct Taint {
     /// By point: what happens there is not known.
     pub(super) points: Vec<bool>,
     /// Whether some way may be lost: what is never so on the others may be so on it.
@@ -25,7 +25,7 @@ pub(super) struct Wild {
 }
 
 /// What a mistake leaves unknown.
-enum Harm {
+enum TaintKind {
     /// Nothing.
     None,
     /// A way is missing; all others are as they were written.
@@ -34,9 +34,9 @@ enum Harm {
     Node,
 }
 
-impl Wild {
+impl Taint {
     /// Nothing where a mistake may concern every node. What its author tolerates does not stand in the way.
-    pub(super) fn new(program: &Program, settled: &Settled<'_>, found: &[Diagnostic]) -> Option<Self> {
+    pub(super) fn new(program: &Program, settled: &Severities<'_>, found: &[Diagnostic]) -> Option<Self> {
         let mut wild = Self { points: vec![false; program.points.len()], is_lossy: false, faulty: Vec::new() };
         let mut broken: Vec<(u32, Span)> = Vec::new();
         for diagnostic in settled.parsed().chain(found).filter(|diagnostic| settled.severity(diagnostic) == Some(Severity::Error)) {
@@ -52,20 +52,22 @@ impl Wild {
                     let around = nodes[..after].last().filter(|node| place.span.end <= node.span.end);
                     of_node(diagnostic.code, around?, place.span)
                 }
-                Content::Project(_) if is_aside(&document.text, place.span) => Harm::None,
+                Content::Project(_) if is_aside(&document.text, place.span) => TaintKind::None,
                 // A way that is written for the whole graph, or its call.
-                Content::Project(_) if matches!(diagnostic.code, Code::UnknownTarget | Code::UnknownModule | Code::WrongCase) => Harm::Way,
-                Content::Project(_) if matches!(diagnostic.code, Code::UnknownTool | Code::UnboundTool) => Harm::None,
+                Content::Project(_) if matches!(diagnostic.code, Code::UnknownTarget | Code::UnknownModule | Code::WrongCase) => {
+                    TaintKind::Way
+                }
+                Content::Project(_) if matches!(diagnostic.code, Code::UnknownTool | Code::UnboundTool) => TaintKind::None,
                 Content::Project(_) => return None,
                 // Of the results of a tool that could not be read nothing is known.
-                Content::Library(_) => Harm::None,
+                Content::Library(_) => TaintKind::None,
                 Content::Broken if document.path.ends_with("trellis.yaml") || document.path.ends_with("tools.yaml") => return None,
-                Content::Broken => Harm::Way,
+                Content::Broken => TaintKind::Way,
             };
             match harm {
-                Harm::None => {}
-                Harm::Way => wild.is_lossy = true,
-                Harm::Node => broken.push((at, place.span)),
+                TaintKind::None => {}
+                TaintKind::Way => wild.is_lossy = true,
+                TaintKind::Node => broken.push((at, place.span)),
             }
         }
         wild.is_lossy |= !broken.is_empty();
@@ -85,12 +87,12 @@ impl Wild {
     }
 }
 
-fn of_node(code: Code, node: &NodeSyntax, span: Span) -> Harm {
+fn of_node(code: Code, node: &NodeSyntax, span: Span) -> TaintKind {
     match code {
         // Such a target ends as failed, whatever leads there.
-        Code::UnknownTarget | Code::UnknownModule | Code::WrongCase | Code::ShadowedTransition => Harm::Way,
+        Code::UnknownTarget | Code::UnknownModule | Code::WrongCase | Code::ShadowedTransition => TaintKind::Way,
         Code::NeverTrue | Code::NonExhaustive | Code::UnreachableNode | Code::EndlessLoop | Code::NoWayOut | Code::DuplicateOption => {
-            Harm::None
+            TaintKind::None
         }
         Code::UnknownTool
         | Code::ToolCycle
@@ -100,15 +102,15 @@ fn of_node(code: Code, node: &NodeSyntax, span: Span) -> Harm {
         | Code::UnsetRequiredContext
         | Code::UndefinedVariable
         | Code::MaybeUndefined
-        | Code::FailedAssert => Harm::None,
+        | Code::FailedAssert => TaintKind::None,
         // It listens all the same, to anything; only a `no` may be lost.
-        Code::WrongType if key_at(node, span) == Some("input_type") => Harm::Way,
+        Code::WrongType if key_at(node, span) == Some("input_type") => TaintKind::Way,
         // What a child begins with is not known then.
-        Code::BadToolArgs if calls_tools(node) => Harm::None,
+        Code::BadToolArgs if calls_tools(node) => TaintKind::None,
         Code::TemplateSyntax | Code::UnknownFilter | Code::SecretExposed | Code::WrongType | Code::MissingValue if is_said(node, span) => {
-            Harm::None
+            TaintKind::None
         }
-        _ => Harm::Node,
+        _ => TaintKind::Node,
     }
 }
 

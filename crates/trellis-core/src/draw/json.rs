@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::{Drawing, Path, label};
-use crate::program::{Outcome, Why};
+use crate::program::{Outcome, Provenance};
 
 #[derive(Serialize)]
 struct Wire<'d> {
@@ -80,7 +80,7 @@ pub(super) fn spell(drawing: &Drawing<'_>, path: Option<&Path>) -> String {
         condition: arrow.condition.as_deref(),
         why: label::why(arrow.why),
         option: match arrow.why {
-            Why::Option(text) => Some(text),
+            Provenance::Option(text) => Some(text),
             _ => None,
         },
         failure: arrow.failure,

@@ -2,7 +2,7 @@
 
 use super::Arrow;
 use crate::{
-    program::{Guard, Outcome, Program, Reason, Why},
+    program::{Guard, Outcome, Program, Provenance, Reason},
     value::Value,
 };
 
@@ -50,9 +50,9 @@ pub(super) fn arrow(arrow: &Arrow<'_>) -> String {
         other => parts.push(outcome(other)),
     }
     match (arrow.why, &arrow.condition) {
-        (Why::Retry, Some(condition)) => parts.push(format!("retry while {condition}")),
-        (Why::Retry, None) => parts.push("retry".to_owned()),
-        (Why::Option(text), _) => parts.push(text.to_string()),
+        (Provenance::Retry, Some(condition)) => parts.push(format!("retry while {condition}")),
+        (Provenance::Retry, None) => parts.push("retry".to_owned()),
+        (Provenance::Option(text), _) => parts.push(text.to_string()),
         (_, Some(condition)) => parts.push(condition.clone()),
         (_, None) => {}
     }
@@ -89,23 +89,23 @@ pub(super) fn outcome_name(outcome: &Outcome) -> &'static str {
 }
 
 /// Which key wrote a way, as JSON has it.
-pub(super) fn why(why: &Why) -> &'static str {
+pub(super) fn why(why: &Provenance) -> &'static str {
     match why {
-        Why::Option(_) => "option",
-        Why::Transition => "transition",
-        Why::To => "to",
-        Why::OnError => "on_error",
-        Why::OnDenied => "on_denied",
-        Why::OnSignal => "on_signal",
-        Why::OnMaxVisits => "on_max_visits",
-        Why::OnInvalid => "on_invalid",
-        Why::SignalDefault => "on_signal_default",
-        Why::ErrorDefault => "on_error_default",
-        Why::OnRolledBack => "on_rolled_back",
-        Why::Retry => "retry",
-        Why::BeforeEach => "before_each",
-        Why::Terminal => "terminal",
-        Why::Rule => "rule",
+        Provenance::Option(_) => "option",
+        Provenance::Transition => "transition",
+        Provenance::To => "to",
+        Provenance::OnError => "on_error",
+        Provenance::OnDenied => "on_denied",
+        Provenance::OnSignal => "on_signal",
+        Provenance::OnMaxVisits => "on_max_visits",
+        Provenance::OnInvalid => "on_invalid",
+        Provenance::SignalDefault => "on_signal_default",
+        Provenance::ErrorDefault => "on_error_default",
+        Provenance::OnRolledBack => "on_rolled_back",
+        Provenance::Retry => "retry",
+        Provenance::BeforeEach => "before_each",
+        Provenance::Terminal => "terminal",
+        Provenance::Rule => "rule",
     }
 }
 

@@ -16,7 +16,7 @@ pub use self::path::{Hop, Path};
 
 use crate::{
     diagnostic::FilePath,
-    program::{Edge, Node, Origin, Outcome, Part, PointIndex, Program, Reason, Role, Target, Way, Why},
+    program::{Edge, Node, Origin, Outcome, Part, PointIndex, Program, Provenance, Reason, Role, Target, Way},
     span::LineIndex,
 };
 
@@ -126,7 +126,7 @@ pub struct Arrow<'p> {
     /// What must hold for it, as an author would write it.
     pub condition: Option<String>,
     /// Which key wrote it.
-    pub why: &'p Why,
+    pub why: &'p Provenance,
     /// Which failure it ends in.
     pub failure: Option<&'static str>,
     /// Where that key stands.
@@ -138,7 +138,7 @@ impl Arrow<'_> {
     pub fn is_main(&self) -> bool {
         matches!(self.outcome, Outcome::Pass | Outcome::Answer | Outcome::Chosen(_) | Outcome::Success)
             && self.failure.is_none()
-            && *self.why != Why::Retry
+            && *self.why != Provenance::Retry
     }
 }
 
@@ -239,7 +239,7 @@ impl<'p> Pen<'p> {
         };
         let at = way.edge.origin.and_then(|origin| self.locate(origin));
         let chosen = match &way.edge.why {
-            Why::Option(_) => self.chosen(from, &way.reply.on),
+            Provenance::Option(_) => self.chosen(from, &way.reply.on),
             _ => None,
         };
         self.arrows.push(Arrow {

@@ -15,7 +15,7 @@ use crate::{
 /// A node with the ways of its body.
 type Sketch = (&'static str, Role, Vec<(Outcome, Vec<Edge>)>);
 
-fn edge(when: Guard, to: Target, why: Why) -> Edge {
+fn edge(when: Guard, to: Target, why: Provenance) -> Edge {
     Edge { when, to, why, origin: Some(Origin { document: 0, span: Span::at(4) }) }
 }
 
@@ -77,7 +77,7 @@ fn program(sketches: Vec<Sketch>) -> Program {
         program.points.push(Point { node: NodeIndex(count(index)), part: Part::Body, replies });
     }
     let start = count(program.edges.len());
-    program.edges.push(Edge { when: Guard::Always, to: Target::End(Reason::RolledBack), why: Why::Rule, origin: None });
+    program.edges.push(Edge { when: Guard::Always, to: Target::End(Reason::RolledBack), why: Provenance::Rule, origin: None });
     program.replies.push(Reply { on: Outcome::Unwound, update: Writes::default(), edges: start..start + 1 });
     program.graphs.push(Graph {
         root: "".into(),
@@ -101,7 +101,7 @@ fn to(point: u32) -> Target {
 }
 
 fn sample() -> Program {
-    let finished = || vec![(Outcome::Pass, vec![edge(Guard::Always, Target::End(Reason::Finished), Why::Terminal)])];
+    let finished = || vec![(Outcome::Pass, vec![edge(Guard::Always, Target::End(Reason::Finished), Provenance::Terminal)])];
     program(vec![
         (
             "start",
@@ -109,8 +109,8 @@ fn sample() -> Program {
             vec![(
                 Outcome::Answer,
                 vec![
-                    edge(input_is("don't \"go\""), to(1), Why::Transition),
-                    edge(Guard::Always, to(2), Why::Option("Buy #1 <now>".into())),
+                    edge(input_is("don't \"go\""), to(1), Provenance::Transition),
+                    edge(Guard::Always, to(2), Provenance::Option("Buy #1 <now>".into())),
                 ],
             )],
         ),
@@ -118,13 +118,16 @@ fn sample() -> Program {
             "orders/start",
             Role::Pass,
             vec![
-                (Outcome::Success, vec![edge(Guard::Always, to(3), Why::To)]),
+                (Outcome::Success, vec![edge(Guard::Always, to(3), Provenance::To)]),
                 (
                     Outcome::Error,
-                    vec![edge(Guard::Attempts(3), Target::Again, Why::Retry), edge(Guard::Always, Target::Rollback, Why::OnError)],
+                    vec![
+                        edge(Guard::Attempts(3), Target::Again, Provenance::Retry),
+                        edge(Guard::Always, Target::Rollback, Provenance::OnError),
+                    ],
                 ),
-                (Outcome::Denied, vec![edge(Guard::Always, Target::End(Reason::Failed(Failure::Fail)), Why::OnDenied)]),
-                (Outcome::Signal("interrupt".into()), vec![edge(Guard::Always, to(2), Why::OnSignal)]),
+                (Outcome::Denied, vec![edge(Guard::Always, Target::End(Reason::Failed(Failure::Fail)), Provenance::OnDenied)]),
+                (Outcome::Signal("interrupt".into()), vec![edge(Guard::Always, to(2), Provenance::OnSignal)]),
             ],
         ),
         ("bye", Role::Pass, finished()),
@@ -188,7 +191,7 @@ fn json_names_the_place_and_the_key_of_each_edge() {
 
 #[test]
 fn subgraphs_of_modules_inside_modules_nest() {
-    let finished = || vec![(Outcome::Pass, vec![edge(Guard::Always, Target::End(Reason::Finished), Why::Terminal)])];
+    let finished = || vec![(Outcome::Pass, vec![edge(Guard::Always, Target::End(Reason::Finished), Provenance::Terminal)])];
     let ids = ["start", "a/start", "a/b/start", "a/b/c", "ab/start", "a/z"];
     let text = draw(&program(ids.into_iter().map(|id| (id, Role::Pass, finished())).collect()), Format::Mermaid);
     let blocks = text.lines().filter(|line| line.contains("subgraph") || line.trim() == "end").collect::<Vec<_>>();

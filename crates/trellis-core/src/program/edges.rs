@@ -122,7 +122,7 @@ pub struct Edge {
     /// Where it leads.
     pub to: Target,
     /// Which key wrote it.
-    pub why: Why,
+    pub why: Provenance,
     /// Where that key stands; nothing for what follows from the rules alone.
     pub origin: Option<Origin>,
 }
@@ -138,7 +138,7 @@ pub struct Origin {
 
 /// Why an edge is there, for readers of the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum Provenance {
     /// An option, by its text.
     Option(Arc<str>),
     /// A transition.

@@ -14,7 +14,7 @@ use std::{
 use minijinja::{ErrorKind, machinery::ast::Expr};
 
 pub(super) use self::detached::{At, detached};
-use super::{RenderLimits, kinds::Sorts, machine::Program};
+use super::{RenderLimits, kinds::KindSet, machine::Program};
 use crate::{
     context::Context,
     path::KeyPath,
@@ -88,7 +88,7 @@ enum Trial {
 
 impl Calculation {
     /// What it comes to where each of its paths holds something of one sort.
-    pub(crate) fn outcome(&self, sorts: &[Sorts]) -> Outcome {
+    pub(crate) fn outcome(&self, sorts: &[KindSet]) -> Outcome {
         let samples: Vec<Vec<Option<Value>>> = sorts.iter().map(|sort| samples(*sort)).collect();
         let (mut works, mut fails) = (false, false);
         let mut at = vec![0; samples.len()];
@@ -108,7 +108,7 @@ impl Calculation {
         }
         let is_sure = match self.nature {
             Nature::Sorts => true,
-            Nature::Numbers => sorts.iter().all(|sort| matches!(*sort, Sorts::NUMBER | Sorts::UNSET)),
+            Nature::Numbers => sorts.iter().all(|sort| matches!(*sort, KindSet::NUMBER | KindSet::UNSET)),
             Nature::Values => false,
         };
         match fails {
@@ -152,15 +152,15 @@ impl fmt::Debug for Calculation {
 }
 
 /// Values of a sort that behave differently.
-fn samples(sort: Sorts) -> Vec<Option<Value>> {
+fn samples(sort: KindSet) -> Vec<Option<Value>> {
     let texts = ["[]", r#"[1]"#, r#"["a"]"#, r#"[{"a":1}]"#];
     let values: Vec<Value> = match sort {
-        Sorts::UNSET => return vec![None],
-        Sorts::NULL => vec![Value::Null],
-        Sorts::TRUTH => vec![true.into(), false.into()],
-        Sorts::NUMBER => vec![Value::Int(1), Value::Int(0), Value::Int(-1), Value::Float(2.5)],
-        Sorts::TEXT => ["a", "1", "", "a b"].map(Value::text).into(),
-        Sorts::LIST => texts.iter().filter_map(|text| Value::from_json(text).ok()).collect(),
+        KindSet::UNSET => return vec![None],
+        KindSet::NULL => vec![Value::Null],
+        KindSet::TRUTH => vec![true.into(), false.into()],
+        KindSet::NUMBER => vec![Value::Int(1), Value::Int(0), Value::Int(-1), Value::Float(2.5)],
+        KindSet::TEXT => ["a", "1", "", "a b"].map(Value::text).into(),
+        KindSet::LIST => texts.iter().filter_map(|text| Value::from_json(text).ok()).collect(),
         _ => vec![Value::Map(Mapping::new()), Value::map([("a", Value::Int(1))])],
     };
     values.into_iter().map(Some).collect()

@@ -11,7 +11,7 @@ use minijinja::{
 
 use super::{
     bridge::{Size, from_dyn},
-    kinds::{self, Sorts},
+    kinds::{self, KindSet},
     machine::hook,
     reads::{Names, Source, inner, is_range},
 };
@@ -30,7 +30,7 @@ pub(crate) enum Term {
     /// Always the same.
     Constant(Value),
     /// A value of these sorts.
-    Of(Sorts),
+    Of(KindSet),
     /// An integer.
     Integer,
     /// A number made of numbers: an integer where all of them are.
@@ -90,7 +90,7 @@ pub(super) fn term(tree: &Expr<'_>) -> Term {
             _ => Term::Unknown,
         },
         Expr::UnaryOp(node) => match node.op {
-            UnaryOpKind::Not => Term::Of(Sorts::TRUTH),
+            UnaryOpKind::Not => Term::Of(KindSet::TRUTH),
             UnaryOpKind::Neg => Term::Whole(Box::new([term(&node.expr)])),
         },
         Expr::BinOp(node) => match node.op {
@@ -98,12 +98,12 @@ pub(super) fn term(tree: &Expr<'_>) -> Term {
             BinOpKind::Div | BinOpKind::Pow => Term::Number(both(&node.left, &node.right)),
             BinOpKind::ScAnd | BinOpKind::ScOr => Term::Either(both(&node.left, &node.right)),
             BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte | BinOpKind::In => {
-                Term::Of(Sorts::TRUTH)
+                Term::Of(KindSet::TRUTH)
             }
             // These are filters in the tree that runs.
             BinOpKind::Add | BinOpKind::Mul | BinOpKind::Concat => Term::Unknown,
         },
-        Expr::Compare(_) | Expr::Test(_) => Term::Of(Sorts::TRUTH),
+        Expr::Compare(_) | Expr::Test(_) => Term::Of(KindSet::TRUTH),
         Expr::IfExpr(node) => {
             let otherwise = node.false_expr.as_ref().map_or(Term::Constant(Value::Null), term);
             Term::Either(Box::new([term(&node.true_expr), otherwise]))
@@ -116,7 +116,7 @@ pub(super) fn term(tree: &Expr<'_>) -> Term {
                 _ => None,
             };
             let entries = node.keys.iter().zip(&node.values).map(|(name, value)| Some((key(name)?, term(value))));
-            entries.collect::<Option<_>>().map_or(Term::Of(Sorts::MAPPING), Term::Map)
+            entries.collect::<Option<_>>().map_or(Term::Of(KindSet::MAPPING), Term::Map)
         }
         Expr::Call(_) if is_range(tree) => Term::List(Box::new([Term::Integer])),
         _ => Term::Unknown,
@@ -141,13 +141,13 @@ fn filter(name: &str, of: &Expr<'_>, arg: Option<&CallArg<'_>>, count: usize) ->
         ("default" | "d", Some(other), count) => Term::Default(Box::new([term(of), term(other)]), count > 1),
         ("int", Some(other), 1) => Term::Either(Box::new([Term::Integer, term(other)])),
         ("int" | "round", _, 0) | ("length" | "count", ..) => Term::Integer,
-        ("float", _, 0) => Term::Of(Sorts::NUMBER),
+        ("float", _, 0) => Term::Of(KindSet::NUMBER),
         ("abs", ..) => Term::Whole(Box::new([term(of)])),
         ("round", ..) => Term::Number(Box::new([term(of), Term::Integer])),
         // What more arguments make of them is not followed.
         ("int" | "float" | "sum", ..) => Term::Unknown,
-        _ => match kinds::made_by(name, Sorts::READ) {
-            made @ (Sorts::TEXT | Sorts::TRUTH | Sorts::LIST) => Term::Of(made),
+        _ => match kinds::made_by(name, KindSet::READ) {
+            made @ (KindSet::TEXT | KindSet::TRUTH | KindSet::LIST) => Term::Of(made),
             _ => Term::Unknown,
         },
     }

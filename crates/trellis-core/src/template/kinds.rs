@@ -10,9 +10,9 @@ use crate::value::Value;
 
 /// A set of sorts of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Sorts(u16);
+pub(crate) struct KindSet(u16);
 
-impl Sorts {
+impl KindSet {
     pub(crate) const NONE: Self = Self(0);
     pub(crate) const NULL: Self = Self(1);
     pub(crate) const TRUTH: Self = Self(2);
@@ -109,21 +109,21 @@ impl Sorts {
 }
 
 /// The sorts that a use takes without fail; none where that depends on more than the sort.
-pub(crate) type Demand = Sorts;
+pub(crate) type Demand = KindSet;
 
 /// What can be looped over.
-pub(crate) const LOOPED: Demand = Sorts::LIST.or(Sorts::MAPPING).or(Sorts::TEXT).or(Sorts::NULL);
+pub(crate) const LOOPED: Demand = KindSet::LIST.or(KindSet::MAPPING).or(KindSet::TEXT).or(KindSet::NULL);
 
 /// What `- / // %` take: a boolean counts as one or nothing there.
-pub(crate) const RECKONED: Demand = Sorts::NUMBER.or(Sorts::TRUTH);
+pub(crate) const RECKONED: Demand = KindSet::NUMBER.or(KindSet::TRUTH);
 
 /// What has a length.
-const COUNTED: Demand = Sorts::LIST.or(Sorts::MAPPING).or(Sorts::TEXT);
+const COUNTED: Demand = KindSet::LIST.or(KindSet::MAPPING).or(KindSet::TEXT);
 
 /// What holds something.
 pub(super) const HOLDING: Demand = COUNTED;
 
-const PARTED: Demand = Sorts::LIST.or(Sorts::TEXT);
+const PARTED: Demand = KindSet::LIST.or(KindSet::TEXT);
 
 /// What a filter takes; nothing where it takes anything. `more` says that it has arguments, which may reach into the items.
 pub(super) fn taken_by(filter: &str, more: bool) -> Option<Demand> {
@@ -133,37 +133,37 @@ pub(super) fn taken_by(filter: &str, more: bool) -> Option<Demand> {
         "default" | "d" | "optional" | "string" | "tojson" | "bool" | "lower" | "upper" | "title" | "trim" | "capitalize" | "replace"
         | "indent" => return None,
         "int" | "float" if more => return None,
-        "abs" | "round" => Sorts::NUMBER,
-        "int" | "float" => Sorts::NUMBER.or(Sorts::TRUTH).or(Sorts::NULL),
+        "abs" | "round" => KindSet::NUMBER,
+        "int" | "float" => KindSet::NUMBER.or(KindSet::TRUTH).or(KindSet::NULL),
         "length" | "count" | "first" => COUNTED,
         "last" | hook::SLICE => PARTED,
         "list" | "join" => LOOPED,
         "reverse" => PARTED,
-        "sort" | "unique" | "min" | "max" if more => Sorts::NONE,
-        "sort" | "unique" | "min" | "max" | "batch" | "slice" => Sorts::LIST,
-        "lines" | "split" => Sorts::TEXT,
-        "items" | "dictsort" => Sorts::MAPPING,
-        _ => Sorts::NONE,
+        "sort" | "unique" | "min" | "max" if more => KindSet::NONE,
+        "sort" | "unique" | "min" | "max" | "batch" | "slice" => KindSet::LIST,
+        "lines" | "split" => KindSet::TEXT,
+        "items" | "dictsort" => KindSet::MAPPING,
+        _ => KindSet::NONE,
     })
 }
 
 /// What a filter makes of `input`.
-pub(super) fn made_by(filter: &str, input: Sorts) -> Sorts {
+pub(super) fn made_by(filter: &str, input: KindSet) -> KindSet {
     match filter {
-        "abs" | "round" | "int" | "float" | "length" | "count" | "sum" => Sorts::NUMBER,
-        "bool" => Sorts::TRUTH,
+        "abs" | "round" | "int" | "float" | "length" | "count" | "sum" => KindSet::NUMBER,
+        "bool" => KindSet::TRUTH,
         "upper" | "lower" | "title" | "trim" | "capitalize" | "replace" | "join" | "string" | "tojson" | "indent" | hook::CONCAT => {
-            Sorts::TEXT
+            KindSet::TEXT
         }
         "list" | "split" | "lines" | "sort" | "dictsort" | "items" | "batch" | "groupby" | "map" | "select" | "reject" | "selectattr"
-        | "rejectattr" | "unique" | "zip" | "slice" => Sorts::LIST,
+        | "rejectattr" | "unique" | "zip" | "slice" => KindSet::LIST,
         "reverse" | hook::SLICE => PARTED,
-        hook::ITEMS => input.without(Sorts::UNSET).or(Sorts::LIST),
-        hook::PAIRS => Sorts::LIST,
+        hook::ITEMS => input.without(KindSet::UNSET).or(KindSet::LIST),
+        hook::PAIRS => KindSet::LIST,
         "optional" | hook::KEEP => input,
-        hook::USE | hook::COMPARE => input.without(Sorts::UNSET),
-        hook::MAYBE => input.without(Sorts::UNSET).or(Sorts::NULL),
-        _ => Sorts::ANY.or(Sorts::UNSET),
+        hook::USE | hook::COMPARE => input.without(KindSet::UNSET),
+        hook::MAYBE => input.without(KindSet::UNSET).or(KindSet::NULL),
+        _ => KindSet::ANY.or(KindSet::UNSET),
     }
 }
 
@@ -198,7 +198,7 @@ pub(super) fn taken_by_operator(op: &BinOpKind, right: Option<&Dyn>) -> (Option<
         }
         BinOpKind::Concat | BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte => (None, None),
         BinOpKind::In => (None, Some(HOLDING)),
-        _ => (Some(Sorts::NONE), Some(Sorts::NONE)),
+        _ => (Some(KindSet::NONE), Some(KindSet::NONE)),
     }
 }
 
@@ -208,28 +208,28 @@ pub(super) fn taken_by_comparison(op: CompareOpKind) -> Option<Demand> {
 }
 
 /// What adding or multiplying takes on one side, where `other` stands on the other.
-pub(super) fn beside(hook: &str, other: Sorts) -> Demand {
-    let is = |sort: Sorts| other != Sorts::NONE && other.are(sort);
+pub(super) fn beside(hook: &str, other: KindSet) -> Demand {
+    let is = |sort: KindSet| other != KindSet::NONE && other.are(sort);
     match hook {
-        _ if is(Sorts::NUMBER) => Sorts::NUMBER,
+        _ if is(KindSet::NUMBER) => KindSet::NUMBER,
         // A text is repeated by what is no negative number.
-        hook::MULTIPLY if !other.meet(Sorts::TEXT) => Sorts::NUMBER,
-        hook::MULTIPLY => Sorts::NONE,
-        _ if is(Sorts::TEXT) => Sorts::TEXT,
-        _ if is(Sorts::LIST) => Sorts::LIST,
-        _ => Sorts::NONE,
+        hook::MULTIPLY if !other.meet(KindSet::TEXT) => KindSet::NUMBER,
+        hook::MULTIPLY => KindSet::NONE,
+        _ if is(KindSet::TEXT) => KindSet::TEXT,
+        _ if is(KindSet::LIST) => KindSet::LIST,
+        _ => KindSet::NONE,
     }
 }
 
 /// What adding or multiplying makes, where both sides are as they must be.
-pub(super) fn combined(hook: &str, left: Sorts, right: Sorts) -> Sorts {
-    let is_number = |side: Sorts| side.without(Sorts::READ).are(Sorts::NUMBER);
+pub(super) fn combined(hook: &str, left: KindSet, right: KindSet) -> KindSet {
+    let is_number = |side: KindSet| side.without(KindSet::READ).are(KindSet::NUMBER);
     let (beside_right, beside_left) = (beside(hook, right), beside(hook, left));
     match hook {
-        hook::MULTIPLY if is_number(left) && is_number(right) => Sorts::NUMBER,
-        hook::MULTIPLY => Sorts::NUMBER.or(Sorts::TEXT),
-        _ if beside_right != Sorts::NONE => beside_right,
-        _ if beside_left != Sorts::NONE => beside_left,
-        _ => Sorts::NUMBER.or(PARTED),
+        hook::MULTIPLY if is_number(left) && is_number(right) => KindSet::NUMBER,
+        hook::MULTIPLY => KindSet::NUMBER.or(KindSet::TEXT),
+        _ if beside_right != KindSet::NONE => beside_right,
+        _ if beside_left != KindSet::NONE => beside_left,
+        _ => KindSet::NUMBER.or(PARTED),
     }
 }

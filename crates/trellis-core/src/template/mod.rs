@@ -34,7 +34,7 @@ mod tests;
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-pub(crate) use self::kinds::{Demand, LOOPED, RECKONED, Sorts};
+pub(crate) use self::kinds::{Demand, KindSet, LOOPED, RECKONED};
 pub(crate) use calculation::{Calculation, Last, Outcome, PATHS};
 use engine::Engine;
 pub(crate) use formula::Term;

@@ -25,7 +25,7 @@ use self::{
 pub use self::{scope::Step, tests_of::Test};
 use super::{
     calculation::Calculation,
-    kinds::{self, Demand, Sorts},
+    kinds::{self, Demand, KindSet},
     lower::extent,
     machine::hook,
 };
@@ -102,7 +102,7 @@ impl<'s> Reads<'s> {
     }
 
     /// An operand of which `demand` is asked.
-    fn operand(&mut self, tree: &Expr<'s>, demand: Option<Demand>) -> Sorts {
+    fn operand(&mut self, tree: &Expr<'s>, demand: Option<Demand>) -> KindSet {
         let outside = self.demands(demand);
         let made = self.expression(tree, false);
         self.takes(tree, made, false);
@@ -152,7 +152,7 @@ impl<'s> Reads<'s> {
                 self.under(asked, |reads| {
                     reads.there.extend(mapped);
                     reads.named(&node.target, bindings);
-                    reads.names.bind("loop", Binding::of(Sorts::MAPPING));
+                    reads.names.bind("loop", Binding::of(KindSet::MAPPING));
                     let inside = node.filter_expr.as_ref().map(|filter| {
                         reads.operand(filter, None);
                         tests_of::asked(&reads.names, filter)
@@ -185,7 +185,7 @@ impl<'s> Reads<'s> {
             Stmt::Set(node) => self.assign(&node.target, &node.expr),
             Stmt::SetBlock(node) => {
                 self.body(&node.body);
-                let made = node.filter.as_ref().map_or(Sorts::TEXT, |filter| self.operand(filter, None));
+                let made = node.filter.as_ref().map_or(KindSet::TEXT, |filter| self.operand(filter, None));
                 self.named(&node.target, vec![Binding::of(made)]);
             }
             Stmt::FilterBlock(node) => {
@@ -208,7 +208,7 @@ impl<'s> Reads<'s> {
     fn named(&mut self, target: &Expr<'s>, bindings: Vec<Binding>) {
         match target {
             Expr::Var(node) => {
-                let binding = bindings.into_iter().next().unwrap_or_else(|| Binding::of(Sorts::ANY));
+                let binding = bindings.into_iter().next().unwrap_or_else(|| Binding::of(KindSet::ANY));
                 self.names.bind(node.id, binding);
             }
             Expr::List(node) => {
@@ -223,29 +223,29 @@ impl<'s> Reads<'s> {
     }
 
     /// What an expression makes. `used`: whether the value fails where nothing is there.
-    fn expression(&mut self, tree: &Expr<'s>, used: bool) -> Sorts {
+    fn expression(&mut self, tree: &Expr<'s>, used: bool) -> KindSet {
         if let Some(source) = self.names.source(tree) {
             let is_asked = self.demand.is_some();
             let made = match source.clone().plain() {
                 _ if used => {
                     self.add(source, tree);
-                    Sorts::READ
+                    KindSet::READ
                 }
                 Some(path) if is_asked => {
                     // It is taken as it is only where it is there.
                     self.under(vec![Asked::Test(Test::Set(path, true))], |reads| reads.add(source, tree));
-                    Sorts::READ.or(Sorts::UNSET)
+                    KindSet::READ.or(KindSet::UNSET)
                 }
-                _ => Sorts::READ.or(Sorts::UNSET).or(if is_asked { Sorts::ANY } else { Sorts::NONE }),
+                _ => KindSet::READ.or(KindSet::UNSET).or(if is_asked { KindSet::ANY } else { KindSet::NONE }),
             };
             self.subscripts(tree);
             return made;
         }
         match tree {
-            Expr::Const(node) => Sorts::of(&node.value),
-            Expr::Var(node) => self.names.sorts(node.id).unwrap_or(Sorts::ANY.or(Sorts::UNSET)),
-            Expr::Filter(node) if node.name == "map" && self.mapped(tree, node) => Sorts::LIST,
-            Expr::Filter(node) if node.name == "sum" && self.summed(tree, node) => Sorts::NUMBER,
+            Expr::Const(node) => KindSet::of(&node.value),
+            Expr::Var(node) => self.names.sorts(node.id).unwrap_or(KindSet::ANY.or(KindSet::UNSET)),
+            Expr::Filter(node) if node.name == "map" && self.mapped(tree, node) => KindSet::LIST,
+            Expr::Filter(node) if node.name == "sum" && self.summed(tree, node) => KindSet::NUMBER,
             Expr::Filter(node) => {
                 let calculation = self.calculation(tree);
                 let made = self.filter(node.name, node.expr.as_ref(), &node.args, used, calculation.is_some());
@@ -256,23 +256,23 @@ impl<'s> Reads<'s> {
                 Expr::Var(var) if var.id == "loop" => of_loop(node.name),
                 of => {
                     self.operand(of, None);
-                    Sorts::ANY.or(Sorts::UNSET)
+                    KindSet::ANY.or(KindSet::UNSET)
                 }
             },
             Expr::GetItem(node) => {
                 self.operand(&node.expr, None);
                 self.operand(&node.subscript_expr, None);
-                Sorts::ANY.or(Sorts::UNSET)
+                KindSet::ANY.or(KindSet::UNSET)
             }
             Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Neg) => {
                 let calculation = self.calculation(tree);
-                self.part(&node.expr, Some(Sorts::NUMBER), calculation.is_some());
+                self.part(&node.expr, Some(KindSet::NUMBER), calculation.is_some());
                 self.calculates(calculation, tree);
-                Sorts::NUMBER
+                KindSet::NUMBER
             }
             Expr::UnaryOp(node) => {
                 self.operand(&node.expr, None);
-                Sorts::TRUTH
+                KindSet::TRUTH
             }
             Expr::BinOp(node) => match node.op {
                 BinOpKind::ScAnd | BinOpKind::ScOr => {
@@ -280,7 +280,7 @@ impl<'s> Reads<'s> {
                     let asked = tests_of::asked(&self.names, &node.left);
                     let otherwise = opposite(&asked);
                     let left =
-                        if is_and { self.expression(&node.left, used) } else { self.expression(&node.left, false).without(Sorts::UNSET) };
+                        if is_and { self.expression(&node.left, used) } else { self.expression(&node.left, false).without(KindSet::UNSET) };
                     let right = self.under(if is_and { asked } else { otherwise }, |reads| reads.expression(&node.right, used));
                     left.or(right)
                 }
@@ -297,7 +297,7 @@ impl<'s> Reads<'s> {
                         op,
                         BinOpKind::Eq | BinOpKind::Ne | BinOpKind::Lt | BinOpKind::Lte | BinOpKind::Gt | BinOpKind::Gte | BinOpKind::In
                     );
-                    if is_asked { Sorts::TRUTH } else { Sorts::NUMBER }
+                    if is_asked { KindSet::TRUTH } else { KindSet::NUMBER }
                 }
             },
             Expr::Compare(node) => {
@@ -309,7 +309,7 @@ impl<'s> Reads<'s> {
                         self.looked_for(&node.expr, &op.expr);
                     }
                 }
-                Sorts::TRUTH
+                KindSet::TRUTH
             }
             Expr::IfExpr(node) => {
                 self.operand(&node.test_expr, None);
@@ -317,14 +317,14 @@ impl<'s> Reads<'s> {
                 let otherwise = opposite(&asked);
                 let one = self.under(asked, |reads| reads.expression(&node.true_expr, used));
                 let other = self.under(otherwise, |reads| node.false_expr.as_ref().map(|value| reads.expression(value, used)));
-                one.or(other.unwrap_or(Sorts::NULL))
+                one.or(other.unwrap_or(KindSet::NULL))
             }
             Expr::Test(node) => {
                 let calculation = self.calculation(tree);
                 self.part(&node.expr, taken_by_test(node.name), calculation.is_some());
                 self.arguments(&node.args, calculation.is_some());
                 self.calculates(calculation, tree);
-                Sorts::TRUTH
+                KindSet::TRUTH
             }
             Expr::Call(node) => {
                 let calculation = self.calculation(tree);
@@ -332,26 +332,26 @@ impl<'s> Reads<'s> {
                 self.calculates(calculation, tree);
                 let is_changed = matches!(&node.expr, Expr::GetAttr(of) if of.name == "changed");
                 if is_range(tree) {
-                    Sorts::LIST
+                    KindSet::LIST
                 } else if is_changed {
-                    Sorts::TRUTH
+                    KindSet::TRUTH
                 } else {
-                    Sorts::ANY
+                    KindSet::ANY
                 }
             }
             Expr::List(node) => {
                 node.items.iter().for_each(|item| self.visit(item, None));
-                Sorts::LIST
+                KindSet::LIST
             }
             Expr::Tuple(node) => {
                 node.items.iter().for_each(|item| self.visit(item, None));
-                Sorts::LIST
+                KindSet::LIST
             }
             Expr::Map(node) => {
                 node.keys.iter().chain(&node.values).for_each(|item| self.visit(item, None));
-                Sorts::MAPPING
+                KindSet::MAPPING
             }
-            Expr::Slice(_) => Sorts::ANY,
+            Expr::Slice(_) => KindSet::ANY,
         }
     }
 

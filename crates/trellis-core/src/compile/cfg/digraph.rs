@@ -10,19 +10,19 @@ use petgraph::{
 
 /// Numbers below some count, with their neighbours.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Web {
-    pub(crate) forward: Neighbours,
-    pub(crate) backward: Neighbours,
+pub(crate) struct Digraph {
+    pub(crate) forward: Adjacency,
+    pub(crate) backward: Adjacency,
 }
 
 /// Neighbour lists in one array.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Neighbours {
+pub(crate) struct Adjacency {
     starts: Vec<u32>,
     all: Vec<u32>,
 }
 
-impl Neighbours {
+impl Adjacency {
     pub(crate) fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut starts = vec![0_u32; count + 1];
         for (from, _) in pairs.clone() {
@@ -49,10 +49,10 @@ impl Neighbours {
     }
 }
 
-impl Web {
+impl Digraph {
     pub(crate) fn new(count: usize, pairs: &[(u32, u32)]) -> Self {
-        let forward = Neighbours::new(count, pairs.iter().copied());
-        let backward = Neighbours::new(count, pairs.iter().map(|&(from, to)| (to, from)));
+        let forward = Adjacency::new(count, pairs.iter().copied());
+        let backward = Adjacency::new(count, pairs.iter().map(|&(from, to)| (to, from)));
         Self { forward, backward }
     }
 
@@ -69,7 +69,7 @@ impl Web {
     }
 
     /// The parts of what `from` leads to: in a part all can reach each other.
-    pub(crate) fn parts(&self, from: u32) -> Parts {
+    pub(crate) fn components(&self, from: u32) -> Components {
         let mut order: Vec<u32> = DfsPostOrder::new(self, from).iter(self).collect();
         order.reverse();
         let mut of: Vec<Option<u32>> = vec![None; self.forward.count()];
@@ -95,19 +95,19 @@ impl Web {
             }
             count += 1;
         }
-        Parts::new(&order, of, &sizes)
+        Components::new(&order, of, &sizes)
     }
 }
 
 /// Parts, each behind all parts that lead to it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub(crate) struct Components {
     starts: Vec<u32>,
     members: Vec<u32>,
     of: Vec<Option<u32>>,
 }
 
-impl Parts {
+impl Components {
     fn new(order: &[u32], of: Vec<Option<u32>>, sizes: &[u32]) -> Self {
         let mut starts = Vec::with_capacity(sizes.len() + 1);
         let mut end = 0;
@@ -143,12 +143,12 @@ impl Parts {
     }
 }
 
-impl GraphBase for Web {
+impl GraphBase for Digraph {
     type EdgeId = (u32, u32);
     type NodeId = u32;
 }
 
-impl<'w> IntoNeighbors for &'w Web {
+impl<'w> IntoNeighbors for &'w Digraph {
     type Neighbors = std::iter::Copied<std::slice::Iter<'w, u32>>;
 
     fn neighbors(self, at: u32) -> Self::Neighbors {
@@ -156,7 +156,7 @@ impl<'w> IntoNeighbors for &'w Web {
     }
 }
 
-impl<'w> IntoNeighborsDirected for &'w Web {
+impl<'w> IntoNeighborsDirected for &'w Digraph {
     type NeighborsDirected = std::iter::Copied<std::slice::Iter<'w, u32>>;
 
     fn neighbors_directed(self, at: u32, direction: Direction) -> Self::NeighborsDirected {
@@ -167,13 +167,13 @@ impl<'w> IntoNeighborsDirected for &'w Web {
     }
 }
 
-impl NodeCount for Web {
+impl NodeCount for Digraph {
     fn node_count(&self) -> usize {
         self.forward.count()
     }
 }
 
-impl NodeIndexable for Web {
+impl NodeIndexable for Digraph {
     fn node_bound(&self) -> usize {
         self.forward.count()
     }
@@ -187,7 +187,7 @@ impl NodeIndexable for Web {
     }
 }
 
-impl IntoNodeIdentifiers for &Web {
+impl IntoNodeIdentifiers for &Digraph {
     type NodeIdentifiers = std::ops::Range<u32>;
 
     fn node_identifiers(self) -> Self::NodeIdentifiers {
@@ -195,7 +195,7 @@ impl IntoNodeIdentifiers for &Web {
     }
 }
 
-impl Visitable for Web {
+impl Visitable for Digraph {
     type Map = Seen;
 
     fn visit_map(&self) -> Seen {

@@ -6,18 +6,18 @@ pub(super) mod digraph;
 
 use std::sync::Arc;
 
-use self::digraph::Web;
-use crate::program::{Call, Callee, Failure, NodeIndex, Outcome, PointIndex, Program, Reason, Role, Target, Way, Why};
+use self::digraph::Digraph;
+use crate::program::{Call, Callee, Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target, Way};
 
 /// The program's points and ways with their neighbours in both directions.
-pub(super) struct Flow<'p> {
+pub(super) struct Cfg<'p> {
     pub(super) program: &'p Program,
-    pub(super) web: Arc<Web>,
+    pub(super) web: Arc<Digraph>,
     /// Whether some way rolls back.
     pub(super) rolls_back: bool,
 }
 
-impl<'p> Flow<'p> {
+impl<'p> Cfg<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
         let mut pairs = Vec::with_capacity(program.edges.len());
         for index in 0..program.points.len() {
@@ -25,7 +25,7 @@ impl<'p> Flow<'p> {
             successors(program, PointIndex(from), &mut |to| pairs.push((from, to.0)));
         }
         let rolls_back = program.edges.iter().any(|edge| edge.to == Target::Rollback);
-        Self { program, web: Arc::new(Web::new(program.points.len(), &pairs)), rolls_back }
+        Self { program, web: Arc::new(Digraph::new(program.points.len(), &pairs)), rolls_back }
     }
 
     /// The point where a node is entered.
@@ -35,7 +35,7 @@ impl<'p> Flow<'p> {
     }
 
     /// The points from which a point can be reached, itself among them.
-    pub(super) fn leading_to(&self, point: u32) -> Vec<bool> {
+    pub(super) fn reaching(&self, point: u32) -> Vec<bool> {
         let mut seen = vec![false; self.program.points.len()];
         let mut open = vec![point];
         seen[point as usize] = true;
@@ -50,7 +50,7 @@ impl<'p> Flow<'p> {
     }
 
     /// The points that can be reached from one of these, themselves among them.
-    pub(super) fn behind(&self, these: &[bool]) -> Vec<bool> {
+    pub(super) fn reachable_from(&self, these: &[bool]) -> Vec<bool> {
         let mut seen = these.to_vec();
         let mut open: Vec<u32> = (0..).zip(these).filter(|(_, is)| **is).map(|(at, _)| at).collect();
         while let Some(point) = open.pop() {
@@ -67,14 +67,14 @@ impl<'p> Flow<'p> {
     pub(super) fn ends(&self, point: PointIndex) -> bool {
         self.program.ways(point).any(|way| match &way.edge.to {
             Target::End(Reason::Failed(Failure::MaxVisits)) => true,
-            Target::End(_) => way.edge.why != Why::Rule,
-            Target::Rollback => self.unwound(point).is_none(),
+            Target::End(_) => way.edge.why != Provenance::Rule,
+            Target::Rollback => self.after_rollback(point).is_none(),
             _ => false,
         })
     }
 
     /// Where a rollback from a point leads, if not to the end.
-    fn unwound(&self, point: PointIndex) -> Option<PointIndex> {
+    fn after_rollback(&self, point: PointIndex) -> Option<PointIndex> {
         unwound(self.program, point)
     }
 }

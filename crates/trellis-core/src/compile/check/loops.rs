@@ -4,14 +4,14 @@ use petgraph::algo::kosaraju_scc;
 
 use super::reachability::place;
 use crate::{
-    compile::cfg::{Flow, stops},
+    compile::cfg::{Cfg, stops},
     diagnostic::{Code, Diagnostic, Severity},
     program::{Node, PointIndex, Role},
 };
 
 /// Reports each closed part of the graph from which no end can be reached.
 /// Where some way is `unresolved`, an end may stand behind it; a loop is certain even then, unless a file on it has mistakes of its own.
-pub(super) fn check(flow: &Flow<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
+pub(super) fn check(flow: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
     let ending = can_end(flow);
     let stuck = |point: u32| reached[point as usize] && !ending[point as usize];
     if !(0..u32::try_from(ending.len()).unwrap_or(u32::MAX)).any(stuck) {
@@ -35,13 +35,13 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], unresolved: bool, found: 
 }
 
 /// Whether the file of a point's node has mistakes: one of its ways may have been lost to them.
-fn unread(flow: &Flow<'_>, point: u32) -> bool {
+fn unread(flow: &Cfg<'_>, point: u32) -> bool {
     let node = flow.program.node(flow.program.point(PointIndex(point)).node);
     flow.program.documents[node.document as usize].has_errors()
 }
 
 /// Which points can reach an end: a walk backwards from all of them at once.
-fn can_end(flow: &Flow<'_>) -> Vec<bool> {
+fn can_end(flow: &Cfg<'_>) -> Vec<bool> {
     let mut ending = vec![false; flow.program.points.len()];
     let mut open = Vec::new();
     for point in 0..u32::try_from(ending.len()).unwrap_or(u32::MAX) {
@@ -60,7 +60,7 @@ fn can_end(flow: &Flow<'_>) -> Vec<bool> {
     ending
 }
 
-fn report(flow: &Flow<'_>, part: &[u32]) -> Diagnostic {
+fn report(flow: &Cfg<'_>, part: &[u32]) -> Diagnostic {
     let program = flow.program;
     let mut nodes: Vec<&Node> = part.iter().map(|&point| program.node(program.point(PointIndex(point)).node)).collect();
     nodes.dedup_by_key(|node| node.index);
@@ -95,7 +95,7 @@ fn report(flow: &Flow<'_>, part: &[u32]) -> Diagnostic {
 ///
 /// This is Kahn's algorithm on the part without its listening points: the points that are never free of predecessors lie on a silent loop or behind
 /// one. It takes one step for each way.
-fn each_loop_listens(flow: &Flow<'_>, part: &[u32]) -> bool {
+fn each_loop_listens(flow: &Cfg<'_>, part: &[u32]) -> bool {
     let next = |point: u32| {
         let within = petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point).filter_map(|next| part.binary_search(&next).ok());
         within.filter(|at| !listens(flow, part[*at]))
@@ -118,7 +118,7 @@ fn each_loop_listens(flow: &Flow<'_>, part: &[u32]) -> bool {
 }
 
 /// Tells if a point asks for an input; one that sleeps asks nobody.
-fn listens(flow: &Flow<'_>, point: u32) -> bool {
+fn listens(flow: &Cfg<'_>, point: u32) -> bool {
     let node = flow.program.node(flow.program.point(PointIndex(point)).node);
     node.body.0 == point && matches!(&node.role, Role::Listen(listen) if listen.sleep.is_none())
 }

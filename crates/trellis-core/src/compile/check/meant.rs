@@ -5,15 +5,15 @@
 
 use petgraph::visit::Dfs;
 
-use super::Settled;
+use super::Severities;
 use crate::{
-    compile::{cfg::Flow, names::at_path},
+    compile::{cfg::Cfg, names::at_path},
     diagnostic::{Code, Diagnostic, Severity, nearest},
     program::Node,
 };
 
 /// The points that are reached, or would be if all were meant that may be; nothing where a mistake may have meant any node.
-pub(super) fn reached(flow: &Flow<'_>, reached: &[bool], settled: &Settled<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
+pub(super) fn reached(flow: &Cfg<'_>, reached: &[bool], settled: &Severities<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
     let program = flow.program;
     let mut all = reached.to_vec();
     let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();

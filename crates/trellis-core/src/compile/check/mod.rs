@@ -17,11 +17,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use rustc_hash::FxHashSet;
 
 use super::{
-    Both, UncheckedRead,
-    cfg::Flow,
-    dataflow::{self, Knowledge},
-    severity::Settled,
-    taint::Wild,
+    Join, UncheckedRead,
+    cfg::Cfg,
+    dataflow::{self, Analysis},
+    severity::Severities,
+    taint::Taint,
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Place},
@@ -37,15 +37,15 @@ type Found = Vec<(u32, Diagnostic)>;
 
 /// What is found about nodes, by node: of those that were not edited it is kept.
 #[derive(Debug, Default)]
-pub(super) struct Own {
+pub(super) struct NodeFindings {
     never: Found,
     gaps: Found,
     /// What the flow of data is known to be; that of the others stands in it too.
-    data: Option<dataflow::Kept>,
+    data: Option<dataflow::AnalysisCache>,
 }
 
 #[cfg(test)]
-impl Own {
+impl NodeFindings {
     /// How many points the analysis of data looked at the last time.
     pub(super) fn looked(&self) -> usize {
         self.data.as_ref().map_or(0, |data| data.looked)
@@ -75,26 +75,26 @@ const MANY: usize = 1_000;
 pub(super) fn program(
     program: &Arc<Program>,
     unresolved: bool,
-    settled: &Settled<'_>,
-    (own, fresh): (&mut Own, Option<&[u32]>),
+    settled: &Severities<'_>,
+    (own, fresh): (&mut NodeFindings, Option<&[u32]>),
     linking: &[u32],
-    both: Option<Both>,
+    both: Option<Join>,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
-    let flow = Flow::new(program);
+    let flow = Cfg::new(program);
     let tame = vec![false; program.points.len()];
     let mut known = None;
-    let Own { never, gaps, data } = own;
+    let NodeFindings { never, gaps, data } = own;
     let mut shape = || {
         shape(&flow, unresolved.then_some(settled), (never, gaps, fresh), found);
         links::check(program.documents(), linking, found);
     };
     match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
         // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.
-        Some(both) => both(&mut || known = Some(Knowledge::new(program, &flow, &tame)), &mut shape),
+        Some(both) => both(&mut || known = Some(Analysis::new(program, &flow, &tame)), &mut shape),
         None => shape(),
     }
-    match Wild::new(program, settled, found) {
+    match Taint::new(program, settled, found) {
         Some(wild) => {
             let known = known.filter(|_| wild.points == tame);
             dataflow::check(program, &flow, &wild, known, (data, fresh), found)
@@ -108,8 +108,8 @@ pub(super) fn program(
 
 /// Every check but those of data. `unresolved` says where some way could not be read or leads nowhere, if there is one.
 fn shape(
-    flow: &Flow<'_>,
-    unresolved: Option<&Settled<'_>>,
+    flow: &Cfg<'_>,
+    unresolved: Option<&Severities<'_>>,
     (never, gaps, fresh): (&mut Found, &mut Found, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Severity, near},
-    program::{Edge, Guard, Node, Operand, Program, Reply, Role, Why},
+    program::{Edge, Guard, Node, Operand, Program, Provenance, Reply, Role},
     span::{Span, Spanned},
     syntax::{
         condition::Condition,
@@ -28,7 +28,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
     let mut said: Vec<(&Edge, Option<(bool, Diagnostic)>)> = Vec::new();
     for reply in program.replies(&program.point(node.body).replies) {
         // Only a transition has a condition that somebody wrote.
-        let asked = program.edges_of(reply).iter().filter(|edge| edge.why == Why::Transition);
+        let asked = program.edges_of(reply).iter().filter(|edge| edge.why == Provenance::Transition);
         let asked: Vec<_> = asked.filter_map(|edge| Some((edge, subject(&edge.when)?))).collect();
         if asked.is_empty() {
             continue;

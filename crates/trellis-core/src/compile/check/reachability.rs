@@ -3,14 +3,14 @@
 use petgraph::visit::{Dfs, Walker};
 
 use crate::{
-    compile::cfg::Flow,
+    compile::cfg::Cfg,
     diagnostic::{Code, Diagnostic},
     program::{Node, Program},
     span::Span,
 };
 
 /// Which points can be reached from an entry. A graph of its own may be run alone, so each entry is a beginning.
-pub(super) fn from_entries(flow: &Flow<'_>) -> Vec<bool> {
+pub(super) fn from_entries(flow: &Cfg<'_>) -> Vec<bool> {
     let mut walk = Dfs::empty(&*flow.web);
     let mut reached = vec![false; flow.program.points.len()];
     for graph in &flow.program.graphs {
@@ -31,7 +31,7 @@ pub(super) fn from_entries(flow: &Flow<'_>) -> Vec<bool> {
 }
 
 /// Reports the nodes where an unreachable part begins; what only they lead to follows from them.
-pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
+pub(super) fn check(flow: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
     let program = flow.program;
     let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
     if lost.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn check(flow: &Flow<'_>, reached: &[bool], found: &mut Vec<Diagnosti
 }
 
 /// The nodes to which none of those before them leads.
-fn leading<'p>(flow: &Flow<'_>, reached: &[bool], nodes: impl Iterator<Item = &'p Node>) -> Vec<&'p Node> {
+fn leading<'p>(flow: &Cfg<'_>, reached: &[bool], nodes: impl Iterator<Item = &'p Node>) -> Vec<&'p Node> {
     let mut explained = reached.to_vec();
     nodes
         .filter(|node| {

@@ -6,7 +6,7 @@ use std::{cell::LazyCell, collections::VecDeque, ops::Deref};
 
 use super::syntax_of;
 use crate::{
-    compile::cfg::digraph::Neighbours,
+    compile::cfg::digraph::Adjacency,
     diagnostic::{Code, Diagnostic, FilePath},
     program::{Call, Callee, Edge, NodeIndex, Outcome, Part, PointIndex, Program, Role, Target},
     span::Span,
@@ -75,7 +75,7 @@ fn steps_back(program: &Program) -> Vec<(u32, u32)> {
 
 /// For each point the rollback that is fewest steps away, as an index; nothing where none can be reached.
 fn nearest_rollback(program: &Program, rollbacks: &[(u32, &Edge)]) -> Vec<Option<u32>> {
-    let backward = Neighbours::new(program.points.len(), steps_back(program).iter().copied());
+    let backward = Adjacency::new(program.points.len(), steps_back(program).iter().copied());
     let mut nearest = vec![None; program.points.len()];
     let mut open = VecDeque::new();
     for (index, (point, _)) in (0..).zip(rollbacks) {
@@ -141,7 +141,7 @@ impl Children {
             }
             pairs.extend(called.into_iter().map(|child| (entry(program, child), index)));
         }
-        let backward = Neighbours::new(program.points.len(), pairs.iter().copied());
+        let backward = Adjacency::new(program.points.len(), pairs.iter().copied());
         while let Some(point) = open.pop() {
             for before in backward.of(point) {
                 if !std::mem::replace(&mut acts[before as usize], true) {

@@ -19,36 +19,36 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use self::fixpoint::snapshot::Known;
-pub(super) use self::fixpoint::{Kept, Knowledge};
+pub(crate) use self::fixpoint::snapshot::PointTypes;
+pub(super) use self::fixpoint::{Analysis, AnalysisCache};
 
 use self::{
     checks::{declared_types, invalid_text, never_said, never_true, returned_values},
     domain::external,
     fixpoint::{
-        Gathered,
-        taint_flow::Behind,
-        violation::{Accident, Candidate},
+        Alarms,
+        taint_flow::TaintFlow,
+        violation::{Alarm, Violation},
     },
-    ir::{Op, Script},
+    ir::{Instr, Ir},
     report::Reporter,
     search::{
         Search, Verdict,
-        bfs::{BUDGET_OF_ALL, Tree},
-        entry::Origin,
-        outcome::{self, Searched},
+        bfs::{BUDGET_OF_ALL, ShortestPaths},
+        entry::EntryState,
+        outcome::{self, SearchOutcome},
     },
-    symbolic::Lore,
+    symbolic::SchemaCache,
 };
 use super::{
     UncheckedRead, Unknown,
-    cfg::{Flow, successors},
-    taint::Wild,
+    cfg::{Cfg, successors},
+    taint::Taint,
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
-    program::{Callee, NodeIndex, Place as To, PointIndex, PredicateSource, Program, Target, Why},
+    program::{Callee, NodeIndex, Place as To, PointIndex, PredicateSource, Program, Provenance, Target},
     schema::Schema,
     scope::RESERVED,
     span::Span,
@@ -60,17 +60,17 @@ use crate::{
 /// nothing where everything is new.
 pub(super) fn check<'k>(
     program: &'k Arc<Program>,
-    flow: &Flow<'_>,
-    wild: &'k Wild,
-    known: Option<Knowledge<'k, 'k>>,
-    (kept, fresh): (&mut Option<Kept>, Option<&[u32]>),
+    flow: &Cfg<'_>,
+    wild: &'k Taint,
+    known: Option<Analysis<'k, 'k>>,
+    (kept, fresh): (&mut Option<AnalysisCache>, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
-    let Wild { points: wild, is_lossy, faulty } = wild;
+    let Taint { points: wild, is_lossy, faulty } = wild;
     let kept_before = kept.take();
-    let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Knowledge::again(program, flow, wild, kept, fresh));
-    let mut known = known.or_else(again).unwrap_or_else(|| Knowledge::new(program, flow, wild));
-    let mut behind = Behind::new(program, flow, wild, nameless(program, wild, found));
+    let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Analysis::again(program, flow, wild, kept, fresh));
+    let mut known = known.or_else(again).unwrap_or_else(|| Analysis::new(program, flow, wild));
+    let mut behind = TaintFlow::new(program, flow, wild, unresolved_calls(program, wild, found));
     let mut unchecked = known.unchecked();
     unchecked.retain(|(point, read)| !behind.explains(*point, read));
     declared_types::check(&mut known, wild, found);
@@ -81,7 +81,7 @@ pub(super) fn check<'k>(
         never_said::never_said(&mut known, wild, found);
     }
     if known.suspects() || *is_lossy {
-        let script = Script::new(program);
+        let script = Ir::new(program);
         let gathered = known.gathered(&script);
         let faulty = is_lossy.then_some(&faulty[..]);
         let searched = Findings { program, script: &script, flow, wild, faulty }.search(&mut known, gathered, found);
@@ -95,7 +95,7 @@ pub(super) fn check<'k>(
 }
 
 /// The points of which nothing is known, and those whose call could not be made out: nobody knows what it returns.
-fn nameless(program: &Program, wild: &[bool], found: &[Diagnostic]) -> Vec<bool> {
+fn unresolved_calls(program: &Program, wild: &[bool], found: &[Diagnostic]) -> Vec<bool> {
     let is_of_tools = |code: Code| {
         matches!(code, Code::UnknownTool | Code::ToolCycle | Code::MissingToolLibrary | Code::NamelessTool | Code::InvalidToolSchema)
     };
@@ -114,10 +114,10 @@ fn nameless(program: &Program, wild: &[bool], found: &[Diagnostic]) -> Vec<bool>
 
 /// What all searches share.
 struct Shared {
-    origins: Vec<Origin>,
-    shortest: Tree,
+    origins: Vec<EntryState>,
+    shortest: ShortestPaths,
     outputs: BTreeMap<PointIndex, Schema>,
-    lore: Rc<RefCell<Lore>>,
+    lore: Rc<RefCell<SchemaCache>>,
     /// The keys that something reads.
     reads: BTreeSet<Key>,
 }
@@ -128,8 +128,8 @@ const PASSES: usize = 8;
 /// Where findings are searched.
 struct Findings<'a, 'p> {
     program: &'p Arc<Program>,
-    script: &'a Script<'p>,
-    flow: &'a Flow<'p>,
+    script: &'a Ir<'p>,
+    flow: &'a Cfg<'p>,
     wild: &'a [bool],
     /// The documents with mistakes, where those may hide what stands behind them.
     faulty: Option<&'a [u32]>,
@@ -137,29 +137,29 @@ struct Findings<'a, 'p> {
 
 impl Findings<'_, '_> {
     /// Searches every candidate, then once more those that only stand behind others.
-    fn search(&self, known: &mut Knowledge<'_, '_>, mut gathered: Gathered, found: &mut Vec<Diagnostic>) -> Searched {
-        let mut origins = vec![Origin::entry(self.program)];
-        origins.extend(gathered.called.iter().map(|(point, args)| Origin::called(*point, *args, &known.types)));
+    fn search(&self, known: &mut Analysis<'_, '_>, mut gathered: Alarms, found: &mut Vec<Diagnostic>) -> SearchOutcome {
+        let mut origins = vec![EntryState::entry(self.program)];
+        origins.extend(gathered.called.iter().map(|(point, args)| EntryState::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
         let budget = Cell::new(BUDGET_OF_ALL);
         let shared = Shared {
-            shortest: Tree::new(self.program, &origins, |point| !self.wild[point.0 as usize]),
+            shortest: ShortestPaths::new(self.program, &origins, |point| !self.wild[point.0 as usize]),
             outputs: self.outputs(known),
             lore: Rc::default(),
             reads: self.reads(),
             origins,
         };
         let mut mended: Vec<KeyPath> = Vec::new();
-        let mut searched = Searched::default();
+        let mut searched = SearchOutcome::default();
         let mut grief: BTreeSet<NodeIndex> = BTreeSet::new();
-        let is_inside = |candidate: &Candidate| match candidate.accident {
-            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(site),
+        let is_inside = |candidate: &Alarm| match candidate.accident {
+            Violation::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(site),
             _ => None,
         };
         let mut left = gathered.candidates;
         let set = self.set(&shared.origins);
         for candidate in &mut left {
-            if let Accident::Missing(site) = candidate.accident
+            if let Violation::Missing(site) = candidate.accident
                 && is_inside(candidate).is_none()
             {
                 let root = self.script.sites[site as usize].path.root();
@@ -179,11 +179,11 @@ impl Findings<'_, '_> {
             let before = mended.len();
             left.retain(|candidate| {
                 if reporter.is_told(candidate) {
-                    searched.explained.extend(if let Accident::Operand(site) = candidate.accident { Some(site) } else { None });
+                    searched.explained.extend(if let Violation::Operand(site) = candidate.accident { Some(site) } else { None });
                     return false;
                 }
                 // No search follows what decides whether it is met. Of what nothing sets, the name is wrong whether it is or not.
-                if matches!(candidate.accident, Accident::Missing(site) if self.script.sites[site as usize].is_opaque()) {
+                if matches!(candidate.accident, Violation::Missing(site) if self.script.sites[site as usize].is_opaque()) {
                     if self.unset(candidate, &set).is_some_and(|site| self.is_unasked(site)) {
                         mended.extend(reporter.name(known, candidate, found));
                     }
@@ -230,8 +230,8 @@ impl Findings<'_, '_> {
     /// if that were mended. Says whether something that is found later may show it.
     fn one(
         &self,
-        known: &mut Knowledge<'_, '_>,
-        candidate: &Candidate,
+        known: &mut Analysis<'_, '_>,
+        candidate: &Alarm,
         shared: &Shared,
         (mended, grief): (&[KeyPath], &BTreeSet<NodeIndex>),
         budget: &Cell<usize>,
@@ -251,38 +251,38 @@ impl Findings<'_, '_> {
             shortest: &shared.shortest,
             flow: self.flow,
             wild: self.wild,
-            mended,
+            assumed_set: mended,
             budget,
-            asked: RefCell::default(),
+            tracked: RefCell::default(),
             returns: &returns,
             lore: &shared.lore,
             reads: &shared.reads,
             breaks: OnceCell::new(),
             outcomes: RefCell::default(),
-            grief,
-            is_hidden: Cell::new(false),
+            failing_nodes: grief,
+            is_masked: Cell::new(false),
             is_astray: Cell::new(false),
             forks: RefCell::default(),
-            is_lossy: Cell::new(false),
-            blurred: RefCell::default(),
+            incomplete: Cell::new(false),
+            imprecise: RefCell::default(),
         };
-        let is_missing = matches!(candidate.accident, Accident::Missing(_));
+        let is_missing = matches!(candidate.accident, Violation::Missing(_));
         let (bare, helped) = (search(&[][..]), search(mended));
         let may_help = is_missing && !mended.is_empty();
-        let straight = bare.straight().or_else(|| if may_help { helped.straight() } else { None });
+        let straight = bare.try_shortest().or_else(|| if may_help { helped.try_shortest() } else { None });
         if straight.is_none() && !self.may_come(known, candidate, &bare) {
             return (Verdict::Refuted, false);
         }
-        let verdict = straight.unwrap_or_else(|| bare.wide());
+        let verdict = straight.unwrap_or_else(|| bare.explore());
         // Nothing that is missing elsewhere stands before it, unless ways were told apart by that.
         match verdict {
-            Verdict::Refuted if may_help && bare.told_apart_by(mended) => (helped.wide(), true),
+            Verdict::Refuted if may_help && bare.told_apart_by(mended) => (helped.explore(), true),
             verdict => (verdict, is_missing && mended.is_empty()),
         }
     }
 
     /// What child graphs and composite calls return, by the point that calls them.
-    fn outputs(&self, known: &mut Knowledge<'_, '_>) -> BTreeMap<PointIndex, Schema> {
+    fn outputs(&self, known: &mut Analysis<'_, '_>) -> BTreeMap<PointIndex, Schema> {
         let points = (0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
         let mut outputs = BTreeMap::new();
         for point in points {
@@ -310,14 +310,14 @@ impl Findings<'_, '_> {
             tests.chain(parts).chain([site.path]).map(|path| path.root().clone())
         });
         let ops = self.script.ops.iter().filter_map(|op| match op {
-            Op::Fit { node, index, .. } => self.program.node(*node).entry.types.get(*index as usize).map(|(key, _)| key.clone()),
-            Op::Assert { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
-            Op::Write { write, .. } => match &write.to {
+            Instr::Fit { node, index, .. } => self.program.node(*node).entry.types.get(*index as usize).map(|(key, _)| key.clone()),
+            Instr::Assert { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
+            Instr::Write { write, .. } => match &write.to {
                 To::Path(path) | To::Append(path) if !path.is_key() => Some(path.root().clone()),
                 _ => None,
             },
-            Op::Ask { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
-            Op::Read(_) | Op::Args { .. } => None,
+            Instr::Ask { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
+            Instr::Read(_) | Instr::Args { .. } => None,
         });
         let guards = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| operand.path.root().clone());
         let asked = self.program.predicates().iter().filter_map(|predicate| match &predicate.source {
@@ -329,7 +329,7 @@ impl Findings<'_, '_> {
 }
 
 /// The points that a session which begins at `entry` can reach by itself, without those of the children that it calls.
-fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
+fn reachable(program: &Program, entry: PointIndex) -> Vec<bool> {
     let mut inside = vec![false; program.points.len()];
     inside[entry.0 as usize] = true;
     let mut open = vec![entry];
@@ -355,6 +355,6 @@ fn inside(program: &Program, entry: PointIndex) -> Vec<bool> {
 }
 
 /// Whether a way is there for a session that is a child: of the graph-wide keys none of these applies to it (language 5.4).
-fn is_for_children(why: &Why) -> bool {
-    !matches!(why, Why::SignalDefault | Why::ErrorDefault | Why::OnRolledBack)
+fn is_for_children(why: &Provenance) -> bool {
+    !matches!(why, Provenance::SignalDefault | Provenance::ErrorDefault | Provenance::OnRolledBack)
 }

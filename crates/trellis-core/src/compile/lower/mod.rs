@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 pub(super) use self::declared::Declared;
 use super::{
     graphs::{Defaults, GraphSyntax, known_keys},
-    layout::Seats,
+    layout::NodeLayout,
     names::{Candidate, Names, Resolved},
     schemas::Schemas,
     tools::{Scope, Tools},
@@ -26,8 +26,8 @@ use crate::{
     id::SignalName,
     path::KeyPath,
     program::{
-        Edge, Failure, Guard, Node, NodeIndex, Operand, Origin, Outcome, Part, Point, PointIndex, Predicate, Reason, Reply, Target, Why,
-        Write,
+        Edge, Failure, Guard, Node, NodeIndex, Operand, Origin, Outcome, Part, Point, PointIndex, Predicate, Provenance, Reason, Reply,
+        Target, Write,
     },
     span::Span,
     syntax::{document::Document, node::TargetSyntax},
@@ -53,7 +53,7 @@ pub(super) struct Lowering<'d> {
     pub(super) graphs: Vec<GraphInfo<'d>>,
     pub(super) tools: Tools<'d>,
     pub(super) schemas: Schemas,
-    pub(super) seats: Arc<Seats>,
+    pub(super) seats: Arc<NodeLayout>,
     pub(super) nodes: Vec<Arc<Node>>,
     pub(super) points: Vec<Point>,
     pub(super) replies: Vec<Reply>,
@@ -152,11 +152,11 @@ impl<'d> Lowering<'d> {
         PointIndex(first + u32::from(skip_gate && self.seats.gated[node.0 as usize]))
     }
 
-    fn edge(&mut self, here: Here<'_>, when: Guard, target: &TargetSyntax, why: Why) -> Edge {
+    fn edge(&mut self, here: Here<'_>, when: Guard, target: &TargetSyntax, why: Provenance) -> Edge {
         self.edge_from(here, when, target, why, false)
     }
 
-    fn edge_from(&mut self, here: Here<'_>, when: Guard, target: &TargetSyntax, why: Why, skip_gate: bool) -> Edge {
+    fn edge_from(&mut self, here: Here<'_>, when: Guard, target: &TargetSyntax, why: Provenance, skip_gate: bool) -> Edge {
         let to = self.target(here, target, skip_gate);
         Edge { when, to, why, origin: here.origin(target.name.span) }
     }
@@ -196,7 +196,7 @@ impl<'d> Lowering<'d> {
 
 /// An edge that follows from the rules alone.
 fn rule(to: Target) -> Edge {
-    Edge { when: Guard::Always, to, why: Why::Rule, origin: None }
+    Edge { when: Guard::Always, to, why: Provenance::Rule, origin: None }
 }
 
 /// The tools of a node while it is lowered.

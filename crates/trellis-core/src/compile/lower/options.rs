@@ -7,7 +7,7 @@ use super::{
     ways::{MainEdges, assigned},
 };
 use crate::{
-    program::{Edge, From, Guard, Listen, Outcome, Place, Reply, Why, Write},
+    program::{Edge, From, Guard, Listen, Outcome, Place, Provenance, Reply, Write},
     syntax::node::{NodeSyntax, OptionWrites},
 };
 
@@ -29,7 +29,7 @@ impl Lowering<'_> {
         }
         for ((at, option, _), update) in chosen.iter().zip(of_options) {
             if let Some(target) = &option.target {
-                let edge: Edge = self.edge(here, Guard::Always, target, Why::Option(option.text.value.shared_text()));
+                let edge: Edge = self.edge(here, Guard::Always, target, Provenance::Option(option.text.value.shared_text()));
                 self.reply(Outcome::Chosen(*at), update, [edge]);
             }
         }

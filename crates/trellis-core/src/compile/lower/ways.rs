@@ -5,7 +5,7 @@ use crate::{
     diagnostic::{Code, FilePath, Report},
     id::SignalName,
     path::KeyPath,
-    program::{Call, Edge, Failure, From, Guard, Listen, Outcome, Place, PointIndex, Reason, Target, Why, Write},
+    program::{Call, Edge, Failure, From, Guard, Listen, Outcome, Place, PointIndex, Provenance, Reason, Target, Write},
     span::{SourceMap, Span, Spanned},
     syntax::node::{AssignSyntax, CallSyntax, CalleeSyntax, EndSyntax, InputType, NodeSyntax, TargetSyntax},
     template::{Dialect, Shape},
@@ -78,7 +78,7 @@ impl<'d> Lowering<'d> {
         for option in node.options().filter(|option| input && option.writes.is_none()) {
             if let Some(target) = &option.target {
                 let when = Guard::Is(self.common.input.clone(), true, option.value.value.clone());
-                let edge = self.edge(here, when, target, Why::Option(option.text.value.shared_text()));
+                let edge = self.edge(here, when, target, Provenance::Option(option.text.value.shared_text()));
                 self.edges.push(edge);
             }
         }
@@ -99,7 +99,7 @@ impl<'d> Lowering<'d> {
                 continue;
             };
             let always = when == Guard::Always;
-            let edge = self.edge(here, when, target, Why::Transition);
+            let edge = self.edge(here, when, target, Provenance::Transition);
             if open.is_none() {
                 self.edges.push(edge);
             }
@@ -109,7 +109,7 @@ impl<'d> Lowering<'d> {
         }
         self.no_edge(here, denied.take());
         if let Some(to) = &node.to {
-            let edge = self.edge(here, Guard::Always, to, Why::To);
+            let edge = self.edge(here, Guard::Always, to, Provenance::To);
             if open.is_some() {
                 shadowed.push(to.key.span.to(to.name.span));
             } else {
@@ -135,7 +135,7 @@ impl<'d> Lowering<'d> {
             self.edges.push(Edge {
                 when: Guard::Always,
                 to: Target::End(end(node)),
-                why: Why::Terminal,
+                why: Provenance::Terminal,
                 origin: node.end.as_ref().and_then(|end| here.origin(end.span)),
             });
         } else if self.edges[start as usize..].last().is_none_or(|edge| edge.when != Guard::Always) {
@@ -147,7 +147,7 @@ impl<'d> Lowering<'d> {
     /// A confirm that said no takes `on_denied` before the first unconditional way.
     fn no_edge(&mut self, here: Here<'_>, denied: Option<&TargetSyntax>) {
         if let Some(target) = denied {
-            let edge = self.edge(here, Guard::Is(self.common.input.clone(), true, self.common.no.clone()), target, Why::OnDenied);
+            let edge = self.edge(here, Guard::Is(self.common.input.clone(), true, self.common.no.clone()), target, Provenance::OnDenied);
             self.edges.push(edge);
         }
     }
@@ -155,9 +155,10 @@ impl<'d> Lowering<'d> {
     /// The replies of a listening node beside its answer: invalid inputs and its timeout.
     pub(super) fn listening_replies(&mut self, here: Here<'_>, node: &NodeSyntax, listen: &Listen) {
         if let Some((invalid, max)) = node.on_invalid.as_ref().and_then(|invalid| Some((invalid, invalid.value.max.as_ref()?))) {
-            let again = Edge { when: Guard::Attempts(max.value), to: Target::Again, why: Why::OnInvalid, origin: here.origin(max.span) };
+            let again =
+                Edge { when: Guard::Attempts(max.value), to: Target::Again, why: Provenance::OnInvalid, origin: here.origin(max.span) };
             let last = match &invalid.value.to {
-                Some(target) => self.edge(here, Guard::Always, target, Why::OnInvalid),
+                Some(target) => self.edge(here, Guard::Always, target, Provenance::OnInvalid),
                 None => {
                     let message = format!("nothing follows after {} invalid inputs", max.value);
                     self.report(here, Code::NonExhaustive, max.span, message).help =
@@ -200,23 +201,37 @@ impl<'d> Lowering<'d> {
         let retry = call.retry.as_ref();
         let again = |covered: bool| {
             let retry = retry.filter(|retry| covered && retry.max > 1)?;
-            Some(Edge { when: Guard::Attempts(retry.max), to: Target::Again, why: Why::Retry, origin: None })
+            Some(Edge { when: Guard::Attempts(retry.max), to: Target::Again, why: Provenance::Retry, origin: None })
         };
         let on_timeout = node.on_signal.iter().find(|(name, _)| name.value.as_str() == SignalName::TIMEOUT).map(|(_, target)| target);
         let on_error = node.on_error.as_ref();
 
         let mut edges: Vec<Edge> = again(retry.is_some_and(|retry| retry.on_error)).into_iter().collect();
-        self.first_of(here, &[(on_error, Why::OnError)], true, gate, Failure::ToolError, &mut edges);
+        self.first_of(here, &[(on_error, Provenance::OnError)], true, gate, Failure::ToolError, &mut edges);
         self.reply(Outcome::Error, error_write(node.span), edges);
 
         let mut edges: Vec<Edge> = again(retry.is_some_and(|retry| retry.on_timeout)).into_iter().collect();
-        self.first_of(here, &[(on_timeout, Why::OnSignal), (on_error, Why::OnError)], true, gate, Failure::Timeout, &mut edges);
+        self.first_of(
+            here,
+            &[(on_timeout, Provenance::OnSignal), (on_error, Provenance::OnError)],
+            true,
+            gate,
+            Failure::Timeout,
+            &mut edges,
+        );
         self.reply(Outcome::Timeout, error_write(node.span), edges);
 
         let mut edges = Vec::new();
-        self.first_of(here, &[(node.on_denied.as_ref(), Why::OnDenied), (on_error, Why::OnError)], gate, gate, Failure::Fail, &mut edges);
+        self.first_of(
+            here,
+            &[(node.on_denied.as_ref(), Provenance::OnDenied), (on_error, Provenance::OnError)],
+            gate,
+            gate,
+            Failure::Fail,
+            &mut edges,
+        );
         if let Some(last) = edges.last_mut()
-            && last.why == Why::Rule
+            && last.why == Provenance::Rule
         {
             last.to = Target::End(Reason::Denied);
         }
@@ -227,7 +242,7 @@ impl<'d> Lowering<'d> {
     fn first_of(
         &mut self,
         here: Here<'_>,
-        handlers: &[(Option<&TargetSyntax>, Why)],
+        handlers: &[(Option<&TargetSyntax>, Provenance)],
         graph_default: bool,
         skip_gate: bool,
         failure: Failure,
@@ -240,7 +255,7 @@ impl<'d> Lowering<'d> {
         match self.graphs[here.graph as usize].defaults.on_error {
             Some(said) if graph_default => {
                 let root = self.root_of(said.document, said.path, here.graph);
-                let edge = self.edge_from(root.as_here(), Guard::Always, said.value, Why::ErrorDefault, skip_gate);
+                let edge = self.edge_from(root.as_here(), Guard::Always, said.value, Provenance::ErrorDefault, skip_gate);
                 edges.push(edge);
             }
             _ => edges.push(rule(Target::End(Reason::Failed(failure)))),
@@ -253,7 +268,7 @@ impl<'d> Lowering<'d> {
             if acting && name.value.as_str() == SignalName::TIMEOUT {
                 continue;
             }
-            let edge = self.edge(here, Guard::Always, target, Why::OnSignal);
+            let edge = self.edge(here, Guard::Always, target, Provenance::OnSignal);
             self.reply(Outcome::Signal(name.value.clone()), Vec::new(), [edge]);
         }
         for at in 0..self.graphs[here.graph as usize].defaults.signals.len() {
@@ -268,7 +283,7 @@ impl<'d> Lowering<'d> {
                 continue;
             }
             let root = self.root_of(said.document, said.path, here.graph);
-            let edge = self.edge(root.as_here(), Guard::Always, target, Why::SignalDefault);
+            let edge = self.edge(root.as_here(), Guard::Always, target, Provenance::SignalDefault);
             let on = name.map_or(Outcome::AnySignal, |name| Outcome::Signal(SignalName::from(name)));
             self.reply(on, Vec::new(), [edge]);
         }
@@ -280,7 +295,7 @@ impl<'d> Lowering<'d> {
             return;
         }
         let edge = match &node.on_max_visits {
-            Some(target) => self.edge(here, Guard::Always, target, Why::OnMaxVisits),
+            Some(target) => self.edge(here, Guard::Always, target, Provenance::OnMaxVisits),
             None => rule(Target::End(Reason::Failed(Failure::MaxVisits))),
         };
         self.reply(Outcome::Exhausted, Vec::new(), [edge]);
@@ -288,7 +303,11 @@ impl<'d> Lowering<'d> {
 
     /// From the gate on to the node itself.
     pub(super) fn proceed(&mut self, body: PointIndex, writes: Vec<Write>) {
-        self.reply(Outcome::Success, writes, [Edge { when: Guard::Always, to: Target::Proceed(body), why: Why::BeforeEach, origin: None }]);
+        self.reply(
+            Outcome::Success,
+            writes,
+            [Edge { when: Guard::Always, to: Target::Proceed(body), why: Provenance::BeforeEach, origin: None }],
+        );
     }
 
     /// What follows when a graph was unwound; the index of that reply.
@@ -296,7 +315,7 @@ impl<'d> Lowering<'d> {
         let edge = match self.graphs[graph as usize].defaults.on_rolled_back {
             Some(said) => {
                 let root = self.root_of(said.document, said.path, graph);
-                self.edge_from(root.as_here(), Guard::Always, said.value, Why::OnRolledBack, true)
+                self.edge_from(root.as_here(), Guard::Always, said.value, Provenance::OnRolledBack, true)
             }
             None => rule(Target::End(Reason::RolledBack)),
         };

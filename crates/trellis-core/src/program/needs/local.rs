@@ -8,11 +8,12 @@ use super::route::{Hop, is_normal, onto};
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Edge, From, Guard, Listen, Node, Outcome, Part, Place, PointIndex, Program, Reply, Role, Root, Speech, Why, Write,
+        Call, Callee, Edge, From, Guard, Listen, Node, Outcome, Part, Place, PointIndex, Program, Provenance, Reply, Role, Root, Speech,
+        Write,
     },
     schema::Schema,
     scope::RESERVED,
-    template::{LOOPED, RECKONED, Read, Shape, Sorts, Template, Test},
+    template::{KindSet, LOOPED, RECKONED, Read, Shape, Template, Test},
     value::Value,
 };
 
@@ -280,8 +281,8 @@ impl Locals {
     /// is repeated where it is multiplied.
     fn demand(&mut self, read: &Read) -> Option<Event> {
         let demand = match read.demand? {
-            Sorts::NUMBER => Sorts::NUMBER.or(Sorts::TRUTH).or(Sorts::TEXT),
-            demand @ (LOOPED | RECKONED | Sorts::MAPPING) => demand,
+            KindSet::NUMBER => KindSet::NUMBER.or(KindSet::TRUTH).or(KindSet::TEXT),
+            demand @ (LOOPED | RECKONED | KindSet::MAPPING) => demand,
             _ => return None,
         };
         self.of_kind(&read.path, &kind_of(&demand.types())).filter(|_| read.when.is_empty())
@@ -378,8 +379,8 @@ impl Locals {
             *side = self.number(&operand.path);
         }
         let to = onto(program, from, edge, see);
-        let mut end = if edge.why == Why::Terminal { self.shapes(node.output.iter()) } else { Vec::new() };
-        if edge.why == Why::Terminal {
+        let mut end = if edge.why == Provenance::Terminal { self.shapes(node.output.iter()) } else { Vec::new() };
+        if edge.why == Provenance::Terminal {
             let reason: Vec<Read> = node.reason.iter().flat_map(Template::reads).collect();
             end.extend(reason.iter().flat_map(|read| [self.read(read), self.demand(read)]).flatten());
         }

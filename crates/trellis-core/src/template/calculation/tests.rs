@@ -19,23 +19,23 @@ fn calculations(text: &str) -> Vec<Arc<Calculation>> {
     found
 }
 
-fn outcome(text: &str, sorts: &[Sorts]) -> Outcome {
+fn outcome(text: &str, sorts: &[KindSet]) -> Outcome {
     let found = calculations(text);
     found.last().unwrap_or_else(|| panic!("{text} is not looked at as a whole")).outcome(sorts)
 }
 
 use Outcome::{Depends, Fails, Works};
 
-const NUMBER: Sorts = Sorts::NUMBER;
-const TEXT: Sorts = Sorts::TEXT;
+const NUMBER: KindSet = KindSet::NUMBER;
+const TEXT: KindSet = KindSet::TEXT;
 
 #[test]
 fn sorts_that_do_not_go_together_fail() {
     assert_eq!(outcome("{{ x + y }}", &[TEXT, NUMBER]), Fails);
-    assert_eq!(outcome("{{ x + y }}", &[Sorts::NULL, NUMBER]), Fails);
+    assert_eq!(outcome("{{ x + y }}", &[KindSet::NULL, NUMBER]), Fails);
     assert_eq!(outcome("{{ x * y }}", &[TEXT, TEXT]), Fails);
     assert_eq!(outcome("{{ x / y }}", &[NUMBER, TEXT]), Fails);
-    assert_eq!(outcome("{{ x | replace(y, 'z') }}", &[NUMBER, Sorts::LIST]), Depends);
+    assert_eq!(outcome("{{ x | replace(y, 'z') }}", &[NUMBER, KindSet::LIST]), Depends);
     assert_eq!(outcome("{{ -(x + y) }}", &[TEXT, TEXT]), Fails);
     assert_eq!(outcome("{{ range(x) }}", &[TEXT]), Fails);
     assert_eq!(outcome("{{ x + y + z }}", &[NUMBER, NUMBER, TEXT]), Fails);
@@ -45,7 +45,7 @@ fn sorts_that_do_not_go_together_fail() {
 fn what_depends_on_sorts_alone_works() {
     assert_eq!(outcome("{{ x + y }}", &[NUMBER, NUMBER]), Works);
     assert_eq!(outcome("{{ x + y }}", &[TEXT, TEXT]), Works);
-    assert_eq!(outcome("{{ x + y }}", &[Sorts::LIST, Sorts::LIST]), Works);
+    assert_eq!(outcome("{{ x + y }}", &[KindSet::LIST, KindSet::LIST]), Works);
     assert_eq!(outcome("{{ x * y - z }}", &[NUMBER, NUMBER, NUMBER]), Works);
 }
 

@@ -30,8 +30,8 @@ impl<'s> Reads<'s> {
     }
 
     /// A part of a calculation; of one that is looked at as a whole only that is asked which the part itself decides.
-    pub(super) fn part(&mut self, tree: &Expr<'s>, demand: Option<Demand>, is_one: bool) -> Sorts {
-        let is_decisive = |demand: Demand| demand != Sorts::NONE && !self.falls_short(tree, Some(demand));
+    pub(super) fn part(&mut self, tree: &Expr<'s>, demand: Option<Demand>, is_one: bool) -> KindSet {
+        let is_decisive = |demand: Demand| demand != KindSet::NONE && !self.falls_short(tree, Some(demand));
         self.operand(tree, demand.filter(|demand| !is_one || is_decisive(*demand)))
     }
 
@@ -51,12 +51,12 @@ impl<'s> Reads<'s> {
                         self.falls_short(input, kinds::taken_by(node.name, true))
                             || node.args.iter().any(|arg| self.falls_short(value_of(arg), Some(BOUND)))
                     }
-                    "sum" if node.args.is_empty() && self.names.items(input).is_some() => self.falls_short(input, Some(Sorts::LIST)),
-                    name if attribute(name, &node.args).is_some() => self.falls_short(input, Some(Sorts::LIST)),
+                    "sum" if node.args.is_empty() && self.names.items(input).is_some() => self.falls_short(input, Some(KindSet::LIST)),
+                    name if attribute(name, &node.args).is_some() => self.falls_short(input, Some(KindSet::LIST)),
                     name => given(&node.args) || self.falls_short(input, kinds::taken_by(name, !node.args.is_empty())),
                 }
             }
-            Expr::UnaryOp(node) => matches!(node.op, UnaryOpKind::Neg) && self.falls_short(&node.expr, Some(Sorts::NUMBER)),
+            Expr::UnaryOp(node) => matches!(node.op, UnaryOpKind::Neg) && self.falls_short(&node.expr, Some(KindSet::NUMBER)),
             Expr::BinOp(node) => {
                 let (left, right) = kinds::taken_by_operator(&node.op, constant(&node.right));
                 self.falls_short(&node.left, left) || self.falls_short(&node.right, right)
@@ -75,15 +75,15 @@ impl<'s> Reads<'s> {
             return false;
         }
         match self.names.source(of) {
-            Some(_) => demand == Sorts::NONE,
-            None => demand == Sorts::NONE || !self.glance(of).without(Sorts::UNSET).are(demand),
+            Some(_) => demand == KindSet::NONE,
+            None => demand == KindSet::NONE || !self.glance(of).without(KindSet::UNSET).are(demand),
         }
     }
 }
 
 /// What a test takes.
 pub(super) fn taken_by_test(name: &str) -> Option<Demand> {
-    matches!(name, "startingwith" | "endingwith" | "lower" | "upper" | "in").then_some(Sorts::NONE)
+    matches!(name, "startingwith" | "endingwith" | "lower" | "upper" | "in").then_some(KindSet::NONE)
 }
 
 /// The constant that an expression is.

@@ -4,11 +4,11 @@ use super::*;
 
 impl<'s> Reads<'s> {
     /// `is_one`: it is a calculation that is looked at as a whole.
-    pub(super) fn filter(&mut self, name: &str, input: Option<&Expr<'s>>, args: &[CallArg<'s>], used: bool, is_one: bool) -> Sorts {
+    pub(super) fn filter(&mut self, name: &str, input: Option<&Expr<'s>>, args: &[CallArg<'s>], used: bool, is_one: bool) -> KindSet {
         let Some(tree) = input else {
             // The filter of a block takes the text of the block.
             self.arguments(args, false);
-            return kinds::made_by(name, Sorts::TEXT);
+            return kinds::made_by(name, KindSet::TEXT);
         };
         match name {
             hook::USE | hook::COMPARE => {
@@ -22,7 +22,7 @@ impl<'s> Reads<'s> {
             "optional" | hook::MAYBE => kinds::made_by(name, self.expression(tree, false)),
             // What it falls back to is used only when it is the result.
             "default" | "d" => {
-                let input = self.expression(tree, false).without(Sorts::UNSET);
+                let input = self.expression(tree, false).without(KindSet::UNSET);
                 let path = inner(tree).and_then(|of| self.names.source(of)).and_then(Source::plain);
                 let test = path.map_or(Test::Opaque, |path| Test::Set(path, false));
                 let fallback = self.under(vec![Asked::Test(test)], |reads| {
@@ -31,10 +31,10 @@ impl<'s> Reads<'s> {
                     reads.arguments(rest, false);
                     Some(made)
                 });
-                input.or(fallback.unwrap_or(Sorts::TEXT))
+                input.or(fallback.unwrap_or(KindSet::TEXT))
             }
             hook::ADD | hook::MULTIPLY => {
-                let Some(other) = args.first().map(value_of) else { return Sorts::ANY };
+                let Some(other) = args.first().map(value_of) else { return KindSet::ANY };
                 let (of_left, of_right) = self.sides(name, tree, other);
                 self.part(tree, of_left, is_one);
                 self.part(other, of_right, is_one);
@@ -43,7 +43,7 @@ impl<'s> Reads<'s> {
             hook::CONCAT => {
                 self.visit(tree, None);
                 args.iter().for_each(|arg| self.visit(value_of(arg), None));
-                Sorts::TEXT
+                KindSet::TEXT
             }
             _ => {
                 let made = self.part(tree, kinds::taken_by(name, !args.is_empty()), is_one);
@@ -63,7 +63,7 @@ impl<'s> Reads<'s> {
     pub(super) fn mapped(&mut self, tree: &Expr<'s>, node: &Spanned<Filter<'s>>) -> bool {
         let Some(input) = node.expr.as_ref().filter(|_| attribute(node.name, &node.args).is_some()) else { return false };
         let Some(source) = self.names.items(tree) else { return false };
-        self.part(input, Some(Sorts::LIST), false);
+        self.part(input, Some(KindSet::LIST), false);
         let outside = self.demands(None);
         self.add(source, tree);
         self.demand = outside;
@@ -74,8 +74,8 @@ impl<'s> Reads<'s> {
     pub(super) fn summed(&mut self, tree: &Expr<'s>, node: &Spanned<Filter<'s>>) -> bool {
         let Some(input) = node.expr.as_ref().filter(|_| node.args.is_empty()) else { return false };
         let Some(source) = self.names.items(input) else { return false };
-        self.part(input, Some(Sorts::LIST), false);
-        let outside = self.demands(Some(Sorts::NUMBER));
+        self.part(input, Some(KindSet::LIST), false);
+        let outside = self.demands(Some(KindSet::NUMBER));
         self.add(source, tree);
         self.demand = outside;
         true
@@ -84,19 +84,19 @@ impl<'s> Reads<'s> {
     /// What adding or multiplying demands on its left and right; nothing of a side that decides what the other must be.
     pub(super) fn sides(&self, name: &str, left: &Expr<'_>, right: &Expr<'_>) -> (Option<Demand>, Option<Demand>) {
         let (of_left, of_right) = (self.glance(left), self.glance(right));
-        let beside = |side: &Expr<'_>, other: Sorts| match name {
-            hook::MULTIPLY if self.is_path(side) => Sorts::NONE,
+        let beside = |side: &Expr<'_>, other: KindSet| match name {
+            hook::MULTIPLY if self.is_path(side) => KindSet::NONE,
             _ => kinds::beside(name, other),
         };
         let (on_left, on_right) = (beside(left, of_right), beside(right, of_left));
-        let decides = |of: Sorts, on_other: Demand| on_other != Sorts::NONE && of.are(on_other);
-        let demand = |on: Demand, decides: bool| Some(on).filter(|on| *on != Sorts::NONE || !decides);
+        let decides = |of: KindSet, on_other: Demand| on_other != KindSet::NONE && of.are(on_other);
+        let demand = |on: Demand, decides: bool| Some(on).filter(|on| *on != KindSet::NONE || !decides);
         (demand(on_left, decides(of_left, on_right)), demand(on_right, decides(of_right, on_left)))
     }
 
     /// The sorts of one side, as far as the other does not decide them: a text times a number is a text.
-    fn side(&self, name: &str, tree: &Expr<'_>) -> Sorts {
-        if name == hook::MULTIPLY && self.is_path(tree) { Sorts::NUMBER.or(Sorts::TEXT) } else { self.glance(tree) }
+    fn side(&self, name: &str, tree: &Expr<'_>) -> KindSet {
+        if name == hook::MULTIPLY && self.is_path(tree) { KindSet::NUMBER.or(KindSet::TEXT) } else { self.glance(tree) }
     }
 
     fn is_path(&self, tree: &Expr<'_>) -> bool {
@@ -104,28 +104,28 @@ impl<'s> Reads<'s> {
     }
 
     /// The sorts of an operand, before it is visited: of what is read or computed further down, nothing is known.
-    pub(super) fn glance(&self, tree: &Expr<'_>) -> Sorts {
+    pub(super) fn glance(&self, tree: &Expr<'_>) -> KindSet {
         match inner(tree) {
-            Some(Expr::Const(node)) => Sorts::of(&node.value),
+            Some(Expr::Const(node)) => KindSet::of(&node.value),
             Some(Expr::Filter(node)) if matches!(node.name, hook::ADD | hook::MULTIPLY) => {
                 let side = |tree: &Expr<'_>| match inner(tree) {
-                    Some(Expr::Const(node)) => Sorts::of(&node.value),
-                    _ if node.name == hook::MULTIPLY && self.is_path(tree) => Sorts::NUMBER.or(Sorts::TEXT),
-                    _ => Sorts::READ,
+                    Some(Expr::Const(node)) => KindSet::of(&node.value),
+                    _ if node.name == hook::MULTIPLY && self.is_path(tree) => KindSet::NUMBER.or(KindSet::TEXT),
+                    _ => KindSet::READ,
                 };
-                let other = node.args.first().map_or(Sorts::READ, |arg| side(value_of(arg)));
-                kinds::combined(node.name, node.expr.as_ref().map_or(Sorts::READ, side), other)
+                let other = node.args.first().map_or(KindSet::READ, |arg| side(value_of(arg)));
+                kinds::combined(node.name, node.expr.as_ref().map_or(KindSet::READ, side), other)
             }
-            Some(Expr::Filter(node)) => kinds::made_by(node.name, Sorts::READ),
-            Some(Expr::UnaryOp(node)) if matches!(node.op, UnaryOpKind::Neg) => Sorts::NUMBER,
+            Some(Expr::Filter(node)) => kinds::made_by(node.name, KindSet::READ),
+            Some(Expr::UnaryOp(node)) if matches!(node.op, UnaryOpKind::Neg) => KindSet::NUMBER,
             Some(Expr::BinOp(node)) if matches!(node.op, BinOpKind::Sub | BinOpKind::Div | BinOpKind::FloorDiv | BinOpKind::Rem) => {
-                Sorts::NUMBER
+                KindSet::NUMBER
             }
             Some(Expr::GetAttr(node)) if matches!(&node.expr, Expr::Var(var) if var.id == "loop") => of_loop(node.name),
             Some(Expr::Var(node)) => {
-                self.names.sorts(node.id).filter(|_| self.names.source(tree).is_none()).unwrap_or(Sorts::READ).without(Sorts::UNSET)
+                self.names.sorts(node.id).filter(|_| self.names.source(tree).is_none()).unwrap_or(KindSet::READ).without(KindSet::UNSET)
             }
-            _ => Sorts::READ,
+            _ => KindSet::READ,
         }
     }
 
@@ -133,13 +133,13 @@ impl<'s> Reads<'s> {
     pub(super) fn arguments(&mut self, args: &[CallArg<'s>], is_one: bool) {
         for arg in args {
             let value = value_of(arg);
-            self.part(value, (!is_constant(value)).then_some(Sorts::NONE), is_one);
+            self.part(value, (!is_constant(value)).then_some(KindSet::NONE), is_one);
         }
     }
 }
 
 /// What bounds a slice.
-pub(super) const BOUND: Demand = Sorts::NULL.or(Sorts::NUMBER);
+pub(super) const BOUND: Demand = KindSet::NULL.or(KindSet::NUMBER);
 
 /// Whether an argument was tried when the template was checked.
 pub(super) fn is_constant(value: &Expr<'_>) -> bool {

@@ -6,7 +6,7 @@ use super::{inner, value_of};
 use crate::{
     path::{KeyPath, Segment},
     template::{
-        kinds::{Sorts, keeps_items},
+        kinds::{KindSet, keeps_items},
         machine::hook,
     },
     value::Key,
@@ -70,7 +70,7 @@ impl Source {
 /// What is known of a value that has a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Binding {
-    pub(super) sorts: Sorts,
+    pub(super) sorts: KindSet,
     /// What it is.
     pub(super) whole: Option<Source>,
     /// What its items are.
@@ -79,8 +79,8 @@ pub(super) struct Binding {
 
 impl Binding {
     /// Nothing is known but what sorts of values it can be.
-    pub(super) fn of(sorts: Sorts) -> Self {
-        let sorts = if sorts.meet(Sorts::READ) { sorts.or(Sorts::ANY).without(Sorts::READ) } else { sorts };
+    pub(super) fn of(sorts: KindSet) -> Self {
+        let sorts = if sorts.meet(KindSet::READ) { sorts.or(KindSet::ANY).without(KindSet::READ) } else { sorts };
         Self { sorts, whole: None, items: None }
     }
 
@@ -89,7 +89,7 @@ impl Binding {
         match (one, other) {
             (Some(one), Some(other)) if one == other => one,
             (Some(one), Some(other)) if one.whole.is_none() && other.whole.is_none() => Self::of(one.sorts.or(other.sorts)),
-            _ => Self::of(Sorts::ANY.or(Sorts::UNSET)),
+            _ => Self::of(KindSet::ANY.or(KindSet::UNSET)),
         }
     }
 }
@@ -161,7 +161,7 @@ impl<'s> Names<'s> {
     }
 
     /// The sorts of a name's value.
-    pub(super) fn sorts(&self, name: &str) -> Option<Sorts> {
+    pub(super) fn sorts(&self, name: &str) -> Option<KindSet> {
         self.get(name).map(|binding| binding.sorts)
     }
 
@@ -217,17 +217,17 @@ impl<'s> Names<'s> {
 
     /// What the names of a loop over an expression stand for: one name for each item, or a pair.
     pub(super) fn looped(&self, tree: &Expr<'_>, pair: bool) -> Vec<Binding> {
-        let of = |source: Option<Source>, sorts: Sorts| Binding { sorts, whole: source, items: None };
+        let of = |source: Option<Source>, sorts: KindSet| Binding { sorts, whole: source, items: None };
         let Some(over) = inner(tree) else { return Vec::new() };
         if !pair {
-            let sorts = if is_range(over) { Sorts::NUMBER } else { Sorts::ANY };
+            let sorts = if is_range(over) { KindSet::NUMBER } else { KindSet::ANY };
             return vec![of(self.items(over), sorts)];
         }
         let Expr::Filter(node) = over else { return Vec::new() };
         let source = node.expr.as_ref().and_then(inner).and_then(|inner| self.source(inner)).map(|source| source.step(Step::Each));
         match node.name {
-            "items" | "dictsort" => vec![of(None, Sorts::TEXT), of(source, Sorts::ANY)],
-            hook::PAIRS => vec![of(None, Sorts::TEXT.or(Sorts::NUMBER)), of(source, Sorts::ANY)],
+            "items" | "dictsort" => vec![of(None, KindSet::TEXT), of(source, KindSet::ANY)],
+            hook::PAIRS => vec![of(None, KindSet::TEXT.or(KindSet::NUMBER)), of(source, KindSet::ANY)],
             _ => Vec::new(),
         }
     }
@@ -268,11 +268,11 @@ pub(crate) fn is_range(tree: &Expr<'_>) -> bool {
 }
 
 /// What stands under a name of `loop`.
-pub(super) fn of_loop(name: &str) -> Sorts {
+pub(super) fn of_loop(name: &str) -> KindSet {
     match name {
-        "first" | "last" => Sorts::TRUTH,
-        "previtem" | "nextitem" => Sorts::ANY.or(Sorts::UNSET),
-        _ => Sorts::NUMBER,
+        "first" | "last" => KindSet::TRUTH,
+        "previtem" | "nextitem" => KindSet::ANY.or(KindSet::UNSET),
+        _ => KindSet::NUMBER,
     }
 }
 

@@ -16,15 +16,15 @@ impl Reads<'_> {
 
     /// Something is looked for in what holds nothing, such as a number.
     pub(super) fn looked_for(&mut self, sought: &Expr<'_>, within: &Expr<'_>) {
-        if constant(within).is_some_and(|within| !Sorts::of(within).are(kinds::HOLDING)) {
+        if constant(within).is_some_and(|within| !KindSet::of(within).are(kinds::HOLDING)) {
             self.blind(sought);
         }
     }
 
     /// What a value of these sorts may fail with: nothing is there, or something that is not taken.
-    pub(super) fn takes(&mut self, tree: &Expr<'_>, made: Sorts, used: bool) {
-        let is_unset = used && made.meet(Sorts::UNSET);
-        let is_wrong = self.demand.is_some_and(|demand| !made.without(Sorts::UNSET).without(Sorts::READ).are(demand));
+    pub(super) fn takes(&mut self, tree: &Expr<'_>, made: KindSet, used: bool) {
+        let is_unset = used && made.meet(KindSet::UNSET);
+        let is_wrong = self.demand.is_some_and(|demand| !made.without(KindSet::UNSET).without(KindSet::READ).are(demand));
         if is_unset || is_wrong {
             self.blind(tree);
         }

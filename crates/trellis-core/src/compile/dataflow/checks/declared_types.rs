@@ -1,7 +1,7 @@
 //! What is saved and added against the types that `context:` declares: an answer, a result or a key of which nothing fits is a mistake, whatever the way.
 
 use crate::{
-    compile::dataflow::{domain::TypeId, fixpoint::Knowledge},
+    compile::dataflow::{domain::TypeId, fixpoint::Analysis},
     diagnostic::{Code, Diagnostic, FilePath},
     program::{From, Graph, Outcome, Part, Place, PointIndex, Program, Reply, Role, Write},
     span::Span,
@@ -9,7 +9,7 @@ use crate::{
     template::{Shape, Step},
 };
 
-pub(crate) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(known: &mut Analysis<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     if program.graphs.iter().all(|graph| graph.types.is_empty()) {
         return;
@@ -33,12 +33,12 @@ pub(crate) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Ve
                 let Some(given) = given(known, point, reply, write) else { continue };
                 let declared = known.types.declared(schema);
                 let rest = known.types.rest(path.rest());
-                let declared = known.types.below(declared, rest);
+                let declared = known.types.select(declared, rest);
                 let (mut given, mut declared) = (known.types.present(given), known.types.present(declared));
                 if is_item && given != TypeId::NEVER {
                     (given, declared) = (known.types.items_added(given), known.types.inside(declared, &[Step::Item]));
                 }
-                if given == TypeId::NEVER || declared == TypeId::NEVER || known.types.met(given, declared) != TypeId::NEVER {
+                if given == TypeId::NEVER || declared == TypeId::NEVER || known.types.meet(given, declared) != TypeId::NEVER {
                     continue;
                 }
                 let (given, declared) = (known.types.described(given), known.types.described(declared));
@@ -57,7 +57,7 @@ pub(crate) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Ve
 }
 
 /// What a reply writes, where it is an answer, a result or another key as it stands.
-fn given(known: &mut Knowledge<'_, '_>, point: PointIndex, reply: &Reply, write: &Write) -> Option<TypeId> {
+fn given(known: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, write: &Write) -> Option<TypeId> {
     let program = known.program;
     let shape = match &write.value {
         // Options are literals, which were looked at where they are written.
@@ -74,7 +74,7 @@ fn given(known: &mut Knowledge<'_, '_>, point: PointIndex, reply: &Reply, write:
             Role::Act(_) | Role::Pass => None,
         };
         let (answer, rest) = (answer.unwrap_or_else(|| known.answer_at(point)), known.types.rest(path.rest()));
-        return Some(known.types.below(answer, rest));
+        return Some(known.types.select(answer, rest));
     }
     // What the same reply wrote before is not what stood there.
     let is_written = reply.update.iter().any(|write| match &write.to {

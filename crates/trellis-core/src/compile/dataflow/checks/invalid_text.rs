@@ -3,12 +3,12 @@
 //! No session fails by it, so that no way leads to an accident; that nothing is there on any way, the fixed point knows.
 
 use crate::{
-    compile::dataflow::fixpoint::Knowledge,
+    compile::dataflow::fixpoint::Analysis,
     diagnostic::{Code, Diagnostic, Near, near},
     program::{Part, PointIndex, Role},
 };
 
-pub(crate) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(known: &mut Analysis<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     for at in (0..program.points.len()).filter(|at| !wild[*at]) {
         let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));

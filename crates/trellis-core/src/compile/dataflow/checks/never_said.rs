@@ -5,8 +5,8 @@ use crate::{
     compile::{
         check::{never_true as literal, syntax_of},
         dataflow::{
-            domain::{Rest, TypeId},
-            fixpoint::Knowledge,
+            domain::{SubPathId, TypeId},
+            fixpoint::Analysis,
         },
     },
     diagnostic::Diagnostic,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Parts that are never said (language 8.2).
-pub(crate) fn never_said(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+pub(crate) fn never_said(known: &mut Analysis<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     for node in &program.nodes {
         let mut parts = speeches(node).flat_map(Speech::parts).peekable();
@@ -26,11 +26,11 @@ pub(crate) fn never_said(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &m
             let compares = matches!(part.when, Guard::Is(..) | Guard::In(..) | Guard::Truth(..));
             let Some(operand) = part.when.operand().filter(|_| compares) else { continue };
             let Some(seen) = known.known(&facts, &operand.path) else { continue };
-            let question = known.types.question(&part.when);
-            let holds = known.types.narrowed(seen, Rest::NONE, question, true) != TypeId::NEVER;
+            let question = known.types.intern_guard(&part.when);
+            let holds = known.types.refine(seen, SubPathId::NONE, question, true) != TypeId::NEVER;
             let of = known.types.get(seen);
             // What is absent, or no truth value, is another finding.
-            if holds || of.absent || of.open || is_switch(of, &part.when) || known.types.may_fail(seen, &part.when) {
+            if holds || of.absent || of.dynamic || is_switch(of, &part.when) || known.types.may_fail(seen, &part.when) {
                 continue;
             }
             let condition = syntax_of(program, node).and_then(|syntax| {

@@ -7,7 +7,7 @@ use crate::{
         check::never_true as literal,
         dataflow::{
             domain::{Kinds, Type},
-            fixpoint::Knowledge,
+            fixpoint::Analysis,
         },
     },
     diagnostic::{Diagnostic, FilePath},
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Conditions that hold for no value that can be there (language 8.2).
-pub(crate) fn never_true(known: &Knowledge<'_, '_>, found: &mut Vec<Diagnostic>) {
+pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) {
     let mut said: FxHashSet<(FilePath, Span)> =
         found.iter().filter_map(|found| found.place.as_ref()).map(|place| (place.path.clone(), place.span)).collect();
     for seen in known.never() {

@@ -5,14 +5,14 @@ use crate::{
         check::syntax_of,
         dataflow::{
             domain::{TypeId, external},
-            fixpoint::Knowledge,
+            fixpoint::Analysis,
         },
     },
     diagnostic::{Code, Diagnostic},
     program::{Callee, Part, PointIndex},
 };
 
-pub(crate) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(known: &mut Analysis<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     for at in (0..program.points.len()).filter(|at| !wild[*at]) {
         let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
@@ -27,7 +27,7 @@ pub(crate) fn check(known: &mut Knowledge<'_, '_>, wild: &[bool], found: &mut Ve
         for (end, of) in known.ends(*child) {
             for schema in &call.returns {
                 let declared = known.types.declared(schema);
-                if of == TypeId::NEVER || known.types.met(of, declared) != TypeId::NEVER {
+                if of == TypeId::NEVER || known.types.meet(of, declared) != TypeId::NEVER {
                     continue;
                 }
                 let ended = program.node(program.point(PointIndex(end)).node);

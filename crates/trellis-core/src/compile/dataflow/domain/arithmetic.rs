@@ -4,20 +4,20 @@
 //! result unknown, not impossible: that it fails is said where it is read.
 
 use super::*;
-use crate::template::{RECKONED, Sorts};
+use crate::template::{KindSet, RECKONED};
 
-impl Types {
+impl TypeTable {
     /// A value of some sorts.
-    pub(crate) fn of_sorts(&mut self, sorts: Sorts) -> TypeId {
+    pub(crate) fn of_sorts(&mut self, sorts: KindSet) -> TypeId {
         sorts.each().fold(TypeId::NEVER, |known, sort| {
             let of = match sort {
-                Sorts::UNSET => TypeId::ABSENT,
-                Sorts::NULL => self.of_value(&Value::Null),
-                Sorts::TRUTH => self.put(Type { values: vec![false.into(), true.into()], ..Type::default() }),
-                Sorts::NUMBER => self.of_kinds(&[Kinds::INT, Kinds::FLOAT]),
-                Sorts::TEXT => self.text(),
-                Sorts::LIST => self.list(TypeId::ANY),
-                _ => self.put(Type { fields: Some(Fields { named: Vec::new(), others: TypeId::OPEN }), ..Type::default() }),
+                KindSet::UNSET => TypeId::ABSENT,
+                KindSet::NULL => self.of_value(&Value::Null),
+                KindSet::TRUTH => self.intern(Type { values: vec![false.into(), true.into()], ..Type::default() }),
+                KindSet::NUMBER => self.of_kinds(&[Kinds::INT, Kinds::FLOAT]),
+                KindSet::TEXT => self.text(),
+                KindSet::LIST => self.list(TypeId::UNKNOWN),
+                _ => self.intern(Type { fields: Some(Fields { named: Vec::new(), others: TypeId::DYNAMIC }), ..Type::default() }),
             };
             self.join(known, of)
         })
@@ -35,7 +35,7 @@ impl Types {
             any |= self.is_unknown(part) || !sorts.are(RECKONED);
             are_numbers &= sorts.meet(RECKONED);
             let of = self.get(part);
-            numeric &= sorts.are(RECKONED) && of.numeric == of.any;
+            numeric &= sorts.are(RECKONED) && of.numeric == of.unknown;
             are_integers &= !of.kinds.has(Kinds::FLOAT) && !of.values.iter().any(|value| Kinds::of(value) == Kinds::FLOAT);
         }
         let kinds = match (are_numbers, are_integers) {
@@ -43,7 +43,7 @@ impl Types {
             (true, true) => Kinds::INT,
             (true, false) => Kinds::INT.with(Kinds::FLOAT),
         };
-        self.put(Type { any, numeric: any && numeric, kinds, ..Type::default() })
+        self.intern(Type { unknown: any, numeric: any && numeric, kinds, ..Type::default() })
     }
 
     /// Two numbers, texts or lists, added.
@@ -55,20 +55,20 @@ impl Types {
         }
         let both = of_left.or(of_right);
         let any =
-            self.is_unknown(left) || self.is_unknown(right) || ![RECKONED, Sorts::TEXT, Sorts::LIST].iter().any(|sort| both.are(*sort));
+            self.is_unknown(left) || self.is_unknown(right) || ![RECKONED, KindSet::TEXT, KindSet::LIST].iter().any(|sort| both.are(*sort));
         let (one, other) = (self.get(left), self.get(right));
-        let numeric = both.are(RECKONED) && one.numeric == one.any && other.numeric == other.any;
-        let mut known = if any && !numeric { TypeId::ANY } else { TypeId::NEVER };
-        let is = |sort: Sorts| of_left.meet(sort) && of_right.meet(sort);
+        let numeric = both.are(RECKONED) && one.numeric == one.unknown && other.numeric == other.unknown;
+        let mut known = if any && !numeric { TypeId::UNKNOWN } else { TypeId::NEVER };
+        let is = |sort: KindSet| of_left.meet(sort) && of_right.meet(sort);
         if is(RECKONED) || numeric {
             let number = self.number(&[left, right], true);
             known = self.join(known, number);
         }
-        if is(Sorts::TEXT) {
+        if is(KindSet::TEXT) {
             let text = self.text();
             known = self.join(known, text);
         }
-        if is(Sorts::LIST) {
+        if is(KindSet::LIST) {
             let items = [left, right].into_iter().fold(TypeId::NEVER, |known, side| {
                 let items = self.get(side).items.unwrap_or(TypeId::NEVER);
                 self.join(known, items)
@@ -83,13 +83,13 @@ impl Types {
     pub(crate) fn product(&mut self, left: TypeId, right: TypeId) -> TypeId {
         let known = self.number(&[left, right], true);
         let (of_left, of_right) = (self.sorts(left), self.sorts(right));
-        let is_repeated = |text: Sorts, times: Sorts| text.meet(Sorts::TEXT) && times.meet(Sorts::NUMBER);
+        let is_repeated = |text: KindSet, times: KindSet| text.meet(KindSet::TEXT) && times.meet(KindSet::NUMBER);
         if !is_repeated(of_left, of_right) && !is_repeated(of_right, of_left) {
             return known;
         }
         let text = self.text();
         let are_sure =
-            (of_left.are(Sorts::TEXT) && of_right.are(Sorts::NUMBER)) || (of_right.are(Sorts::TEXT) && of_left.are(Sorts::NUMBER));
+            (of_left.are(KindSet::TEXT) && of_right.are(KindSet::NUMBER)) || (of_right.are(KindSet::TEXT) && of_left.are(KindSet::NUMBER));
         let is_unknown = self.is_unknown(left) || self.is_unknown(right);
         if are_sure && !is_unknown { text } else { self.join(known, text) }
     }
@@ -103,6 +103,6 @@ impl Types {
 
     fn is_unknown(&self, id: TypeId) -> bool {
         let of = self.get(id);
-        of.any || of.open
+        of.unknown || of.dynamic
     }
 }

@@ -2,10 +2,10 @@
 
 use super::*;
 
-impl Types {
+impl TypeTable {
     /// The type after something was written below it. Nothing is written over what is no mapping: no session goes on from there (language 4.1).
-    pub(crate) fn written(&mut self, id: TypeId, path: Rest, new: TypeId) -> TypeId {
-        if path == Rest::NONE {
+    pub(crate) fn assign(&mut self, id: TypeId, path: SubPathId, new: TypeId) -> TypeId {
+        if path == SubPathId::NONE {
             return new;
         }
         if let Some(known) = self.written.get(&(id, path, new)) {
@@ -30,9 +30,9 @@ impl Types {
             let inner = self.write(TypeId::ABSENT, rest, new);
             or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::ABSENT });
         }
-        if of.any || of.open {
-            let inner = self.write(TypeId::OPEN, rest, new);
-            or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::OPEN });
+        if of.unknown || of.dynamic {
+            let inner = self.write(TypeId::DYNAMIC, rest, new);
+            or(self, Fields { named: vec![(key.clone(), inner)], others: TypeId::DYNAMIC });
         }
         if let Some(mut fields) = of.fields {
             let inner = self.write(fields.get(key), rest, new);
@@ -42,14 +42,14 @@ impl Types {
             }
         }
         match all {
-            Some(fields) => self.put(Type { fields: Some(fields), ..Type::default() }),
+            Some(fields) => self.intern(Type { fields: Some(fields), ..Type::default() }),
             None => TypeId::NEVER,
         }
     }
 
     /// Whether a write below a value may find something that is no mapping.
-    pub(crate) fn may_block(&self, id: TypeId, path: Rest) -> bool {
-        path != Rest::NONE && self.blocks(id, &self.questions.rest(path))
+    pub(crate) fn may_block(&self, id: TypeId, path: SubPathId) -> bool {
+        path != SubPathId::NONE && self.blocks(id, &self.questions.rest(path))
     }
 
     fn blocks(&self, id: TypeId, path: &[Segment]) -> bool {
@@ -67,8 +67,8 @@ impl Types {
         let of = self.get(id).clone();
         let is_list = |value: &Value| matches!(value, Value::List(_));
         let mut result = TypeId::NEVER;
-        if of.absent || of.any || of.open || of.items.is_some() || of.values.iter().any(is_list) {
-            let known = if of.any || of.open { TypeId::ANY } else { of.items.unwrap_or(TypeId::NEVER) };
+        if of.absent || of.unknown || of.dynamic || of.items.is_some() || of.values.iter().any(is_list) {
+            let known = if of.unknown || of.dynamic { TypeId::UNKNOWN } else { of.items.unwrap_or(TypeId::NEVER) };
             let items = self.join(known, added);
             result = self.list(items);
         }
@@ -80,8 +80,8 @@ impl Types {
         let mut of = self.get(id).clone();
         let items = of.items.take();
         of.values.retain(|value| value.as_list().is_none());
-        (of.absent, of.any, of.open) = (false, of.any || of.open, false);
-        let others = self.put(of);
+        (of.absent, of.unknown, of.dynamic) = (false, of.unknown || of.dynamic, false);
+        let others = self.intern(of);
         items.map_or(others, |items| self.join(others, items))
     }
 

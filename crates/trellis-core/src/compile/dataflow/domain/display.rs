@@ -2,11 +2,11 @@
 
 use super::*;
 
-impl Types {
+impl TypeTable {
     /// The values that it can be, where they are few and known, and whether it may be absent.
     pub(crate) fn closed(&self, id: TypeId) -> Option<(Vec<Value>, bool)> {
         let of = self.get(id);
-        let is_closed = !of.any && !of.open && of.kinds == Kinds::default() && of.fields.is_none() && of.items.is_none();
+        let is_closed = !of.unknown && !of.dynamic && of.kinds == Kinds::default() && of.fields.is_none() && of.items.is_none();
         is_closed.then(|| (of.values.clone(), of.absent))
     }
 

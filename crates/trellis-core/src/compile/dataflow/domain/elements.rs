@@ -1,20 +1,20 @@
 //! What stands inside of a value: the items of a list, the values of a mapping.
 
-use super::{Kinds, TypeId, Types};
+use super::{Kinds, TypeId, TypeTable};
 use crate::{
     path::Segment,
     template::Step,
     value::{Key, Mapping, Value},
 };
 
-impl Types {
+impl TypeTable {
     /// What can stand where steps lead from a value; whatever has no items has none that could be wrong.
     pub(crate) fn inside(&mut self, mut id: TypeId, steps: &[Step]) -> TypeId {
         for step in steps {
             id = match step {
                 Step::Key(key) => {
                     let path = [Segment::Key(key.clone())];
-                    self.find_below(id, &path)
+                    self.select_from(id, &path)
                 }
                 Step::Item | Step::Each => self.items(id, *step == Step::Each),
             };
@@ -25,8 +25,8 @@ impl Types {
     fn items(&mut self, id: TypeId, values: bool) -> TypeId {
         let of = self.get(id).clone();
         let mut known = of.items.unwrap_or(TypeId::NEVER);
-        if of.any || of.open {
-            known = self.join(known, TypeId::ANY);
+        if of.unknown || of.dynamic {
+            known = self.join(known, TypeId::UNKNOWN);
         }
         let is_text = of.kinds.has(Kinds::TEXT) || of.values.iter().any(|value| value.as_str().is_some());
         if is_text || (of.fields.is_some() && !values) {

@@ -1,6 +1,6 @@
 //! What is known of a value before it is there: an input, a result, an error.
 
-use super::{Kinds, TypeId, Types, plain};
+use super::{Kinds, TypeId, TypeTable, plain};
 use crate::{
     program::{Call, Callee, Listen, Outcome, PointIndex, Program, Role},
     schema::{Schema, few_integers},
@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// An accepted input that is no option with an outcome of its own (language 6.4, 6.5).
-pub(crate) fn input(types: &mut Types, listen: &Listen) -> TypeId {
+pub(crate) fn input(types: &mut TypeTable, listen: &Listen) -> TypeId {
     if listen.sleep.is_some() {
         return TypeId::ABSENT;
     }
@@ -25,12 +25,12 @@ pub(crate) fn input(types: &mut Types, listen: &Listen) -> TypeId {
             None => types.of_kinds(&[Kinds::INT]),
         },
         Some(InputType::Float) => types.of_kinds(&[Kinds::INT, Kinds::FLOAT]),
-        Some(InputType::Choice | InputType::Json) | None => TypeId::ANY,
+        Some(InputType::Choice | InputType::Json) | None => TypeId::UNKNOWN,
     };
     let fitting = match &listen.schema {
         Some(schema) => {
             let declared = types.declared(schema);
-            types.met(kind, declared)
+            types.meet(kind, declared)
         }
         None => kind,
     };
@@ -54,7 +54,7 @@ pub(crate) fn call_at(program: &Program, point: PointIndex) -> Option<&Call> {
 }
 
 /// A successful result of a call that is no child graph (language 5.3, 5.5).
-pub(crate) fn returned(types: &mut Types, call: &Call) -> TypeId {
+pub(crate) fn returned(types: &mut TypeTable, call: &Call) -> TypeId {
     let made = match &call.callee {
         Callee::Parallel(branches, how) if how.on_error == OnBranchError::Fail => {
             let entries: Vec<(Key, TypeId)> = branches.iter().map(|(key, branch)| (key.clone(), returned(types, branch))).collect();
@@ -63,15 +63,15 @@ pub(crate) fn returned(types: &mut Types, call: &Call) -> TypeId {
             types.mapping(entries)
         }
         Callee::Parallel(branches, how) => {
-            let of = if how.any { TypeId::EITHER } else { TypeId::ANY };
+            let of = if how.any { TypeId::UNKNOWN_OR_ABSENT } else { TypeId::UNKNOWN };
             types.mapping(branches.iter().map(|(key, _)| (key.clone(), of)))
         }
-        Callee::Each(..) => types.list(TypeId::ANY),
-        Callee::Tool(_) | Callee::Graph(_) => TypeId::ANY,
+        Callee::Each(..) => types.list(TypeId::UNKNOWN),
+        Callee::Tool(_) | Callee::Graph(_) => TypeId::UNKNOWN,
     };
     call.returns.iter().fold(made, |known, schema| {
         let declared = types.declared(schema);
-        types.met(known, declared)
+        types.meet(known, declared)
     })
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn taken(program: &Program, call: &Call) -> Option<Mapping> {
 }
 
 /// `sys.rollback` from a rollback on (language 7.7).
-pub(crate) fn rollback(types: &mut Types) -> TypeId {
+pub(crate) fn rollback(types: &mut TypeTable) -> TypeId {
     let text = types.text();
     let place = [("tool", text), ("node", text)];
     let failed = types.mapping(place.into_iter().chain([("message", text)]).map(|(key, of)| (Key::from(key), of)));
@@ -108,9 +108,16 @@ pub(crate) fn rollback(types: &mut Types) -> TypeId {
 }
 
 /// `sys.error` (language 4.2).
-pub(crate) fn error(types: &mut Types) -> TypeId {
+pub(crate) fn error(types: &mut TypeTable) -> TypeId {
     let text = types.text();
     let kinds = types.of_schema(&Value::map([("enum", Value::list(["error", "denied", "timeout", "schema"].map(Value::from)))]));
-    let entries = [("tool", text), ("node", text), ("message", text), ("kind", kinds), ("code", TypeId::EITHER), ("data", TypeId::EITHER)];
+    let entries = [
+        ("tool", text),
+        ("node", text),
+        ("message", text),
+        ("kind", kinds),
+        ("code", TypeId::UNKNOWN_OR_ABSENT),
+        ("data", TypeId::UNKNOWN_OR_ABSENT),
+    ];
     types.mapping(entries.map(|(key, of)| (Key::from(key), of)))
 }

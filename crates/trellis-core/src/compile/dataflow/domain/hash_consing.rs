@@ -12,7 +12,7 @@ use crate::value::Value;
 
 /// A number that equal types share.
 pub(crate) fn of_type(of: &Type) -> u64 {
-    let Type { absent, any, numeric, open, kinds, values, fields, items } = of;
+    let Type { absent, unknown: any, numeric, dynamic: open, kinds, values, fields, items } = of;
     let mut hasher = FxHasher::default();
     (absent, any, numeric, open, kinds.0, items.map(|TypeId(id)| id), values.len()).hash(&mut hasher);
     values.iter().for_each(|value| of_value(value, &mut hasher));

@@ -9,12 +9,12 @@ const PLACES: usize = 1024;
 
 /// All pairs, and those that were asked for last where they are found at once.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct JoinCache {
     all: FxHashMap<(TypeId, TypeId), TypeId>,
     last: Box<[((TypeId, TypeId), TypeId); PLACES]>,
 }
 
-impl Default for Joined {
+impl Default for JoinCache {
     fn default() -> Self {
         // No pair is of two that are one.
         let nothing = ((TypeId::NEVER, TypeId::NEVER), TypeId::NEVER);
@@ -22,7 +22,7 @@ impl Default for Joined {
     }
 }
 
-impl Joined {
+impl JoinCache {
     /// What a pair comes to that was asked for just now.
     #[inline]
     pub(crate) fn last(&self, pair: (TypeId, TypeId)) -> Option<TypeId> {

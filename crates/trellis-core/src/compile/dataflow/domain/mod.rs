@@ -21,15 +21,15 @@ mod violates;
 
 pub(crate) use self::{
     elements::having,
-    operands::{Inside, Question, Rest},
-    packed::Lane,
-    schema_ids::Contract,
+    operands::{ElementPathId, GuardId, SubPathId},
+    packed::PackedType,
+    schema_ids::SchemaId,
     schemas::plain,
 };
 
 use rustc_hash::FxHashMap;
 
-use self::{join_cache::Joined, operands::Questions, packed::Lanes, schema_ids::Contracts};
+use self::{join_cache::JoinCache, operands::OperandTable, packed::PackTable, schema_ids::SchemaTable};
 
 use crate::{
     path::Segment,
@@ -46,13 +46,13 @@ impl TypeId {
     /// Nothing is there.
     pub(crate) const ABSENT: Self = Self(1);
     /// Something is there, of which nothing is known.
-    pub(crate) const ANY: Self = Self(2);
+    pub(crate) const UNKNOWN: Self = Self(2);
     /// Something, of which nothing is known, or nothing.
-    pub(crate) const EITHER: Self = Self(3);
+    pub(crate) const UNKNOWN_OR_ABSENT: Self = Self(3);
     /// A text that is not empty.
     pub(crate) const TEXT: Self = Self(4);
     /// Not even whether something is there is known: what stands below a value of which nothing is known.
-    pub(crate) const OPEN: Self = Self(5);
+    pub(crate) const DYNAMIC: Self = Self(5);
 }
 
 /// Kinds of values that are not counted out. Truth values, null, the empty text and the empty list are values of their own.
@@ -103,11 +103,11 @@ pub(crate) struct Type {
     /// Nothing may be there.
     pub(crate) absent: bool,
     /// Something may be there, of which nothing is known.
-    pub(crate) any: bool,
+    pub(crate) unknown: bool,
     /// Whether that is a number: one that a host may give, of which nothing else is claimed.
     pub(crate) numeric: bool,
     /// Nothing is known, not even whether something is there.
-    pub(crate) open: bool,
+    pub(crate) dynamic: bool,
     /// Any value of these kinds.
     pub(crate) kinds: Kinds,
     /// These values; scalars, or an empty list.
@@ -121,7 +121,7 @@ pub(crate) struct Type {
 impl Type {
     /// Whether a scalar is possible.
     pub(crate) fn admits(&self, value: &Value) -> bool {
-        self.any || self.open || self.kinds.hold(value) || self.values.contains(value)
+        self.unknown || self.dynamic || self.kinds.hold(value) || self.values.contains(value)
     }
 }
 
@@ -155,29 +155,29 @@ const DEPTH: u8 = 8;
 
 /// All types of one analysis.
 #[derive(Debug, Default)]
-pub(crate) struct Types {
+pub(crate) struct TypeTable {
     types: Vec<Type>,
     depths: Vec<u8>,
     by_hash: FxHashMap<u64, Vec<TypeId>>,
-    joined: Joined,
-    lanes: Lanes,
-    questions: Questions,
-    below: FxHashMap<(TypeId, Rest), TypeId>,
-    narrowed: FxHashMap<(TypeId, Rest, Question, bool), TypeId>,
-    written: FxHashMap<(TypeId, Rest, TypeId), TypeId>,
+    joined: JoinCache,
+    lanes: PackTable,
+    questions: OperandTable,
+    below: FxHashMap<(TypeId, SubPathId), TypeId>,
+    narrowed: FxHashMap<(TypeId, SubPathId, GuardId, bool), TypeId>,
+    written: FxHashMap<(TypeId, SubPathId, TypeId), TypeId>,
     met: FxHashMap<(TypeId, TypeId), TypeId>,
-    contracts: Contracts,
+    contracts: SchemaTable,
 }
 
-impl Types {
+impl TypeTable {
     pub(crate) fn new() -> Self {
         let mut types = Self::default();
-        types.put(Type::default());
-        types.put(Type { absent: true, ..Type::default() });
-        types.put(Type { any: true, ..Type::default() });
-        types.put(Type { absent: true, any: true, ..Type::default() });
-        types.put(Type { kinds: Kinds::TEXT, ..Type::default() });
-        types.put(Type { open: true, ..Type::default() });
+        types.intern(Type::default());
+        types.intern(Type { absent: true, ..Type::default() });
+        types.intern(Type { unknown: true, ..Type::default() });
+        types.intern(Type { absent: true, unknown: true, ..Type::default() });
+        types.intern(Type { kinds: Kinds::TEXT, ..Type::default() });
+        types.intern(Type { dynamic: true, ..Type::default() });
         types
     }
 
@@ -186,11 +186,11 @@ impl Types {
     }
 
     /// Interns a type; below the last level nothing is known.
-    pub(crate) fn put(&mut self, of: Type) -> TypeId {
+    pub(crate) fn intern(&mut self, of: Type) -> TypeId {
         let inner = of.fields.iter().flat_map(|fields| fields.named.iter().map(|(_, id)| *id).chain([fields.others])).chain(of.items);
         let depth = inner.map(|id| self.depths[id.0 as usize] + 1).max().unwrap_or(0);
         if depth > DEPTH {
-            return if of.absent { TypeId::EITHER } else { TypeId::ANY };
+            return if of.absent { TypeId::UNKNOWN_OR_ABSENT } else { TypeId::UNKNOWN };
         }
         let hash = hash_consing::of_type(&of);
         let alike = self.by_hash.get(&hash).into_iter().flatten().copied();
@@ -212,7 +212,7 @@ impl Types {
     /// The same where perhaps nothing is known at all.
     pub(crate) fn may_lack(&self, id: TypeId) -> bool {
         let of = self.get(id);
-        of.absent || of.open
+        of.absent || of.dynamic
     }
 
     /// Whether something can be there.
@@ -223,7 +223,7 @@ impl Types {
     /// Any value of these kinds.
     pub(crate) fn of_kinds(&mut self, kinds: &[Kinds]) -> TypeId {
         let kinds = kinds.iter().fold(Kinds::default(), |all, kind| all.with(*kind));
-        self.put(Type { kinds, ..Type::default() })
+        self.intern(Type { kinds, ..Type::default() })
     }
 
     /// Exactly this value.
@@ -243,54 +243,55 @@ impl Types {
             }
             value => of.values.push(value.clone()),
         }
-        self.put(of)
+        self.intern(of)
     }
 
     /// A list of such items, which may be empty.
     pub(crate) fn list(&mut self, items: TypeId) -> TypeId {
-        self.put(Type { values: vec![Value::list([])], items: Some(items), ..Type::default() })
+        self.intern(Type { values: vec![Value::list([])], items: Some(items), ..Type::default() })
     }
 
     /// A mapping with these entries and no others.
     pub(crate) fn mapping(&mut self, entries: impl IntoIterator<Item = (Key, TypeId)>) -> TypeId {
         let mut fields = Fields { named: Vec::new(), others: TypeId::ABSENT };
         entries.into_iter().for_each(|(key, of)| fields.set(&key, of));
-        self.put(Type { fields: Some(fields), ..Type::default() })
+        self.intern(Type { fields: Some(fields), ..Type::default() })
     }
 
     /// A number that a host may give, or nothing.
     pub(crate) fn given_number(&mut self) -> TypeId {
-        self.put(Type { absent: true, any: true, numeric: true, ..Type::default() })
+        self.intern(Type { absent: true, unknown: true, numeric: true, ..Type::default() })
     }
 
     /// Any integer.
     pub(crate) fn integer(&mut self) -> TypeId {
-        self.put(Type { kinds: Kinds::INT, ..Type::default() })
+        self.intern(Type { kinds: Kinds::INT, ..Type::default() })
     }
 
     /// Any text, the empty one too.
     pub(crate) fn text(&mut self) -> TypeId {
-        self.put(Type { kinds: Kinds::TEXT, values: vec![Value::text("")], ..Type::default() })
+        self.intern(Type { kinds: Kinds::TEXT, values: vec![Value::text("")], ..Type::default() })
     }
 
     /// What is there of it, if something is.
     pub(crate) fn present(&mut self, id: TypeId) -> TypeId {
         let of = self.get(id);
-        if !of.absent && !of.open {
+        if !of.absent && !of.dynamic {
             return id;
         }
-        let of = Type { absent: false, open: false, any: of.any || of.open, numeric: of.numeric && !of.open, ..of.clone() };
-        self.put(of)
+        let of =
+            Type { absent: false, dynamic: false, unknown: of.unknown || of.dynamic, numeric: of.numeric && !of.dynamic, ..of.clone() };
+        self.intern(of)
     }
 
     /// What is known of it alone.
     pub(crate) fn without_unknown(&mut self, id: TypeId) -> TypeId {
         let of = self.get(id);
-        if !of.any && !of.open {
+        if !of.unknown && !of.dynamic {
             return id;
         }
-        let of = Type { any: false, numeric: false, open: false, ..of.clone() };
-        self.put(of)
+        let of = Type { unknown: false, numeric: false, dynamic: false, ..of.clone() };
+        self.intern(of)
     }
 
     /// Either of two.
@@ -333,11 +334,11 @@ impl Types {
         }
         values.retain(|value| !kinds.hold(value));
         values.sort_by_cached_key(Value::to_json);
-        let id = self.put(Type {
+        let id = self.intern(Type {
             absent: left.absent || right.absent,
-            any: left.any || right.any,
-            numeric: (left.any || right.any) && left.numeric == left.any && right.numeric == right.any,
-            open: left.open || right.open,
+            unknown: left.unknown || right.unknown,
+            numeric: (left.unknown || right.unknown) && left.numeric == left.unknown && right.numeric == right.unknown,
+            dynamic: left.dynamic || right.dynamic,
             kinds,
             values,
             fields,
@@ -358,41 +359,41 @@ impl Types {
     }
 
     /// What stands below a value. Of what stands in a list nothing is known (language 3.2).
-    pub(crate) fn below(&mut self, id: TypeId, path: Rest) -> TypeId {
+    pub(crate) fn select(&mut self, id: TypeId, path: SubPathId) -> TypeId {
         match id {
-            _ if path == Rest::NONE => return id,
-            TypeId::NEVER | TypeId::ABSENT | TypeId::OPEN => return id,
-            TypeId::ANY => return TypeId::OPEN,
+            _ if path == SubPathId::NONE => return id,
+            TypeId::NEVER | TypeId::ABSENT | TypeId::DYNAMIC => return id,
+            TypeId::UNKNOWN => return TypeId::DYNAMIC,
             _ => {}
         }
         if let Some(known) = self.below.get(&(id, path)) {
             return *known;
         }
-        let below = self.find_below(id, &self.questions.rest(path));
+        let below = self.select_from(id, &self.questions.rest(path));
         self.below.insert((id, path), below);
         below
     }
 
-    fn find_below(&mut self, id: TypeId, path: &[Segment]) -> TypeId {
+    fn select_from(&mut self, id: TypeId, path: &[Segment]) -> TypeId {
         let Some((first, rest)) = path.split_first() else { return id };
         let of = self.get(id);
         let Segment::Key(key) = first else {
             return match (of.absent, id == TypeId::ABSENT) {
                 (true, true) => id,
-                (true, false) => self.join(TypeId::OPEN, TypeId::ABSENT),
-                (false, _) => TypeId::OPEN,
+                (true, false) => self.join(TypeId::DYNAMIC, TypeId::ABSENT),
+                (false, _) => TypeId::DYNAMIC,
             };
         };
         // Below what is no mapping there is nothing.
         let is_bare = of.absent || of.kinds != Kinds::default() || !of.values.is_empty() || of.items.is_some();
         let mut below = if is_bare { TypeId::ABSENT } else { TypeId::NEVER };
-        let (any, field) = (of.any || of.open, of.fields.as_ref().map(|fields| fields.get(key)));
+        let (any, field) = (of.unknown || of.dynamic, of.fields.as_ref().map(|fields| fields.get(key)));
         if let Some(field) = field {
-            let field = self.find_below(field, rest);
+            let field = self.select_from(field, rest);
             below = self.join(below, field);
         }
         if any {
-            below = self.join(below, TypeId::OPEN);
+            below = self.join(below, TypeId::DYNAMIC);
         }
         below
     }

@@ -8,44 +8,44 @@ use std::{
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::{
-    TypeId, Types,
+    TypeId, TypeTable,
     hash_consing::{is_same_value, of_value},
 };
 use crate::{path::Segment, program::Guard, template::Step, value::Value};
 
 /// What a path says below its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Rest(u32);
+pub(crate) struct SubPathId(u32);
 
-impl Rest {
+impl SubPathId {
     /// Nothing: the key itself.
     pub(crate) const NONE: Self = Self(0);
 }
 
 /// A guard without what it asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Question(u32);
+pub(crate) struct GuardId(u32);
 
 /// Steps from a path into what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Inside(u32);
+pub(crate) struct ElementPathId(u32);
 
-impl Inside {
+impl ElementPathId {
     /// None: what stands at the path itself.
     pub(crate) const NONE: Self = Self(0);
 }
 
 /// All that was asked.
 #[derive(Debug)]
-pub(crate) struct Questions {
+pub(crate) struct OperandTable {
     rests: Vec<Arc<[Segment]>>,
-    by_segments: FxHashMap<Arc<[Segment]>, Rest>,
+    by_segments: FxHashMap<Arc<[Segment]>, SubPathId>,
     insides: Vec<Arc<[Step]>>,
     guards: Vec<Arc<Guard>>,
-    by_hash: FxHashMap<u64, Vec<Question>>,
+    by_hash: FxHashMap<u64, Vec<GuardId>>,
 }
 
-impl Default for Questions {
+impl Default for OperandTable {
     fn default() -> Self {
         Self {
             rests: vec![Arc::default()],
@@ -57,27 +57,27 @@ impl Default for Questions {
     }
 }
 
-impl Questions {
-    pub(crate) fn rest(&self, rest: Rest) -> Arc<[Segment]> {
+impl OperandTable {
+    pub(crate) fn rest(&self, rest: SubPathId) -> Arc<[Segment]> {
         Arc::clone(&self.rests[rest.0 as usize])
     }
 
-    pub(crate) fn guard(&self, question: Question) -> Arc<Guard> {
+    pub(crate) fn guard(&self, question: GuardId) -> Arc<Guard> {
         Arc::clone(&self.guards[question.0 as usize])
     }
 }
 
-impl Types {
+impl TypeTable {
     /// The number of what a path says below its key.
-    pub(crate) fn rest(&mut self, segments: &[Segment]) -> Rest {
+    pub(crate) fn rest(&mut self, segments: &[Segment]) -> SubPathId {
         if segments.is_empty() {
-            return Rest::NONE;
+            return SubPathId::NONE;
         }
         let questions = &mut self.questions;
         if let Some(known) = questions.by_segments.get(segments) {
             return *known;
         }
-        let rest = Rest(u32::try_from(questions.rests.len()).unwrap_or(u32::MAX));
+        let rest = SubPathId(u32::try_from(questions.rests.len()).unwrap_or(u32::MAX));
         let segments: Arc<[Segment]> = segments.into();
         questions.rests.push(Arc::clone(&segments));
         questions.by_segments.insert(segments, rest);
@@ -85,18 +85,18 @@ impl Types {
     }
 
     /// The number of steps into what a path holds.
-    pub(crate) fn steps(&mut self, steps: &[Step]) -> Inside {
+    pub(crate) fn steps(&mut self, steps: &[Step]) -> ElementPathId {
         let insides = &mut self.questions.insides;
         let at = insides.iter().position(|known| **known == *steps).unwrap_or_else(|| {
             insides.push(steps.into());
             insides.len() - 1
         });
-        Inside(u32::try_from(at).unwrap_or(u32::MAX))
+        ElementPathId(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
     /// What can stand where steps lead from a value.
-    pub(crate) fn stands_inside(&mut self, id: TypeId, inside: Inside) -> TypeId {
-        if inside == Inside::NONE {
+    pub(crate) fn stands_inside(&mut self, id: TypeId, inside: ElementPathId) -> TypeId {
+        if inside == ElementPathId::NONE {
             return id;
         }
         let steps = Arc::clone(&self.questions.insides[inside.0 as usize]);
@@ -104,7 +104,7 @@ impl Types {
     }
 
     /// The number of what a guard asks.
-    pub(crate) fn question(&mut self, guard: &Guard) -> Question {
+    pub(crate) fn intern_guard(&mut self, guard: &Guard) -> GuardId {
         let mut hasher = FxHasher::default();
         std::mem::discriminant(guard).hash(&mut hasher);
         let (yes, values) = asked(guard);
@@ -115,14 +115,14 @@ impl Types {
         if let Some(known) = alike.iter().find(|known| is_same(&questions.guards[known.0 as usize], guard)) {
             return *known;
         }
-        let question = Question(u32::try_from(questions.guards.len()).unwrap_or(u32::MAX));
+        let question = GuardId(u32::try_from(questions.guards.len()).unwrap_or(u32::MAX));
         questions.guards.push(Arc::new(guard.clone()));
         alike.push(question);
         question
     }
 
     /// The guard of a question, over whatever was asked first.
-    pub(crate) fn guard(&self, question: Question) -> &Guard {
+    pub(crate) fn guard(&self, question: GuardId) -> &Guard {
         &self.questions.guards[question.0 as usize]
     }
 

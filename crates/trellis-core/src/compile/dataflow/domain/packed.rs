@@ -9,12 +9,12 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{Kinds, Type, TypeId, Types, hash_consing};
+use super::{Kinds, Type, TypeId, TypeTable, hash_consing};
 use crate::{compile::dataflow::env::Slot, value::Value};
 
 /// A type as it stands at one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Lane(u32);
+pub(crate) struct PackedType(u32);
 
 /// Where the bits of the kinds begin, those of scalars of no kind, and those of a key's own values.
 const KINDS: u32 = 3;
@@ -22,9 +22,9 @@ const SCALARS: u32 = 6;
 const VALUES: u32 = 11;
 
 /// The bits of a key's own values.
-const ALL_VALUES: u32 = Lane::NUMBER - (1 << VALUES);
+const ALL_VALUES: u32 = PackedType::NUMBER - (1 << VALUES);
 
-impl Lane {
+impl PackedType {
     /// Nothing is possible.
     pub(crate) const NEVER: Self = Self(0);
     /// Nothing is there.
@@ -64,18 +64,18 @@ impl Lane {
 
 /// The values that have bits at one key: texts or integers, whichever came first.
 #[derive(Debug, Default)]
-struct Palette {
+struct ValuePalette {
     kind: Kinds,
     values: Vec<Value>,
 }
 
-impl Palette {
+impl ValuePalette {
     /// A type in bits, if it is of nothing but what has bits, or gets them now.
-    fn lane(&mut self, of: &Type) -> Option<Lane> {
+    fn lane(&mut self, of: &Type) -> Option<PackedType> {
         if of.fields.is_some() || of.items.is_some() || of.numeric {
             return None;
         }
-        let [absent, any, open] = [of.absent, of.any, of.open].map(u32::from);
+        let [absent, any, open] = [of.absent, of.unknown, of.dynamic].map(u32::from);
         let mut bits = absent | any << 1 | open << 2 | u32::from(of.kinds.0) << KINDS;
         if self.kind == Kinds::default() {
             let first = [Kinds::INT, Kinds::TEXT].into_iter().find(|kind| of.kinds.has(*kind) || of.values.iter().any(|it| kind.hold(it)));
@@ -88,7 +88,7 @@ impl Palette {
             bits |= 1 << self.bit(value)?;
         }
         // One type has one word, and its values are sorted.
-        hash_consing::is_same(&self.spelled(Lane(bits)), of).then_some(Lane(bits))
+        hash_consing::is_same(&self.spelled(PackedType(bits)), of).then_some(PackedType(bits))
     }
 
     fn bit(&mut self, value: &Value) -> Option<u32> {
@@ -110,7 +110,7 @@ impl Palette {
     }
 
     /// What bits say.
-    fn spelled(&self, lane: Lane) -> Type {
+    fn spelled(&self, lane: PackedType) -> Type {
         let kinds = [Kinds::TEXT, Kinds::INT, Kinds::FLOAT].into_iter();
         let kinds = kinds.filter(|kind| lane.0 >> KINDS & u32::from(kind.0) != 0).fold(Kinds::default(), Kinds::with);
         let scalars = [|| Value::Null, || false.into(), || true.into(), || Value::text(""), || Value::list([])];
@@ -119,26 +119,26 @@ impl Palette {
             (VALUES..).zip(&self.values).filter(|(bit, value)| lane.has(*bit) && !kinds.hold(value)).map(|(_, value)| value.clone());
         let mut values: Vec<Value> = scalars.chain(named).collect();
         values.sort_by_cached_key(Value::to_json);
-        Type { absent: lane.has(0), any: lane.has(1), open: lane.has(2), kinds, values, ..Type::default() }
+        Type { absent: lane.has(0), unknown: lane.has(1), dynamic: lane.has(2), kinds, values, ..Type::default() }
     }
 }
 
 /// The words of all keys.
 #[derive(Debug, Default)]
-pub(crate) struct Lanes {
-    palettes: Vec<Palette>,
+pub(crate) struct PackTable {
+    palettes: Vec<ValuePalette>,
     /// By slot and number of a type, and by slot and word.
-    by_type: FxHashMap<u64, Lane>,
+    by_type: FxHashMap<u64, PackedType>,
     types: FxHashMap<u64, TypeId>,
     /// What was asked for last: it is asked for again at once.
     last: Option<(u64, TypeId)>,
 }
 
-impl Lanes {
-    fn palette(&mut self, Slot(at): Slot) -> &mut Palette {
+impl PackTable {
+    fn palette(&mut self, Slot(at): Slot) -> &mut ValuePalette {
         let at = at as usize;
         if at >= self.palettes.len() {
-            self.palettes.resize_with(at + 1, Palette::default);
+            self.palettes.resize_with(at + 1, ValuePalette::default);
         }
         &mut self.palettes[at]
     }
@@ -148,22 +148,22 @@ fn key(Slot(slot): Slot, of: u32) -> u64 {
     u64::from(slot) << 32 | u64::from(of)
 }
 
-impl Types {
+impl TypeTable {
     /// The word of a type at a key.
-    pub(crate) fn lane(&mut self, slot: Slot, id: TypeId) -> Lane {
+    pub(crate) fn lane(&mut self, slot: Slot, id: TypeId) -> PackedType {
         if let Some(known) = self.lanes.by_type.get(&key(slot, id.0)) {
             return *known;
         }
         let of = &self.types[id.0 as usize];
-        let lane = self.lanes.palette(slot).lane(of).unwrap_or(Lane(id.0 | Lane::NUMBER));
+        let lane = self.lanes.palette(slot).lane(of).unwrap_or(PackedType(id.0 | PackedType::NUMBER));
         self.lanes.by_type.insert(key(slot, id.0), lane);
         lane
     }
 
     /// The type of a word at a key.
-    pub(crate) fn of_lane(&mut self, slot: Slot, lane: Lane) -> TypeId {
+    pub(crate) fn of_lane(&mut self, slot: Slot, lane: PackedType) -> TypeId {
         if lane.is_number() {
-            return TypeId(lane.0 & !Lane::NUMBER);
+            return TypeId(lane.0 & !PackedType::NUMBER);
         }
         let key = key(slot, lane.0);
         if let Some((last, id)) = self.lanes.last
@@ -173,7 +173,7 @@ impl Types {
         }
         let id = self.lanes.types.get(&key).copied().unwrap_or_else(|| {
             let of = self.lanes.palette(slot).spelled(lane);
-            let id = self.put(of);
+            let id = self.intern(of);
             self.lanes.types.insert(key, id);
             id
         });
@@ -182,22 +182,26 @@ impl Types {
     }
 
     /// The same where nothing is to be remembered.
-    pub(crate) fn spelled(&self, slot: Slot, lane: Lane) -> Cow<'_, Type> {
+    pub(crate) fn spelled(&self, slot: Slot, lane: PackedType) -> Cow<'_, Type> {
         if lane.is_number() {
-            return Cow::Borrowed(self.get(TypeId(lane.0 & !Lane::NUMBER)));
+            return Cow::Borrowed(self.get(TypeId(lane.0 & !PackedType::NUMBER)));
         }
-        let bare = Palette::default();
+        let bare = ValuePalette::default();
         Cow::Owned(self.lanes.palettes.get(slot.0 as usize).unwrap_or(&bare).spelled(lane))
     }
 
     /// Whether nothing can be there, also where nothing is known.
-    pub(crate) fn may_lack_lane(&self, lane: Lane) -> bool {
-        if lane.is_number() { self.may_lack(TypeId(lane.0 & !Lane::NUMBER)) } else { lane.0 & (Lane::ABSENT.0 | Lane::OPEN.0) != 0 }
+    pub(crate) fn may_lack_lane(&self, lane: PackedType) -> bool {
+        if lane.is_number() {
+            self.may_lack(TypeId(lane.0 & !PackedType::NUMBER))
+        } else {
+            lane.0 & (PackedType::ABSENT.0 | PackedType::OPEN.0) != 0
+        }
     }
 
     /// Either of two at a key.
     #[inline]
-    pub(crate) fn join_lanes(&mut self, slot: Slot, a: Lane, b: Lane) -> Lane {
+    pub(crate) fn join_lanes(&mut self, slot: Slot, a: PackedType, b: PackedType) -> PackedType {
         if a == b || !a.or(b).is_number() {
             return a.or(b);
         }
@@ -213,8 +217,8 @@ mod tests {
 
     #[test]
     fn words_come_to_what_their_types_come_to() {
-        let mut types = Types::new();
-        let mut all = vec![TypeId::NEVER, TypeId::ABSENT, TypeId::ANY, TypeId::EITHER, TypeId::OPEN, TypeId::TEXT];
+        let mut types = TypeTable::new();
+        let mut all = vec![TypeId::NEVER, TypeId::ABSENT, TypeId::UNKNOWN, TypeId::UNKNOWN_OR_ABSENT, TypeId::DYNAMIC, TypeId::TEXT];
         let numbers = types.of_kinds(&[Kinds::INT, Kinds::FLOAT]);
         all.extend([types.integer(), types.text(), numbers, types.list(TypeId::TEXT), types.mapping([("key".into(), TypeId::TEXT)])]);
         let few = [Value::Null, true.into(), false.into(), Value::text(""), Value::list([]), Value::text("a"), Value::Int(1)];

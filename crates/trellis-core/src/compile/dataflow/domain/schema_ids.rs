@@ -2,36 +2,36 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{TypeId, Types};
+use super::{TypeId, TypeTable};
 use crate::schema::Schema;
 
 /// A schema that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Contract(u32);
+pub(crate) struct SchemaId(u32);
 
 /// All schemas that were read. They are shared with the program, so that where each stands in memory is its name for as long as it is here.
 #[derive(Debug, Default)]
-pub(crate) struct Contracts {
+pub(crate) struct SchemaTable {
     all: Vec<(Schema, TypeId)>,
-    by_place: FxHashMap<usize, Contract>,
-    broken: FxHashMap<(TypeId, Contract, bool), bool>,
+    by_place: FxHashMap<usize, SchemaId>,
+    broken: FxHashMap<(TypeId, SchemaId, bool), bool>,
 }
 
-impl Contracts {
+impl SchemaTable {
     pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
 }
 
-impl Types {
+impl TypeTable {
     /// The number of a schema.
-    pub(crate) fn contract(&mut self, schema: &Schema) -> Contract {
+    pub(crate) fn contract(&mut self, schema: &Schema) -> SchemaId {
         let place = std::ptr::from_ref(schema.source()).addr();
         if let Some(known) = self.contracts.by_place.get(&place) {
             return *known;
         }
         let of = self.of_schema(schema.source());
-        let contract = Contract(u32::try_from(self.contracts.all.len()).unwrap_or(u32::MAX));
+        let contract = SchemaId(u32::try_from(self.contracts.all.len()).unwrap_or(u32::MAX));
         self.contracts.all.push((schema.clone(), of));
         self.contracts.by_place.insert(place, contract);
         contract
@@ -44,17 +44,17 @@ impl Types {
     }
 
     /// What fits a schema that was read.
-    pub(crate) fn agreed(&self, contract: Contract) -> TypeId {
+    pub(crate) fn agreed(&self, contract: SchemaId) -> TypeId {
         self.contracts.all[contract.0 as usize].1
     }
 
     /// Whether a schema that was read says something of a place of which nothing is known.
-    pub(crate) fn is_unsure_of(&self, id: TypeId, contract: Contract) -> bool {
+    pub(crate) fn is_unsure_of(&self, id: TypeId, contract: SchemaId) -> bool {
         self.is_unsure(id, &self.contracts.all[contract.0 as usize].0)
     }
 
     /// Whether something that is known to be possible does not fit a schema that was read; as [`Types::breaks`].
-    pub(crate) fn breaches(&mut self, id: TypeId, contract: Contract, exactly: bool) -> bool {
+    pub(crate) fn breaches(&mut self, id: TypeId, contract: SchemaId, exactly: bool) -> bool {
         let key = (id, contract, exactly);
         if let Some(known) = self.contracts.broken.get(&key) {
             return *known;

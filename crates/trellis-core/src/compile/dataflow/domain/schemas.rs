@@ -1,6 +1,6 @@
 //! Types from JSON Schemas, and schemas from types.
 
-use super::{Fields, Kinds, Type, TypeId, Types};
+use super::{Fields, Kinds, Type, TypeId, TypeTable};
 use crate::{
     schema::{few_integers, followed},
     value::{Key, Mapping, Value},
@@ -31,7 +31,7 @@ pub(crate) const REFINED: [&str; 14] = [
     "maxProperties",
 ];
 
-impl Types {
+impl TypeTable {
     /// What fits a schema; more where it says more than types do.
     pub(crate) fn of_schema(&mut self, schema: &Value) -> TypeId {
         self.of_part(schema, schema)
@@ -44,7 +44,7 @@ impl Types {
 
     fn schema(&mut self, root: &Value, schema: &Value, left: &mut usize, depth: u8) -> TypeId {
         let Some(schema) = schema.as_map().filter(|_| depth <= super::DEPTH && *left > 0) else {
-            return if schema.as_bool() == Some(false) { TypeId::NEVER } else { TypeId::ANY };
+            return if schema.as_bool() == Some(false) { TypeId::NEVER } else { TypeId::UNKNOWN };
         };
         *left -= 1;
         if let Some(value) = schema.get("const") {
@@ -57,13 +57,13 @@ impl Types {
             });
         }
         if BEYOND.iter().any(|key| schema.contains(key)) {
-            return TypeId::ANY;
+            return TypeId::UNKNOWN;
         }
         let own = self.typed(root, schema, left, depth);
         let mut known = own;
         if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|pointer| followed(root, pointer)) {
             let target = self.schema(root, target, left, depth + 1);
-            known = self.met(known, target);
+            known = self.meet(known, target);
         }
         for key in ["anyOf", "oneOf"] {
             if let Some(Value::List(alternatives)) = schema.get(key) {
@@ -71,13 +71,13 @@ impl Types {
                     let alternative = self.schema(root, alternative, left, depth + 1);
                     self.join(known, alternative)
                 });
-                known = self.met(known, either);
+                known = self.meet(known, either);
             }
         }
         if let Some(Value::List(demands)) = schema.get("allOf") {
             for demand in demands.iter() {
                 let demand = self.schema(root, demand, left, depth + 1);
-                known = self.met(known, demand);
+                known = self.meet(known, demand);
             }
         }
         known
@@ -91,9 +91,9 @@ impl Types {
             // Of mappings it may say something all the same.
             _ if schema.contains("properties") || schema.contains("required") => {
                 let fields = Some(self.object(root, schema, left, depth));
-                return self.put(Type { any: true, fields, ..Type::default() });
+                return self.intern(Type { unknown: true, fields, ..Type::default() });
             }
-            _ => return TypeId::ANY,
+            _ => return TypeId::UNKNOWN,
         };
         let mut of = Type::default();
         for kind in kinds {
@@ -112,18 +112,18 @@ impl Types {
                     }
                 }
                 "array" => {
-                    let items = schema.get("items").map_or(TypeId::ANY, |items| self.schema(root, items, left, depth + 1));
+                    let items = schema.get("items").map_or(TypeId::UNKNOWN, |items| self.schema(root, items, left, depth + 1));
                     of.items = Some(items);
                     if !matches!(schema.get("minItems"), Some(Value::Int(1..))) {
                         of.values.push(Value::list([]));
                     }
                 }
                 "object" => of.fields = Some(self.object(root, schema, left, depth)),
-                _ => return TypeId::ANY,
+                _ => return TypeId::UNKNOWN,
             }
         }
         of.values.sort_by_cached_key(Value::to_json);
-        self.put(of)
+        self.intern(of)
     }
 
     /// A property that is not required may be undefined (language 5.3), also one that the schema does not name where it names others.
@@ -131,13 +131,13 @@ impl Types {
         let declared = schema.get("properties").and_then(Value::as_map);
         let others = match schema.get("additionalProperties") {
             Some(Value::Bool(false)) => TypeId::ABSENT,
-            Some(Value::Bool(true)) => TypeId::OPEN,
+            Some(Value::Bool(true)) => TypeId::DYNAMIC,
             Some(more) => {
                 let more = self.schema(root, more, left, depth + 1);
                 self.join(more, TypeId::ABSENT)
             }
-            None if declared.is_none_or(Mapping::is_empty) => TypeId::OPEN,
-            None => TypeId::EITHER,
+            None if declared.is_none_or(Mapping::is_empty) => TypeId::DYNAMIC,
+            None => TypeId::UNKNOWN_OR_ABSENT,
         };
         let mut fields = Fields { named: Vec::new(), others };
         for (key, property) in declared.into_iter().flat_map(Mapping::iter) {
@@ -147,7 +147,7 @@ impl Types {
         }
         for name in schema.get("required").and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str) {
             if declared.is_none_or(|declared| !declared.contains(name)) {
-                fields.set(&Key::from(name), TypeId::ANY);
+                fields.set(&Key::from(name), TypeId::UNKNOWN);
             }
         }
         fields
@@ -156,7 +156,7 @@ impl Types {
     /// A schema that the values of a type fit, and of which everything known is said.
     pub(crate) fn to_schema(&self, id: TypeId) -> Value {
         let of = self.get(id);
-        if of.any || of.open {
+        if of.unknown || of.dynamic {
             return Value::Bool(true);
         }
         let mut either: Vec<Value> = Vec::new();

@@ -3,7 +3,7 @@
 //! **Invariant:** asked exactly, what is not said to break a schema fits it whatever it is; of what nothing is known nothing is claimed.
 
 use super::{
-    Fields, Kinds, Type, TypeId, Types,
+    Fields, Kinds, Type, TypeId, TypeTable,
     schemas::{BEYOND, REFINED, plain},
 };
 use crate::{
@@ -43,22 +43,22 @@ const SIZES: [&str; 2] = ["minProperties", "maxProperties"];
 
 /// How a schema is asked about: all of it, and as the engine would check it or by kinds and closed values alone.
 #[derive(Clone, Copy)]
-struct Asked<'s> {
+struct Violation<'s> {
     root: &'s Value,
     exactly: bool,
 }
 
-impl Types {
+impl TypeTable {
     /// Whether something that is known to be possible does not fit a schema. `exactly`: as the engine would check it; else only kinds and
     /// closed values count, as they do for an argument.
     pub(crate) fn breaks(&self, id: TypeId, schema: &Schema, exactly: bool) -> bool {
         let root = schema.source();
-        self.broken(self.get(id), root, Asked { root, exactly }, super::DEPTH)
+        self.broken(self.get(id), root, Violation { root, exactly }, super::DEPTH)
     }
 
     /// As [`Types::breaks`], not exactly, of one part of a schema.
     pub(crate) fn breaks_part(&self, id: TypeId, root: &Value, part: &Value) -> bool {
-        self.broken(self.get(id), part, Asked { root, exactly: false }, super::DEPTH)
+        self.broken(self.get(id), part, Violation { root, exactly: false }, super::DEPTH)
     }
 
     /// Whether a schema says something of a place of which nothing is known.
@@ -71,7 +71,7 @@ impl Types {
         let Some(map) = schema.as_map().filter(|map| map.keys().any(|key| !["title", "description"].contains(&&**key))) else {
             return false;
         };
-        if of.any || of.open {
+        if of.unknown || of.dynamic {
             return true;
         }
         if depth == 0 {
@@ -88,7 +88,7 @@ impl Types {
             || fields().any(|(field, schema)| self.unsure(field, schema, depth - 1))
     }
 
-    fn broken(&self, of: &Type, schema: &Value, asked: Asked<'_>, depth: u8) -> bool {
+    fn broken(&self, of: &Type, schema: &Value, asked: Violation<'_>, depth: u8) -> bool {
         let is_known = of.kinds != Kinds::default() || !of.values.is_empty() || of.fields.is_some() || of.items.is_some();
         if !is_known {
             return false;
@@ -114,7 +114,7 @@ impl Types {
     }
 
     /// What a schema says by itself.
-    fn broken_here(&self, of: &Type, map: &Mapping, asked: Asked<'_>, depth: u8) -> bool {
+    fn broken_here(&self, of: &Type, map: &Mapping, asked: Violation<'_>, depth: u8) -> bool {
         let exactly = asked.exactly;
         let closed = map.contains("enum") || map.contains("const");
         let refined = exactly && REFINED.iter().any(|key| map.contains(key));
@@ -140,7 +140,7 @@ impl Types {
     }
 
     /// What it says by others.
-    fn broken_parts(&self, of: &Type, map: &Mapping, asked: Asked<'_>, depth: u8) -> bool {
+    fn broken_parts(&self, of: &Type, map: &Mapping, asked: Violation<'_>, depth: u8) -> bool {
         let listed = |key: &str| map.get(key).and_then(Value::as_list).into_iter().flatten();
         let referred = map.get("$ref").is_some_and(|pointer| {
             let target = pointer.as_str().and_then(|pointer| followed(asked.root, pointer));
@@ -159,7 +159,7 @@ impl Types {
         })
     }
 
-    fn broken_fields(&self, fields: &Fields, schema: &Mapping, asked: Asked<'_>, depth: u8) -> bool {
+    fn broken_fields(&self, fields: &Fields, schema: &Mapping, asked: Violation<'_>, depth: u8) -> bool {
         let declared = schema.get("properties").and_then(Value::as_map);
         let more = schema.get("additionalProperties");
         let lacks = |key: &str| self.get(fields.get(key)).absent;

@@ -4,11 +4,11 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::{Facts, Lane, NARROWEST, Page, Slot, Types};
+use super::{Env, NARROWEST, PackedType, Page, Slot, TypeTable};
 
-impl Facts {
+impl Env {
     /// Takes in what leads on from elsewhere, all at once; says whether that is more.
-    pub(crate) fn join(&mut self, others: &[&Self], bound: &Bound, types: &mut Types) -> bool {
+    pub(crate) fn join(&mut self, others: &[&Self], bound: &UpperBound, types: &mut TypeTable) -> bool {
         let mut more = false;
         for (at, known) in self.own.iter_mut().enumerate() {
             let joined = others.iter().fold(*known, |joined, other| types.join(joined, other.own[at]));
@@ -17,16 +17,16 @@ impl Facts {
         if others.iter().all(|other| Arc::ptr_eq(&self.pages, &other.pages)) {
             return others.iter().fold(more, |more, other| self.join_changes(other, types) || more);
         }
-        self.settle();
-        let mut others: Vec<Other<'_>> = others.iter().map(|facts| Other { facts, changes: &facts.changes }).collect();
-        let mut sum = Sum::default();
+        self.flush();
+        let mut others: Vec<IncomingPages<'_>> = others.iter().map(|facts| IncomingPages { facts, changes: &facts.changes }).collect();
+        let mut sum = JoinedPage::default();
         more = (0..self.pages.len()).fold(more, |more, at| self.join_page(at, &mut others, bound.page(at), &mut sum, types) || more);
         bound.share(self);
         more
     }
 
     /// The same where the pages are one.
-    fn join_changes(&mut self, other: &Self, types: &mut Types) -> bool {
+    fn join_changes(&mut self, other: &Self, types: &mut TypeTable) -> bool {
         let mut more = false;
         for (slot, known) in &mut self.changes {
             let joined = types.join_lanes(*slot, *known, other.lane(*slot));
@@ -45,12 +45,12 @@ impl Facts {
     }
 
     /// Whether all of this is possible by the pages.
-    fn hold_on_pages(&self, changes: &[(Slot, Lane)]) -> bool {
+    fn hold_on_pages(&self, changes: &[(Slot, PackedType)]) -> bool {
         changes.iter().all(|(slot, lane)| self.on_page(*slot).holds(*lane))
     }
 
     /// Takes in what is possible of one key, on its page.
-    fn widen(&mut self, slot: Slot, lane: Lane, types: &mut Types) {
+    fn widen(&mut self, slot: Slot, lane: PackedType, types: &mut TypeTable) {
         let known = self.on_page(slot);
         let joined = types.join_lanes(slot, known, lane);
         if joined != known {
@@ -59,7 +59,14 @@ impl Facts {
     }
 
     /// Takes in what leads on from elsewhere, of the slots of one page. Pages of one content become one.
-    fn join_page(&mut self, at: usize, others: &mut [Other<'_>], bound: Option<&Page>, sum: &mut Sum, types: &mut Types) -> bool {
+    fn join_page(
+        &mut self,
+        at: usize,
+        others: &mut [IncomingPages<'_>],
+        bound: Option<&Page>,
+        sum: &mut JoinedPage,
+        types: &mut TypeTable,
+    ) -> bool {
         let own = &self.pages[at];
         let is_bound = |page| bound.is_some_and(|bound| Arc::ptr_eq(bound, page));
         if is_bound(own) {
@@ -84,7 +91,7 @@ impl Facts {
             }
         }
         let sum = &mut sum.lanes;
-        if sum.iter().fold(Lane::NEVER, |all, lane| all.or(*lane)).is_number() {
+        if sum.iter().fold(PackedType::NEVER, |all, lane| all.or(*lane)).is_number() {
             for (lane, sum) in sum.iter_mut().enumerate().filter(|(_, sum)| sum.is_number()) {
                 let slot = self.slot(at, lane);
                 *sum = others.iter().fold(own[lane], |known, other| types.join_lanes(slot, known, other.facts.lane(slot)));
@@ -107,29 +114,29 @@ impl Facts {
 ///
 /// **Invariant:** all of it stands on its pages.
 #[derive(Debug, Default)]
-pub(crate) struct Bound {
+pub(crate) struct UpperBound {
     is_kept: bool,
-    facts: Option<Facts>,
+    facts: Option<Env>,
 }
 
-impl Bound {
+impl UpperBound {
     /// One that takes in; others know of nothing.
     pub(crate) fn kept() -> Self {
         Self { is_kept: true, facts: None }
     }
 
     /// Takes in what leads on from a point; what is known there on entering stands in it already, if it came from there too.
-    pub(crate) fn take_in(&mut self, onward: &Facts, entering: Option<&Facts>, types: &mut Types) {
+    pub(crate) fn take_in(&mut self, onward: &Env, entering: Option<&Env>, types: &mut TypeTable) {
         if !self.is_kept {
             return;
         }
         let Some(known) = &mut self.facts else {
             let known = self.facts.insert(onward.clone());
-            return known.settle();
+            return known.flush();
         };
         let Some(entering) = entering.filter(|entering| onward.is_on(entering)) else {
             known.join(&[onward], &Self::default(), types);
-            known.settle();
+            known.flush();
             return;
         };
         for (own, other) in known.own.iter_mut().zip(onward.own) {
@@ -143,7 +150,7 @@ impl Bound {
     }
 
     /// Whether facts have come to it.
-    pub(crate) fn is_reached(&self, facts: &Facts) -> bool {
+    pub(crate) fn is_reached(&self, facts: &Env) -> bool {
         self.facts
             .as_ref()
             .is_some_and(|bound| facts.own == bound.own && Arc::ptr_eq(&facts.pages, &bound.pages) && facts.changes.is_empty())
@@ -154,7 +161,7 @@ impl Bound {
     }
 
     /// Facts that have come to it in all their pages have its pages.
-    fn share(&self, facts: &mut Facts) {
+    fn share(&self, facts: &mut Env) {
         if let Some(bound) = &self.facts
             && facts.pages.iter().zip(&*bound.pages).all(|(page, bound)| Arc::ptr_eq(page, bound))
         {
@@ -164,15 +171,15 @@ impl Bound {
 }
 
 /// Facts that are taken in page by page.
-struct Other<'f> {
-    facts: &'f Facts,
+struct IncomingPages<'f> {
+    facts: &'f Env,
     /// The changes on the pages that are left.
-    changes: &'f [(Slot, Lane)],
+    changes: &'f [(Slot, PackedType)],
 }
 
-impl<'f> Other<'f> {
+impl<'f> IncomingPages<'f> {
     /// What stands beside a page; pages are asked for in their order.
-    fn changes_at(&mut self, slots: &Range<Slot>) -> &'f [(Slot, Lane)] {
+    fn changes_at(&mut self, slots: &Range<Slot>) -> &'f [(Slot, PackedType)] {
         let before = self.changes.iter().take_while(|(slot, _)| *slot < slots.start).count();
         let here = self.changes[before..].iter().take_while(|(slot, _)| *slot < slots.end).count();
         let (here, behind) = self.changes[before..].split_at(here);
@@ -183,20 +190,20 @@ impl<'f> Other<'f> {
 
 /// What several pages come to, in bits.
 #[derive(Default)]
-struct Sum {
-    lanes: Vec<Lane>,
+struct JoinedPage {
+    lanes: Vec<PackedType>,
     /// What stood where a page is not as it stands.
-    kept: Vec<Lane>,
+    kept: Vec<PackedType>,
 }
 
-impl Sum {
-    fn begin(&mut self, page: &[Lane]) {
+impl JoinedPage {
+    fn begin(&mut self, page: &[PackedType]) {
         self.lanes.clear();
         self.lanes.extend_from_slice(page);
     }
 
     /// Adds a page with its changes.
-    fn add(&mut self, page: &[Lane], changes: impl Iterator<Item = (usize, Lane)> + Clone) {
+    fn add(&mut self, page: &[PackedType], changes: impl Iterator<Item = (usize, PackedType)> + Clone) {
         self.kept.clear();
         self.kept.extend(changes.clone().map(|(at, _)| self.lanes[at]));
         self.lanes.iter_mut().zip(page).for_each(|(sum, lane)| *sum = sum.or(*lane));
@@ -205,8 +212,9 @@ impl Sum {
 }
 
 /// Looked for some lanes at once: so it becomes vector instructions.
-fn is_same(one: &[Lane], other: &[Lane]) -> bool {
-    let differ = |(one, other): (&[Lane], &[Lane])| one.iter().zip(other).fold(false, |differ, (one, other)| differ | (one != other));
+fn is_same(one: &[PackedType], other: &[PackedType]) -> bool {
+    let differ =
+        |(one, other): (&[PackedType], &[PackedType])| one.iter().zip(other).fold(false, |differ, (one, other)| differ | (one != other));
     !one.chunks(NARROWEST).zip(other.chunks(NARROWEST)).any(differ)
 }
 
@@ -218,9 +226,10 @@ mod tests {
 
     #[test]
     fn all_at_once_come_to_what_they_come_to_one_after_the_other() {
-        let mut types = Types::new();
+        let mut types = TypeTable::new();
         // In bits, and by their numbers.
-        let mut kinds = vec![TypeId::ABSENT, TypeId::TEXT, TypeId::ANY, types.integer(), types.list(TypeId::TEXT), types.list(TypeId::ANY)];
+        let mut kinds =
+            vec![TypeId::ABSENT, TypeId::TEXT, TypeId::UNKNOWN, types.integer(), types.list(TypeId::TEXT), types.list(TypeId::UNKNOWN)];
         kinds.extend([Value::text("a"), Value::text("b"), Value::Int(1), Value::Null].map(|value| types.of_value(&value)));
         let mut state = 1_u64;
         let mut below = |end: usize| {
@@ -230,8 +239,8 @@ mod tests {
         let slots = room(150);
         for _ in 0..300 {
             // Some stand on the pages of others, some on their own.
-            let mut all = vec![Facts::absent(slots)];
-            let mut bound = Bound::kept();
+            let mut all = vec![Env::absent(slots)];
+            let mut bound = UpperBound::kept();
             while all.len() < 8 {
                 let entering = below(all.len());
                 let mut facts = all[entering].clone();
@@ -242,9 +251,9 @@ mod tests {
                 bound.take_in(&facts, (entering > 0).then(|| &all[entering]), &mut types);
                 all.push(facts);
             }
-            let others: Vec<&Facts> = all[1..].iter().collect();
+            let others: Vec<&Env> = all[1..].iter().collect();
             let (mut one_by_one, mut at_once) = (all[0].clone(), all[0].clone());
-            let brought = others.iter().filter(|other| one_by_one.join(&[other], &Bound::default(), &mut types)).count();
+            let brought = others.iter().filter(|other| one_by_one.join(&[other], &UpperBound::default(), &mut types)).count();
             assert_eq!(at_once.join(&others, &bound, &mut types), brought > 0);
             assert!(at_once == one_by_one && !at_once.join(&others, &bound, &mut types));
             for slot in (0..).map(Slot).take(slots) {
@@ -257,7 +266,7 @@ mod tests {
             // Who has come to the bound learns nothing more.
             let mut reached = bound.facts.clone().expect("something was taken in");
             assert!(bound.is_reached(&reached) && !bound.is_reached(&all[0]));
-            assert!(!reached.join(&others, &Bound::default(), &mut types));
+            assert!(!reached.join(&others, &UpperBound::default(), &mut types));
         }
     }
 }

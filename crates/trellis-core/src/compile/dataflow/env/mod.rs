@@ -6,8 +6,8 @@ mod join;
 
 use std::{borrow::Cow, sync::Arc};
 
-pub(crate) use self::join::Bound;
-use super::domain::{Lane, Type, TypeId, Types};
+pub(crate) use self::join::UpperBound;
+use super::domain::{PackedType, Type, TypeId, TypeTable};
 
 /// A key that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,20 +36,20 @@ const MANY: usize = 64;
 const FEW: usize = 2;
 
 /// Types of neighbouring slots.
-type Page = Arc<[Lane]>;
+type Page = Arc<[PackedType]>;
 
 /// A type for each key.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct Env {
     own: [TypeId; OWN],
     /// The binary logarithm of a page's width.
     shift: u32,
     pages: Arc<[Page]>,
     /// What is not as on the pages, by slot: the ways out of a point differ in few keys.
-    changes: Vec<(Slot, Lane)>,
+    changes: Vec<(Slot, PackedType)>,
 }
 
-impl Clone for Facts {
+impl Clone for Env {
     fn clone(&self) -> Self {
         // A copy is made to be changed a little more.
         let mut changes = Vec::with_capacity(if self.changes.is_empty() { 0 } else { self.changes.len() + FEW });
@@ -58,7 +58,7 @@ impl Clone for Facts {
     }
 }
 
-impl PartialEq for Facts {
+impl PartialEq for Env {
     fn eq(&self, other: &Self) -> bool {
         let is_same = |slot| self.lane(slot) == other.lane(slot);
         let is_same_page = |(at, (one, other)): (usize, (&Page, &Page))| {
@@ -83,18 +83,18 @@ fn width(needed: usize) -> usize {
     needed.div_ceil(PAGES).next_power_of_two().clamp(NARROWEST, WIDEST)
 }
 
-impl Facts {
+impl Env {
     /// No key is there; for as many slots as there is room for.
     pub(crate) fn absent(room: usize) -> Self {
-        Self::all(TypeId::ABSENT, Lane::ABSENT, room)
+        Self::all(TypeId::ABSENT, PackedType::ABSENT, room)
     }
 
     /// Nothing is known of any key; for as many slots as there is room for.
     pub(crate) fn open(room: usize) -> Self {
-        Self::all(TypeId::OPEN, Lane::OPEN, room)
+        Self::all(TypeId::DYNAMIC, PackedType::OPEN, room)
     }
 
-    fn all(own: TypeId, lane: Lane, room: usize) -> Self {
+    fn all(own: TypeId, lane: PackedType, room: usize) -> Self {
         let (slots, width) = (room.saturating_sub(OWN), width(room.saturating_sub(OWN)));
         let page: Page = vec![lane; width].into();
         Self { own: [own; OWN], shift: width.trailing_zeros(), pages: vec![page; slots.div_ceil(width)].into(), changes: Vec::new() }
@@ -111,19 +111,19 @@ impl Facts {
         Slot(u32::try_from((page << self.shift) + lane + OWN).unwrap_or(u32::MAX))
     }
 
-    fn lane(&self, slot: Slot) -> Lane {
+    fn lane(&self, slot: Slot) -> PackedType {
         match self.changes.binary_search_by_key(&slot, |(slot, _)| *slot) {
             Ok(at) => self.changes[at].1,
             Err(_) => self.on_page(slot),
         }
     }
 
-    fn on_page(&self, slot: Slot) -> Lane {
+    fn on_page(&self, slot: Slot) -> PackedType {
         let (page, lane) = self.place(slot);
         self.pages[page][lane]
     }
 
-    pub(crate) fn get(&self, slot: Slot, types: &mut Types) -> TypeId {
+    pub(crate) fn get(&self, slot: Slot, types: &mut TypeTable) -> TypeId {
         match self.own.get(slot.0 as usize) {
             Some(own) => *own,
             None => types.of_lane(slot, self.lane(slot)),
@@ -131,7 +131,7 @@ impl Facts {
     }
 
     /// What is known of a slot, where nothing is to be remembered.
-    pub(crate) fn look<'t>(&self, slot: Slot, types: &'t Types) -> Cow<'t, Type> {
+    pub(crate) fn look<'t>(&self, slot: Slot, types: &'t TypeTable) -> Cow<'t, Type> {
         match self.own.get(slot.0 as usize) {
             Some(own) => Cow::Borrowed(types.get(*own)),
             None => types.spelled(slot, self.lane(slot)),
@@ -139,7 +139,7 @@ impl Facts {
     }
 
     /// Whether something can be there.
-    pub(crate) fn may_hold(&self, slot: Slot, types: &Types) -> bool {
+    pub(crate) fn may_hold(&self, slot: Slot, types: &TypeTable) -> bool {
         match self.own.get(slot.0 as usize) {
             Some(own) => types.may_be_there(*own),
             None => self.lane(slot).may_be_there(),
@@ -147,21 +147,21 @@ impl Facts {
     }
 
     /// Whether nothing can be there.
-    pub(crate) fn may_lack(&self, slot: Slot, types: &Types) -> bool {
+    pub(crate) fn may_lack(&self, slot: Slot, types: &TypeTable) -> bool {
         match self.own.get(slot.0 as usize) {
             Some(own) => types.may_lack(*own),
             None => types.may_lack_lane(self.lane(slot)),
         }
     }
 
-    pub(crate) fn set(&mut self, slot: Slot, of: TypeId, types: &mut Types) {
+    pub(crate) fn set(&mut self, slot: Slot, of: TypeId, types: &mut TypeTable) {
         match self.own.get_mut(slot.0 as usize) {
             Some(own) => *own = of,
             None => self.put(slot, types.lane(slot, of)),
         }
     }
 
-    fn put(&mut self, slot: Slot, lane: Lane) {
+    fn put(&mut self, slot: Slot, lane: PackedType) {
         let is_change = self.on_page(slot) != lane;
         match self.changes.binary_search_by_key(&slot, |(slot, _)| *slot) {
             Ok(at) if is_change => self.changes[at].1 = lane,
@@ -170,7 +170,7 @@ impl Facts {
             Err(_) => {}
         }
         if self.changes.len() > MANY {
-            self.settle();
+            self.flush();
         }
     }
 
@@ -193,12 +193,12 @@ impl Facts {
     }
 
     /// Brings the changes to the pages.
-    fn settle(&mut self) {
+    fn flush(&mut self) {
         std::mem::take(&mut self.changes).into_iter().for_each(|(slot, lane)| self.change(slot, lane));
     }
 
     /// Changes a page.
-    fn change(&mut self, slot: Slot, lane: Lane) {
+    fn change(&mut self, slot: Slot, lane: PackedType) {
         let (page, at) = self.place(slot);
         Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = lane;
     }

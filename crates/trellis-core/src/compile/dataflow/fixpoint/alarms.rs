@@ -4,17 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{violation::Candidate, *};
+use super::{violation::Alarm, *};
 use crate::compile::dataflow::{
-    ir::{Passage, Script, edges_of},
+    ir::{Ir, PointIr, edges_of},
     report,
 };
 
 /// Something that was noticed.
 #[derive(Clone, Debug)]
-pub(crate) enum Note {
+pub(crate) enum Observation {
     /// Something may go wrong.
-    Suspect { accident: Accident, never: bool, seen: TypeId },
+    Suspect { accident: Violation, never: bool, seen: TypeId },
     /// Of what a site reads this is not known.
     UnknownSite(u32, Unknown),
     /// Of what an operation is about nothing is known.
@@ -22,16 +22,16 @@ pub(crate) enum Note {
     /// A condition that never holds, and what its operand can be.
     Never { edge: u32, operand: TypeId },
     /// What was there when a reply began to choose that may find no way.
-    Gap { on: u32, facts: Facts },
+    Gap { on: u32, facts: Env },
     /// A child that is called with arguments.
     Called { entry: PointIndex, args: TypeId },
 }
 
 /// One look at a point.
 #[derive(Default)]
-pub(crate) struct Now {
-    pub(crate) onward: Vec<(PointIndex, Facts)>,
-    pub(crate) notes: Vec<Note>,
+pub(crate) struct PointResult {
+    pub(crate) onward: Vec<(PointIndex, Env)>,
+    pub(crate) notes: Vec<Observation>,
     /// Conditions that were looked at, in the order of edges: the edge, whether it can hold, and what its operand can be.
     pub(crate) asked: Vec<(u32, bool, TypeId)>,
     /// What a child that ends here returns.
@@ -40,13 +40,13 @@ pub(crate) struct Now {
     pub(crate) learned: bool,
 }
 
-impl Now {
-    pub(crate) fn suspect(&mut self, accident: Accident, never: bool, seen: TypeId) {
-        self.notes.push(Note::Suspect { accident, never, seen });
+impl PointResult {
+    pub(crate) fn suspect(&mut self, accident: Violation, never: bool, seen: TypeId) {
+        self.notes.push(Observation::Suspect { accident, never, seen });
     }
 
     /// A condition was looked at; replies may share it.
-    pub(crate) fn ask(&mut self, edge: u32, holds: bool, operand: TypeId, types: &mut Types) {
+    pub(crate) fn ask(&mut self, edge: u32, holds: bool, operand: TypeId, types: &mut TypeTable) {
         // The first reply asks in their order.
         if self.asked.last().is_none_or(|(last, ..)| *last < edge) {
             self.asked.push((edge, holds, operand));
@@ -62,54 +62,54 @@ impl Now {
     }
 
     /// The notes, once all was looked at.
-    pub(crate) fn noted(&mut self) -> Box<[Note]> {
+    pub(crate) fn noted(&mut self) -> Box<[Observation]> {
         let never = self.asked.drain(..).filter(|(_, holds, _)| !holds);
-        self.notes.extend(never.map(|(edge, _, operand)| Note::Never { edge, operand }));
+        self.notes.extend(never.map(|(edge, _, operand)| Observation::Never { edge, operand }));
         std::mem::take(&mut self.notes).into()
     }
 }
 
 /// What the search goes on with, in numbers of the script.
 #[derive(Default)]
-pub(crate) struct Gathered {
-    pub(crate) candidates: Vec<Candidate>,
+pub(crate) struct Alarms {
+    pub(crate) candidates: Vec<Alarm>,
     /// What was there when a reply began to choose, of those that may find no way.
-    pub(crate) replies: BTreeMap<u32, Facts>,
+    pub(crate) replies: BTreeMap<u32, Env>,
     /// Nodes that are called as children, with their arguments.
     pub(crate) called: Vec<(PointIndex, TypeId)>,
 }
 
 /// A condition that never holds.
-pub(crate) struct EdgeSeen {
+pub(crate) struct DeadBranch {
     pub(crate) point: PointIndex,
     pub(crate) edge: u32,
     /// What its operand can be.
     pub(crate) operand: TypeId,
 }
 
-impl Knowledge<'_, '_> {
-    fn notes(&self) -> impl Iterator<Item = (PointIndex, &Note)> {
+impl Analysis<'_, '_> {
+    fn notes(&self) -> impl Iterator<Item = (PointIndex, &Observation)> {
         (0..).map(PointIndex).zip(&self.solved.notes).flat_map(|(point, notes)| notes.iter().map(move |note| (point, note)))
     }
 
     /// Whether anything may go wrong.
     pub(crate) fn suspects(&self) -> bool {
-        self.notes().any(|(_, note)| matches!(note, Note::Suspect { .. }))
+        self.notes().any(|(_, note)| matches!(note, Observation::Suspect { .. }))
     }
 
     /// All that may go wrong.
-    pub(crate) fn gathered(&self, script: &Script<'_>) -> Gathered {
-        let mut gathered = Gathered::default();
+    pub(crate) fn gathered(&self, script: &Ir<'_>) -> Alarms {
+        let mut gathered = Alarms::default();
         for (point, note) in self.notes() {
             let first_reply = self.program.point(point).replies.start;
             match note {
-                Note::Suspect { accident, never, seen } => {
+                Observation::Suspect { accident, never, seen } => {
                     let accident = accident.of_point(script.firsts(point), first_reply);
-                    gathered.candidates.push(Candidate { point, accident, never: *never, seen: *seen });
+                    gathered.candidates.push(Alarm { point, accident, never: *never, seen: *seen });
                 }
-                Note::Gap { on, facts } => drop(gathered.replies.insert(first_reply + on, facts.clone())),
-                Note::Called { entry, args } => gathered.called.push((*entry, *args)),
-                Note::UnknownSite(..) | Note::UnknownOp(_) | Note::Never { .. } => {}
+                Observation::Gap { on, facts } => drop(gathered.replies.insert(first_reply + on, facts.clone())),
+                Observation::Called { entry, args } => gathered.called.push((*entry, *args)),
+                Observation::UnknownSite(..) | Observation::UnknownOp(_) | Observation::Never { .. } => {}
             }
         }
         gathered.candidates.sort_by_key(|candidate| (candidate.point, candidate.accident, candidate.never));
@@ -118,15 +118,15 @@ impl Knowledge<'_, '_> {
     }
 
     /// The conditions that never hold, in their order.
-    pub(crate) fn never(&self) -> Vec<EdgeSeen> {
+    pub(crate) fn never(&self) -> Vec<DeadBranch> {
         let never = self.notes().filter_map(|(point, note)| match note {
-            Note::Never { edge, operand } => {
+            Observation::Never { edge, operand } => {
                 let first = edges_of(self.program.replies(&self.program.point(point).replies)).start;
-                Some(EdgeSeen { point, edge: first + edge, operand: *operand })
+                Some(DeadBranch { point, edge: first + edge, operand: *operand })
             }
             _ => None,
         });
-        let mut never: Vec<EdgeSeen> = never.collect();
+        let mut never: Vec<DeadBranch> = never.collect();
         never.sort_by_key(|seen| seen.edge);
         never
     }
@@ -138,18 +138,20 @@ impl Knowledge<'_, '_> {
         self.touched.dedup();
         let mut unchecked = std::mem::take(&mut self.solved.unchecked);
         unchecked.retain(|(point, _)| self.touched.binary_search(point).is_err());
-        let mut passage = Passage::new(program);
+        let mut passage = PointIr::new(program);
         for at in self.touched.iter().copied() {
             let point = PointIndex(at);
             let notes = &self.solved.notes[at as usize];
-            let is_unknown = |note: &Note| matches!(note, Note::UnknownSite(..) | Note::UnknownOp(_));
+            let is_unknown = |note: &Observation| matches!(note, Observation::UnknownSite(..) | Observation::UnknownOp(_));
             if !notes.iter().any(is_unknown) {
                 continue;
             }
             passage.read(point);
             unchecked.extend(notes.iter().filter_map(|note| match note {
-                Note::UnknownSite(site, unknown) => Some((at, report::unknown_site(program, &passage.sites[*site as usize], *unknown))),
-                Note::UnknownOp(op) => Some((at, report::unknown_op(program, point, &passage.ops[*op as usize])?)),
+                Observation::UnknownSite(site, unknown) => {
+                    Some((at, report::unknown_site(program, &passage.sites[*site as usize], *unknown)))
+                }
+                Observation::UnknownOp(op) => Some((at, report::unknown_op(program, point, &passage.ops[*op as usize])?)),
                 _ => None,
             }));
         }

@@ -6,7 +6,7 @@ use super::*;
 
 /// One node that is called as a child.
 #[derive(Debug)]
-pub(crate) struct Child {
+pub(crate) struct CallSummary {
     /// What it was seen to return, all in all and end by end.
     pub(crate) output: TypeId,
     pub(crate) ends: BTreeMap<u32, TypeId>,
@@ -16,27 +16,27 @@ pub(crate) struct Child {
     pub(crate) inside: Vec<bool>,
 }
 
-impl Child {
+impl CallSummary {
     /// All ends together, where one of them returns something else than before; says whether that is something else.
-    fn sum_up(&mut self, types: &mut Types) -> bool {
+    fn sum_up(&mut self, types: &mut TypeTable) -> bool {
         let output = self.ends.values().fold(TypeId::NEVER, |known, end| types.join(known, *end));
         std::mem::replace(&mut self.output, output) != output
     }
 }
 
 /// All of them.
-pub(crate) type Children = BTreeMap<NodeIndex, Child>;
+pub(crate) type CallSummaries = BTreeMap<NodeIndex, CallSummary>;
 
 /// The children that points call.
-pub(crate) fn children(program: &Program, steps: &Steps) -> Children {
-    let mut children = Children::new();
+pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
+    let mut children = CallSummaries::new();
     for point in steps.points() {
         for step in steps.steps(steps.seat(point)) {
-            let Step::Args { child: Some(child), .. } = step else { continue };
+            let Op::Args { child: Some(child), .. } = step else { continue };
             let of = children.entry(*child).or_insert_with(|| {
                 let node = program.node(*child);
-                let inside = crate::compile::dataflow::inside(program, node.gate.unwrap_or(node.body));
-                Child { output: TypeId::NEVER, ends: BTreeMap::new(), callers: Vec::new(), inside }
+                let inside = crate::compile::dataflow::reachable(program, node.gate.unwrap_or(node.body));
+                CallSummary { output: TypeId::NEVER, ends: BTreeMap::new(), callers: Vec::new(), inside }
             });
             if of.callers.last() != Some(&point.0) {
                 of.callers.push(point.0);
@@ -46,7 +46,7 @@ pub(crate) fn children(program: &Program, steps: &Steps) -> Children {
     children
 }
 
-impl Knowledge<'_, '_> {
+impl Analysis<'_, '_> {
     /// What a node returns when it is called as a child.
     pub(crate) fn output(&self, node: NodeIndex) -> TypeId {
         self.solved.children.get(&node).map_or(TypeId::NEVER, |child| child.output)
@@ -72,7 +72,7 @@ impl Knowledge<'_, '_> {
     }
 
     /// Forgets what the ends in a part return. Gives what each child returned before.
-    pub(crate) fn forget_ends(&mut self, part: u32, parts: &Parts) -> Vec<TypeId> {
+    pub(crate) fn forget_ends(&mut self, part: u32, parts: &Components) -> Vec<TypeId> {
         let outputs = self.solved.children.values().map(|child| child.output).collect();
         for child in self.solved.children.values_mut() {
             let before = child.ends.len();

@@ -2,15 +2,15 @@
 
 use super::*;
 
-impl<'p> Knowledge<'_, 'p> {
+impl<'p> Analysis<'_, 'p> {
     /// What a session begins with: the inputs of the graph, and what its entry declares (language 7.1).
-    pub(crate) fn begin(&mut self) -> Facts {
+    pub(crate) fn begin(&mut self) -> Env {
         let program = self.program;
-        let mut facts = Facts::absent(self.terms.keys.room());
+        let mut facts = Env::absent(self.terms.keys.room());
         let node = program.entry();
         // A host may give what has a default; nobody else brings what nothing declares.
         for slot in self.terms.keys.with_defaults() {
-            facts.set(slot, TypeId::EITHER, &mut self.types);
+            facts.set(slot, TypeId::UNKNOWN_OR_ABSENT, &mut self.types);
         }
         for (key, is_number) in program.defaults() {
             if let Some(slot) = self.terms.keys.slot_of(key).filter(|_| is_number) {
@@ -27,15 +27,15 @@ impl<'p> Knowledge<'_, 'p> {
     }
 
     /// What a child begins with: its arguments, and what it declares.
-    pub(crate) fn begin_child(&mut self, node: &'p Node, args: TypeId) -> Facts {
-        let mut facts = Facts::absent(self.terms.keys.room());
+    pub(crate) fn begin_child(&mut self, node: &'p Node, args: TypeId) -> Env {
+        let mut facts = Env::absent(self.terms.keys.room());
         self.given(args, &mut facts);
         self.declared(node, &mut facts);
         facts
     }
 
     /// Each field of a mapping is a key.
-    fn given(&mut self, mapping: TypeId, facts: &mut Facts) {
+    fn given(&mut self, mapping: TypeId, facts: &mut Env) {
         let Some(fields) = self.types.get(mapping).fields.clone() else { return };
         for (key, of) in &fields.named {
             if let Some(slot) = self.terms.keys.slot_of(key) {
@@ -45,13 +45,13 @@ impl<'p> Knowledge<'_, 'p> {
     }
 
     /// Declared inputs are there: a start without them is refused, unless entering the node brings them.
-    fn declared(&mut self, node: &'p Node, facts: &mut Facts) {
+    fn declared(&mut self, node: &'p Node, facts: &mut Env) {
         let graph = self.program.graph_of(node);
         for (key, schema) in &node.entry.types {
             if let Some(slot) = self.terms.keys.slot_of(key) {
                 let (given, declared) = (facts.get(slot, &mut self.types), self.types.declared(schema));
                 let given = self.types.present(given);
-                let known = if given == TypeId::NEVER { declared } else { self.types.met(given, declared) };
+                let known = if given == TypeId::NEVER { declared } else { self.types.meet(given, declared) };
                 let known = if node.brings(graph, key) { self.types.join(known, TypeId::ABSENT) } else { known };
                 facts.set(slot, known, &mut self.types);
             }
@@ -60,7 +60,7 @@ impl<'p> Knowledge<'_, 'p> {
             if let Some((slot, rest)) = self.followed(path) {
                 let known = facts.get(slot, &mut self.types);
                 let known = self.types.present(known);
-                let known = if known == TypeId::NEVER { TypeId::ANY } else { known };
+                let known = if known == TypeId::NEVER { TypeId::UNKNOWN } else { known };
                 facts.set(slot, known, &mut self.types);
                 self.be_set(facts, slot, rest);
             }
@@ -70,7 +70,7 @@ impl<'p> Knowledge<'_, 'p> {
             let given = facts.get(slot, &mut self.types);
             let (there, declared) = (self.types.present(given), self.types.declared(schema));
             if there != TypeId::NEVER {
-                let known = self.types.met(there, declared);
+                let known = self.types.meet(there, declared);
                 let known = if self.types.may_lack(given) { self.types.join(known, TypeId::ABSENT) } else { known };
                 facts.set(slot, known, &mut self.types);
             }

@@ -2,27 +2,27 @@
 
 use super::*;
 
-impl Knowledge<'_, '_> {
+impl Analysis<'_, '_> {
     /// What a source comes to.
-    pub(crate) fn source(&mut self, seat: &Seat, facts: &Facts, source: Source) -> TypeId {
+    pub(crate) fn source(&mut self, seat: &PointOps, facts: &Env, source: SourceId) -> TypeId {
         match self.terms.sources.get(source) {
-            Made::Known(of) => *of,
+            SourceExpr::Known(of) => *of,
             // What is taken is there while it is taken: an option or a default, where it is not any answer.
-            Made::Brought => match facts.get(INPUT, &mut self.types) {
+            SourceExpr::Brought => match facts.get(INPUT, &mut self.types) {
                 given if self.types.present(given) == TypeId::NEVER => self.answer(seat),
                 given => self.types.present(given),
             },
-            Made::Path(path, optional) => {
+            SourceExpr::Path(path, optional) => {
                 let (path, optional) = (*path, *optional);
-                let Some(slot) = self.slot(path) else { return TypeId::ANY };
+                let Some(slot) = self.slot(path) else { return TypeId::UNKNOWN };
                 let known = self.below(facts, slot, path.rest);
                 match optional {
-                    true if self.types.get(known).open => TypeId::EITHER,
+                    true if self.types.get(known).dynamic => TypeId::UNKNOWN_OR_ABSENT,
                     true => known,
                     false => self.types.present(known),
                 }
             }
-            Made::List(items) => {
+            SourceExpr::List(items) => {
                 let items = items.clone();
                 let items = items.iter().fold(TypeId::NEVER, |known, item| {
                     let item = self.source(seat, facts, *item);
@@ -31,34 +31,34 @@ impl Knowledge<'_, '_> {
                 });
                 self.types.list(items)
             }
-            Made::Map(entries) => {
+            SourceExpr::Map(entries) => {
                 let entries = entries.clone();
                 let entries: Vec<_> = entries.iter().map(|(key, of)| (key.clone(), self.source(seat, facts, *of))).collect();
                 self.types.mapping(entries)
             }
-            Made::Number(parts, whole) => {
+            SourceExpr::Number(parts, whole) => {
                 let (parts, whole) = (parts.clone(), *whole);
                 let parts: Vec<TypeId> = parts.iter().map(|part| self.source(seat, facts, *part)).collect();
                 self.types.number(&parts, whole)
             }
-            Made::Sum(left, right) => {
+            SourceExpr::Sum(left, right) => {
                 let (left, right) = self.both(seat, facts, (*left, *right));
                 self.types.sum(left, right)
             }
-            Made::Product(left, right) => {
+            SourceExpr::Product(left, right) => {
                 let (left, right) = self.both(seat, facts, (*left, *right));
                 self.types.product(left, right)
             }
-            Made::Default(first, second, falsy) => {
+            SourceExpr::Default(first, second, falsy) => {
                 let falsy = *falsy;
                 let (first, second) = self.both(seat, facts, (*first, *second));
                 self.types.fallback(first, second, falsy)
             }
-            Made::Either(one, other) => {
+            SourceExpr::Either(one, other) => {
                 let (one, other) = self.both(seat, facts, (*one, *other));
                 self.types.join(one, other)
             }
-            Made::There(of) => {
+            SourceExpr::There(of) => {
                 let of = *of;
                 let of = self.source(seat, facts, of);
                 self.types.present(of)
@@ -66,7 +66,7 @@ impl Knowledge<'_, '_> {
         }
     }
 
-    fn both(&mut self, seat: &Seat, facts: &Facts, (one, other): (Source, Source)) -> (TypeId, TypeId) {
+    fn both(&mut self, seat: &PointOps, facts: &Env, (one, other): (SourceId, SourceId)) -> (TypeId, TypeId) {
         (self.source(seat, facts, one), self.source(seat, facts, other))
     }
 
@@ -77,12 +77,12 @@ impl Knowledge<'_, '_> {
     }
 
     /// An accepted input, or a successful result.
-    pub(crate) fn answer(&mut self, seat: &Seat) -> TypeId {
+    pub(crate) fn answer(&mut self, seat: &PointOps) -> TypeId {
         match &seat.brought {
-            Brought::Known(of) => *of,
-            Brought::Child(child, fitting) => {
+            Incoming::Known(of) => *of,
+            Incoming::Child(child, fitting) => {
                 let output = self.output(*child);
-                fitting.iter().fold(output, |known, declared| self.types.met(known, *declared))
+                fitting.iter().fold(output, |known, declared| self.types.meet(known, *declared))
             }
         }
     }

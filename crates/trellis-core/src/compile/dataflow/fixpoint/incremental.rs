@@ -8,10 +8,10 @@
 
 use super::{worklist::differences, *};
 
-impl<'a, 'p> Knowledge<'a, 'p> {
+impl<'a, 'p> Analysis<'a, 'p> {
     /// Goes on from what was kept; nothing where that is of no use. `fresh` are the nodes that were edited.
-    pub(crate) fn again(program: &'p Program, flow: &Flow<'_>, wild: &'a [bool], kept: Kept, fresh: &[u32]) -> Option<Self> {
-        let Kept { types, terms, solved, size, .. } = kept;
+    pub(crate) fn again(program: &'p Program, flow: &Cfg<'_>, wild: &'a [bool], kept: AnalysisCache, fresh: &[u32]) -> Option<Self> {
+        let AnalysisCache { types, terms, solved, size, .. } = kept;
         if size > solved.size * 2 + ROOM || terms.steps.is_worn() || solved.at.len() != program.points.len() {
             return None;
         }
@@ -29,12 +29,12 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         for part in changed.iter().filter_map(|point| known.solved.parts.of(*point)) {
             open[part as usize] = true;
         }
-        known.settle(open);
+        known.solve(open);
         // What is said there may be said otherwise, or elsewhere. What was worked out on the way was looked at already; twice does no harm.
         for point in looked {
             known.touched.push(point.0);
             let before = known.solved.onward[point.0 as usize].clone();
-            known.look_at(point, &mut Bound::default(), true);
+            known.look_at(point, &mut UpperBound::default(), true);
             differences(&before, &known.solved.onward[point.0 as usize], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
         }
         Some(known)
@@ -45,7 +45,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         let program = self.program;
         let (mut seats, mut turned) = (Vec::new(), Vec::new());
         let mut reader =
-            Reader { passage: crate::compile::dataflow::ir::Passage::new(program), types: &mut self.types, terms: &mut self.terms };
+            Interner { passage: crate::compile::dataflow::ir::PointIr::new(program), types: &mut self.types, terms: &mut self.terms };
         for node in fresh {
             let node = program.node(NodeIndex(*node));
             seats.extend(node.gate.into_iter().chain([node.body]).map(|point| (point, reader.read(point))));
@@ -89,7 +89,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     }
 
     /// Whether anything becomes known at a point by being read.
-    fn learns(&mut self, point: PointIndex, seat: &Seat) -> bool {
+    fn learns(&mut self, point: PointIndex, seat: &PointOps) -> bool {
         match self.solved.at[point.0 as usize].clone() {
             Some(facts) => self.look(point, seat, facts).learned,
             None => false,
@@ -97,7 +97,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     }
 
     /// The parts as they are now; says of each whether its points were together before, in this order.
-    fn rewoven(&mut self, flow: &Flow<'_>) -> Vec<bool> {
+    fn rewoven(&mut self, flow: &Cfg<'_>) -> Vec<bool> {
         let before = Arc::clone(&self.solved.parts);
         if *self.solved.ways == *flow.web {
             return vec![false; before.count() as usize];

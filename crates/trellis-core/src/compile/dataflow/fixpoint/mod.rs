@@ -26,19 +26,22 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-pub(crate) use self::alarms::Gathered;
+pub(crate) use self::alarms::Alarms;
 use self::{
-    alarms::{Note, Now},
-    calls::Children,
-    violation::Accident,
+    alarms::{Observation, PointResult},
+    calls::CallSummaries,
+    violation::Violation,
 };
-pub(crate) use super::ir::tables::Terms;
+pub(crate) use super::ir::tables::IrTables;
 use super::{
-    domain::{Inside, Question, Rest, TypeId, Types, external},
-    env::{Bound, Facts, INPUT, RESULT, Slot},
+    domain::{ElementPathId, GuardId, SubPathId, TypeId, TypeTable, external},
+    env::{Env, INPUT, RESULT, Slot, UpperBound},
     ir::{
         VISITS,
-        interned::{Brought, Calculated, Given, How, Made, Path, Reader, Seat, Source, Span, Step, Steps, Tests, To},
+        interned::{
+            ArithmeticId, BranchTarget, GuardSetId, Incoming, InternedPath, Interner, Op, OpRange, OpTable, PointOps, ReplyInput,
+            SourceExpr, SourceId, WriteMode,
+        },
         split,
     },
 };
@@ -46,8 +49,8 @@ use crate::{
     compile::{
         UncheckedRead, Unknown,
         cfg::{
-            Flow,
-            digraph::{Parts, Web},
+            Cfg,
+            digraph::{Components, Digraph},
         },
     },
     path::KeyPath,
@@ -56,11 +59,11 @@ use crate::{
 };
 
 /// What is known, point by point.
-pub(crate) struct Knowledge<'a, 'p> {
+pub(crate) struct Analysis<'a, 'p> {
     pub(crate) program: &'p Program,
-    pub(crate) types: Types,
-    terms: Terms,
-    solved: Solved,
+    pub(crate) types: TypeTable,
+    terms: IrTables,
+    solved: Solution,
     /// Points whose file has mistakes: what they do is not known.
     wild: &'a [bool],
     /// Where a rollback leads on, by graph.
@@ -73,10 +76,10 @@ pub(crate) struct Knowledge<'a, 'p> {
 
 /// What one analysis leaves to the next.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    types: Types,
-    terms: Terms,
-    solved: Solved,
+pub(crate) struct AnalysisCache {
+    types: TypeTable,
+    terms: IrTables,
+    solved: Solution,
     /// How much there is.
     size: usize,
     /// How many points were looked at the last time.
@@ -86,41 +89,41 @@ pub(crate) struct Kept {
 
 /// What was worked out.
 #[derive(Debug)]
-struct Solved {
+struct Solution {
     /// Who leads to whom, calls and returns of children included.
-    web: Arc<Web>,
+    web: Arc<Digraph>,
     /// The same without them.
-    ways: Arc<Web>,
-    parts: Arc<Parts>,
-    children: Children,
+    ways: Arc<Digraph>,
+    parts: Arc<Components>,
+    children: CallSummaries,
     wild: Vec<bool>,
     /// What a session begins with.
-    begun: Facts,
+    begun: Env,
     /// What is there on entering a point; nothing where no session comes.
-    at: Vec<Option<Facts>>,
+    at: Vec<Option<Env>>,
     /// What is known behind each point, by where it leads, sorted.
-    onward: Vec<Box<[(PointIndex, Facts)]>>,
-    notes: Vec<Box<[Note]>>,
+    onward: Vec<Box<[(PointIndex, Env)]>>,
+    notes: Vec<Box<[Observation]>>,
     /// By point, sorted.
     unchecked: Vec<(u32, UncheckedRead)>,
     /// How much there was when everything was new.
     size: usize,
 }
 
-impl<'a, 'p> Knowledge<'a, 'p> {
+impl<'a, 'p> Analysis<'a, 'p> {
     /// Works everything out.
-    pub(crate) fn new(program: &'p Program, flow: &Flow<'_>, wild: &'a [bool]) -> Self {
-        let mut types = Types::new();
-        let mut terms = Terms::new(&mut types);
+    pub(crate) fn new(program: &'p Program, flow: &Cfg<'_>, wild: &'a [bool]) -> Self {
+        let mut types = TypeTable::new();
+        let mut terms = IrTables::new(&mut types);
         terms.read(program, &mut types);
         let count = program.points.len();
-        let solved = Solved {
+        let solved = Solution {
             web: Arc::clone(&flow.web),
             ways: Arc::clone(&flow.web),
             parts: Arc::default(),
             children: calls::children(program, &terms.steps),
             wild: wild.to_vec(),
-            begun: Facts::absent(terms.keys.room()),
+            begun: Env::absent(terms.keys.room()),
             at: vec![None; count],
             onward: vec![Box::default(); count],
             notes: std::iter::repeat_with(Box::default).take(count).collect(),
@@ -131,7 +134,7 @@ impl<'a, 'p> Knowledge<'a, 'p> {
         known.solved.begun = known.begin();
         known.weave();
         let all = vec![true; known.solved.parts.count() as usize];
-        known.settle(all);
+        known.solve(all);
         known.solved.size = known.size();
         known
     }
@@ -141,8 +144,8 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     }
 
     /// What stays for the next time.
-    pub(crate) fn leave(self) -> Kept {
-        Kept {
+    pub(crate) fn leave(self) -> AnalysisCache {
+        AnalysisCache {
             size: self.size(),
             #[cfg(test)]
             looked: self.touched.len(),
@@ -165,22 +168,22 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     }
 
     /// What is known on entering a point; nothing where no session comes.
-    pub(crate) fn at(&self, point: PointIndex) -> Option<&Facts> {
+    pub(crate) fn at(&self, point: PointIndex) -> Option<&Env> {
         self.solved.at[point.0 as usize].as_ref()
     }
 
     /// What stands below a key on entering a point; nothing where no session comes.
-    pub(crate) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: Rest) -> Option<TypeId> {
+    pub(crate) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: SubPathId) -> Option<TypeId> {
         let known = self.solved.at[point.0 as usize].as_ref()?.get(slot, &mut self.types);
-        Some(self.types.below(known, rest))
+        Some(self.types.select(known, rest))
     }
 
     /// What is known while a session stands at a point: behind all that entering it does.
-    pub(crate) fn standing(&mut self, point: PointIndex) -> Option<Facts> {
+    pub(crate) fn standing(&mut self, point: PointIndex) -> Option<Env> {
         let mut facts = self.at(point)?.clone();
         let seat = self.terms.steps.seat(point).clone();
         self.count(&seat, &mut facts);
-        let lives = self.happen(&seat, &mut facts, seat.entering, &mut Now::default());
+        let lives = self.transfer(&seat, &mut facts, seat.entering, &mut PointResult::default());
         lives.then_some(facts)
     }
 
@@ -190,24 +193,24 @@ impl<'a, 'p> Knowledge<'a, 'p> {
     }
 
     /// A path as it is followed; nothing where nobody reads it, and for what the engine always knows.
-    pub(crate) fn followed(&mut self, path: &KeyPath) -> Option<(Slot, Rest)> {
+    pub(crate) fn followed(&mut self, path: &KeyPath) -> Option<(Slot, SubPathId)> {
         let (name, rest) = split(path)?;
         Some((self.terms.keys.slot_of(name)?, self.types.rest(rest)))
     }
 
     /// What stands at a path; nothing for what the engine always knows.
-    pub(crate) fn known(&mut self, facts: &Facts, path: &KeyPath) -> Option<TypeId> {
+    pub(crate) fn known(&mut self, facts: &Env, path: &KeyPath) -> Option<TypeId> {
         let (slot, rest) = self.followed(path)?;
         Some(self.below(facts, slot, rest))
     }
 
     /// What stands below a key.
-    fn below(&mut self, facts: &Facts, slot: Slot, rest: Rest) -> TypeId {
+    fn below(&mut self, facts: &Env, slot: Slot, rest: SubPathId) -> TypeId {
         let known = facts.get(slot, &mut self.types);
-        self.types.below(known, rest)
+        self.types.select(known, rest)
     }
 
-    fn slot(&self, path: Path) -> Option<Slot> {
+    fn slot(&self, path: InternedPath) -> Option<Slot> {
         self.terms.keys.slot(path.name)
     }
 }

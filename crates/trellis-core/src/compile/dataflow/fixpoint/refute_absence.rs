@@ -24,9 +24,9 @@ const LOOK: usize = 20;
 /// What one run left: what can be at a key on entering each point; nothing where no session comes.
 type Left = (Slot, Vec<Option<TypeId>>);
 
-impl Knowledge<'_, '_> {
+impl Analysis<'_, '_> {
     /// Whether a session may come to a point without a key; it may where the budget is spent.
-    pub(crate) fn may_come_without(&mut self, goal: PointIndex, slot: Slot, spend: &dyn Fn(usize) -> bool) -> bool {
+    pub(crate) fn may_reach_without(&mut self, goal: PointIndex, slot: Slot, spend: &dyn Fn(usize) -> bool) -> bool {
         // A child begins with keys of its own.
         if !self.solved.children.is_empty() {
             return true;

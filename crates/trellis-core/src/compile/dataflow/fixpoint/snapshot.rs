@@ -1,12 +1,12 @@
 //! What is known, kept without the program: for whoever asks after the check.
 
-use super::Knowledge;
+use super::Analysis;
 use crate::{
     compile::{
-        cfg::Flow,
+        cfg::Cfg,
         dataflow::{
-            domain::{Type, Types},
-            env::{Facts, Slot},
+            domain::{Type, TypeTable},
+            env::{Env, Slot},
         },
     },
     program::{PointIndex, Program},
@@ -15,16 +15,16 @@ use crate::{
 
 /// What can be at each point where a session stands, by key.
 #[derive(Debug)]
-pub(crate) struct Known {
-    types: Types,
+pub(crate) struct PointTypes {
+    types: TypeTable,
     keys: Vec<(String, Slot)>,
-    standing: Vec<Option<Facts>>,
+    standing: Vec<Option<Env>>,
 }
 
-impl Known {
+impl PointTypes {
     pub(crate) fn of(program: &Program) -> Self {
         let wild = vec![false; program.points.len()];
-        let mut knowledge = Knowledge::new(program, &Flow::new(program), &wild);
+        let mut knowledge = Analysis::new(program, &Cfg::new(program), &wild);
         let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
         let standing = points.map(|point| knowledge.standing(PointIndex(point))).collect();
         Self { keys: knowledge.keys(), standing, types: knowledge.types }
@@ -36,7 +36,7 @@ impl Known {
         self.keys.iter().filter_map(move |(key, slot)| {
             let facts = facts?;
             let known = facts.look(*slot, &self.types);
-            facts.may_hold(*slot, &self.types).then(|| (key.as_str(), !known.absent && !known.open, known.described()))
+            facts.may_hold(*slot, &self.types).then(|| (key.as_str(), !known.absent && !known.dynamic, known.described()))
         })
     }
 
@@ -54,11 +54,11 @@ impl Known {
     }
 }
 
-impl Types {
+impl TypeTable {
     /// Whether a value is among those of a type.
     fn holds(&self, of: &Type, value: Option<&Value>) -> bool {
-        let Some(value) = value else { return of.absent || of.open };
-        if of.any || of.open {
+        let Some(value) = value else { return of.absent || of.dynamic };
+        if of.unknown || of.dynamic {
             return true;
         }
         match value {

@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::{
-    compile::{UncheckedRead, cfg::Flow, dataflow::domain::external},
+    compile::{UncheckedRead, cfg::Cfg, dataflow::domain::external},
     program::{Callee, From, Place, PointIndex, Program, Reply, Target, Write},
     scope::RESERVED,
     template::Shape,
@@ -16,7 +16,7 @@ use crate::{
 const KEYS: usize = 64;
 
 /// What nodes that could not be made out leave behind.
-pub(crate) struct Behind<'a> {
+pub(crate) struct TaintFlow<'a> {
     program: &'a Program,
     /// Points of which nothing is known.
     wild: &'a [bool],
@@ -30,9 +30,9 @@ pub(crate) struct Behind<'a> {
     calls: bool,
 }
 
-impl<'a> Behind<'a> {
-    pub(crate) fn new(program: &'a Program, flow: &Flow<'_>, wild: &'a [bool], broken: Vec<bool>) -> Self {
-        let behind = flow.behind(&broken);
+impl<'a> TaintFlow<'a> {
+    pub(crate) fn new(program: &'a Program, flow: &Cfg<'_>, wild: &'a [bool], broken: Vec<bool>) -> Self {
+        let behind = flow.reachable_from(&broken);
         let is_child = |at: u32| external::call_at(program, PointIndex(at)).is_some_and(|call| matches!(call.callee, Callee::Graph(_)));
         let calls = (0..).zip(&behind).any(|(at, behind)| *behind && is_child(at));
         Self { program, wild, broken, behind, left: FxHashMap::default(), calls }

@@ -1,22 +1,22 @@
 //! What happens at a point, over types: reads, writes, what must hold; and what may go wrong with it.
 
 use super::*;
-use crate::template::Sorts;
+use crate::template::KindSet;
 
-impl Knowledge<'_, '_> {
+impl Analysis<'_, '_> {
     /// Whether a session can come past what happens.
-    pub(crate) fn happen(&mut self, seat: &Seat, facts: &mut Facts, steps: Span, now: &mut Now) -> bool {
+    pub(crate) fn transfer(&mut self, seat: &PointOps, facts: &mut Env, steps: OpRange, now: &mut PointResult) -> bool {
         for at in steps.iter() {
             match self.terms.steps.step(seat, at) {
-                Step::Read(mark) => self.read(seat, facts, mark, None, now),
-                Step::Ask { question, mark, .. } => {
+                Op::Read(mark) => self.read(seat, facts, mark, None, now),
+                Op::Ask { question, mark, .. } => {
                     mark.into_iter().for_each(|mark| self.read(seat, facts, mark, Some(question), now));
                 }
-                Step::Write { to, how, source, reads } => {
+                Op::Write { to, how, source, reads } => {
                     let to = to.and_then(|to| Some((self.slot(to)?, to.rest)));
-                    if how == How::Default {
+                    if how == WriteMode::Default {
                         let known = to.map(|(slot, _)| facts.get(slot, &mut self.types));
-                        if known.is_some_and(|known| !self.types.may_be_absent(known) && !self.types.get(known).open) {
+                        if known.is_some_and(|known| !self.types.may_be_absent(known) && !self.types.get(known).dynamic) {
                             continue;
                         }
                         // What a default reads, it reads only where the key is absent: nothing is known to be there behind it.
@@ -31,55 +31,55 @@ impl Knowledge<'_, '_> {
                         return false;
                     }
                 }
-                Step::Fit { name, contract, .. } => {
+                Op::Fit { name, contract, .. } => {
                     let Some(slot) = self.terms.keys.slot(name) else { continue };
                     let known = facts.get(slot, &mut self.types);
                     if self.types.breaches(known, contract, true) {
-                        now.suspect(Accident::Unfit(at), false, known);
+                        now.suspect(Violation::Unfit(at), false, known);
                     }
                     if self.is_unknown(known) || self.types.is_unsure_of(known, contract) {
-                        now.notes.push(Note::UnknownOp(at));
+                        now.notes.push(Observation::UnknownOp(at));
                     }
                     let declared = self.types.agreed(contract);
                     let of = self.types.get(known);
-                    let may_be_absent = of.absent || of.open;
+                    let may_be_absent = of.absent || of.dynamic;
                     let there = self.types.present(known);
-                    let mut left = if there == TypeId::NEVER { there } else { self.types.met(there, declared) };
+                    let mut left = if there == TypeId::NEVER { there } else { self.types.meet(there, declared) };
                     if may_be_absent {
                         left = self.types.join(left, TypeId::ABSENT);
                     }
                     facts.set(slot, if left == TypeId::NEVER { declared } else { left }, &mut self.types);
                 }
-                Step::Assert { question, path, is_predicate } => {
+                Op::Assert { question, path, is_predicate } => {
                     if is_predicate {
-                        now.notes.push(Note::UnknownOp(at));
+                        now.notes.push(Observation::UnknownOp(at));
                     }
                     let Some((slot, rest)) = path.and_then(|path| Some((self.slot(path)?, path.rest))) else { continue };
                     let known = self.below(facts, slot, rest);
                     if self.is_unknown(known) {
-                        now.notes.push(Note::UnknownOp(at));
+                        now.notes.push(Observation::UnknownOp(at));
                     }
                     let known = self.types.without_unknown(known);
-                    if known != TypeId::NEVER && self.types.narrowed(known, Rest::NONE, question, false) != TypeId::NEVER {
-                        now.suspect(Accident::Fails(at), false, known);
+                    if known != TypeId::NEVER && self.types.refine(known, SubPathId::NONE, question, false) != TypeId::NEVER {
+                        now.suspect(Violation::Fails(at), false, known);
                     }
                     let whole = facts.get(slot, &mut self.types);
-                    let left = self.types.narrowed(whole, rest, question, true);
+                    let left = self.types.refine(whole, rest, question, true);
                     if left != TypeId::NEVER {
                         facts.set(slot, left, &mut self.types);
                     }
                 }
-                Step::Args { args, child, takes } => {
+                Op::Args { args, child, takes } => {
                     let given = args.map_or(TypeId::NEVER, |args| self.source(seat, facts, args));
                     if let (Some(takes), Some(_)) = (takes, args)
                         && self.types.breaches(given, takes, false)
                     {
-                        now.suspect(Accident::Args(at), false, given);
+                        now.suspect(Violation::Args(at), false, given);
                     }
                     if let Some(child) = child {
                         let node = self.program.node(child);
                         let entry = node.gate.unwrap_or(node.body);
-                        now.notes.push(Note::Called { entry, args: given });
+                        now.notes.push(Observation::Called { entry, args: given });
                         let begins = self.begin_child(node, given);
                         now.onward.push((entry, begins));
                     }
@@ -90,25 +90,25 @@ impl Knowledge<'_, '_> {
     }
 
     /// Something is read; by a condition, where it is one.
-    pub(crate) fn read(&mut self, seat: &Seat, facts: &mut Facts, at: u32, asked: Option<Question>, now: &mut Now) {
+    pub(crate) fn read(&mut self, seat: &PointOps, facts: &mut Env, at: u32, asked: Option<GuardId>, now: &mut PointResult) {
         let mark = self.terms.steps.mark(seat, at);
         if let Some(calculated) = mark.calculated {
             return self.calculate(facts, at, calculated, now);
         }
         let Some((slot, rest)) = mark.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
             if mark.is_deep {
-                now.notes.push(Note::UnknownSite(at, Unknown::Presence));
+                now.notes.push(Observation::UnknownSite(at, Unknown::Presence));
             }
             return;
         };
         let mut known = self.below(facts, slot, rest);
-        if mark.tests != Tests::NONE && self.types.may_lack(known) {
+        if mark.tests != GuardSetId::NONE && self.types.may_lack(known) {
             let Some(tested) = self.tested(facts, mark.tests) else { return };
             known = self.below(&tested, slot, rest);
         }
         let known = self.types.stands_inside(known, mark.inside);
         let of = self.types.get(known);
-        let (is_absent, any, open) = (of.absent, of.any, of.open);
+        let (is_absent, any, open) = (of.absent, of.unknown, of.dynamic);
         let is_there = !is_absent && !open;
         if is_there && asked.is_none() && mark.demand.is_none() && !mark.is_deep {
             return;
@@ -118,38 +118,38 @@ impl Knowledge<'_, '_> {
         let is_no_truth = guard.is_some_and(|guard| self.types.may_fail(known, guard));
         let is_unsure = mark.demand.is_some_and(|demand| !self.types.meets(known, demand));
         if is_unsure && mark.demand.is_some_and(|demand| self.types.may_fall_short(known, demand)) {
-            now.suspect(Accident::Operand(at), false, known);
+            now.suspect(Violation::Operand(at), false, known);
         }
         let never = is_absent && !self.types.may_be_there(known);
         if never || (is_absent && !mark.is_opaque) {
-            now.suspect(Accident::Missing(at), never, known);
+            now.suspect(Violation::Missing(at), never, known);
         }
         if is_no_truth {
-            now.suspect(Accident::Truth(at), false, known);
+            now.suspect(Violation::Truth(at), false, known);
         }
         if mark.is_deep || open || (mark.is_opaque && is_absent) || (is_typed && any) || is_unsure {
             let unknown = match is_there && !mark.is_deep {
                 true if any => Unknown::Kind,
                 true => Unknown::Use,
-                false if mark.inside != Inside::NONE || is_there => Unknown::Part,
+                false if mark.inside != ElementPathId::NONE || is_there => Unknown::Part,
                 false => Unknown::Presence,
             };
-            now.notes.push(Note::UnknownSite(at, unknown));
+            now.notes.push(Observation::UnknownSite(at, unknown));
         }
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
-        if !is_there && mark.is_certain && mark.inside == Inside::NONE {
+        if !is_there && mark.is_certain && mark.inside == ElementPathId::NONE {
             now.learned = true;
             self.be_set(facts, slot, rest);
         }
     }
 
     /// The environment at a read that tests guard; `None` if it never happens.
-    fn tested(&mut self, facts: &Facts, tests: Tests) -> Option<Facts> {
+    fn tested(&mut self, facts: &Env, tests: GuardSetId) -> Option<Env> {
         let mut facts = facts.clone();
         for (path, question, yes) in self.terms.tests.get(tests).to_vec() {
             let Some(slot) = self.slot(path) else { continue };
             let known = facts.get(slot, &mut self.types);
-            let left = self.types.narrowed(known, path.rest, question, yes);
+            let left = self.types.refine(known, path.rest, question, yes);
             if left == TypeId::NEVER {
                 return None;
             }
@@ -159,63 +159,71 @@ impl Knowledge<'_, '_> {
     }
 
     /// Something is calculated from parts that are there.
-    fn calculate(&mut self, facts: &Facts, at: u32, calculated: Calculated, now: &mut Now) {
+    fn calculate(&mut self, facts: &Env, at: u32, calculated: ArithmeticId, now: &mut PointResult) {
         let (mut sorts, mut seen, mut is_known) = (Vec::new(), TypeId::NEVER, true);
         for part in self.terms.calculations.parts(calculated).iter() {
             // Of what the engine always knows nothing is followed.
-            let known = part.and_then(|part| Some(self.below(facts, self.slot(part)?, part.rest))).unwrap_or(TypeId::ANY);
+            let known = part.and_then(|part| Some(self.below(facts, self.slot(part)?, part.rest))).unwrap_or(TypeId::UNKNOWN);
             let of = self.types.get(known);
-            is_known &= (!of.any || of.numeric) && !of.open;
-            let numeric = if of.numeric { Sorts::NUMBER } else { Sorts::NONE };
-            let absent = if of.absent { Sorts::UNSET } else { Sorts::NONE }.or(numeric);
+            is_known &= (!of.unknown || of.numeric) && !of.dynamic;
+            let numeric = if of.numeric { KindSet::NUMBER } else { KindSet::NONE };
+            let absent = if of.absent { KindSet::UNSET } else { KindSet::NONE }.or(numeric);
             sorts.push(self.types.sorts(known).or(absent));
             seen = if sorts.len() == 1 { known } else { seen };
         }
         let (fails, works) = self.terms.calculations.asked(calculated, &sorts);
         if fails {
-            now.suspect(Accident::Operand(at), false, seen);
+            now.suspect(Violation::Operand(at), false, seen);
         }
         if !is_known || !works {
-            now.notes.push(Note::UnknownSite(at, if is_known { Unknown::Use } else { Unknown::Kind }));
+            now.notes.push(Observation::UnknownSite(at, if is_known { Unknown::Use } else { Unknown::Kind }));
         }
     }
 
     /// Something is written; false where no session comes past that.
-    fn write(&mut self, seat: &Seat, at: u32, facts: &mut Facts, what: (How, Source), to: (Slot, Rest), now: &mut Now) -> bool {
+    fn write(
+        &mut self,
+        seat: &PointOps,
+        at: u32,
+        facts: &mut Env,
+        what: (WriteMode, SourceId),
+        to: (Slot, SubPathId),
+        now: &mut PointResult,
+    ) -> bool {
         let ((how, source), (slot, rest)) = (what, to);
         let known = facts.get(slot, &mut self.types);
         let source = self.source(seat, facts, source);
-        if self.is_unknown(known) && (rest != Rest::NONE || how == How::Append) {
-            now.notes.push(Note::UnknownOp(at));
+        if self.is_unknown(known) && (rest != SubPathId::NONE || how == WriteMode::Append) {
+            now.notes.push(Observation::UnknownOp(at));
         }
         let new = match how {
-            How::Append => {
-                let list = self.types.below(known, rest);
-                let list = if self.types.get(list).open { self.types.join(list, TypeId::ABSENT) } else { list };
+            WriteMode::Append => {
+                let list = self.types.select(known, rest);
+                let list = if self.types.get(list).dynamic { self.types.join(list, TypeId::ABSENT) } else { list };
                 if self.types.may_be_no_list(list) || self.types.may_block(known, rest) {
-                    now.suspect(Accident::Write(at), false, list);
+                    now.suspect(Violation::Write(at), false, list);
                 }
                 let (may_not_come, source) = (self.types.may_be_absent(source), self.types.present(source));
                 let list = if source == TypeId::NEVER { source } else { self.types.appended(list, source) };
-                let written = if list == TypeId::NEVER { list } else { self.types.written(known, rest, list) };
+                let written = if list == TypeId::NEVER { list } else { self.types.assign(known, rest, list) };
                 // What may not come at all leaves what was there.
                 if may_not_come { self.types.join(known, written) } else { written }
             }
-            How::Default => {
+            WriteMode::Default => {
                 let kept = self.types.present(known);
                 self.types.join(kept, source)
             }
-            How::Set => {
+            WriteMode::Set => {
                 if self.types.may_block(known, rest) {
-                    now.suspect(Accident::Write(at), false, known);
+                    now.suspect(Violation::Write(at), false, known);
                 }
                 if self.types.may_be_absent(source) {
                     // A value that may not come at all leaves what was there.
                     let there = self.types.present(source);
-                    let written = if there == TypeId::NEVER { there } else { self.types.written(known, rest, there) };
+                    let written = if there == TypeId::NEVER { there } else { self.types.assign(known, rest, there) };
                     self.types.join(known, written)
                 } else {
-                    self.types.written(known, rest, source)
+                    self.types.assign(known, rest, source)
                 }
             }
         };
@@ -225,6 +233,6 @@ impl Knowledge<'_, '_> {
 
     fn is_unknown(&self, of: TypeId) -> bool {
         let of = self.types.get(of);
-        of.any || of.open
+        of.unknown || of.dynamic
     }
 }

@@ -4,7 +4,7 @@ use crate::{compile::dataflow::domain::TypeId, program::PointIndex};
 
 /// What goes wrong, and where: sites and operations are those of the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Accident {
+pub(crate) enum Violation {
     /// A site reads something that is not there.
     Missing(u32),
     /// A site takes for a truth what is none (language 6.1).
@@ -25,16 +25,16 @@ pub(crate) enum Accident {
 
 /// Something that may go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Candidate {
+pub(crate) struct Alarm {
     pub(crate) point: PointIndex,
-    pub(crate) accident: Accident,
+    pub(crate) accident: Violation,
     /// Whether it goes wrong on every way.
     pub(crate) never: bool,
     /// What can be there where it goes wrong.
     pub(crate) seen: TypeId,
 }
 
-impl Accident {
+impl Violation {
     /// The same in numbers of the script, where those of a point begin with these.
     pub(crate) fn of_point(self, (op, site): (u32, u32), reply: u32) -> Self {
         match self {

@@ -5,7 +5,7 @@ use super::*;
 /// Ways to each point of a part, on average, beyond which it pays to keep what can be at any of its points.
 const MANY_WAYS: usize = 8;
 
-impl Knowledge<'_, '_> {
+impl Analysis<'_, '_> {
     /// Works out who leads to whom, and in which parts: by the ways, and by what children return to who called them.
     pub(crate) fn weave(&mut self) {
         let solved = &mut self.solved;
@@ -22,35 +22,35 @@ impl Knowledge<'_, '_> {
                 let ends = (0..count).filter(|end| child.inside[*end as usize] && self.terms.steps.seat(PointIndex(*end)).output.is_some());
                 pairs.extend(ends.map(|end| (end, between)));
             }
-            solved.web = Arc::new(Web::new(count as usize + solved.children.len(), &pairs));
+            solved.web = Arc::new(Digraph::new(count as usize + solved.children.len(), &pairs));
         }
         let first = self.first();
-        self.solved.parts = Arc::new(self.solved.web.parts(first.0));
+        self.solved.parts = Arc::new(self.solved.web.components(first.0));
     }
 
     /// Works out the parts that have to be, one behind the other, and those behind them of which something else is known now.
-    pub(crate) fn settle(&mut self, mut open: Vec<bool>) {
+    pub(crate) fn solve(&mut self, mut open: Vec<bool>) {
         let parts = Arc::clone(&self.solved.parts);
-        let mut course = Course::of(self.solved.at.len());
+        let mut course = Worklist::of(self.solved.at.len());
         // A way that is gone may have led to a part that stands before it now; what that part leads to stands behind.
         while open.contains(&true) {
             for part in 0..parts.count() {
                 if open[part as usize] {
-                    self.part(part, &parts, &mut course, &mut open);
+                    self.solve_component(part, &parts, &mut course, &mut open);
                     open[part as usize] = false;
                 }
             }
         }
     }
 
-    fn part(&mut self, part: u32, parts: &Parts, course: &mut Course, open: &mut [bool]) {
+    fn solve_component(&mut self, part: u32, parts: &Components, course: &mut Worklist, open: &mut [bool]) {
         let count = u32::try_from(self.solved.at.len()).unwrap_or(u32::MAX);
         let points = || parts.members(part).iter().copied().filter(|member| *member < count);
         let returned = self.forget_ends(part, parts);
         let before: Vec<_> = points().map(|point| std::mem::take(&mut self.solved.onward[point as usize])).collect();
         let is_in_part = |point: u32| parts.of(point) == Some(part);
         let ways: usize = points().map(|point| self.solved.web.backward.of(point).len()).sum();
-        course.bound = if ways > MANY_WAYS * points().count() { Bound::kept() } else { Bound::default() };
+        course.bound = if ways > MANY_WAYS * points().count() { UpperBound::kept() } else { UpperBound::default() };
         for point in points() {
             self.touched.push(point);
             self.solved.notes[point as usize] = Box::default();
@@ -60,12 +60,12 @@ impl Knowledge<'_, '_> {
             self.meet(point, &course.opened, &course.bound);
             course.begun[point as usize] = self.solved.at[point as usize].is_some();
             if course.begun[point as usize] {
-                course.wait(point, Waits::ForLook);
+                course.wait(point, Pending::ForLook);
             }
         }
         while course.left > 0 {
             for point in points() {
-                self.visit(point, &is_in_part, course);
+                self.process(point, &is_in_part, course);
             }
         }
         course.sent.clear();
@@ -84,31 +84,31 @@ impl Knowledge<'_, '_> {
     }
 
     /// Takes in what came to a point since the last time, and passes on what comes of it.
-    fn visit(&mut self, point: u32, is_in_part: &impl Fn(u32) -> bool, course: &mut Course) {
+    fn process(&mut self, point: u32, is_in_part: &impl Fn(u32) -> bool, course: &mut Worklist) {
         let at = point as usize;
         let waited = course.take(point);
         let before = match waited {
-            Waits::Not => return,
-            Waits::ForMore => self.solved.at[at].clone(),
-            Waits::ForLook => None,
+            Pending::Not => return,
+            Pending::ForMore => self.solved.at[at].clone(),
+            Pending::ForLook => None,
         };
         course.open(point);
         let more = self.meet(point, &course.opened, &course.bound);
-        if !more && waited != Waits::ForLook {
+        if !more && waited != Pending::ForLook {
             return;
         }
-        let passes = before.is_some_and(|before| self.passes_on(point, &before));
+        let passes = before.is_some_and(|before| self.forward_unchanged(point, &before));
         let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point), &mut course.bound, course.begun[at]) };
         for (place, (to, _)) in (0..).zip(&self.solved.onward[at]).filter(|(_, (to, _))| is_in_part(to.0)) {
             course.send(to.0, (point, place));
-            course.wait(to.0, Waits::ForMore);
+            course.wait(to.0, Pending::ForMore);
         }
         let callers = changed.into_iter().filter(|caller| is_in_part(*caller) && self.solved.at[*caller as usize].is_some());
-        callers.for_each(|caller| course.wait(caller, Waits::ForLook));
+        callers.for_each(|caller| course.wait(caller, Pending::ForLook));
     }
 
     /// What leads to a point from some others.
-    fn letters(&self, point: u32, is_from: impl Fn(u32) -> bool, into: &mut Vec<Letter>) {
+    fn letters(&self, point: u32, is_from: impl Fn(u32) -> bool, into: &mut Vec<EdgeRef>) {
         let mut last = None;
         // They are sorted, and more than one way may lead from one to the other.
         let from = self.solved.web.backward.of(point).filter(|from| last.replace(*from) != Some(*from));
@@ -121,15 +121,18 @@ impl Knowledge<'_, '_> {
     }
 
     /// Takes in what leads to a point; says whether that is more.
-    fn meet(&mut self, point: u32, letters: &[Letter], bound: &Bound) -> bool {
-        let Solved { at, onward, .. } = &mut self.solved;
+    fn meet(&mut self, point: u32, letters: &[EdgeRef], bound: &UpperBound) -> bool {
+        let Solution { at, onward, .. } = &mut self.solved;
         // Who was looked at again may lead elsewhere; then there is another letter.
         let facts =
-            |(from, place): &Letter| onward[*from as usize].get(*place as usize).filter(|(to, _)| to.0 == point).map(|(_, facts)| facts);
+            |(from, place): &EdgeRef| onward[*from as usize].get(*place as usize).filter(|(to, _)| to.0 == point).map(|(_, facts)| facts);
         let all = letters.iter().filter_map(facts);
         match &mut at[point as usize] {
             Some(known) if bound.is_reached(known) => {
-                debug_assert!(!known.clone().join(&all.collect::<Vec<_>>(), &Bound::default(), &mut self.types), "more than the bound");
+                debug_assert!(
+                    !known.clone().join(&all.collect::<Vec<_>>(), &UpperBound::default(), &mut self.types),
+                    "more than the bound"
+                );
                 false
             }
             Some(known) => known.join(&all.collect::<Vec<_>>(), bound, &mut self.types),
@@ -144,15 +147,15 @@ impl Knowledge<'_, '_> {
     }
 
     /// Where a point gets to know more of nothing but keys that it has nothing to do with, that leads on as it is. Says whether it was so.
-    fn passes_on(&mut self, point: u32, before: &Facts) -> bool {
+    fn forward_unchanged(&mut self, point: u32, before: &Env) -> bool {
         let (seat, keys) = (self.terms.steps.seat(PointIndex(point)), &self.terms.keys);
         let by_engine = [VISITS, "sys.rollback"].into_iter().filter_map(|name| keys.slot_of(name));
         let own = self.terms.steps.names(seat).filter_map(|name| keys.slot(name)).chain(by_engine);
         let at = point as usize;
-        let Solved { at: known, onward, notes, .. } = &mut self.solved;
+        let Solution { at: known, onward, notes, .. } = &mut self.solved;
         let Some(known) = &known[at] else { return false };
-        let noted = notes[at].iter_mut().filter_map(|note| if let Note::Gap { facts, .. } = note { Some(facts) } else { None });
-        let mut made: Vec<&mut Facts> = onward[at].iter_mut().map(|(_, facts)| facts).chain(noted).collect();
+        let noted = notes[at].iter_mut().filter_map(|note| if let Observation::Gap { facts, .. } = note { Some(facts) } else { None });
+        let mut made: Vec<&mut Env> = onward[at].iter_mut().map(|(_, facts)| facts).chain(noted).collect();
         let passes = known.is_same_at(before, own) && made.iter().all(|facts| facts.is_on(before));
         if passes {
             made.iter_mut().for_each(|facts| facts.lay_on(known));
@@ -166,13 +169,13 @@ impl Knowledge<'_, '_> {
         let Some(facts) = self.solved.at[point as usize].clone() else { return false };
         let seat = self.terms.steps.seat(PointIndex(point)).clone();
         let mut now = self.look(PointIndex(point), &seat, facts);
-        let (notes, onward) = (now.noted(), self.sorted(now.onward, &Bound::default()));
+        let (notes, onward) = (now.noted(), self.sorted(now.onward, &UpperBound::default()));
         self.solved.onward[point as usize] == onward && self.solved.notes[point as usize].len() == notes.len()
     }
 
     /// Looks at a point with what is known there, and remembers what comes of it. Gives the callers that get something else by that. `is_begun`:
     /// something of what is known there came from outside of its part.
-    pub(crate) fn look_at(&mut self, point: PointIndex, bound: &mut Bound, is_begun: bool) -> Vec<u32> {
+    pub(crate) fn look_at(&mut self, point: PointIndex, bound: &mut UpperBound, is_begun: bool) -> Vec<u32> {
         let Some(facts) = self.solved.at[point.0 as usize].clone() else { return Vec::new() };
         let seat = self.terms.steps.seat(point).clone();
         let mut now = self.look(point, &seat, facts);
@@ -184,7 +187,7 @@ impl Knowledge<'_, '_> {
     }
 
     /// What leads on, by where it does: what leads to one point several times is joined.
-    fn sorted(&mut self, mut onward: Vec<(PointIndex, Facts)>, bound: &Bound) -> Box<[(PointIndex, Facts)]> {
+    fn sorted(&mut self, mut onward: Vec<(PointIndex, Env)>, bound: &UpperBound) -> Box<[(PointIndex, Env)]> {
         onward.sort_by_key(|(to, _)| *to);
         onward.dedup_by(|more, known| {
             let is_same = more.0 == known.0;
@@ -199,7 +202,7 @@ impl Knowledge<'_, '_> {
 
 /// What a point waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Waits {
+enum Pending {
     Not,
     /// Something may come from a point that was looked at.
     ForMore,
@@ -208,37 +211,37 @@ enum Waits {
 }
 
 /// A way to a point: from whom, and at which place of what leads on from there.
-type Letter = (u32, u32);
+type EdgeRef = (u32, u32);
 
 /// How far the points are.
-struct Course {
-    waits: Vec<Waits>,
+struct Worklist {
+    waits: Vec<Pending>,
     /// How many wait.
     left: usize,
     /// Letters of this part, each with the one before it to the same point; and the last to each point: numbers from one, or none.
-    sent: Vec<(Letter, u32)>,
+    sent: Vec<(EdgeRef, u32)>,
     last: Vec<u32>,
     /// Those that a point takes in.
-    opened: Vec<Letter>,
+    opened: Vec<EdgeRef>,
     /// What leads on from any point of this part to another, and which points know something from outside of it.
-    bound: Bound,
+    bound: UpperBound,
     begun: Vec<bool>,
 }
 
-impl Course {
+impl Worklist {
     fn of(points: usize) -> Self {
         Self {
-            waits: vec![Waits::Not; points],
+            waits: vec![Pending::Not; points],
             left: 0,
             sent: Vec::new(),
             last: vec![0; points],
             opened: Vec::new(),
-            bound: Bound::default(),
+            bound: UpperBound::default(),
             begun: vec![false; points],
         }
     }
 
-    fn send(&mut self, to: u32, letter: Letter) {
+    fn send(&mut self, to: u32, letter: EdgeRef) {
         let before = self.last[to as usize];
         self.sent.push((letter, before));
         self.last[to as usize] = u32::try_from(self.sent.len()).unwrap_or(u32::MAX);
@@ -254,21 +257,21 @@ impl Course {
         }
     }
 
-    fn wait(&mut self, point: u32, waits: Waits) {
+    fn wait(&mut self, point: u32, waits: Pending) {
         let known = &mut self.waits[point as usize];
-        self.left += usize::from(*known == Waits::Not);
+        self.left += usize::from(*known == Pending::Not);
         *known = waits.max(*known);
     }
 
-    fn take(&mut self, point: u32) -> Waits {
-        let waited = std::mem::replace(&mut self.waits[point as usize], Waits::Not);
-        self.left -= usize::from(waited != Waits::Not);
+    fn take(&mut self, point: u32) -> Pending {
+        let waited = std::mem::replace(&mut self.waits[point as usize], Pending::Not);
+        self.left -= usize::from(waited != Pending::Not);
         waited
     }
 }
 
 /// The points to which something else leads now.
-pub(crate) fn differences(before: &[(PointIndex, Facts)], now: &[(PointIndex, Facts)], see: &mut impl FnMut(PointIndex)) {
+pub(crate) fn differences(before: &[(PointIndex, Env)], now: &[(PointIndex, Env)], see: &mut impl FnMut(PointIndex)) {
     let (mut before, mut now) = (before.iter().peekable(), now.iter().peekable());
     loop {
         match (before.peek(), now.peek()) {

@@ -4,35 +4,35 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::interned::Path;
-use crate::template::{Calculation, Outcome, PATHS, Sorts};
+use super::interned::InternedPath;
+use crate::template::{Calculation, KindSet, Outcome, PATHS};
 
 /// A calculation that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Calculated(u32);
+pub(crate) struct ArithmeticId(u32);
 
 /// The paths of a calculation; nothing for what is not followed.
-pub(crate) type Parts = Arc<[Option<Path>]>;
+pub(crate) type Operands = Arc<[Option<InternedPath>]>;
 
 /// All calculations that were read: those that differ in nothing have one number.
 #[derive(Debug, Default)]
-pub(crate) struct Calculations {
-    all: Vec<(Arc<Calculation>, Parts)>,
-    by_form: FxHashMap<(Arc<str>, Parts), Calculated>,
+pub(crate) struct ArithmeticTable {
+    all: Vec<(Arc<Calculation>, Operands)>,
+    by_form: FxHashMap<(Arc<str>, Operands), ArithmeticId>,
     outcomes: FxHashMap<(Arc<str>, [u8; PATHS]), Outcome>,
 }
 
-impl Calculations {
-    pub(crate) fn put(&mut self, calculation: &Arc<Calculation>, parts: Parts) -> Calculated {
+impl ArithmeticTable {
+    pub(crate) fn put(&mut self, calculation: &Arc<Calculation>, parts: Operands) -> ArithmeticId {
         let all = &mut self.all;
         let next = || {
             all.push((Arc::clone(calculation), Arc::clone(&parts)));
-            Calculated(u32::try_from(all.len() - 1).unwrap_or(u32::MAX))
+            ArithmeticId(u32::try_from(all.len() - 1).unwrap_or(u32::MAX))
         };
         *self.by_form.entry((Arc::clone(&calculation.form), Arc::clone(&parts))).or_insert_with(next)
     }
 
-    pub(crate) fn parts(&self, of: Calculated) -> Parts {
+    pub(crate) fn parts(&self, of: ArithmeticId) -> Operands {
         Arc::clone(&self.all[of.0 as usize].1)
     }
 
@@ -41,7 +41,7 @@ impl Calculations {
     }
 
     /// What it comes to over some of these sorts, each of its paths having one: whether it surely fails for some, and works for all.
-    pub(crate) fn asked(&mut self, of: Calculated, sorts: &[Sorts]) -> (bool, bool) {
+    pub(crate) fn asked(&mut self, of: ArithmeticId, sorts: &[KindSet]) -> (bool, bool) {
         let calculation = &self.all[of.0 as usize].0;
         let (mut fails, mut works) = (false, true);
         for chosen in choices(sorts) {
@@ -56,12 +56,12 @@ impl Calculations {
 }
 
 /// Every choice of one sort for each path.
-pub(crate) fn choices(sorts: &[Sorts]) -> impl Iterator<Item = Vec<Sorts>> {
-    let each: Vec<Vec<Sorts>> = sorts.iter().map(|sorts| sorts.each().collect()).collect();
+pub(crate) fn choices(sorts: &[KindSet]) -> impl Iterator<Item = Vec<KindSet>> {
+    let each: Vec<Vec<KindSet>> = sorts.iter().map(|sorts| sorts.each().collect()).collect();
     let count = each.iter().map(Vec::len).product::<usize>();
     (0..count).map(move |at| {
         let mut rest = at;
-        let choose = |sorts: &Vec<Sorts>| {
+        let choose = |sorts: &Vec<KindSet>| {
             let chosen = sorts[rest % sorts.len()];
             rest /= sorts.len();
             chosen

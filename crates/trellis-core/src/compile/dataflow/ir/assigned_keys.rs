@@ -1,6 +1,6 @@
 //! Which keys a graph sets and takes away, and which it names.
 
-use super::{Kind, Site};
+use super::{ReadKind, ReadSite};
 use crate::{
     compile::{
         check::meant::mentions,
@@ -13,9 +13,9 @@ use crate::{
 
 impl Findings<'_, '_> {
     /// The keys that something sets: what nothing sets is missing on every way, also where a loop comes back behind a read of it.
-    pub(crate) fn set(&self, origins: &[Origin]) -> BTreeSet<Key> {
+    pub(crate) fn set(&self, origins: &[EntryState]) -> BTreeSet<Key> {
         let writes = self.script.ops.iter().filter_map(|op| match op {
-            Op::Write { write, .. } => match &write.to {
+            Instr::Write { write, .. } => match &write.to {
                 To::Path(path) | To::Append(path) => Some(path.root().clone()),
                 To::Absent(key) => Some(key.clone()),
                 To::Input | To::Ans | To::Error => None,
@@ -33,7 +33,7 @@ impl Findings<'_, '_> {
     /// Reports names that nothing sets also where mistakes hide what comes there: no session would have them, unless a file with mistakes speaks of them.
     pub(crate) fn strays(
         &self,
-        known: &mut Knowledge<'_, '_>,
+        known: &mut Analysis<'_, '_>,
         reporter: &mut Reporter<'_, '_>,
         mut set: BTreeSet<Key>,
         found: &mut Vec<Diagnostic>,
@@ -60,7 +60,7 @@ impl Findings<'_, '_> {
             for at in self.script.sites_of(point) {
                 let site = &self.script.sites[at as usize];
                 let (name, root) = (site.path.to_string(), site.path.root());
-                let candidate = Candidate { point, accident: Accident::Missing(at), never: true, seen: TypeId::ABSENT };
+                let candidate = Alarm { point, accident: Violation::Missing(at), never: true, seen: TypeId::ABSENT };
                 let is_plain = site.is_certain() && site.is_followed() && site.calculation().is_none();
                 let is_unset = is_plain && self.is_never_set(site, &set);
                 let is_told = || reporter.is_told(&candidate) || told.iter().any(|told| told.contains(&format!("`{name}`")));
@@ -72,14 +72,14 @@ impl Findings<'_, '_> {
     }
 
     /// Where something reads what nothing sets.
-    pub(crate) fn unset(&self, candidate: &Candidate, set: &BTreeSet<Key>) -> Option<&Site<'_>> {
-        let Accident::Missing(site) = candidate.accident else { return None };
+    pub(crate) fn unset(&self, candidate: &Alarm, set: &BTreeSet<Key>) -> Option<&ReadSite<'_>> {
+        let Violation::Missing(site) = candidate.accident else { return None };
         let site = &self.script.sites[site as usize];
-        (!matches!(site.kind, Kind::Required(..)) && self.is_never_set(site, set)).then_some(site)
+        (!matches!(site.kind, ReadKind::Required(..)) && self.is_never_set(site, set)).then_some(site)
     }
 
     /// Whether nothing in the graph sets what a site reads, and no host is asked for it.
-    fn is_never_set(&self, site: &Site<'_>, set: &BTreeSet<Key>) -> bool {
+    fn is_never_set(&self, site: &ReadSite<'_>, set: &BTreeSet<Key>) -> bool {
         let root = site.path.root();
         // A host may give what `inputs` lets in without a name.
         let open = ["additionalProperties", "patternProperties", "if", "dependentSchemas", "anyOf", "oneOf", "allOf"];
@@ -96,7 +96,7 @@ impl Findings<'_, '_> {
     }
 
     /// Whether its file names a key nowhere but where it is read: no guard asks for it.
-    pub(crate) fn is_unasked(&self, site: &Site<'_>) -> bool {
+    pub(crate) fn is_unasked(&self, site: &ReadSite<'_>) -> bool {
         let text = &self.program.documents[site.document as usize].text;
         let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
         let reads = self.script.sites.iter().filter(|other| other.document == site.document && other.path.root() == site.path.root());
@@ -108,7 +108,7 @@ impl Findings<'_, '_> {
     /// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.
     pub(crate) fn forgets(&self, path: &KeyPath) -> bool {
         let above = |written: &KeyPath| written.segments().len() < path.segments().len() && path.segments().starts_with(written.segments());
-        let mut writes = self.script.ops.iter().filter_map(|op| if let Op::Write { write, .. } = op { Some(&write.to) } else { None });
+        let mut writes = self.script.ops.iter().filter_map(|op| if let Instr::Write { write, .. } = op { Some(&write.to) } else { None });
         matches!(&**path.root(), "input" | "tool_result" | "sys")
             || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
     }

@@ -11,20 +11,20 @@ use crate::{
 
 /// A key that something reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Name(u32);
+pub(crate) struct KeyId(u32);
 
 /// All keys, over the edits of a graph.
 #[derive(Debug)]
-pub(crate) struct Keys {
-    by_key: FxHashMap<Key, Name>,
-    names: Vec<Named>,
+pub(crate) struct KeyTable {
+    by_key: FxHashMap<Key, KeyId>,
+    names: Vec<KeyEntry>,
     taken: u32,
     /// How many slots there is room for.
     room: usize,
 }
 
 #[derive(Debug)]
-struct Named {
+struct KeyEntry {
     key: Key,
     /// How many places read it.
     readers: u32,
@@ -33,31 +33,31 @@ struct Named {
     slot: Option<Slot>,
 }
 
-impl Keys {
+impl KeyTable {
     pub(crate) fn new() -> Self {
         let mut keys = Self { by_key: FxHashMap::default(), names: Vec::new(), taken: 0, room: OWN };
         for (key, slot) in [("input", INPUT), ("tool_result", RESULT)] {
-            let Name(at) = keys.name(key);
-            keys.names[at as usize] = Named { key: key.into(), readers: 1, defaults: 0, slot: Some(slot) };
+            let KeyId(at) = keys.name(key);
+            keys.names[at as usize] = KeyEntry { key: key.into(), readers: 1, defaults: 0, slot: Some(slot) };
         }
         keys.taken = u32::try_from(OWN).unwrap_or(u32::MAX);
         keys
     }
 
     /// The name of a key.
-    pub(crate) fn name(&mut self, key: &str) -> Name {
+    pub(crate) fn name(&mut self, key: &str) -> KeyId {
         if let Some(known) = self.by_key.get(key) {
             return *known;
         }
-        let name = Name(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        let name = KeyId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
         let key = Key::from(key);
         self.by_key.insert(key.clone(), name);
-        self.names.push(Named { key, readers: 0, defaults: 0, slot: None });
+        self.names.push(KeyEntry { key, readers: 0, defaults: 0, slot: None });
         name
     }
 
     /// Something reads a key; says whether nothing did before.
-    pub(crate) fn follow(&mut self, Name(at): Name) -> bool {
+    pub(crate) fn retain(&mut self, KeyId(at): KeyId) -> bool {
         let of = &mut self.names[at as usize];
         of.readers += 1;
         if of.slot.is_none() {
@@ -68,20 +68,20 @@ impl Keys {
     }
 
     /// Something reads a key no more; says whether nothing does now.
-    pub(crate) fn leave(&mut self, Name(at): Name) -> bool {
+    pub(crate) fn release(&mut self, KeyId(at): KeyId) -> bool {
         let of = &mut self.names[at as usize];
         of.readers -= 1;
         of.readers == 0
     }
 
     /// Something has a default for a key, or has it no more.
-    pub(crate) fn defaults(&mut self, Name(at): Name, more: bool) {
+    pub(crate) fn defaults(&mut self, KeyId(at): KeyId, more: bool) {
         let of = &mut self.names[at as usize];
         of.defaults = if more { of.defaults + 1 } else { of.defaults - 1 };
     }
 
     /// Where a key is followed; nothing where nobody reads it.
-    pub(crate) fn slot(&self, Name(at): Name) -> Option<Slot> {
+    pub(crate) fn slot(&self, KeyId(at): KeyId) -> Option<Slot> {
         let of = &self.names[at as usize];
         of.slot.filter(|_| of.readers > 0)
     }
@@ -98,7 +98,7 @@ impl Keys {
 
     /// The keys that are followed, sorted.
     pub(crate) fn followed(&self) -> Vec<(String, Slot)> {
-        let own = |of: &&Named| of.readers > 0 && of.slot.is_some_and(|slot| slot.0 as usize >= OWN);
+        let own = |of: &&KeyEntry| of.readers > 0 && of.slot.is_some_and(|slot| slot.0 as usize >= OWN);
         let mut keys: Vec<_> = self.names.iter().filter(own).filter_map(|of| Some((of.key.to_string(), of.slot?))).collect();
         keys.sort_unstable();
         keys

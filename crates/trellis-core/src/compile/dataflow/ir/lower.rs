@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl<'p> Passage<'p> {
+impl<'p> PointIr<'p> {
     pub(crate) fn enter(&mut self, point: PointIndex) {
         let program = self.program;
         let node = program.node(program.point(point).node);
@@ -44,12 +44,12 @@ impl<'p> Passage<'p> {
         let from = self.next_site();
         match &program.edges[edge as usize].when {
             Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) => {
-                self.site(&operand.path, node.document, Kind::Edge(node.index, edge));
+                self.site(&operand.path, node.document, ReadKind::Edge(node.index, edge));
             }
             Guard::Predicate(index, _) => {
                 if let PredicateSource::Host(needs) = &program.predicates[*index as usize].source {
                     for path in needs {
-                        self.site(path, node.document, Kind::Edge(node.index, edge));
+                        self.site(path, node.document, ReadKind::Edge(node.index, edge));
                     }
                 }
             }
@@ -63,7 +63,7 @@ impl<'p> Passage<'p> {
         let node = program.node(program.point(point).node);
         if node.terminal && program.point(point).part == Part::Body {
             self.shapes(node.output.iter(), node.document);
-            node.reason.iter().for_each(|reason| self.template(reason, node.document, Spoken::Everywhere));
+            node.reason.iter().for_each(|reason| self.template(reason, node.document, LocaleScope::Everywhere));
             if matches!(node.role, Role::Pass) {
                 self.words(node);
             }
@@ -73,16 +73,16 @@ impl<'p> Passage<'p> {
     pub(crate) fn requirements(&mut self, node: &'p Node) {
         let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         for (index, path) in node.entry.required.iter().enumerate() {
-            self.needs(path, node.document, Kind::Required(node.index, at(index)));
+            self.needs(path, node.document, ReadKind::Required(node.index, at(index)));
         }
         for (index, (_, schema)) in node.entry.types.iter().enumerate() {
-            self.ops.push(Op::Fit { schema, node: node.index, index: at(index) });
+            self.ops.push(Instr::Fit { schema, node: node.index, index: at(index) });
         }
         for (index, (guard, _)) in node.entry.asserts.iter().enumerate() {
             if let Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) = guard {
-                self.needs(&operand.path, node.document, Kind::Assert(node.index, at(index)));
+                self.needs(&operand.path, node.document, ReadKind::Assert(node.index, at(index)));
             }
-            self.ops.push(Op::Assert { guard, node: node.index, index: at(index) });
+            self.ops.push(Instr::Assert { guard, node: node.index, index: at(index) });
         }
     }
 
@@ -111,24 +111,24 @@ impl<'p> Passage<'p> {
             words.peek().is_some() && words.any(|(value, _)| **value == *choice.value.to_string())
         };
         for choice in listen.options.iter().filter(|choice| !choice.text.is_literal()) {
-            let spoken = if has_words(choice) { Spoken::Elsewhere } else { Spoken::Everywhere };
+            let spoken = if has_words(choice) { LocaleScope::Elsewhere } else { LocaleScope::Everywhere };
             self.template(&choice.text, node.document, spoken);
         }
         for (locale, words) in &node.localised {
-            words.options.iter().for_each(|(_, text)| self.template(text, node.document, Spoken::In(locale)));
+            words.options.iter().for_each(|(_, text)| self.template(text, node.document, LocaleScope::In(locale)));
         }
     }
 
     pub(crate) fn content(&mut self, node: &'p Node) {
-        let spoken = if node.localised.is_empty() { Spoken::Everywhere } else { Spoken::Elsewhere };
+        let spoken = if node.localised.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
         node.content.iter().for_each(|content| self.speech(node, content, spoken));
         for (locale, words) in &node.localised {
-            words.content.iter().for_each(|content| self.speech(node, content, Spoken::In(locale)));
+            words.content.iter().for_each(|content| self.speech(node, content, LocaleScope::In(locale)));
         }
     }
 
     /// One text, or parts with their conditions.
-    fn speech(&mut self, node: &'p Node, speech: &'p Speech, spoken: Spoken<'p>) {
+    fn speech(&mut self, node: &'p Node, speech: &'p Speech, spoken: LocaleScope<'p>) {
         let parts = match speech {
             Speech::Text(text) => return self.template(text, node.document, spoken),
             Speech::Parts(parts) => parts,
@@ -142,12 +142,12 @@ impl<'p> Passage<'p> {
                 };
                 let site = asked.map(|path| {
                     let at = self.next_site();
-                    self.site(path, node.document, Kind::Part(spoken, part.origin));
+                    self.site(path, node.document, ReadKind::Part(spoken, part.origin));
                     at
                 });
-                self.ops.push(Op::Ask { guard, site });
+                self.ops.push(Instr::Ask { guard, site });
             }
-            part.text.each_use(&mut |used| self.needs(used.path, node.document, Kind::Template(used, spoken, guard)));
+            part.text.each_use(&mut |used| self.needs(used.path, node.document, ReadKind::Template(used, spoken, guard)));
         }
     }
 
@@ -157,25 +157,25 @@ impl<'p> Passage<'p> {
             self.content(node);
         }
         if let Some(approve) = &call.approve {
-            let spoken = if approve.messages.is_empty() { Spoken::Everywhere } else { Spoken::Elsewhere };
+            let spoken = if approve.messages.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
             approve.ask.iter().for_each(|ask| self.template(ask, document, spoken));
-            approve.messages.iter().for_each(|(locale, ask)| self.template(ask, document, Spoken::In(locale)));
+            approve.messages.iter().for_each(|(locale, ask)| self.template(ask, document, LocaleScope::In(locale)));
         }
         self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
         match &call.callee {
-            Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),
+            Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Instr::Args { call }),
             Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch, document)),
-            Callee::Each(list, _) => self.needs(list, document, Kind::List(node.index)),
+            Callee::Each(list, _) => self.needs(list, document, ReadKind::List(node.index)),
         }
     }
 
-    fn needs(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) {
-        self.ops.push(Op::Read(self.next_site()));
+    fn needs(&mut self, path: &'p KeyPath, document: u32, kind: ReadKind<'p>) {
+        self.ops.push(Instr::Read(self.next_site()));
         self.site(path, document, kind);
     }
 
-    fn template(&mut self, template: &'p Template, document: u32, spoken: Spoken<'p>) {
-        template.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, spoken, None)));
+    fn template(&mut self, template: &'p Template, document: u32, spoken: LocaleScope<'p>) {
+        template.each_use(&mut |used| self.needs(used.path, document, ReadKind::Template(used, spoken, None)));
     }
 
     /// What a shape is made of is followed, also where nothing has to be there.
@@ -194,7 +194,7 @@ impl<'p> Passage<'p> {
     fn shapes(&mut self, shapes: impl Iterator<Item = &'p Shape>, document: u32) {
         for shape in shapes {
             self.follow_shape(shape);
-            shape.each_use(&mut |used| self.needs(used.path, document, Kind::Template(used, Spoken::Everywhere, None)));
+            shape.each_use(&mut |used| self.needs(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None)));
         }
     }
 
@@ -202,8 +202,8 @@ impl<'p> Passage<'p> {
         let from = self.next_site();
         if let From::Shape(shape) = &write.value {
             self.follow_shape(shape);
-            shape.each_use(&mut |used| self.site(used.path, document, Kind::Template(used, Spoken::Everywhere, None)));
+            shape.each_use(&mut |used| self.site(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None)));
         }
-        self.ops.push(Op::Write { write, reads: from..self.next_site() });
+        self.ops.push(Instr::Write { write, reads: from..self.next_site() });
     }
 }

@@ -17,7 +17,7 @@ pub(super) mod tables;
 
 use std::{ops::Range, sync::Arc};
 
-pub(crate) use self::read_site::{Kind, Site, Spoken, assert_span};
+pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 use crate::{
     path::{KeyPath, Segment},
     program::{
@@ -27,12 +27,12 @@ use crate::{
     schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Demand, Shape, Sorts, Step, Template, Used},
+    template::{Demand, KindSet, Shape, Step, Template, Used},
 };
 
 /// One thing that happens.
 #[derive(Clone)]
-pub(crate) enum Op<'p> {
+pub(crate) enum Instr<'p> {
     /// Something must be there.
     Read(u32),
     /// Something is written, after what it reads; `default_context` only where nothing is.
@@ -48,12 +48,12 @@ pub(crate) enum Op<'p> {
 }
 
 /// All that happens at one point; sites and ranges are counted from its first.
-pub(crate) struct Passage<'p> {
+pub(crate) struct PointIr<'p> {
     pub(crate) program: &'p Program,
     /// For each graph the document that holds its `before_each`.
     gates: Vec<u32>,
-    pub(crate) ops: Vec<Op<'p>>,
-    pub(crate) sites: Vec<Site<'p>>,
+    pub(crate) ops: Vec<Instr<'p>>,
+    pub(crate) sites: Vec<ReadSite<'p>>,
     /// What is followed although nothing has to be there.
     pub(crate) follows: Vec<&'p KeyPath>,
     /// Entering, up to what the point waits for.
@@ -65,7 +65,7 @@ pub(crate) struct Passage<'p> {
     pub(crate) guards: Vec<Range<u32>>,
 }
 
-impl<'p> Passage<'p> {
+impl<'p> PointIr<'p> {
     pub(crate) fn new(program: &'p Program) -> Self {
         let (ops, sites, follows, replying, guards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { program, gates: gate_documents(program), ops, sites, follows, entering: 0..0, replying, ending: 0..0, guards }
@@ -101,8 +101,8 @@ impl<'p> Passage<'p> {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
     }
 
-    fn site(&mut self, path: &'p KeyPath, document: u32, kind: Kind<'p>) {
-        self.sites.push(Site { path, document, kind });
+    fn site(&mut self, path: &'p KeyPath, document: u32, kind: ReadKind<'p>) {
+        self.sites.push(ReadSite { path, document, kind });
     }
 
     fn next_site(&self) -> u32 {
@@ -117,10 +117,10 @@ pub(crate) fn edges_of(replies: &[Reply]) -> Range<u32> {
 }
 
 /// All that happens, by point, reply and edge.
-pub(crate) struct Script<'p> {
+pub(crate) struct Ir<'p> {
     pub(crate) program: &'p Program,
-    pub(crate) ops: Vec<Op<'p>>,
-    pub(crate) sites: Vec<Site<'p>>,
+    pub(crate) ops: Vec<Instr<'p>>,
+    pub(crate) sites: Vec<ReadSite<'p>>,
     entering: Vec<Range<u32>>,
     replying: Vec<Range<u32>>,
     ending: Vec<Range<u32>>,
@@ -129,7 +129,7 @@ pub(crate) struct Script<'p> {
     firsts: Vec<(u32, u32)>,
 }
 
-impl<'p> Script<'p> {
+impl<'p> Ir<'p> {
     pub(crate) fn new(program: &'p Program) -> Self {
         let mut script = Self {
             program,
@@ -141,7 +141,7 @@ impl<'p> Script<'p> {
             guards: vec![0..0; program.edges.len()],
             firsts: Vec::with_capacity(program.points.len()),
         };
-        let mut passage = Passage::new(program);
+        let mut passage = PointIr::new(program);
         for (at, point) in (0..).map(PointIndex).zip(&program.points) {
             passage.read(at);
             script.add(point, &passage);
@@ -149,15 +149,15 @@ impl<'p> Script<'p> {
         script
     }
 
-    fn add(&mut self, point: &Point, passage: &Passage<'p>) {
+    fn add(&mut self, point: &Point, passage: &PointIr<'p>) {
         let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         let (op, site) = (count(self.ops.len()), count(self.sites.len()));
         let moved = |range: &Range<u32>, by: u32| range.start + by..range.end + by;
         self.firsts.push((op, site));
         self.ops.extend(passage.ops.iter().map(|of| match of {
-            Op::Read(at) => Op::Read(at + site),
-            Op::Ask { guard, site: at } => Op::Ask { guard, site: at.map(|at| at + site) },
-            Op::Write { write, reads } => Op::Write { write, reads: moved(reads, site) },
+            Instr::Read(at) => Instr::Read(at + site),
+            Instr::Ask { guard, site: at } => Instr::Ask { guard, site: at.map(|at| at + site) },
+            Instr::Write { write, reads } => Instr::Write { write, reads: moved(reads, site) },
             other => other.clone(),
         }));
         self.sites.extend_from_slice(&passage.sites);

@@ -5,15 +5,15 @@ use crate::template::Calculation;
 
 /// A place in the author's files where something is read.
 #[derive(Clone, Copy)]
-pub(crate) struct Site<'p> {
+pub(crate) struct ReadSite<'p> {
     pub(crate) path: &'p KeyPath,
     pub(crate) document: u32,
-    pub(crate) kind: Kind<'p>,
+    pub(crate) kind: ReadKind<'p>,
 }
 
 /// In which locales a template is met.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spoken<'p> {
+pub(crate) enum LocaleScope<'p> {
     Everywhere,
     /// Where no words of a locale take its place.
     Elsewhere,
@@ -23,11 +23,11 @@ pub(crate) enum Spoken<'p> {
 
 /// What reads.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind<'p> {
+pub(crate) enum ReadKind<'p> {
     /// A template, where it is met, and the condition of the part that it is.
-    Template(Used<'p>, Spoken<'p>, Option<&'p Guard>),
+    Template(Used<'p>, LocaleScope<'p>, Option<&'p Guard>),
     /// A condition of a part of what is said.
-    Part(Spoken<'p>, Span),
+    Part(LocaleScope<'p>, Span),
     /// `required_context`, by its place in that list.
     Required(NodeIndex, u32),
     /// A condition of an edge.
@@ -38,20 +38,20 @@ pub(crate) enum Kind<'p> {
     List(NodeIndex),
 }
 
-impl<'p> Site<'p> {
+impl<'p> ReadSite<'p> {
     /// What decides whether it is met.
     pub(crate) fn when(&self) -> &'p [crate::template::Test] {
-        if let Kind::Template(used, ..) = self.kind { used.when } else { &[] }
+        if let ReadKind::Template(used, ..) = self.kind { used.when } else { &[] }
     }
 
     /// The condition of the part of what is said that it stands in.
     pub(crate) fn guard(&self) -> Option<&'p Guard> {
-        if let Kind::Template(_, _, guard) = self.kind { guard } else { None }
+        if let ReadKind::Template(_, _, guard) = self.kind { guard } else { None }
     }
 
     /// Whether its path is followed.
     pub(crate) fn is_followed(&self) -> bool {
-        !matches!(self.kind, Kind::Template(Used { blind: true, .. }, ..)) && split(self.path).is_some()
+        !matches!(self.kind, ReadKind::Template(Used { blind: true, .. }, ..)) && split(self.path).is_some()
     }
 
     /// Whether it is met on every way past its place.
@@ -61,18 +61,18 @@ impl<'p> Site<'p> {
 
     /// Whether something decides about it that is not followed.
     pub(crate) fn is_opaque(&self) -> bool {
-        matches!(self.kind, Kind::Template(used, ..) if used.when.contains(&crate::template::Test::Opaque))
+        matches!(self.kind, ReadKind::Template(used, ..) if used.when.contains(&crate::template::Test::Opaque))
     }
 
     /// Whether it is met in some locales only.
     pub(crate) fn is_local(&self) -> bool {
-        matches!(self.kind, Kind::Template(_, spoken, _) | Kind::Part(spoken, _) if spoken != Spoken::Everywhere)
+        matches!(self.kind, ReadKind::Template(_, spoken, _) | ReadKind::Part(spoken, _) if spoken != LocaleScope::Everywhere)
     }
 
     /// The locale in which it is met.
     pub(crate) fn locale(&self) -> Option<&'p str> {
         match self.kind {
-            Kind::Template(_, Spoken::In(locale), _) | Kind::Part(Spoken::In(locale), _) => Some(locale),
+            ReadKind::Template(_, LocaleScope::In(locale), _) | ReadKind::Part(LocaleScope::In(locale), _) => Some(locale),
             _ => None,
         }
     }
@@ -80,18 +80,18 @@ impl<'p> Site<'p> {
     /// Whether it goes on below the path into the unknown.
     pub(crate) fn is_deep(&self) -> bool {
         self.path.segments().len() > FOLLOWED
-            || matches!(self.kind, Kind::Template(used, ..) if used.deep)
+            || matches!(self.kind, ReadKind::Template(used, ..) if used.deep)
             || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }
 
     /// Steps from the path into what it holds.
     pub(crate) fn inside(&self) -> &'p [Step] {
-        if let Kind::Template(used, ..) = self.kind { used.inside } else { &[] }
+        if let ReadKind::Template(used, ..) = self.kind { used.inside } else { &[] }
     }
 
     /// The calculation that it is, whose parts have to go together.
     pub(crate) fn calculation(&self) -> Option<&'p Arc<Calculation>> {
-        if let Kind::Template(used, ..) = self.kind { used.calculation } else { None }
+        if let ReadKind::Template(used, ..) = self.kind { used.calculation } else { None }
     }
 
     /// Whether it is `sys.visits`.
@@ -113,24 +113,24 @@ impl<'p> Site<'p> {
     /// What its value must be, beside being there.
     pub(crate) fn demand(&self) -> Option<Demand> {
         match self.kind {
-            Kind::Template(used, ..) => used.demand,
-            Kind::List(_) => Some(Sorts::LIST),
-            Kind::Required(..) | Kind::Edge(..) | Kind::Assert(..) | Kind::Part(..) => None,
+            ReadKind::Template(used, ..) => used.demand,
+            ReadKind::List(_) => Some(KindSet::LIST),
+            ReadKind::Required(..) | ReadKind::Edge(..) | ReadKind::Assert(..) | ReadKind::Part(..) => None,
         }
     }
 
     pub(crate) fn span(&self, program: &Program) -> Span {
         match self.kind {
-            Kind::Template(used, ..) => used.span(),
-            Kind::Part(_, span) => span,
-            Kind::Edge(node, edge) => edge_span(program, program.node(node), edge),
-            Kind::Required(node, at) => {
+            ReadKind::Template(used, ..) => used.span(),
+            ReadKind::Part(_, span) => span,
+            ReadKind::Edge(node, edge) => edge_span(program, program.node(node), edge),
+            ReadKind::Required(node, at) => {
                 let node = program.node(node);
                 let syntax = crate::compile::check::syntax_of(program, node);
                 syntax.and_then(|syntax| syntax.required_context.get(at as usize)).map_or(node.span, |path| path.span)
             }
-            Kind::Assert(node, at) => assert_span(program, node, at),
-            Kind::List(node) => {
+            ReadKind::Assert(node, at) => assert_span(program, node, at),
+            ReadKind::List(node) => {
                 let node = program.node(node);
                 crate::compile::check::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(
                     node.span,

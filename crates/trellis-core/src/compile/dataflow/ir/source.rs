@@ -2,54 +2,54 @@
 
 use rustc_hash::FxHashMap;
 
-use super::interned::Path;
+use super::interned::InternedPath;
 use crate::{compile::dataflow::domain::TypeId, value::Key};
 
 /// One of [`Sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Source(u32);
+pub(crate) struct SourceId(u32);
 
 /// What it is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Made {
+pub(crate) enum SourceExpr {
     /// What the node gets from outside.
     Brought,
     /// The same at all times.
     Known(TypeId),
     /// What stands at a path; `true`: or nothing.
-    Path(Path, bool),
-    List(Box<[Source]>),
-    Map(Box<[(Key, Source)]>),
+    Path(InternedPath, bool),
+    List(Box<[SourceId]>),
+    Map(Box<[(Key, SourceId)]>),
     /// A number made of these; `true`: by an operator that keeps integers.
-    Number(Box<[Source]>, bool),
-    Sum(Source, Source),
-    Product(Source, Source),
+    Number(Box<[SourceId]>, bool),
+    Sum(SourceId, SourceId),
+    Product(SourceId, SourceId),
     /// The first where it is there, else the second; `true`: also where the first counts as false.
-    Default(Source, Source, bool),
-    Either(Source, Source),
+    Default(SourceId, SourceId, bool),
+    Either(SourceId, SourceId),
     /// Something that fails where nothing is there.
-    There(Source),
+    There(SourceId),
 }
 
 /// Everything that is written somewhere, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Sources {
-    made: Vec<Made>,
-    known: FxHashMap<Made, Source>,
+pub(crate) struct SourceTable {
+    made: Vec<SourceExpr>,
+    known: FxHashMap<SourceExpr, SourceId>,
 }
 
-impl Sources {
-    pub(crate) fn put(&mut self, made: Made) -> Source {
+impl SourceTable {
+    pub(crate) fn put(&mut self, made: SourceExpr) -> SourceId {
         if let Some(known) = self.known.get(&made) {
             return *known;
         }
-        let source = Source(u32::try_from(self.made.len()).unwrap_or(u32::MAX));
+        let source = SourceId(u32::try_from(self.made.len()).unwrap_or(u32::MAX));
         self.made.push(made.clone());
         self.known.insert(made, source);
         source
     }
 
-    pub(crate) fn get(&self, source: Source) -> &Made {
+    pub(crate) fn get(&self, source: SourceId) -> &SourceExpr {
         &self.made[source.0 as usize]
     }
 

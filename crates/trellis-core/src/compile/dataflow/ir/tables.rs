@@ -3,49 +3,49 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Passage,
-    intern::Reader,
-    interned::{AllTests, Calculations, How, Seat, Sources, Step, Steps},
-    keys::{Keys, Name},
+    PointIr,
+    intern::Interner,
+    interned::{ArithmeticTable, GuardSetTable, Op, OpTable, PointOps, SourceTable, WriteMode},
+    keys::{KeyId, KeyTable},
 };
 use crate::{
-    compile::dataflow::domain::{Contract, Question, TypeId, Types, external},
+    compile::dataflow::domain::{GuardId, SchemaId, TypeId, TypeTable, external},
     path::{KeyPath, Segment},
     program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
 };
 
 /// Keys, sources and steps; they outlive the program that they were read from.
 #[derive(Debug)]
-pub(crate) struct Terms {
-    pub(crate) keys: Keys,
-    pub(crate) sources: Sources,
-    pub(crate) steps: Steps,
-    pub(crate) calculations: Calculations,
-    pub(crate) tests: AllTests,
+pub(crate) struct IrTables {
+    pub(crate) keys: KeyTable,
+    pub(crate) sources: SourceTable,
+    pub(crate) steps: OpTable,
+    pub(crate) calculations: ArithmeticTable,
+    pub(crate) tests: GuardSetTable,
     /// `sys.error`.
     pub(crate) error: TypeId,
     /// What children take, by their nodes.
-    pub(crate) taken: BTreeMap<NodeIndex, Option<Contract>>,
+    pub(crate) taken: BTreeMap<NodeIndex, Option<SchemaId>>,
     /// Whether something is there.
-    pub(crate) is_set: Question,
+    pub(crate) is_set: GuardId,
 }
 
-impl Terms {
-    pub(crate) fn new(types: &mut Types) -> Self {
+impl IrTables {
+    pub(crate) fn new(types: &mut TypeTable) -> Self {
         let error = external::error(types);
         let path = KeyPath::new(vec![Segment::Key("input".into())]).unwrap_or_else(|| unreachable!("`input` is a path"));
-        let is_set = types.question(&Guard::Set(Operand { root: Root::Input, path }, true));
-        let (sources, steps, calculations) = (Sources::default(), Steps::default(), Calculations::default());
-        let tests = AllTests::default();
-        Self { keys: Keys::new(), sources, steps, calculations, tests, error, taken: BTreeMap::new(), is_set }
+        let is_set = types.intern_guard(&Guard::Set(Operand { root: Root::Input, path }, true));
+        let (sources, steps, calculations) = (SourceTable::default(), OpTable::default(), ArithmeticTable::default());
+        let tests = GuardSetTable::default();
+        Self { keys: KeyTable::new(), sources, steps, calculations, tests, error, taken: BTreeMap::new(), is_set }
     }
 
     /// Reads all points.
-    pub(crate) fn read(&mut self, program: &Program, types: &mut Types) {
+    pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
         self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
-        let mut reader = Reader { passage: Passage::new(program), types, terms: self };
+        let mut reader = Interner { passage: PointIr::new(program), types, terms: self };
         let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
-        let seats: Vec<Seat> = points.map(|point| reader.read(PointIndex(point))).collect();
+        let seats: Vec<PointOps> = points.map(|point| reader.read(PointIndex(point))).collect();
         for seat in &seats {
             self.count(seat, &mut Vec::new());
         }
@@ -54,21 +54,21 @@ impl Terms {
     }
 
     /// Notes which keys a point reads and has defaults for; adds those that nothing read before.
-    pub(crate) fn count(&mut self, seat: &Seat, turned: &mut Vec<Name>) {
-        turned.extend(self.steps.follows(seat).iter().filter(|name| self.keys.follow(**name)));
+    pub(crate) fn count(&mut self, seat: &PointOps, turned: &mut Vec<KeyId>) {
+        turned.extend(self.steps.follows(seat).iter().filter(|name| self.keys.retain(**name)));
         defaults(&self.steps, seat).for_each(|name| self.keys.defaults(name, true));
     }
 
     /// Takes that back; adds those that nothing reads any more.
-    pub(crate) fn discount(&mut self, seat: &Seat, turned: &mut Vec<Name>) {
-        turned.extend(self.steps.follows(seat).iter().filter(|name| self.keys.leave(**name)));
+    pub(crate) fn discount(&mut self, seat: &PointOps, turned: &mut Vec<KeyId>) {
+        turned.extend(self.steps.follows(seat).iter().filter(|name| self.keys.release(**name)));
         defaults(&self.steps, seat).for_each(|name| self.keys.defaults(name, false));
     }
 }
 
-fn defaults(steps: &Steps, seat: &Seat) -> impl Iterator<Item = Name> {
+fn defaults(steps: &OpTable, seat: &PointOps) -> impl Iterator<Item = KeyId> {
     steps.steps(seat).iter().filter_map(|step| match step {
-        Step::Write { to, how: How::Default, .. } => to.map(|to| to.name),
+        Op::Write { to, how: WriteMode::Default, .. } => to.map(|to| to.name),
         _ => None,
     })
 }

@@ -25,7 +25,7 @@ struct Broken {
 
 impl Reporter<'_, '_> {
     /// The argument that does not fit; nothing where it cannot be told.
-    fn broken_argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, call: &Call) -> Option<Broken> {
+    fn broken_argument(&self, known: &Analysis<'_, '_>, candidate: &Alarm, call: &Call) -> Option<Broken> {
         let schema = external::taken(self.program, call)?;
         let properties = schema.get("properties").and_then(Value::as_map)?;
         let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
@@ -46,7 +46,7 @@ impl Reporter<'_, '_> {
     }
 
     /// Where a call gives the argument `key`, or all of them: by `body`, or else what is called. With the document.
-    fn place_of(&self, candidate: &Candidate, call: &Call, key: Option<&str>) -> (u32, Span) {
+    fn place_of(&self, candidate: &Alarm, call: &Call, key: Option<&str>) -> (u32, Span) {
         let node = self.node(candidate);
         let is_gate = self.program.point(candidate.point).part == Part::Gate;
         let document = if is_gate { gate_document(self.program, self.program.graph_of(node)) } else { node.document };
@@ -75,14 +75,14 @@ impl Reporter<'_, '_> {
     }
 
     /// An argument that was neither proved nor disproved: where it is given, and what is open about it.
-    pub(crate) fn open_argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, call: &Call) -> (u32, Span, String, String) {
+    pub(crate) fn open_argument(&self, known: &Analysis<'_, '_>, candidate: &Alarm, call: &Call) -> (u32, Span, String, String) {
         let name = self.called(call);
         let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, candidate, call) else {
             let (document, span) = self.place_of(candidate, call, None);
             let message = format!("whether `{name}` always gets the arguments that it takes was not decided");
             return (document, span, message, "give every argument that it requires on every way, to be sure".to_owned());
         };
-        let mut types = Types::new();
+        let mut types = TypeTable::new();
         let wanted = types.of_part(&schema, &part);
         let (is, wanted) = (known.types.described(of), types.described(wanted));
         let message = format!("whether `{key}` is what `{name}` takes on every way was not decided");
@@ -90,9 +90,9 @@ impl Reporter<'_, '_> {
     }
 
     /// Whether a value that does not fit was told already for another call: then this is one more place of it.
-    pub(crate) fn is_the_same(&mut self, known: &Knowledge<'_, '_>, candidate: &Candidate, found: &mut [Diagnostic]) -> bool {
-        let Accident::Args(op) = candidate.accident else { return false };
-        let Op::Args { call } = &self.script.ops[op as usize] else { return false };
+    pub(crate) fn is_the_same(&mut self, known: &Analysis<'_, '_>, candidate: &Alarm, found: &mut [Diagnostic]) -> bool {
+        let Violation::Args(op) = candidate.accident else { return false };
+        let Instr::Args { call } = &self.script.ops[op as usize] else { return false };
         let Some(Broken { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(known, candidate, call) else {
             return false;
         };
@@ -114,14 +114,14 @@ impl Reporter<'_, '_> {
         }
     }
 
-    pub(crate) fn argument(&self, known: &Knowledge<'_, '_>, candidate: &Candidate, call: &Call) -> Diagnostic {
+    pub(crate) fn argument(&self, known: &Analysis<'_, '_>, candidate: &Alarm, call: &Call) -> Diagnostic {
         let name = self.called(call);
         let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, candidate, call) else {
             let (document, span) = self.place_of(candidate, call, None);
             let message = format!("the arguments of `{name}` do not fit what it takes on some way");
             return Diagnostic::new(Code::BadToolArgs, self.file(document), span, message);
         };
-        let mut types = Types::new();
+        let mut types = TypeTable::new();
         let wanted = types.of_part(&schema, &part);
         let (is, wanted) = (known.types.described(of), types.described(wanted));
         let message = format!("`{key}` is {is} on some way, and `{name}` takes {wanted}");

@@ -20,7 +20,7 @@ fn is_beside(name: &str, other: &str) -> bool {
 }
 
 impl Reporter<'_, '_> {
-    pub(crate) fn missing(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
+    pub(crate) fn missing(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, site: &ReadSite<'_>, met: &WitnessDetails) -> Diagnostic {
         if !site.inside().is_empty() {
             return self.missing_inside(known, candidate, site);
         }
@@ -28,7 +28,7 @@ impl Reporter<'_, '_> {
         let path = site.path;
         let is_uncounted = site.is_count();
         let (code, message) = match (site.kind, candidate.never) {
-            (Kind::Required(..), _) => {
+            (ReadKind::Required(..), _) => {
                 (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id))
             }
             _ if is_uncounted => (Code::UndefinedVariable, format!("`{path}` is set on nodes with `max_visits` only")),
@@ -49,14 +49,14 @@ impl Reporter<'_, '_> {
         let guard = match site.kind {
             _ if kept.is_some() => kept.unwrap_or_default().to_owned(),
             _ if is_uncounted => format!("give `{}` a `max_visits`", node.id),
-            Kind::Edge(..) | Kind::Assert(..) | Kind::Part(..) if is_predicate => {
+            ReadKind::Edge(..) | ReadKind::Assert(..) | ReadKind::Part(..) if is_predicate => {
                 format!("`{path}` is a predicate: ask it by its name alone, `{path}` or `not {path}`")
             }
-            Kind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
-            Kind::Edge(..) | Kind::Assert(..) => {
+            ReadKind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
+            ReadKind::Edge(..) | ReadKind::Assert(..) => {
                 format!("ask first whether it is there, `{path} is set`, or set it before")
             }
-            Kind::Required(..) | Kind::List(_) | Kind::Part(..) => "set it before, or give it a `default_context`".to_owned(),
+            ReadKind::Required(..) | ReadKind::List(_) | ReadKind::Part(..) => "set it before, or give it a `default_context`".to_owned(),
         };
         let (written, span) = (path.to_string(), site.span(self.program));
         let sibling = if candidate.never { None } else { self.sibling(path, met) };
@@ -95,7 +95,7 @@ impl Reporter<'_, '_> {
     }
 
     /// The names that may be set where something is missing, and those that are written somewhere and that nothing reads.
-    fn possible(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate) -> Vec<String> {
+    fn possible(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm) -> Vec<String> {
         let read = self.read_keys();
         let written = self.program.replies.iter().flat_map(|reply| &reply.update).filter_map(|write| match &write.to {
             To::Path(path) | To::Append(path) => Some(path.root()),
@@ -119,12 +119,13 @@ impl Reporter<'_, '_> {
     }
 
     /// What a node of this graph lacks that is called as a child: the call does not give it (language 8.7).
-    pub(crate) fn at_call(&self, candidate: &Candidate, hops: &[Hop], met: &Met) -> Option<Diagnostic> {
-        let Accident::Missing(site) = candidate.accident else { return None };
+    pub(crate) fn at_call(&self, candidate: &Alarm, hops: &[Hop], met: &WitnessDetails) -> Option<Diagnostic> {
+        let Violation::Missing(site) = candidate.accident else { return None };
         let site = &self.script.sites[site as usize];
         let (program, path) = (self.program, site.path);
         let begin = program.node(program.point(hops.first().map_or(candidate.point, |hop| hop.point)).node);
-        let is_read = matches!(site.kind, Kind::Template(..) | Kind::Edge(..) | Kind::Part(..) | Kind::List(_)) && site.inside().is_empty();
+        let is_read = matches!(site.kind, ReadKind::Template(..) | ReadKind::Edge(..) | ReadKind::Part(..) | ReadKind::List(_))
+            && site.inside().is_empty();
         // A `start` says itself what it asks for.
         let is_entry = begin.id.is_start();
         let name = path.to_string();
@@ -152,7 +153,7 @@ impl Reporter<'_, '_> {
     }
 
     /// What is declared beside a part that is not declared itself, and that nothing sets; and whether nothing else is as near.
-    fn sibling(&self, path: &KeyPath, met: &Met) -> Option<(String, bool)> {
+    fn sibling(&self, path: &KeyPath, met: &WitnessDetails) -> Option<(String, bool)> {
         let (Segment::Key(last), above @ [_, ..]) = path.segments().split_last()? else { return None };
         if met.there.contains(&path.to_string()) || self.setters(path).iter().any(|(.., written)| written == path) {
             return None;
@@ -163,7 +164,7 @@ impl Reporter<'_, '_> {
     }
 
     /// What is missing in an item of a list, or in a value of a mapping.
-    fn missing_inside(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>) -> Diagnostic {
+    fn missing_inside(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, site: &ReadSite<'_>) -> Diagnostic {
         let (name, path) = (site.name(self.program), site.path);
         let message = match candidate.never {
             true => format!("`{name}` is not set: nothing in `{path}` has it"),

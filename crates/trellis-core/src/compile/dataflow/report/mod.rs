@@ -15,24 +15,25 @@ use std::{
 use rustc_hash::FxHashSet;
 
 use super::{
-    domain::{TypeId, Types},
-    env::Facts,
+    domain::{TypeId, TypeTable},
+    env::Env,
     fixpoint::{
-        Knowledge,
-        violation::{Accident, Candidate},
+        Analysis,
+        violation::{Alarm, Violation},
     },
-    ir::{Kind, Op, Script, Site, assert_span, gate_document},
-    search::{Hop, Met},
+    ir::{Instr, Ir, ReadKind, ReadSite, assert_span, gate_document},
+    search::{Hop, WitnessDetails},
 };
 use crate::{
     compile::{UncheckedRead, Unknown, check::exhaustive},
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, From, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Role, Target, Why, Write,
+        Call, Callee, From, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Provenance, Role, Target,
+        Write,
     },
     span::Span,
-    template::{LOOPED, Shape, Sorts, Step},
+    template::{KindSet, LOOPED, Shape, Step},
     value::Value,
 };
 
@@ -49,8 +50,8 @@ const OPEN: usize = 20;
 /// Tells findings, each once.
 pub(crate) struct Reporter<'a, 'p> {
     program: &'p Arc<Program>,
-    script: &'a Script<'p>,
-    replies: BTreeMap<u32, Facts>,
+    script: &'a Ir<'p>,
+    replies: BTreeMap<u32, Env>,
     told: BTreeSet<(String, u32)>,
     /// What was calculated with at points where that was told: other calculations with the same there fail for the same reason.
     calculated: BTreeMap<PointIndex, Vec<BTreeSet<&'p KeyPath>>>,
@@ -63,7 +64,7 @@ pub(crate) struct Reporter<'a, 'p> {
 }
 
 impl<'a, 'p> Reporter<'a, 'p> {
-    pub(crate) fn new(program: &'p Arc<Program>, script: &'a Script<'p>, replies: BTreeMap<u32, Facts>) -> Self {
+    pub(crate) fn new(program: &'p Arc<Program>, script: &'a Ir<'p>, replies: BTreeMap<u32, Env>) -> Self {
         Self {
             program,
             script,
@@ -77,27 +78,27 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 
     /// One mistake is one finding: what is never set is said once, what is missing at a point is said once there.
-    fn key(&self, candidate: &Candidate) -> (String, u32) {
+    fn key(&self, candidate: &Alarm) -> (String, u32) {
         let whose = if candidate.never { 0 } else { candidate.point.0 + 1 };
         match candidate.accident {
-            Accident::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => {
+            Violation::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => {
                 let site = &self.script.sites[site as usize];
                 (format!("{} {:?}", site.path, site.inside()), candidate.point.0 + 1)
             }
-            Accident::Missing(site) => (self.script.sites[site as usize].path.to_string(), whose),
-            Accident::Truth(site) => (format!("truth {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
-            Accident::Operand(site) => (format!("operand {:?}", self.operands(site)), candidate.point.0 + 1),
+            Violation::Missing(site) => (self.script.sites[site as usize].path.to_string(), whose),
+            Violation::Truth(site) => (format!("truth {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
+            Violation::Operand(site) => (format!("operand {:?}", self.operands(site)), candidate.point.0 + 1),
             accident => (format!("{accident:?}"), 0),
         }
     }
 
-    pub(crate) fn is_told(&self, candidate: &Candidate) -> bool {
+    pub(crate) fn is_told(&self, candidate: &Alarm) -> bool {
         let explains = |told: &BTreeSet<&KeyPath>, site| {
             let paths = self.operands(site);
             told.is_subset(&paths) || paths.is_subset(told)
         };
         let is_explained = |site| self.calculated.get(&candidate.point).into_iter().flatten().any(|told| explains(told, site));
-        self.told.contains(&self.key(candidate)) || matches!(candidate.accident, Accident::Operand(site) if is_explained(site))
+        self.told.contains(&self.key(candidate)) || matches!(candidate.accident, Violation::Operand(site) if is_explained(site))
     }
 
     /// What a place calculates with.
@@ -107,29 +108,29 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 
     /// Remembers that something was told.
-    fn remember(&mut self, candidate: &Candidate) {
+    fn remember(&mut self, candidate: &Alarm) {
         self.told.insert(self.key(candidate));
-        if let Accident::Operand(site) = candidate.accident {
+        if let Violation::Operand(site) = candidate.accident {
             let operands = self.operands(site);
             self.calculated.entry(candidate.point).or_default().push(operands);
         }
     }
 
     /// Whether what was found without following any way says the same already.
-    pub(crate) fn is_said(&self, candidate: &Candidate, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
+    pub(crate) fn is_said(&self, candidate: &Alarm, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
         let node = self.node(candidate);
         let (document, span) = match candidate.accident {
-            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
+            Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
                 let site = &self.script.sites[site as usize];
                 (site.document, site.span(self.program))
             }
-            Accident::Args(_) if self.program.point(candidate.point).part == Part::Gate => {
+            Violation::Args(_) if self.program.point(candidate.point).part == Part::Gate => {
                 let document = gate_document(self.program, self.program.graph_of(node));
                 (document, Span::new(0, self.program.documents[document as usize].text.len()))
             }
-            Accident::Args(_) => (node.document, node.span),
+            Violation::Args(_) => (node.document, node.span),
             // A condition that can never hold is the gap.
-            Accident::NoMatch(_) => {
+            Violation::NoMatch(_) => {
                 let mut said = found.get(self.file(node.document)).into_iter().flatten();
                 let is_here = |said: &Span| node.span.start <= said.start && said.end <= node.span.end;
                 return said.any(|(code, span)| *code == Code::NeverTrue && is_here(span));
@@ -137,7 +138,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             _ => return false,
         };
         let path = self.file(document);
-        let is_args = matches!(candidate.accident, Accident::Args(_));
+        let is_args = matches!(candidate.accident, Violation::Args(_));
         let same = |said: &Span| if is_args { span.start <= said.start && said.end <= span.end } else { *said == span };
         let mut said = found.get(path).into_iter().flatten().filter(|(code, _)| !is_args || *code == Code::BadToolArgs);
         said.any(|(_, said)| same(said))
@@ -146,10 +147,10 @@ impl<'a, 'p> Reporter<'a, 'p> {
     /// Reports what the engine walked into. Gives the path that is missing, if that is what is wrong.
     pub(crate) fn tell(
         &mut self,
-        known: &mut Knowledge<'_, '_>,
-        candidate: &Candidate,
+        known: &mut Analysis<'_, '_>,
+        candidate: &Alarm,
         hops: &[Hop],
-        met: &Met,
+        met: &WitnessDetails,
         found: &mut Vec<Diagnostic>,
     ) -> Option<KeyPath> {
         self.remember(candidate);
@@ -162,7 +163,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         // Of a very long way its beginning and its end.
         let between = if hops.len() > 2 * HOPS { HOPS..hops.len() - HOPS } else { 0..0 };
         for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {
-            if let Some((path, span, mut text)) = self.describe(hop, matches!(candidate.accident, Accident::Missing(_))) {
+            if let Some((path, span, mut text)) = self.describe(hop, matches!(candidate.accident, Violation::Missing(_))) {
                 if !between.is_empty() && at == between.end {
                     text = format!("{} steps later: {text}", between.len());
                 }
@@ -170,7 +171,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             }
         }
         let missing = match candidate.accident {
-            Accident::Missing(site) if self.script.sites[site as usize].inside().is_empty() => {
+            Violation::Missing(site) if self.script.sites[site as usize].inside().is_empty() => {
                 Some(self.script.sites[site as usize].path.clone())
             }
             _ => None,
@@ -204,7 +205,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
     }
 
-    fn node(&self, candidate: &Candidate) -> &'p Node {
+    fn node(&self, candidate: &Alarm) -> &'p Node {
         self.program.node(self.program.point(candidate.point).node)
     }
 
@@ -212,26 +213,26 @@ impl<'a, 'p> Reporter<'a, 'p> {
         &self.program.documents[document as usize].path
     }
 
-    fn finding(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, met: &Met) -> Diagnostic {
+    fn finding(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, met: &WitnessDetails) -> Diagnostic {
         match candidate.accident {
-            Accident::Missing(site) => self.missing(known, candidate, &self.script.sites[site as usize], met),
-            Accident::Truth(site) => {
+            Violation::Missing(site) => self.missing(known, candidate, &self.script.sites[site as usize], met),
+            Violation::Truth(site) => {
                 let site = &self.script.sites[site as usize];
                 let kind = known.types.described(candidate.seen);
                 let message = format!("`{}` is {kind} here, not a boolean", site.path);
                 Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message)
                     .help(format!("compare it with a value: `{} == …`", site.path))
             }
-            Accident::Operand(site) => self.operand(known, candidate, &self.script.sites[site as usize], met),
-            Accident::NoMatch(on) => self.gap(known, candidate, on),
-            Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => {
+            Violation::Operand(site) => self.operand(known, candidate, &self.script.sites[site as usize], met),
+            Violation::NoMatch(on) => self.gap(known, candidate, on),
+            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => {
                 self.broken(known, candidate, &self.script.ops[op as usize], met)
             }
         }
     }
 
     /// Which values have no way on, as far as they are known where the node begins to choose.
-    fn gap(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, on: u32) -> Diagnostic {
+    fn gap(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, on: u32) -> Diagnostic {
         let node = self.node(candidate);
         let facts = self.replies.get(&on);
         let mut closed = |operand: &Operand| {
@@ -272,18 +273,18 @@ impl<'a, 'p> Reporter<'a, 'p> {
         (!values.is_empty()).then_some((values, false))
     }
 
-    fn broken(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, op: &Op<'_>, met: &Met) -> Diagnostic {
+    fn broken(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, op: &Instr<'_>, met: &WitnessDetails) -> Diagnostic {
         let node = self.node(candidate);
         match op {
-            Op::Fit { node, index, .. } => self.unfit(known, *node, *index, met),
-            Op::Assert { node: of, index, .. } => {
+            Instr::Fit { node, index, .. } => self.unfit(known, *node, *index, met),
+            Instr::Assert { node: of, index, .. } => {
                 let node = self.program.node(*of);
                 let text = node.entry.asserts.get(*index as usize).map_or("", |(_, text)| text);
                 let message = format!("`{text}` does not hold on every way to `{}`", node.id);
                 Diagnostic::new(Code::FailedAssert, self.file(node.document), assert_span(self.program, *of, *index), message)
                     .help("let only ways lead here on which it holds: ask the same in the condition of the way")
             }
-            Op::Write { write, .. } => {
+            Instr::Write { write, .. } => {
                 let (To::Path(path) | To::Append(path)) = &write.to else {
                     unreachable!("only what is written below something, or added to a list, finds something in its way")
                 };
@@ -310,13 +311,13 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 };
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
-            Op::Args { call } => self.argument(known, candidate, call),
-            Op::Read(_) | Op::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
+            Instr::Args { call } => self.argument(known, candidate, call),
+            Instr::Read(_) | Instr::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
         }
     }
 
     /// What a key must be, in the engine's own words.
-    fn unfit(&self, known: &mut Knowledge<'_, '_>, node: NodeIndex, index: u32, met: &Met) -> Diagnostic {
+    fn unfit(&self, known: &mut Analysis<'_, '_>, node: NodeIndex, index: u32, met: &WitnessDetails) -> Diagnostic {
         let node = self.program.node(node);
         let Some((key, schema)) = node.entry.types.get(index as usize) else { unreachable!("the operation stands for one of them") };
         let span = declared_at(self.program, node, key);
@@ -333,24 +334,24 @@ impl<'a, 'p> Reporter<'a, 'p> {
 }
 
 /// Where a site stands.
-pub(crate) fn place(program: &Program, site: &Site<'_>) -> Place {
+pub(crate) fn place(program: &Program, site: &ReadSite<'_>) -> Place {
     Place::new(&program.documents[site.document as usize].path, site.span(program))
 }
 
 /// A read of a value of which nothing is known.
-pub(crate) fn unknown_site(program: &Program, site: &Site<'_>, unknown: Unknown) -> UncheckedRead {
+pub(crate) fn unknown_site(program: &Program, site: &ReadSite<'_>, unknown: Unknown) -> UncheckedRead {
     UncheckedRead { place: place(program, site), path: site.path.clone(), unknown }
 }
 
 /// Something that is done with a value of which nothing is known.
-pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Op<'_>) -> Option<UncheckedRead> {
+pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Instr<'_>) -> Option<UncheckedRead> {
     let of = program.node(program.point(point).node);
     let (span, path, unknown) = match op {
-        Op::Fit { node, index, .. } => {
+        Instr::Fit { node, index, .. } => {
             let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
             (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?, Unknown::Fit)
         }
-        Op::Assert { guard, node, index, .. } => {
+        Instr::Assert { guard, node, index, .. } => {
             let name = || {
                 KeyPath::parse(
                     &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
@@ -358,11 +359,11 @@ pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Op<'_>) -> O
             };
             (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?, Unknown::Truth)
         }
-        Op::Write { write, .. } => match &write.to {
+        Instr::Write { write, .. } => match &write.to {
             To::Path(path) | To::Append(path) => (write.origin, path.clone(), Unknown::Room),
             _ => return None,
         },
-        Op::Read(_) | Op::Ask { .. } | Op::Args { .. } => return None,
+        Instr::Read(_) | Instr::Ask { .. } | Instr::Args { .. } => return None,
     };
     Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
 }

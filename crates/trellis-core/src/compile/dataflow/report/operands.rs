@@ -4,29 +4,31 @@ use super::*;
 use crate::template::{Calculation, Last, RECKONED};
 
 impl Reporter<'_, '_> {
-    pub(crate) fn operand(&self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, site: &Site<'_>, met: &Met) -> Diagnostic {
+    pub(crate) fn operand(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, site: &ReadSite<'_>, met: &WitnessDetails) -> Diagnostic {
         let mismatch = |message| Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message);
         if let Some(calculation) = site.calculation() {
             return mismatch(self.calculated(calculation, site, met)).help(remedy(calculation, met));
         }
         let kind = known.types.described(candidate.seen);
         let (what, help) = match site.demand() {
-            _ if matches!(site.kind, Kind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
-            Some(Sorts::NUMBER | RECKONED) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
+            _ if matches!(site.kind, ReadKind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
+            Some(KindSet::NUMBER | RECKONED) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
             Some(LOOPED) => ("is looped over, and is", "let every way save a list"),
-            Some(Sorts::MAPPING) => ("must be a mapping here, and is", NEEDED),
-            Some(demand) if !demand.meet(Sorts::LIST.or(Sorts::MAPPING)) && demand.meet(Sorts::NUMBER) => {
+            Some(KindSet::MAPPING) => ("must be a mapping here, and is", NEEDED),
+            Some(demand) if !demand.meet(KindSet::LIST.or(KindSet::MAPPING)) && demand.meet(KindSet::NUMBER) => {
                 ("must be a number here, and is", "let every way save a number, such as `input_type: int`")
             }
-            Some(demand) if !demand.meet(Sorts::TEXT) => ("must be a list or mapping here, and is", NEEDED),
-            Some(Sorts::TEXT) => ("must be a text here, and is", "put values of any kind together with `~`, or let every way save a text"),
+            Some(demand) if !demand.meet(KindSet::TEXT) => ("must be a list or mapping here, and is", NEEDED),
+            Some(KindSet::TEXT) => {
+                ("must be a text here, and is", "put values of any kind together with `~`, or let every way save a text")
+            }
             _ => ("cannot be used like this: it is", NEEDED),
         };
         mismatch(format!("`{}` {what} {kind} on some way", site.path)).help(help)
     }
 
     /// What the parts were on the way that was walked.
-    fn calculated(&self, calculation: &Calculation, site: &Site<'_>, met: &Met) -> String {
+    fn calculated(&self, calculation: &Calculation, site: &ReadSite<'_>, met: &WitnessDetails) -> String {
         let parts = calculation.paths.iter().zip(&met.sorts).map(|(path, sort)| format!("`{path}` is {}", sort.name()));
         let written = site.written(self.program);
         match parts.collect::<Vec<_>>().as_slice() {
@@ -37,9 +39,9 @@ impl Reporter<'_, '_> {
     }
 }
 
-fn remedy(calculation: &Calculation, met: &Met) -> &'static str {
+fn remedy(calculation: &Calculation, met: &WitnessDetails) -> &'static str {
     match calculation.last {
-        Last::Adds if met.sorts.contains(&Sorts::TEXT) => "put values of any kind together with `~`, or let every way save numbers",
+        Last::Adds if met.sorts.contains(&KindSet::TEXT) => "put values of any kind together with `~`, or let every way save numbers",
         Last::Adds | Last::Reckons => "let every way save numbers, such as `input_type: int`",
         Last::Other => NEEDED,
     }

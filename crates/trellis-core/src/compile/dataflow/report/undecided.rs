@@ -4,14 +4,14 @@ use super::*;
 
 impl Reporter<'_, '_> {
     /// Reports what nothing in the graph sets, where no way to it was found: the name is wrong wherever it stands. Gives the path.
-    pub(crate) fn name(&mut self, known: &mut Knowledge<'_, '_>, candidate: &Candidate, found: &mut Vec<Diagnostic>) -> Option<KeyPath> {
+    pub(crate) fn name(&mut self, known: &mut Analysis<'_, '_>, candidate: &Alarm, found: &mut Vec<Diagnostic>) -> Option<KeyPath> {
         self.remember(candidate);
-        let finding = self.finding(known, candidate, &Met::default());
+        let finding = self.finding(known, candidate, &WitnessDetails::default());
         found.push(finding);
-        if let Accident::Missing(site) = candidate.accident { Some(self.script.sites[site as usize].path.clone()) } else { None }
+        if let Violation::Missing(site) = candidate.accident { Some(self.script.sites[site as usize].path.clone()) } else { None }
     }
 
-    pub(crate) fn leave_open(&mut self, known: &Knowledge<'_, '_>, candidate: &Candidate, found: &mut Vec<Diagnostic>) {
+    pub(crate) fn leave_open(&mut self, known: &Analysis<'_, '_>, candidate: &Alarm, found: &mut Vec<Diagnostic>) {
         self.remember(candidate);
         self.open += 1;
         if self.open <= OPEN {
@@ -20,19 +20,19 @@ impl Reporter<'_, '_> {
         }
     }
 
-    fn undecided(&self, known: &Knowledge<'_, '_>, candidate: &Candidate) -> (u32, Span, String, String) {
+    fn undecided(&self, known: &Analysis<'_, '_>, candidate: &Alarm) -> (u32, Span, String, String) {
         let (program, node) = (self.program, self.node(candidate));
         let id = &node.id;
         let (document, span, message, help) = match candidate.accident {
-            Accident::Missing(at) | Accident::Truth(at) | Accident::Operand(at) => {
+            Violation::Missing(at) | Violation::Truth(at) | Violation::Operand(at) => {
                 let site = &self.script.sites[at as usize];
                 let name = site.name(program);
                 let (message, help) = match candidate.accident {
-                    Accident::Missing(_) if !site.inside().is_empty() => {
+                    Violation::Missing(_) if !site.inside().is_empty() => {
                         (format!("whether `{name}` is set for everything that can be in `{}` was not decided", site.path), GUARD)
                     }
-                    Accident::Missing(_) => (format!("whether `{name}` is set on every way to `{id}` was not decided"), GUARD),
-                    Accident::Truth(_) => (
+                    Violation::Missing(_) => (format!("whether `{name}` is set on every way to `{id}` was not decided"), GUARD),
+                    Violation::Truth(_) => (
                         format!("whether `{name}` is a boolean on every way to `{id}` was not decided"),
                         "compare it with a value, to be sure",
                     ),
@@ -43,7 +43,7 @@ impl Reporter<'_, '_> {
                 };
                 (site.document, site.span(program), message, help)
             }
-            Accident::NoMatch(on) => {
+            Violation::NoMatch(on) => {
                 let span = program
                     .edges_of(&program.replies[on as usize])
                     .first()
@@ -52,25 +52,26 @@ impl Reporter<'_, '_> {
                 let message = format!("whether every value has a way on from `{id}` was not decided");
                 (node.document, span, message, "add a way that always holds, `to`, to be sure")
             }
-            Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => match &self.script.ops[op as usize] {
-                Op::Fit { node: of, index, .. } => {
+            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.script.ops[op as usize]
+            {
+                Instr::Fit { node: of, index, .. } => {
                     let of = program.node(*of);
                     let key = of.entry.types.get(*index as usize).map_or("", |(key, _)| &**key);
                     let message = format!("whether `{key}` fits on every way to `{id}` was not decided");
                     (of.document, declared_at(program, of, key), message, WRITE)
                 }
-                Op::Assert { node: of, index, .. } => {
+                Instr::Assert { node: of, index, .. } => {
                     let text = program.node(*of).entry.asserts.get(*index as usize).map_or("", |(_, text)| text);
                     let message = format!("whether `{text}` holds on every way to `{id}` was not decided");
                     (node.document, assert_span(program, *of, *index), message, "ask the same in the condition of the way, to be sure")
                 }
-                Op::Write { write, .. } => {
+                Instr::Write { write, .. } => {
                     let path = if let To::Path(path) | To::Append(path) = &write.to { path.to_string() } else { String::new() };
                     let message = format!("whether `{path}` can be written on every way was not decided");
                     (node.document, write.origin, message, "write to another key, or set what it stands in before, to be sure")
                 }
-                Op::Args { call } => return self.open_argument(known, candidate, call),
-                Op::Read(_) | Op::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
+                Instr::Args { call } => return self.open_argument(known, candidate, call),
+                Instr::Read(_) | Instr::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
             },
         };
         (document, span, message, help.to_owned())

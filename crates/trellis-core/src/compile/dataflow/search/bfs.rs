@@ -13,9 +13,12 @@ use std::{
 
 use rustc_hash::FxHashSet;
 
-use super::{Beginning, Done, Hop, Met, Move, Search, Verdict, entry::Origin, execute::Forks, replay, state::Scene};
+use super::{
+    ExecResult, Hop, HostMove, InitialState, Search, Verdict, WitnessDetails, entry::EntryState, execute::ForkTrail, replay,
+    state::SymState,
+};
 use crate::{
-    compile::dataflow::fixpoint::violation::Accident,
+    compile::dataflow::fixpoint::violation::Violation,
     path::KeyPath,
     program::{Outcome, PointIndex, Program, Target},
 };
@@ -41,14 +44,14 @@ const ROUNDS: usize = 16;
 const TRIES: usize = 8;
 
 /// The shortest way to each point from where contexts begin.
-pub(crate) struct Tree {
+pub(crate) struct ShortestPaths {
     /// The origin, or the hop that led there.
     from: Vec<Option<Result<Hop, usize>>>,
 }
 
-impl Tree {
+impl ShortestPaths {
     /// Grows over the points that `may` be stood at.
-    pub(crate) fn new(program: &Program, origins: &[Origin], may: impl Fn(PointIndex) -> bool) -> Self {
+    pub(crate) fn new(program: &Program, origins: &[EntryState], may: impl Fn(PointIndex) -> bool) -> Self {
         let mut tree = Self { from: vec![None; program.points.len()] };
         let mut queue = VecDeque::new();
         for (at, origin) in origins.iter().enumerate() {
@@ -106,30 +109,30 @@ impl Tree {
 }
 
 /// A scene with how it was reached.
-struct Reached {
-    scene: Scene,
-    from: Option<(usize, Vec<Hop>, Move)>,
+struct Visited {
+    scene: SymState,
+    from: Option<(usize, Vec<Hop>, HostMove)>,
     beginning: usize,
 }
 
 impl Search<'_, '_> {
     /// Tries the shortest way there is.
-    pub(crate) fn straight(&self) -> Option<Verdict> {
+    pub(crate) fn try_shortest(&self) -> Option<Verdict> {
         if self.budget.get() == 0 {
             return Some(Verdict::Open);
         }
         let goal = self.candidate.point;
         let own = match self.absent {
-            Some(absent) if !self.candidate.never => Some(Tree::new(self.program, self.origins, |point| absent[point.0 as usize])),
+            Some(absent) if !self.candidate.never => Some(ShortestPaths::new(self.program, self.origins, |point| absent[point.0 as usize])),
             _ => None,
         };
         let (origin, way) = own.as_ref().unwrap_or(self.shortest).way(goal)?;
         let (mut scene, beginning) = self.begin(&self.origins[origin]);
         let (mut hops, mut moves) = (Vec::new(), Vec::new());
-        *self.forks.borrow_mut() = Forks::default();
+        *self.forks.borrow_mut() = ForkTrail::default();
         let mut done = self.enter(&mut scene, self.origins[origin].point, &mut hops);
         for hop in way {
-            if !matches!(done, Done::On) || scene.point != hop.point {
+            if !matches!(done, ExecResult::On) || scene.point != hop.point {
                 break;
             }
             let (next, step) = self.along(scene, hop)?;
@@ -139,15 +142,15 @@ impl Search<'_, '_> {
             done = self.target(&mut scene, hop, &mut hops)?;
         }
         let ends = match done {
-            Done::Accident => vec![(scene, None)],
-            Done::On if scene.point == goal => {
-                let steps = self.steps(&scene, true).into_iter().filter(|(.., done)| matches!(done, Done::Accident));
+            ExecResult::Accident => vec![(scene, None)],
+            ExecResult::On if scene.point == goal => {
+                let steps = self.successors(&scene, true).into_iter().filter(|(.., done)| matches!(done, ExecResult::Accident));
                 steps.map(|(scene, _, step, _)| (scene, Some(step))).collect()
             }
-            Done::On | Done::Dead => return None,
+            ExecResult::On | ExecResult::Dead => return None,
         };
         for (scene, last) in ends.into_iter().filter(|(scene, _)| !scene.vars.is_impossible()) {
-            let moves: Vec<Move> = moves.iter().cloned().chain(last).collect();
+            let moves: Vec<HostMove> = moves.iter().cloned().chain(last).collect();
             if let Some(met) = self.walks(&beginning, &moves, &scene) {
                 return Some(Verdict::Proved(hops, met));
             }
@@ -156,26 +159,26 @@ impl Search<'_, '_> {
     }
 
     /// The names that are set in a scene, without what it was only helped with.
-    fn there(&self, scene: &Scene) -> Vec<String> {
+    fn there(&self, scene: &SymState) -> Vec<String> {
         let mut names = scene.names();
         self.spend(NAME * names.len());
-        let helped: BTreeSet<&str> = self.mended.iter().map(|path| &**path.root()).collect();
+        let helped: BTreeSet<&str> = self.assumed_set.iter().map(|path| &**path.root()).collect();
         names.retain(|name| !helped.contains(name.split('.').next().unwrap_or(name)));
         names
     }
 
-    fn walks(&self, beginning: &Beginning, moves: &[Move], scene: &Scene) -> Option<Met> {
+    fn walks(&self, beginning: &InitialState, moves: &[HostMove], scene: &SymState) -> Option<WitnessDetails> {
         self.spend(WALKED * (1 + moves.len()));
-        self.is_hidden.set(false);
-        let walked = replay::walks(self, beginning, moves, &scene.vars);
-        self.is_astray.set(self.is_astray.get() || (walked.is_none() && !self.is_hidden.get()));
+        self.is_masked.set(false);
+        let walked = replay::replay(self, beginning, moves, &scene.vars);
+        self.is_astray.set(self.is_astray.get() || (walked.is_none() && !self.is_masked.get()));
         let walked = walked?;
-        Some(Met { there: self.there(scene), said: walked.said, sorts: walked.sorts, witness: walked.witness.map(Arc::new) })
+        Some(WitnessDetails { there: self.there(scene), said: walked.said, sorts: walked.sorts, witness: walked.witness.map(Arc::new) })
     }
 
     /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; of others nothing is
     /// relied on. Where the accident is only found by that, those paths are told apart too, and it begins again.
-    pub(crate) fn wide(&self) -> Verdict {
+    pub(crate) fn explore(&self) -> Verdict {
         let verdict = self.rounds();
         // What was not looked at is not refuted.
         if matches!(verdict, Verdict::Refuted) && self.budget.get() == 0 { Verdict::Open } else { verdict }
@@ -183,17 +186,17 @@ impl Search<'_, '_> {
 
     /// Whether ways were told apart by what is known of one of these paths.
     pub(crate) fn told_apart_by(&self, paths: &[KeyPath]) -> bool {
-        self.asked.borrow().as_ref().is_some_and(|asked| paths.iter().any(|path| asked.contains(path)))
+        self.tracked.borrow().as_ref().is_some_and(|asked| paths.iter().any(|path| asked.contains(path)))
     }
 
     /// What was found neither way was left open.
     fn rounds(&self) -> Verdict {
-        let behind = self.flow.leading_to(self.candidate.point.0);
+        let behind = self.flow.reaching(self.candidate.point.0);
         self.spend(behind.len() / 64);
         let leads = |point: PointIndex| behind[point.0 as usize] && self.absent.is_none_or(|absent| absent[point.0 as usize]);
         let mut asked = self.asked();
         for _ in 0..ROUNDS {
-            match self.round(&asked, &leads) {
+            match self.refine_round(&asked, &leads) {
                 Ok(verdict) => return verdict,
                 Err(more) => asked.extend(more),
             }
@@ -202,12 +205,12 @@ impl Search<'_, '_> {
     }
 
     /// One round of the search: a verdict, or the paths by which ways have to be told apart as well.
-    fn round(&self, asked: &BTreeSet<KeyPath>, leads: &dyn Fn(PointIndex) -> bool) -> Result<Verdict, BTreeSet<KeyPath>> {
-        *self.asked.borrow_mut() = Some(asked.clone());
-        self.is_lossy.set(false);
-        *self.blurred.borrow_mut() = None;
-        let mut reached: Vec<Reached> = Vec::new();
-        let mut beginnings: Vec<Beginning> = Vec::new();
+    fn refine_round(&self, asked: &BTreeSet<KeyPath>, leads: &dyn Fn(PointIndex) -> bool) -> Result<Verdict, BTreeSet<KeyPath>> {
+        *self.tracked.borrow_mut() = Some(asked.clone());
+        self.incomplete.set(false);
+        *self.imprecise.borrow_mut() = None;
+        let mut reached: Vec<Visited> = Vec::new();
+        let mut beginnings: Vec<InitialState> = Vec::new();
         let mut queue = VecDeque::new();
         let mut seen = FxHashSet::default();
         let mut pretended: Option<BTreeSet<KeyPath>> = None;
@@ -215,23 +218,23 @@ impl Search<'_, '_> {
         for origin in self.origins.iter().filter(|origin| leads(origin.point)) {
             let (first, beginning) = self.begin(origin);
             let mut entered = Vec::new();
-            self.each_fork(|| {
+            self.for_each_branch(|| {
                 let mut scene = first.clone();
                 let done = self.enter(&mut scene, origin.point, &mut Vec::new());
                 entered.push((scene, done));
             });
             for (scene, done) in entered {
                 match done {
-                    Done::On if seen.insert(self.sketch(&scene, asked)) => {
+                    ExecResult::On if seen.insert(self.state_key(&scene, asked)) => {
                         queue.push_back(reached.len());
-                        reached.push(Reached { scene, from: None, beginning: beginnings.len() });
+                        reached.push(Visited { scene, from: None, beginning: beginnings.len() });
                     }
-                    Done::On | Done::Dead => {}
-                    Done::Accident if !scene.pretended.is_empty() => {
-                        pretended.get_or_insert_with(|| (*scene.pretended).clone());
+                    ExecResult::On | ExecResult::Dead => {}
+                    ExecResult::Accident if !scene.havocked.is_empty() => {
+                        pretended.get_or_insert_with(|| (*scene.havocked).clone());
                     }
-                    Done::Accident if scene.vars.is_impossible() => {}
-                    Done::Accident => {
+                    ExecResult::Accident if scene.vars.is_impossible() => {}
+                    ExecResult::Accident => {
                         tries += 1;
                         if let Some(met) = self.walks(&beginning, &[], &scene) {
                             return Ok(Verdict::Proved(Vec::new(), met));
@@ -249,19 +252,19 @@ impl Search<'_, '_> {
             }
             for (next, hops, step, done) in self.onward(&reached[at].scene) {
                 match done {
-                    Done::Dead => {}
-                    Done::On => {
-                        if leads(next.point) && seen.insert(self.sketch(&next, asked)) {
+                    ExecResult::Dead => {}
+                    ExecResult::On => {
+                        if leads(next.point) && seen.insert(self.state_key(&next, asked)) {
                             queue.push_back(reached.len());
                             let beginning = reached[at].beginning;
-                            reached.push(Reached { scene: next, from: Some((at, hops, step)), beginning });
+                            reached.push(Visited { scene: next, from: Some((at, hops, step)), beginning });
                         }
                     }
-                    Done::Accident if !next.pretended.is_empty() => {
-                        pretended.get_or_insert_with(|| (*next.pretended).clone());
+                    ExecResult::Accident if !next.havocked.is_empty() => {
+                        pretended.get_or_insert_with(|| (*next.havocked).clone());
                     }
-                    Done::Accident if next.vars.is_impossible() => {}
-                    Done::Accident => {
+                    ExecResult::Accident if next.vars.is_impossible() => {}
+                    ExecResult::Accident => {
                         tries += 1;
                         let (hops, moves) = way(&reached, at, hops, step);
                         if let Some(met) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
@@ -274,9 +277,9 @@ impl Search<'_, '_> {
                 }
             }
         }
-        match pretended.or_else(|| self.blurred.borrow().clone()) {
+        match pretended.or_else(|| self.imprecise.borrow().clone()) {
             Some(more) => Err(more),
-            None if self.is_lossy.get() => Ok(Verdict::Open),
+            None if self.incomplete.get() => Ok(Verdict::Open),
             None if tries > 0 => Ok(self.unwalked()),
             None => Ok(Verdict::Refuted),
         }
@@ -288,15 +291,15 @@ impl Search<'_, '_> {
     }
 
     /// Every step of a session that waits, with the hops to where it waits then; ends are left out.
-    fn onward(&self, from: &Scene) -> Vec<(Scene, Vec<Hop>, Move, Done)> {
+    fn onward(&self, from: &SymState) -> Vec<(SymState, Vec<Hop>, HostMove, ExecResult)> {
         let mut onward = Vec::new();
-        for (scene, hop, step, done) in self.steps(from, false) {
+        for (scene, hop, step, done) in self.successors(from, false) {
             // An accident before the edge was taken is none of the edge's.
-            if !matches!(done, Done::On) {
+            if !matches!(done, ExecResult::On) {
                 onward.push((scene, Vec::new(), step, done));
                 continue;
             }
-            self.each_fork(|| {
+            self.for_each_branch(|| {
                 let (mut next, mut hops) = (scene.clone(), vec![hop]);
                 if let Some(done) = self.target(&mut next, hop, &mut hops) {
                     onward.push((next, hops, step.clone(), done));
@@ -310,12 +313,12 @@ impl Search<'_, '_> {
     fn asked(&self) -> BTreeSet<KeyPath> {
         let mut asked: BTreeSet<KeyPath> = self.subjects().into_iter().collect();
         match self.candidate.accident {
-            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
+            Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
                 let tests = self.script.sites[site as usize].when();
                 asked.extend(tests.iter().filter_map(crate::template::Test::path).cloned());
                 asked.extend(self.script.sites[site as usize].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
             }
-            Accident::NoMatch(on) => {
+            Violation::NoMatch(on) => {
                 let edges = self.program.edges_of(&self.program.replies[on as usize]);
                 asked.extend(edges.iter().flat_map(|edge| self.asked_by(&edge.when)));
             }
@@ -326,7 +329,7 @@ impl Search<'_, '_> {
 }
 
 /// The whole way to a step, from its beginning.
-fn way(reached: &[Reached], at: usize, last: Vec<Hop>, step: Move) -> (Vec<Hop>, Vec<Move>) {
+fn way(reached: &[Visited], at: usize, last: Vec<Hop>, step: HostMove) -> (Vec<Hop>, Vec<HostMove>) {
     let (mut parts, mut moves) = (vec![last], vec![step]);
     let mut back = at;
     while let Some((before, hops, step)) = &reached[back].from {

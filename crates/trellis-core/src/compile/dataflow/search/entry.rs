@@ -3,27 +3,27 @@
 use std::sync::Arc;
 
 use crate::{
-    compile::dataflow::domain::{TypeId, Types},
+    compile::dataflow::domain::{TypeId, TypeTable},
     program::{PointIndex, Program},
     schema::Schema,
     value::{Key, Mapping, Value},
 };
 
 /// Where a context begins: a point with what is in it.
-pub(crate) struct Origin {
+pub(crate) struct EntryState {
     pub(crate) point: PointIndex,
     pub(crate) is_entry: bool,
-    pub(crate) given: Vec<Given>,
+    pub(crate) given: Vec<EntryKey>,
 }
 
 /// One key that a context begins with.
-pub(crate) struct Given {
+pub(crate) struct EntryKey {
     pub(crate) key: Key,
     pub(crate) fits: Option<Schema>,
     pub(crate) may_be_absent: bool,
 }
 
-impl Origin {
+impl EntryState {
     /// The program's entry with its declared inputs.
     pub(crate) fn entry(program: &Arc<Program>) -> Self {
         let entry = program.entry();
@@ -35,11 +35,11 @@ impl Origin {
             .unwrap_or_default();
         let declared = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_map);
         let properties = declared.into_iter().flat_map(Mapping::iter);
-        let mut given: Vec<Given> = properties
-            .map(|(key, schema)| Given { key: key.clone(), fits: Schema::new(schema).ok(), may_be_absent: !required.contains(&&**key) })
+        let mut given: Vec<EntryKey> = properties
+            .map(|(key, schema)| EntryKey { key: key.clone(), fits: Schema::new(schema).ok(), may_be_absent: !required.contains(&&**key) })
             .collect();
         let others = required.iter().filter(|name| declared.is_none_or(|declared| !declared.contains(name)));
-        given.extend(others.map(|name| Given { key: Key::from(*name), fits: None, may_be_absent: false }));
+        given.extend(others.map(|name| EntryKey { key: Key::from(*name), fits: None, may_be_absent: false }));
         let graph = program.root();
         let of_graph = |key: &Key| graph.types.iter().find(|(declared, _)| declared == key).map(|(_, schema)| schema.clone());
         for given in &mut given {
@@ -48,16 +48,16 @@ impl Origin {
         // What has a default may be given too; where nothing is declared of it, nothing is claimed.
         for key in program.defaults().into_keys() {
             if let Some(declared) = of_graph(key).filter(|_| !given.iter().any(|given| given.key == *key)) {
-                given.push(Given { key: key.clone(), fits: Some(declared), may_be_absent: true });
+                given.push(EntryKey { key: key.clone(), fits: Some(declared), may_be_absent: true });
             }
         }
         Self { point: entry.gate.unwrap_or(entry.body), is_entry: true, given }
     }
 
     /// A node that is called with arguments of a type.
-    pub(crate) fn called(point: PointIndex, args: TypeId, types: &Types) -> Self {
+    pub(crate) fn called(point: PointIndex, args: TypeId, types: &TypeTable) -> Self {
         let fields = types.get(args).fields.iter().flat_map(|fields| &fields.named);
-        let given = fields.filter(|(_, of)| *of != TypeId::ABSENT).map(|(key, of)| Given {
+        let given = fields.filter(|(_, of)| *of != TypeId::ABSENT).map(|(key, of)| EntryKey {
             key: key.clone(),
             fits: Schema::new(&types.to_schema(*of)).ok(),
             may_be_absent: types.may_be_absent(*of),

@@ -15,21 +15,21 @@ use std::{
     sync::Arc,
 };
 
-use self::{bfs::Tree, entry::Origin, execute::Forks, state::Scene};
+use self::{bfs::ShortestPaths, entry::EntryState, execute::ForkTrail, state::SymState};
 use super::{
-    fixpoint::violation::{Accident, Candidate},
-    ir::Script,
-    symbolic::{Broke, Lore, Sym},
+    fixpoint::violation::{Alarm, Violation},
+    ir::Ir,
+    symbolic::{CanViolate, SchemaCache, SymValue},
 };
 use crate::{
-    compile::cfg::Flow,
+    compile::cfg::Cfg,
     id::SignalName,
     path::KeyPath,
     program::{
         Edge, Failure, From, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write,
     },
     schema::Schema,
-    template::{Outcome as Came, Sorts},
+    template::{KindSet, Outcome as Came},
     value::Key,
     witness::Witness,
 };
@@ -37,7 +37,7 @@ use crate::{
 /// What a search came to.
 pub(crate) enum Verdict {
     /// The engine walked this way into the accident.
-    Proved(Vec<Hop>, Met),
+    Proved(Vec<Hop>, WitnessDetails),
     /// There is no such way.
     Refuted,
     /// Every way that was found comes to grief before, where that was told.
@@ -48,13 +48,13 @@ pub(crate) enum Verdict {
 
 /// What was met where it went wrong.
 #[derive(Default)]
-pub(crate) struct Met {
+pub(crate) struct WitnessDetails {
     /// The names that are set there.
     pub(crate) there: Vec<String>,
     /// What the engine said.
     pub(crate) said: Option<String>,
     /// Of what sorts the parts of a calculation were, where it is about one.
-    pub(crate) sorts: Vec<Sorts>,
+    pub(crate) sorts: Vec<KindSet>,
     /// The session that was walked; nothing where another mistake stands before it in the same text.
     pub(crate) witness: Option<Arc<Witness>>,
 }
@@ -69,35 +69,35 @@ pub(crate) struct Hop {
 
 /// What is handed in for a step.
 #[derive(Clone, Debug)]
-pub(crate) enum Brought {
+pub(crate) enum HostInput {
     Pass,
-    Answer(Sym),
-    Success(Sym),
+    Answer(SymValue),
+    Success(SymValue),
     Invalid,
     /// With what stands in `sys.error` then.
-    Error(Sym),
-    Denied(Sym),
+    Error(SymValue),
+    Denied(SymValue),
     Signal(SignalName),
 }
 
 /// One step of a way, as the engine will be asked to take it.
 #[derive(Clone, Debug)]
-pub(crate) struct Move {
-    pub(crate) given: Brought,
+pub(crate) struct HostMove {
+    pub(crate) given: HostInput,
     /// What predicates answer.
     pub(crate) answers: BTreeMap<u32, bool>,
 }
 
 /// How a way begins.
 #[derive(Clone)]
-pub(crate) struct Beginning {
+pub(crate) struct InitialState {
     pub(crate) point: PointIndex,
     pub(crate) is_entry: bool,
-    pub(crate) context: BTreeMap<Key, Sym>,
+    pub(crate) context: BTreeMap<Key, SymValue>,
 }
 
 /// What became of doing something in a scene.
-pub(crate) enum Done {
+pub(crate) enum ExecResult {
     On,
     /// The session ends otherwise: no way leads through here.
     Dead,
@@ -106,48 +106,48 @@ pub(crate) enum Done {
 
 pub(crate) struct Search<'s, 'p> {
     pub(crate) program: &'p Arc<Program>,
-    pub(crate) script: &'s Script<'p>,
-    pub(crate) origins: &'s [Origin],
-    pub(crate) candidate: &'s Candidate,
+    pub(crate) script: &'s Ir<'p>,
+    pub(crate) origins: &'s [EntryState],
+    pub(crate) candidate: &'s Alarm,
     /// Points of which nothing is known.
     pub(crate) wild: &'s [bool],
     /// Where the missing path may be absent; nothing where that does not matter.
     pub(crate) absent: Option<&'s [bool]>,
     /// The shortest ways to every point, whatever is written on them.
-    pub(crate) shortest: &'s Tree,
-    pub(crate) flow: &'s Flow<'p>,
+    pub(crate) shortest: &'s ShortestPaths,
+    pub(crate) flow: &'s Cfg<'p>,
     /// Paths that were found missing already: a search goes on as if somebody had mended that.
-    pub(crate) mended: &'s [KeyPath],
+    pub(crate) assumed_set: &'s [KeyPath],
     /// What may still be done: operations and conditions, of all searches together.
     pub(crate) budget: &'s Cell<usize>,
     /// Paths by which ways are told apart, while they are: what is known of others is not relied on.
-    pub(crate) asked: RefCell<Option<BTreeSet<KeyPath>>>,
+    pub(crate) tracked: RefCell<Option<BTreeSet<KeyPath>>>,
     /// What successful calls return.
     pub(crate) returns: &'s dyn Fn(PointIndex) -> Vec<Schema>,
     /// What is known of schemas.
-    pub(crate) lore: &'s Rc<RefCell<Lore>>,
+    pub(crate) lore: &'s Rc<RefCell<SchemaCache>>,
     /// The keys that something reads.
     pub(crate) reads: &'s BTreeSet<Key>,
     /// The schema that the accident breaks.
     pub(crate) breaks: OnceCell<Option<Schema>>,
     /// What the calculation that the accident is about comes to, by the sorts of its parts.
-    pub(crate) outcomes: RefCell<BTreeMap<Vec<Sorts>, Came>>,
+    pub(crate) outcomes: RefCell<BTreeMap<Vec<KindSet>, Came>>,
     /// Nodes where a session was found to come to grief: none comes past that.
-    pub(crate) grief: &'s BTreeSet<NodeIndex>,
+    pub(crate) failing_nodes: &'s BTreeSet<NodeIndex>,
     /// Whether the way that was walked last came to grief there.
-    pub(crate) is_hidden: Cell<bool>,
+    pub(crate) is_masked: Cell<bool>,
     /// Whether a way could not be walked for another reason.
     pub(crate) is_astray: Cell<bool>,
     /// Which ways on are taken where a step has several.
-    pub(crate) forks: RefCell<Forks>,
+    pub(crate) forks: RefCell<ForkTrail>,
     /// Whether something could neither be found nor ruled out.
-    pub(crate) is_lossy: Cell<bool>,
+    pub(crate) incomplete: Cell<bool>,
     /// The same on a way on which something was forgotten: what that was.
-    pub(crate) blurred: RefCell<Option<BTreeSet<KeyPath>>>,
+    pub(crate) imprecise: RefCell<Option<BTreeSet<KeyPath>>>,
 }
 
 /// One step that was taken: where it leads to, before its target is entered.
-pub(crate) type Step = (Scene, Hop, Move, Done);
+pub(crate) type Successor = (SymState, Hop, HostMove, ExecResult);
 
 impl Search<'_, '_> {
     /// Takes from the budget; false where it is spent.
@@ -158,21 +158,21 @@ impl Search<'_, '_> {
     }
 
     /// Every step that a waiting session can take, up to the choice of the target; `ends` for those only that end before it.
-    pub(crate) fn steps(&self, from: &Scene, ends: bool) -> Vec<Step> {
+    pub(crate) fn successors(&self, from: &SymState, ends: bool) -> Vec<Successor> {
         let program: &Program = self.program;
         let point = from.point;
         let node = program.node(program.point(point).node);
         let mut steps = Vec::new();
         for on in program.point(point).replies.clone() {
             let reply = &program.replies[on as usize];
-            self.each_fork(|| {
+            self.for_each_branch(|| {
                 let mut scene = from.clone();
                 let Some(given) = self.given(&mut scene, node, point, reply) else { return };
                 let before = Hop { point, on, edge: reply.edges.start };
                 match self.all(&mut scene, point, self.script.replying(on)) {
-                    Done::On => self.choose(scene, before, given, ends, &mut steps),
-                    Done::Dead => {}
-                    Done::Accident => steps.push((scene, before, Move { given, answers: BTreeMap::new() }, Done::Accident)),
+                    ExecResult::On => self.choose(scene, before, given, ends, &mut steps),
+                    ExecResult::Dead => {}
+                    ExecResult::Accident => steps.push((scene, before, HostMove { given, answers: BTreeMap::new() }, ExecResult::Accident)),
                 }
             });
         }
@@ -180,29 +180,29 @@ impl Search<'_, '_> {
     }
 
     /// The one step that takes a hop; nothing where it cannot be taken. Its own condition comes first: that decides most of those before it.
-    pub(crate) fn along(&self, mut scene: Scene, hop: Hop) -> Option<(Scene, Move)> {
+    pub(crate) fn along(&self, mut scene: SymState, hop: Hop) -> Option<(SymState, HostMove)> {
         let program: &Program = self.program;
         let node = program.node(program.point(hop.point).node);
         let reply = &program.replies[hop.on as usize];
         let given = self.given(&mut scene, node, hop.point, reply)?;
-        let is_on = |done: Done| matches!(done, Done::On);
+        let is_on = |done: ExecResult| matches!(done, ExecResult::On);
         let mut answers = BTreeMap::new();
         is_on(self.all(&mut scene, hop.point, self.script.replying(hop.on))).then_some(())?;
-        self.suppose(&mut scene, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
+        self.assume(&mut scene, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
         for at in reply.edges.start..=hop.edge {
             self.spend(EDGE + scene.vars.width() / 512).then_some(())?;
             for site in self.script.guarded(at) {
                 is_on(self.read(&mut scene, hop.point, site)).then_some(())?;
             }
             if at < hop.edge {
-                self.suppose(&mut scene, &program.edges[at as usize].when, false, &mut answers).then_some(())?;
+                self.assume(&mut scene, &program.edges[at as usize].when, false, &mut answers).then_some(())?;
             }
         }
-        Some((scene, Move { given, answers }))
+        Some((scene, HostMove { given, answers }))
     }
 
     /// What is handed in for a reply; nothing for those that no host brings about at will.
-    fn given(&self, scene: &mut Scene, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<Brought> {
+    fn given(&self, scene: &mut SymState, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<HostInput> {
         scene.failure = None;
         let tells = |write: &Write| matches!(write.value, From::Error);
         if matches!(reply.on, Outcome::Error | Outcome::Timeout | Outcome::Denied) || reply.update.iter().any(tells) {
@@ -210,37 +210,37 @@ impl Search<'_, '_> {
         }
         let failure = scene.failure.clone();
         Some(match &reply.on {
-            Outcome::Pass => Brought::Pass,
+            Outcome::Pass => HostInput::Pass,
             Outcome::Answer => match &node.role {
                 Role::Listen(listen) if listen.sleep.is_none() => {
                     let sym = scene.vars.input(listen);
                     scene.input = Some(sym.clone());
-                    Brought::Answer(sym)
+                    HostInput::Answer(sym)
                 }
-                _ => Brought::Pass,
+                _ => HostInput::Pass,
             },
             Outcome::Chosen(_) => {
                 let Role::Listen(listen) = &node.role else { return None };
-                let sym = Sym::Known(listen.chosen(&reply.on)?.clone());
+                let sym = SymValue::Known(listen.chosen(&reply.on)?.clone());
                 scene.input = Some(sym.clone());
-                Brought::Answer(sym)
+                HostInput::Answer(sym)
             }
             Outcome::Success => {
-                let sym = scene.vars.fitting(&(self.returns)(point));
+                let sym = scene.vars.fresh_fitting(&(self.returns)(point));
                 (scene.input, scene.result) = (Some(sym.clone()), Some(sym.clone()));
-                Brought::Success(sym)
+                HostInput::Success(sym)
             }
-            Outcome::Invalid => Brought::Invalid,
-            Outcome::Error | Outcome::Timeout => Brought::Error(failure?),
-            Outcome::Denied => Brought::Denied(failure?),
-            Outcome::Signal(name) => Brought::Signal(name.clone()),
-            Outcome::AnySignal => Brought::Signal(SignalName::new("any")),
+            Outcome::Invalid => HostInput::Invalid,
+            Outcome::Error | Outcome::Timeout => HostInput::Error(failure?),
+            Outcome::Denied => HostInput::Denied(failure?),
+            Outcome::Signal(name) => HostInput::Signal(name.clone()),
+            Outcome::AnySignal => HostInput::Signal(SignalName::new("any")),
             Outcome::Exhausted | Outcome::Unwound => return None,
         })
     }
 
     /// Every way of the reply of a hop, in order.
-    fn choose(&self, mut scene: Scene, hop: Hop, given: Brought, ends: bool, steps: &mut Vec<Step>) {
+    fn choose(&self, mut scene: SymState, hop: Hop, given: HostInput, ends: bool, steps: &mut Vec<Successor>) {
         let program: &Program = self.program;
         let reply = &program.replies[hop.on as usize];
         let mut answers = BTreeMap::new();
@@ -250,36 +250,36 @@ impl Search<'_, '_> {
             if !self.spend(if ends { EDGE } else { 1 } + scene.vars.width() / 512) {
                 return;
             }
-            let step = |answers| Move { given: given.clone(), answers };
-            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.is_goal(hop.point, Accident::NoMatch(hop.on)) {
-                steps.push((scene, hop, step(answers), Done::Accident));
+            let step = |answers| HostMove { given: given.clone(), answers };
+            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.is_goal(hop.point, Violation::NoMatch(hop.on)) {
+                steps.push((scene, hop, step(answers), ExecResult::Accident));
                 return;
             }
             for site in self.script.guarded(at) {
                 match self.read(&mut scene, hop.point, site) {
-                    Done::On => {}
-                    Done::Dead => return,
-                    Done::Accident => {
-                        steps.push((scene, hop, step(answers), Done::Accident));
+                    ExecResult::On => {}
+                    ExecResult::Dead => return,
+                    ExecResult::Accident => {
+                        steps.push((scene, hop, step(answers), ExecResult::Accident));
                         return;
                     }
                 }
             }
             if matches!(edge.to, Target::End(_)) || !(ends || edge.to == Target::Again) {
                 let (mut taken, mut said) = (scene.clone(), answers.clone());
-                if self.suppose(&mut taken, &edge.when, true, &mut said) || self.pretends(&mut taken, &edge.when) {
+                if self.assume(&mut taken, &edge.when, true, &mut said) || self.havocs(&mut taken, &edge.when) {
                     let done = match &edge.to {
                         Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
-                            Done::On => Done::Dead,
+                            ExecResult::On => ExecResult::Dead,
                             done => done,
                         },
-                        _ => Done::On,
+                        _ => ExecResult::On,
                     };
                     steps.push((taken, hop, step(said), done));
                 }
             }
             if edge.when == Guard::Always
-                || !(self.suppose(&mut scene, &edge.when, false, &mut answers) || self.pretends(&mut scene, &edge.when))
+                || !(self.assume(&mut scene, &edge.when, false, &mut answers) || self.havocs(&mut scene, &edge.when))
             {
                 return;
             }
@@ -287,36 +287,40 @@ impl Search<'_, '_> {
     }
 
     /// Goes on where a guard does not let pass, as if nothing were known of its path: another way may come here with something else there.
-    fn pretends(&self, scene: &mut Scene, guard: &Guard) -> bool {
-        self.pretend(scene, &self.asked_by(guard))
+    fn havocs(&self, scene: &mut SymState, guard: &Guard) -> bool {
+        self.havoc(scene, &self.asked_by(guard))
     }
 
     /// Forgets what is known of paths, except of those that ways are told apart by. What is found behind it is not proved.
-    pub(crate) fn pretend(&self, scene: &mut Scene, paths: &[KeyPath]) -> bool {
-        let asked = self.asked.borrow();
+    pub(crate) fn havoc(&self, scene: &mut SymState, paths: &[KeyPath]) -> bool {
+        let asked = self.tracked.borrow();
         let Some(asked) = asked.as_ref() else { return false };
         let mut is_coarse = false;
         for path in paths.iter().filter(|path| !asked.contains(*path)) {
             is_coarse = true;
-            scene.forget(path);
+            scene.havoc(path);
         }
         is_coarse
     }
 
     /// Narrows a scene to where a guard comes to `truth`; false where it cannot. A predicate of the core's own is asked over the context
     /// (language 6.2).
-    pub(crate) fn suppose(&self, scene: &mut Scene, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
+    pub(crate) fn assume(&self, scene: &mut SymState, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
         if !scene.assume(guard, truth, answers) {
             return false;
         }
         let Guard::Predicate(index, wanted) = guard else { return true };
         let PredicateSource::Schema(schema) = &self.program.predicates()[*index as usize].source else { return true };
-        let context = Sym::Map(Rc::clone(&scene.context));
-        if *wanted == truth { scene.vars.fit(&context, schema) } else { scene.vars.differ(&context, schema) != Broke::No }
+        let context = SymValue::Map(Rc::clone(&scene.context));
+        if *wanted == truth {
+            scene.vars.assume_fits(&context, schema)
+        } else {
+            scene.vars.assume_differs(&context, schema) != CanViolate::No
+        }
     }
 
     /// Follows the edge of a hop; hops that follow at once are added.
-    pub(crate) fn target(&self, scene: &mut Scene, hop: Hop, hops: &mut Vec<Hop>) -> Option<Done> {
+    pub(crate) fn target(&self, scene: &mut SymState, hop: Hop, hops: &mut Vec<Hop>) -> Option<ExecResult> {
         let program: &Program = self.program;
         let node = program.node(program.point(hop.point).node);
         match &program.edges[hop.edge as usize].to {
@@ -335,7 +339,7 @@ impl Search<'_, '_> {
     }
 
     /// Enters a node; one that admits no more entries is passed by (language 7.1).
-    pub(crate) fn enter(&self, scene: &mut Scene, mut point: PointIndex, hops: &mut Vec<Hop>) -> Done {
+    pub(crate) fn enter(&self, scene: &mut SymState, mut point: PointIndex, hops: &mut Vec<Hop>) -> ExecResult {
         let program: &Program = self.program;
         for _ in 0..PASSED {
             let node = program.node(program.point(point).node);
@@ -350,15 +354,15 @@ impl Search<'_, '_> {
                 let on = program.point(at).replies.clone().find(|on| program.replies[*on as usize].on == Outcome::Exhausted)?;
                 Some((at, on, program.replies[on as usize].edges.start))
             });
-            let Some((at, on, edge)) = exhausted else { return Done::Dead };
+            let Some((at, on, edge)) = exhausted else { return ExecResult::Dead };
             hops.push(Hop { point: at, on, edge });
             match program.edges[edge as usize].to {
                 Target::Point(to) => point = to,
-                _ => return Done::Dead,
+                _ => return ExecResult::Dead,
             }
         }
         self.leave_open(scene);
-        Done::Dead
+        ExecResult::Dead
     }
 }
 

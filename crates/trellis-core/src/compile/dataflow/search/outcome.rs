@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     compile::{
         UncheckedRead,
-        cfg::Flow,
-        dataflow::{ir::Script, report},
+        cfg::Cfg,
+        dataflow::{ir::Ir, report},
     },
     diagnostic::{Code, Diagnostic},
     path::KeyPath,
@@ -15,7 +15,7 @@ use crate::{
 
 /// What searching came to beside findings.
 #[derive(Default)]
-pub(crate) struct Searched {
+pub(crate) struct SearchOutcome {
     /// Sites inside of values that no search can tell of.
     pub(crate) untold: Vec<(PointIndex, u32)>,
     /// Sites that fail for a reason that was told at another place.
@@ -27,9 +27,9 @@ pub(crate) struct Searched {
 /// How often it is looked at what stands behind something that is missing.
 const LOOKS: usize = 256;
 
-impl Searched {
+impl SearchOutcome {
     /// Drops unchecked reads that follow from what was found: of what stands in something that is missing nothing can be known behind that.
-    pub(crate) fn explain(&self, script: &Script<'_>, flow: &Flow<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
+    pub(crate) fn explain(&self, script: &Ir<'_>, flow: &Cfg<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
         let program = script.program;
         let explained: BTreeSet<_> = self.explained.iter().map(|site| report::place(program, &script.sites[*site as usize])).collect();
         let mut leading: BTreeMap<u32, Vec<bool>> = BTreeMap::new();
@@ -42,7 +42,7 @@ impl Searched {
                 if leading.len() == LOOKS && !leading.contains_key(point) {
                     return true;
                 }
-                leading.entry(*point).or_insert_with(|| flow.leading_to(*point))[at.0 as usize]
+                leading.entry(*point).or_insert_with(|| flow.reaching(*point))[at.0 as usize]
             };
             !explained.contains(&read.place) && !self.missing.iter().any(&mut follows)
         });

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Beginning, Brought, Move, Search};
+use super::{HostInput, HostMove, InitialState, Search};
 use crate::{
     compile::{
         dataflow::{
             domain::external,
-            fixpoint::violation::Accident as Candidate,
-            ir::Op,
-            symbolic::{Sym, Vars},
+            fixpoint::violation::Violation as Candidate,
+            ir::Instr,
+            symbolic::{Constraints, SymValue},
         },
         draft::on_trial,
     },
@@ -19,26 +19,26 @@ use crate::{
     schema::Schema,
     scope::{RESERVED, Scope},
     state::{CallKind, EndReason, PendingCall, State, Status},
-    template::Sorts,
+    template::KindSet,
     value::{Mapping, Value},
-    witness::{Accident, Witness},
+    witness::{Violation, Witness},
 };
 
 /// Attempts, and undone effects, of one step.
 const REPEATS: usize = 1_000;
 
 /// What walking came to.
-pub(crate) struct Walked {
+pub(crate) struct Replayed {
     /// The session; nothing where it came to the place, and met another mistake there first.
     pub(crate) witness: Option<Witness>,
     /// What the engine said.
     pub(crate) said: Option<String>,
     /// Of what sorts the parts of a calculation were, where it is about one.
-    pub(crate) sorts: Vec<Sorts>,
+    pub(crate) sorts: Vec<KindSet>,
 }
 
 /// Walks these moves with the engine. Where they end in the candidate's accident, gives the session, and what the engine says of it.
-pub(crate) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Move], vars: &Vars) -> Option<Walked> {
+pub(crate) fn replay(search: &Search<'_, '_>, beginning: &InitialState, moves: &[HostMove], vars: &Constraints) -> Option<Replayed> {
     let program = search.program;
     let engine = on_trial(program);
     let given = beginning.context.iter().filter(|(_, sym)| vars.presence(sym) != Some(false));
@@ -48,13 +48,13 @@ pub(crate) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
     let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
     let walked = |begun, moments, accident| Witness { start: start.clone(), begun, moments, accident };
     let mut walk = match answering(&engine, None).start(start.clone()) {
-        Ok(step) => Walk { begun: answers(&step.events), state: step.state, moments: Vec::new() },
+        Ok(step) => Replay { begun: answers(&step.events), state: step.state, moments: Vec::new() },
         // A child that lacks an argument is refused before it begins.
         Err(StartError::Inputs { problems }) => {
             let missing = search.wanted()?.to_string();
             let is_it = moves.is_empty() && problems.contains(&format!("`{missing}` is missing"));
-            let witness = || walked(Answers::new(), Vec::new(), Accident::Refused { missing: missing.into() });
-            return is_it.then(|| Walked { witness: Some(witness()), said: None, sorts: Vec::new() });
+            let witness = || walked(Answers::new(), Vec::new(), Violation::Refused { missing: missing.into() });
+            return is_it.then(|| Replayed { witness: Some(witness()), said: None, sorts: Vec::new() });
         }
         Err(_) => return None,
     };
@@ -65,20 +65,20 @@ pub(crate) fn walks(search: &Search<'_, '_>, beginning: &Beginning, moves: &[Mov
         }
         walk.take(&engine, step, vars)?;
     }
-    let Walk { state, begun, moments } = walk;
+    let Replay { state, begun, moments } = walk;
     let Some((accident, is_it)) = met(search, &state) else {
         let at = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed).and_then(|ended| program.find(&ended.node));
-        search.is_hidden.set(at.is_some_and(|at| search.grief.contains(&at)));
+        search.is_masked.set(at.is_some_and(|at| search.failing_nodes.contains(&at)));
         return None;
     };
     let sorts = calculated(search, &state)?;
     let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
-    Some(Walked { witness: is_it.then(|| walked(begun, moments, accident)), said, sorts })
+    Some(Replayed { witness: is_it.then(|| walked(begun, moments, accident)), said, sorts })
 }
 
 /// Of what sorts the parts of a calculation are where a session came to grief; nothing where they go together. What only stands there while a node
 /// resolves is not asked again.
-fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<Sorts>> {
+fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
     let Candidate::Operand(at) = search.candidate.accident else { return Some(Vec::new()) };
     let Some(calculation) = search.script.sites[at as usize].calculation() else { return Some(Vec::new()) };
     if calculation.paths.iter().any(|path| RESERVED.contains(&&**path.root())) {
@@ -86,7 +86,7 @@ fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<Sorts>> {
     }
     let scope = Scope { context: state.context.clone(), ..Scope::default() };
     let values: Vec<Option<Value>> = calculation.paths.iter().map(|path| scope.lookup(path).cloned()).collect();
-    calculation.fails(&values).then(|| values.iter().map(|value| Sorts::of_value(value.as_ref())).collect())
+    calculation.fails(&values).then(|| values.iter().map(|value| KindSet::of_value(value.as_ref())).collect())
 }
 
 /// What predicates answered in a step.
@@ -107,7 +107,7 @@ fn locale(search: &Search<'_, '_>) -> Option<Arc<str>> {
 }
 
 /// The engine with these answers; a predicate that a way does not speak of does not hold.
-fn answering(engine: &Engine, step: Option<&Move>) -> Engine {
+fn answering(engine: &Engine, step: Option<&HostMove>) -> Engine {
     let program = engine.inspect();
     let answer = |index: usize| {
         let index = u32::try_from(index).unwrap_or(u32::MAX);
@@ -118,14 +118,14 @@ fn answering(engine: &Engine, step: Option<&Move>) -> Engine {
 }
 
 /// A session that is walked, and how it came where it is.
-struct Walk {
+struct Replay {
     state: State,
     begun: Answers,
     moments: Vec<Moment>,
 }
 
-impl Walk {
-    fn take(&mut self, engine: &Engine, step: &Move, vars: &Vars) -> Option<()> {
+impl Replay {
+    fn take(&mut self, engine: &Engine, step: &HostMove, vars: &Constraints) -> Option<()> {
         let engine = answering(engine, Some(step));
         let node = self.state.current_node_id.clone();
         for _ in 0..REPEATS {
@@ -155,24 +155,24 @@ impl Walk {
     }
 }
 
-fn input(state: &State, step: &Move, vars: &Vars) -> Option<Input> {
+fn input(state: &State, step: &HostMove, vars: &Constraints) -> Option<Input> {
     let result = |outcome| {
         let call = state.pending_tool_call.as_ref()?;
         Some(Input::Result(ToolResult { id: call.id.clone(), outcome }))
     };
     match &step.given {
-        Brought::Pass => Some(Input::Pass),
-        Brought::Answer(sym) => Some(Input::Value(vars.choose(sym)?)),
-        Brought::Invalid => Some(Input::Text("?".into())),
-        Brought::Success(sym) => result(ToolOutcome::Success(vars.choose(sym)?)),
-        Brought::Error(sym) => result(ToolOutcome::Error(failure(vars, sym)?)),
-        Brought::Denied(sym) => result(ToolOutcome::Denied(Some(failure(vars, sym)?.message))),
-        Brought::Signal(name) => Some(Input::Signal(name.clone())),
+        HostInput::Pass => Some(Input::Pass),
+        HostInput::Answer(sym) => Some(Input::Value(vars.choose(sym)?)),
+        HostInput::Invalid => Some(Input::Text("?".into())),
+        HostInput::Success(sym) => result(ToolOutcome::Success(vars.choose(sym)?)),
+        HostInput::Error(sym) => result(ToolOutcome::Error(failure(vars, sym)?)),
+        HostInput::Denied(sym) => result(ToolOutcome::Denied(Some(failure(vars, sym)?.message))),
+        HostInput::Signal(name) => Some(Input::Signal(name.clone())),
     }
 }
 
 /// The failure that leaves this as `sys.error`.
-fn failure(vars: &Vars, sym: &Sym) -> Option<ToolError> {
+fn failure(vars: &Constraints, sym: &SymValue) -> Option<ToolError> {
     let Value::Map(said) = vars.choose(sym)? else { return None };
     let kind = match said.get("kind").and_then(Value::as_str)? {
         "timeout" => ToolErrorKind::Timeout,
@@ -184,7 +184,7 @@ fn failure(vars: &Vars, sym: &Sym) -> Option<ToolError> {
 }
 
 /// What a session came to, if it came to grief at the candidate's node, as the candidate says; and whether it was about what the candidate is about.
-fn met(search: &Search<'_, '_>, state: &State) -> Option<(Accident, bool)> {
+fn met(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> {
     let program = search.program;
     let node = &program.node(program.point(search.candidate.point).node).id;
     let op = |at: u32| &search.script.ops[at as usize];
@@ -194,21 +194,21 @@ fn met(search: &Search<'_, '_>, state: &State) -> Option<(Accident, bool)> {
         Candidate::Truth(at) => (&[Failure::Condition], Some(site(at).path.to_string())),
         Candidate::Operand(at) => (&[Failure::Template], Some(site(at).path.to_string())),
         Candidate::Unfit(at) => {
-            let Op::Fit { node, index, .. } = op(at) else { return None };
+            let Instr::Fit { node, index, .. } = op(at) else { return None };
             let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
             (&[Failure::ContextSchema], Some(key.to_string()))
         }
         Candidate::Fails(at) => {
-            let Op::Assert { guard, .. } = op(at) else { return None };
+            let Instr::Assert { guard, .. } = op(at) else { return None };
             (&[Failure::Assert], guard.operand().map(|operand| operand.path.to_string()))
         }
         Candidate::Write(at) => {
-            let Op::Write { write: Write { to: Place::Path(path) | Place::Append(path), .. }, .. } = op(at) else { return None };
+            let Instr::Write { write: Write { to: Place::Path(path) | Place::Append(path), .. }, .. } = op(at) else { return None };
             (&[Failure::Write], Some(path.to_string()))
         }
         Candidate::NoMatch(_) => (&[Failure::NoMatch], None),
         Candidate::Args(at) => {
-            let Op::Args { call } = op(at) else { return None };
+            let Instr::Args { call } = op(at) else { return None };
             return called(search, state, call).map(|accident| (accident, true));
         }
     };
@@ -228,7 +228,7 @@ fn met(search: &Search<'_, '_>, state: &State) -> Option<(Accident, bool)> {
         Candidate::Operand(_) => (!said.ends_with("is not set"), false),
         _ => (true, false),
     };
-    Some((Accident::Failed { node: node.clone(), code: code.as_str().into(), about: about.map(Arc::from), missing }, is_it))
+    Some((Violation::Failed { node: node.clone(), code: code.as_str().into(), about: about.map(Arc::from), missing }, is_it))
 }
 
 /// What the engine says of a list that `map(attribute=…)` made, where an item has none.
@@ -240,7 +240,7 @@ fn names(said: &str, what: &str) -> bool {
 }
 
 /// The call that a session makes, or keeps to undo something, if its arguments do not fit.
-fn called(search: &Search<'_, '_>, state: &State, call: &Call) -> Option<Accident> {
+fn called(search: &Search<'_, '_>, state: &State, call: &Call) -> Option<Violation> {
     let program = search.program;
     let takes: Value = external::taken(program, call)?.into();
     let schema = Schema::new(&takes).ok()?;
@@ -253,7 +253,7 @@ fn called(search: &Search<'_, '_>, state: &State, call: &Call) -> Option<Acciden
             _ => false,
         };
         if is_it && !schema.fits(&Value::Map(pending.args.clone())) {
-            return Some(Accident::Call { node: pending.node.clone(), callee: pending.name.clone(), takes });
+            return Some(Violation::Call { node: pending.node.clone(), callee: pending.name.clone(), takes });
         }
         if let CallKind::Parallel { branches, .. } = &pending.kind {
             calls.extend(branches.values());

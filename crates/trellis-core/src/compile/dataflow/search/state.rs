@@ -9,7 +9,7 @@ use crate::{
     compile::dataflow::{
         domain::external,
         ir::FOLLOWED,
-        symbolic::{Found, Sym, Vars},
+        symbolic::{Constraints, Lookup, SymValue},
     },
     path::{KeyPath, Segment},
     program::{Call, Guard, NodeIndex, Operand, Outcome, PointIndex, Root, Truth},
@@ -19,27 +19,27 @@ use crate::{
 
 /// A session that is searched: where it waits, and what it knows.
 #[derive(Clone)]
-pub(crate) struct Scene {
+pub(crate) struct SymState {
     pub(crate) point: PointIndex,
-    pub(crate) context: Rc<BTreeMap<Key, Sym>>,
-    pub(crate) ans: Option<Sym>,
-    pub(crate) error: Option<Sym>,
+    pub(crate) context: Rc<BTreeMap<Key, SymValue>>,
+    pub(crate) ans: Option<SymValue>,
+    pub(crate) error: Option<SymValue>,
     /// `sys.rollback`, once a rollback is over.
-    pub(crate) rollback: Option<Sym>,
-    pub(crate) vars: Vars,
-    pub(crate) input: Option<Sym>,
-    pub(crate) result: Option<Sym>,
+    pub(crate) rollback: Option<SymValue>,
+    pub(crate) vars: Constraints,
+    pub(crate) input: Option<SymValue>,
+    pub(crate) result: Option<SymValue>,
     /// `sys.error` of the failure that is taken.
-    pub(crate) failure: Option<Sym>,
+    pub(crate) failure: Option<SymValue>,
     /// Of nodes that admit so many entries and no more.
     pub(crate) visits: BTreeMap<NodeIndex, u32>,
     /// Paths of which it was forgotten what is known: such a way may not exist.
-    pub(crate) pretended: Rc<BTreeSet<KeyPath>>,
+    pub(crate) havocked: Rc<BTreeSet<KeyPath>>,
 }
 
-impl Scene {
+impl SymState {
     /// What is followed of a path: the value that it begins with, nothing where none is there, and what stands below that.
-    fn root<'k>(&self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
+    fn root<'k>(&self, path: &'k KeyPath) -> Option<(Option<SymValue>, &'k [Segment])> {
         if path.segments().len() > FOLLOWED {
             return None;
         }
@@ -60,10 +60,10 @@ impl Scene {
     }
 
     /// What is at a path. Of what is not followed, something is there.
-    pub(crate) fn look(&mut self, path: &KeyPath) -> Found {
+    pub(crate) fn look(&mut self, path: &KeyPath) -> Lookup {
         match self.root(path) {
-            None => Found::There(self.vars.made()),
-            Some((None, _)) => Found::Absent,
+            None => Lookup::Present(self.vars.fresh_rendered()),
+            Some((None, _)) => Lookup::Absent,
             Some((Some(root), rest)) => self.vars.below(&root, rest),
         }
     }
@@ -73,13 +73,13 @@ impl Scene {
         match self.root(path) {
             None => there,
             Some((None, _)) => !there,
-            Some((Some(root), rest)) if there => self.vars.be_below(&root, rest),
-            Some((Some(root), rest)) => self.vars.lack_below(&root, rest),
+            Some((Some(root), rest)) if there => self.vars.assume_present_below(&root, rest),
+            Some((Some(root), rest)) => self.vars.assume_absent_below(&root, rest),
         }
     }
 
     /// What ways are told apart by at a path.
-    pub(crate) fn root_of<'k>(&self, path: &'k KeyPath) -> Option<(Option<Sym>, &'k [Segment])> {
+    pub(crate) fn root_of<'k>(&self, path: &'k KeyPath) -> Option<(Option<SymValue>, &'k [Segment])> {
         self.root(path)
     }
 
@@ -90,14 +90,14 @@ impl Scene {
             Outcome::Denied => &["denied"],
             _ => &["error", "schema"],
         };
-        let mut entries: BTreeMap<Key, Sym> = ["tool", "node"].map(|name| (Key::from(name), self.vars.words())).into();
+        let mut entries: BTreeMap<Key, SymValue> = ["tool", "node"].map(|name| (Key::from(name), self.vars.fresh_text())).into();
         entries.insert("message".into(), self.vars.text());
         entries.insert("kind".into(), self.vars.one_of(kinds));
         if *on != Outcome::Denied {
-            entries.insert("code".into(), self.vars.perhaps(&[]));
-            entries.insert("data".into(), self.vars.perhaps(&[]));
+            entries.insert("code".into(), self.vars.fresh_optional(&[]));
+            entries.insert("data".into(), self.vars.fresh_optional(&[]));
         }
-        self.failure = Some(Sym::Map(Rc::new(entries)));
+        self.failure = Some(SymValue::Map(Rc::new(entries)));
     }
 
     /// Ends a rollback, which is told from then on (language 7.7).
@@ -107,9 +107,9 @@ impl Scene {
     }
 
     /// Forgets what is known of a path: something may be there.
-    pub(crate) fn forget(&mut self, path: &KeyPath) {
-        Rc::make_mut(&mut self.pretended).insert(path.clone());
-        let anything = self.vars.lost();
+    pub(crate) fn havoc(&mut self, path: &KeyPath) {
+        Rc::make_mut(&mut self.havocked).insert(path.clone());
+        let anything = self.vars.havoc();
         match (&**path.root(), path.rest().first()) {
             ("input", _) => self.input = Some(anything),
             ("tool_result", _) => self.result = Some(anything),
@@ -138,20 +138,20 @@ impl Scene {
             Test::Opaque => false,
             Test::Set(path, yes) => self.decide(path, *yes),
             Test::Truthy(path, yes) => match self.look(path) {
-                Found::Absent => !yes,
-                Found::There(sym) => self.vars.take_for(&sym, *yes),
+                Lookup::Absent => !yes,
+                Lookup::Present(sym) => self.vars.assume_truth(&sym, *yes),
                 // What is absent is not true either.
-                Found::Maybe(sym) if !yes => self.vars.take_for(&sym, false) || self.decide(path, false),
-                Found::Maybe(sym) => self.decide(path, true) && self.vars.take_for(&sym, true),
+                Lookup::MaybePresent(sym) if !yes => self.vars.assume_truth(&sym, false) || self.decide(path, false),
+                Lookup::MaybePresent(sym) => self.decide(path, true) && self.vars.assume_truth(&sym, true),
             },
             Test::Is(path, yes, value) => {
                 let operand = Operand { root: Root::Context, path: path.clone() };
                 let guard = Guard::Is(operand, *yes, value.clone());
                 match self.look(path) {
-                    Found::Absent => !yes,
-                    Found::There(sym) => self.vars.assume(&guard, &sym, true),
-                    Found::Maybe(sym) if !yes => self.vars.assume(&guard, &sym, true) || self.decide(path, false),
-                    Found::Maybe(sym) => self.decide(path, true) && self.vars.assume(&guard, &sym, true),
+                    Lookup::Absent => !yes,
+                    Lookup::Present(sym) => self.vars.assume(&guard, &sym, true),
+                    Lookup::MaybePresent(sym) if !yes => self.vars.assume(&guard, &sym, true) || self.decide(path, false),
+                    Lookup::MaybePresent(sym) => self.decide(path, true) && self.vars.assume(&guard, &sym, true),
                 }
             }
         }
@@ -169,32 +169,32 @@ impl Scene {
         // What is absent is empty; nothing else is asked of it (language 6.1).
         let absent = matches!(guard, Guard::Empty(_, wanted) if *wanted == truth);
         let sym = match self.look(path) {
-            Found::Absent => return absent,
-            Found::There(sym) => sym,
-            Found::Maybe(sym) if absent => return self.vars.assume(guard, &sym, truth) || self.decide(path, false),
-            Found::Maybe(sym) if self.decide(path, true) => sym,
-            Found::Maybe(_) => return false,
+            Lookup::Absent => return absent,
+            Lookup::Present(sym) => sym,
+            Lookup::MaybePresent(sym) if absent => return self.vars.assume(guard, &sym, truth) || self.decide(path, false),
+            Lookup::MaybePresent(sym) if self.decide(path, true) => sym,
+            Lookup::MaybePresent(_) => return false,
         };
         self.vars.assume(guard, &sym, truth) && self.vars.decide(guard, &sym) != if truth { Truth::No } else { Truth::Yes }
     }
 
     /// The arguments of a call with the one that the node's body fills; nothing where none is given.
-    pub(crate) fn arguments(&mut self, call: &Call) -> Option<Sym> {
+    pub(crate) fn arguments(&mut self, call: &Call) -> Option<SymValue> {
         let written = call.args.as_ref().map(|args| self.evaluate(args));
         let Some(body) = &call.body else { return written? };
-        match written.unwrap_or_else(|| Some(Sym::Map(Rc::default())))? {
-            Sym::Map(mut entries) => {
-                Rc::make_mut(&mut entries).insert(body.clone(), self.vars.words());
-                Some(Sym::Map(entries))
+        match written.unwrap_or_else(|| Some(SymValue::Map(Rc::default())))? {
+            SymValue::Map(mut entries) => {
+                Rc::make_mut(&mut entries).insert(body.clone(), self.vars.fresh_text());
+                Some(SymValue::Map(entries))
             }
             other => Some(other),
         }
     }
 
     /// What a shape comes to; nothing where it leaves its key out.
-    pub(crate) fn evaluate(&mut self, shape: &Shape) -> Option<Sym> {
+    pub(crate) fn evaluate(&mut self, shape: &Shape) -> Option<SymValue> {
         match shape {
-            Shape::Literal(value) => Some(Sym::Known(value.clone())),
+            Shape::Literal(value) => Some(SymValue::Known(value.clone())),
             Shape::Map(entries) => {
                 let mut parts = BTreeMap::new();
                 for (key, shape) in entries {
@@ -202,18 +202,18 @@ impl Scene {
                         parts.insert(key.value.clone(), sym);
                     }
                 }
-                Some(Sym::Map(Rc::new(parts)))
+                Some(SymValue::Map(Rc::new(parts)))
             }
             Shape::Expression(expression) => match expression.path() {
                 Some((path, optional)) => match self.look(path) {
-                    Found::There(sym) => Some(self.vars.copied(&sym)),
-                    Found::Maybe(sym) if optional => Some(self.vars.copied(&sym)),
-                    Found::Maybe(sym) => self.decide(path, true).then(|| self.vars.copied(&sym)),
-                    Found::Absent => None,
+                    Lookup::Present(sym) => Some(self.vars.copied(&sym)),
+                    Lookup::MaybePresent(sym) if optional => Some(self.vars.copied(&sym)),
+                    Lookup::MaybePresent(sym) => self.decide(path, true).then(|| self.vars.copied(&sym)),
+                    Lookup::Absent => None,
                 },
                 None => Some(self.make(expression)),
             },
-            Shape::Text(_) => Some(self.vars.words()),
+            Shape::Text(_) => Some(self.vars.fresh_text()),
             Shape::List(items) => {
                 let items = items.iter().filter_map(|item| self.evaluate(&item.value)).collect();
                 Some(self.vars.list(items))

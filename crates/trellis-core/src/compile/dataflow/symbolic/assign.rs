@@ -3,13 +3,13 @@
 use super::{cache::ITEMS, *};
 use crate::compile::dataflow::{domain::Kinds, ir::FOLLOWED};
 
-impl Vars {
+impl Constraints {
     /// Writes at a path and makes the mappings on the way; false over something that can be none.
-    pub(crate) fn write(&mut self, context: &mut BTreeMap<Key, Sym>, path: &KeyPath, value: Sym) -> bool {
+    pub(crate) fn write(&mut self, context: &mut BTreeMap<Key, SymValue>, path: &KeyPath, value: SymValue) -> bool {
         path.segments().len() <= FOLLOWED && self.write_in(context, path.root(), path.rest(), value)
     }
 
-    fn write_in(&mut self, entries: &mut BTreeMap<Key, Sym>, key: &Key, rest: &[Segment], value: Sym) -> bool {
+    fn write_in(&mut self, entries: &mut BTreeMap<Key, SymValue>, key: &Key, rest: &[Segment], value: SymValue) -> bool {
         let here = entries.get(key).cloned().filter(|here| self.presence(here) != Some(false));
         match self.written(here, rest, value) {
             Some(written) => {
@@ -20,30 +20,32 @@ impl Vars {
         }
     }
 
-    fn written(&mut self, here: Option<Sym>, path: &[Segment], value: Sym) -> Option<Sym> {
+    fn written(&mut self, here: Option<SymValue>, path: &[Segment], value: SymValue) -> Option<SymValue> {
         let Some((first, rest)) = path.split_first() else { return Some(value) };
         let Segment::Key(key) = first else { return None };
         let mut entries = match &here {
             None => BTreeMap::new(),
-            Some(Sym::Known(Value::Map(known))) => known.iter().map(|(key, value)| (key.clone(), Sym::Known(value.clone()))).collect(),
-            Some(Sym::Map(entries) | Sym::Over(_, entries)) => BTreeMap::clone(entries),
-            Some(Sym::Var(_)) => BTreeMap::new(),
-            Some(Sym::Known(_) | Sym::List(_)) => return None,
+            Some(SymValue::Known(Value::Map(known))) => {
+                known.iter().map(|(key, value)| (key.clone(), SymValue::Known(value.clone()))).collect()
+            }
+            Some(SymValue::Map(entries) | SymValue::Overlay(_, entries)) => BTreeMap::clone(entries),
+            Some(SymValue::Var(_)) => BTreeMap::new(),
+            Some(SymValue::Known(_) | SymValue::List(_)) => return None,
         };
         let base = match here {
-            Some(Sym::Var(at)) => {
+            Some(SymValue::Var(at)) => {
                 let object = self.kind("object")?;
-                (self.be(&Sym::Var(at), true) && self.fit(&Sym::Var(at), &object)).then_some(())?;
+                (self.assume_present(&SymValue::Var(at), true) && self.assume_fits(&SymValue::Var(at), &object)).then_some(())?;
                 Some(at)
             }
-            Some(Sym::Over(at, _)) => Some(at),
+            Some(SymValue::Overlay(at, _)) => Some(at),
             _ => None,
         };
         let inner = match (entries.get(key).cloned(), base) {
             (Some(inner), _) => Some(inner),
-            (None, Some(at)) if !rest.is_empty() => match self.below(&Sym::Var(at), std::slice::from_ref(first)) {
-                Found::There(inner) | Found::Maybe(inner) => Some(inner),
-                Found::Absent => None,
+            (None, Some(at)) if !rest.is_empty() => match self.below(&SymValue::Var(at), std::slice::from_ref(first)) {
+                Lookup::Present(inner) | Lookup::MaybePresent(inner) => Some(inner),
+                Lookup::Absent => None,
             },
             (None, _) => None,
         };
@@ -51,45 +53,45 @@ impl Vars {
         let written = self.written(inner, rest, value)?;
         entries.insert(key.clone(), written);
         Some(match base {
-            Some(at) => Sym::Over(at, Rc::new(entries)),
-            None => Sym::Map(Rc::new(entries)),
+            Some(at) => SymValue::Overlay(at, Rc::new(entries)),
+            None => SymValue::Map(Rc::new(entries)),
         })
     }
 
     /// A list after something was added to it; nothing where it can be no list.
-    pub(crate) fn appended(&mut self, list: Option<&Sym>, added: Sym) -> Option<Sym> {
+    pub(crate) fn appended(&mut self, list: Option<&SymValue>, added: SymValue) -> Option<SymValue> {
         let mut items = match list {
             None => Items::default(),
-            Some(Sym::List(items)) => Items::clone(items),
-            Some(Sym::Known(Value::List(known))) => {
+            Some(SymValue::List(items)) => Items::clone(items),
+            Some(SymValue::Known(Value::List(known))) => {
                 let mut items = Items::default();
-                known.iter().for_each(|value| self.add_item(&mut items, Sym::Known(value.clone())));
+                known.iter().for_each(|value| self.add_item(&mut items, SymValue::Known(value.clone())));
                 items
             }
-            Some(Sym::Var(at)) => {
+            Some(SymValue::Var(at)) => {
                 let array = self.kind("array")?;
-                self.fit(&Sym::Var(*at), &array).then_some(())?;
+                self.assume_fits(&SymValue::Var(*at), &array).then_some(())?;
                 Items { base: Some(*at), ..Items::default() }
             }
-            Some(Sym::Known(_) | Sym::Map(_) | Sym::Over(..)) => return None,
+            Some(SymValue::Known(_) | SymValue::Map(_) | SymValue::Overlay(..)) => return None,
         };
         match added {
             // What is added to a list are the items of a list.
-            Sym::Known(Value::List(known)) => known.iter().for_each(|value| self.add_item(&mut items, Sym::Known(value.clone()))),
-            Sym::List(more) => {
+            SymValue::Known(Value::List(known)) => known.iter().for_each(|value| self.add_item(&mut items, SymValue::Known(value.clone()))),
+            SymValue::List(more) => {
                 more.some.iter().for_each(|item| self.add_item(&mut items, item.clone()));
                 items.is_filled |= more.is_filled;
                 if let Some(base) = more.base {
                     self.items_of(base).into_iter().for_each(|item| self.add_possible(&mut items, item));
                 }
             }
-            Sym::Var(at) => {
-                let of = self.type_of(&Sym::Var(at));
+            SymValue::Var(at) => {
+                let of = self.type_of(&SymValue::Var(at));
                 let (may_be_list, may_be_other) = {
                     let lore = self.lore.borrow();
                     let of = lore.types.get(of);
                     let is_list = |value: &Value| value.as_list().is_some();
-                    let unknown = of.any || of.open;
+                    let unknown = of.unknown || of.dynamic;
                     let other = of.kinds != Kinds::default() || of.fields.is_some() || of.values.iter().any(|value| !is_list(value));
                     (unknown || of.items.is_some() || of.values.iter().any(is_list), unknown || other)
                 };
@@ -97,44 +99,44 @@ impl Vars {
                     self.items_of(at).into_iter().for_each(|item| self.add_possible(&mut items, item));
                 }
                 match (may_be_other, may_be_list) {
-                    (true, false) => self.add_item(&mut items, Sym::Var(at)),
-                    (true, true) => self.add_possible(&mut items, Sym::Var(at)),
+                    (true, false) => self.add_item(&mut items, SymValue::Var(at)),
+                    (true, true) => self.add_possible(&mut items, SymValue::Var(at)),
                     (false, _) => {}
                 }
             }
             other => self.add_item(&mut items, other),
         }
-        Some(Sym::List(Rc::new(items)))
+        Some(SymValue::List(Rc::new(items)))
     }
 
     /// What the items of a variable can be.
-    pub(crate) fn items_of(&mut self, at: u32) -> Option<Sym> {
+    pub(crate) fn items_of(&mut self, at: u32) -> Option<SymValue> {
         let key = Key::from(ITEMS);
         if let Some(known) = self.get(at).parts.get(&key) {
-            return Some(Sym::Var(*known));
+            return Some(SymValue::Var(*known));
         }
-        let of = self.type_of(&Sym::Var(at));
+        let of = self.type_of(&SymValue::Var(at));
         let inner = {
             let lore = self.lore.borrow();
             let of = lore.types.get(of);
-            if of.any || of.open { Some(TypeId::ANY) } else { of.items }
+            if of.unknown || of.dynamic { Some(TypeId::UNKNOWN) } else { of.items }
         }?;
         let said = self.said(at, &key);
         let schemas = if said.is_empty() { self.schema_of(inner).into_iter().collect() } else { said };
-        let item = self.perhaps(&schemas);
-        if let Sym::Var(item) = item {
+        let item = self.fresh_optional(&schemas);
+        if let SymValue::Var(item) = item {
             self.var_mut(at).parts.insert(key, item);
         }
         Some(item)
     }
 
-    fn add_item(&mut self, items: &mut Items, item: Sym) {
+    fn add_item(&mut self, items: &mut Items, item: SymValue) {
         items.is_filled |= self.presence(&item) == Some(true);
         self.add_possible(items, item);
     }
 
     /// Adds an item that may be there, unless one of which the same is known is there already.
-    fn add_possible(&mut self, items: &mut Items, item: Sym) {
+    fn add_possible(&mut self, items: &mut Items, item: SymValue) {
         let said = self.sketch(&item);
         if !items.some.iter().any(|known| self.sketch(known) == said) {
             items.some.push(item);

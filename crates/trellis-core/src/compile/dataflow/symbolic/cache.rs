@@ -7,16 +7,16 @@ use crate::compile::dataflow::domain::{Fields, Type};
 
 /// Types, and parts of schemas, each worked out once.
 #[derive(Debug)]
-pub(crate) struct Lore {
-    pub(crate) types: Types,
+pub(crate) struct SchemaCache {
+    pub(crate) types: TypeTable,
     /// The schemas of properties and items, by the schema that they stand in.
     parts: FxHashMap<(usize, Key), Option<Schema>>,
     /// Schemas of types.
     schemas: FxHashMap<TypeId, Option<Schema>>,
     /// The types of many values, which stay where they are.
-    many: FxHashMap<usize, (Few, TypeId)>,
+    many: FxHashMap<usize, (FiniteSet, TypeId)>,
     /// The options of nodes.
-    options: FxHashMap<usize, Few>,
+    options: FxHashMap<usize, FiniteSet>,
     /// Schemas of kinds.
     kinds: FxHashMap<&'static str, Option<Schema>>,
     /// The types of the alternatives that a schema leaves.
@@ -28,10 +28,10 @@ pub(crate) struct Lore {
 /// What stands for the items of a list, among names of properties.
 pub(crate) const ITEMS: &str = "\0items";
 
-impl Default for Lore {
+impl Default for SchemaCache {
     fn default() -> Self {
         Self {
-            types: Types::new(),
+            types: TypeTable::new(),
             parts: FxHashMap::default(),
             schemas: FxHashMap::default(),
             many: FxHashMap::default(),
@@ -43,7 +43,7 @@ impl Default for Lore {
     }
 }
 
-impl Lore {
+impl SchemaCache {
     /// What a schema says of a property, or of items, in so many words.
     pub(crate) fn part(&mut self, schema: &Schema, key: &Key) -> Option<Schema> {
         // Whatever is asked for stays: where it stands in memory is its name.
@@ -71,7 +71,7 @@ impl Lore {
     }
 
     /// What many values are.
-    fn many(&mut self, only: &Few) -> TypeId {
+    fn many(&mut self, only: &FiniteSet) -> TypeId {
         let place = only.place();
         if let Some((_, known)) = self.many.get(&place) {
             return *known;
@@ -85,9 +85,9 @@ impl Lore {
     }
 
     /// The values of a node's options that are no outcomes of their own; a program keeps its nodes where they are.
-    pub(crate) fn options(&mut self, listen: &Listen) -> Few {
+    pub(crate) fn options(&mut self, listen: &Listen) -> FiniteSet {
         let place = std::ptr::from_ref(listen).addr();
-        self.options.entry(place).or_insert_with(|| Few::new(listen.others().cloned())).clone()
+        self.options.entry(place).or_insert_with(|| FiniteSet::new(listen.others().cloned())).clone()
     }
 
     /// The number of a schema: the same for the same one.
@@ -108,7 +108,7 @@ impl Lore {
                 .iter()
                 .map(|alternative| {
                     let alternative = self.types.of_schema(alternative);
-                    self.types.met(whole, alternative)
+                    self.types.meet(whole, alternative)
                 })
                 .collect(),
             None => Rc::from([whole]),
@@ -118,16 +118,16 @@ impl Lore {
     }
 }
 
-impl Vars {
+impl Constraints {
     /// Some text.
-    pub(crate) fn text(&mut self) -> Sym {
+    pub(crate) fn text(&mut self) -> SymValue {
         let of = self.lore.borrow_mut().types.text();
         let schema = self.schema_of(of);
-        self.fitting(schema.as_slice())
+        self.fresh_fitting(schema.as_slice())
     }
 
     /// One of these texts.
-    pub(crate) fn one_of(&mut self, texts: &[&str]) -> Sym {
+    pub(crate) fn one_of(&mut self, texts: &[&str]) -> SymValue {
         let of = {
             let types = &mut self.lore.borrow_mut().types;
             texts.iter().fold(TypeId::NEVER, |known, text| {
@@ -136,7 +136,7 @@ impl Vars {
             })
         };
         let schema = self.schema_of(of);
-        self.fitting(schema.as_slice())
+        self.fresh_fitting(schema.as_slice())
     }
 
     /// The schema of all values of a kind.
@@ -146,41 +146,41 @@ impl Vars {
     }
 
     /// Something of a type that nobody chooses; `may_lack`: or nothing, where the type says so.
-    pub(crate) fn of_type(&mut self, of: TypeId, may_lack: bool) -> Sym {
+    pub(crate) fn of_type(&mut self, of: TypeId, may_lack: bool) -> SymValue {
         let may_lack = may_lack && self.may_lack(of);
         match self.schema_of(of) {
-            Some(schema) if may_lack => self.perhaps(&[schema]),
-            Some(schema) => self.fitting(&[schema]),
-            None if may_lack => self.perhaps_made(),
-            None => self.made(),
+            Some(schema) if may_lack => self.fresh_optional(&[schema]),
+            Some(schema) => self.fresh_fitting(&[schema]),
+            None if may_lack => self.fresh_optional_rendered(),
+            None => self.fresh_rendered(),
         }
     }
 
     /// Asks the types of all searches.
-    pub(crate) fn types<T>(&self, ask: impl FnOnce(&mut Types) -> T) -> T {
+    pub(crate) fn types<T>(&self, ask: impl FnOnce(&mut TypeTable) -> T) -> T {
         ask(&mut self.lore.borrow_mut().types)
     }
 
     /// What a value can be, absence included: more than that it is not.
-    pub(crate) fn type_of(&self, of: &Sym) -> TypeId {
+    pub(crate) fn type_of(&self, of: &SymValue) -> TypeId {
         self.typed(&mut self.lore.borrow_mut(), of)
     }
 
-    pub(crate) fn typed(&self, lore: &mut Lore, of: &Sym) -> TypeId {
+    pub(crate) fn typed(&self, lore: &mut SchemaCache, of: &SymValue) -> TypeId {
         match of {
-            Sym::Known(value) => lore.types.of_value(value),
-            Sym::Map(entries) => {
+            SymValue::Known(value) => lore.types.of_value(value),
+            SymValue::Map(entries) => {
                 let entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), self.typed(lore, entry))).collect();
                 lore.types.mapping(entries)
             }
-            Sym::Over(at, entries) => {
+            SymValue::Overlay(at, entries) => {
                 let base = self.typed_var(lore, *at, true);
                 entries.iter().fold(base, |known, (key, entry)| {
                     let (rest, entry) = (lore.types.rest(&[Segment::Key(key.clone())]), self.typed(lore, entry));
-                    lore.types.written(known, rest, entry)
+                    lore.types.assign(known, rest, entry)
                 })
             }
-            Sym::List(items) => {
+            SymValue::List(items) => {
                 let mut known = items.some.iter().fold(TypeId::NEVER, |known, item| {
                     let item = self.typed(lore, item);
                     let item = lore.types.present(item);
@@ -189,14 +189,14 @@ impl Vars {
                 if let Some(base) = items.base {
                     let base = self.typed_var(lore, base, true);
                     let of = lore.types.get(base);
-                    let inner = if of.any || of.open { TypeId::ANY } else { of.items.unwrap_or(TypeId::NEVER) };
+                    let inner = if of.unknown || of.dynamic { TypeId::UNKNOWN } else { of.items.unwrap_or(TypeId::NEVER) };
                     known = lore.types.join(known, inner);
                 }
-                if items.is_filled { lore.types.put(Type { items: Some(known), ..Type::default() }) } else { lore.types.list(known) }
+                if items.is_filled { lore.types.intern(Type { items: Some(known), ..Type::default() }) } else { lore.types.list(known) }
             }
-            Sym::Var(at) => {
+            SymValue::Var(at) => {
                 let known = self.typed_var(lore, *at, true);
-                match self.get(*at).there {
+                match self.get(*at).presence {
                     Some(true) => known,
                     Some(false) => TypeId::ABSENT,
                     None => lore.types.join(known, TypeId::ABSENT),
@@ -206,34 +206,34 @@ impl Vars {
     }
 
     /// What a variable can be where it is there; `deep`: also by what was decided about its parts.
-    fn typed_var(&self, lore: &mut Lore, at: u32, deep: bool) -> TypeId {
+    fn typed_var(&self, lore: &mut SchemaCache, at: u32, deep: bool) -> TypeId {
         let var = self.get(at);
-        if let Some(only) = &var.only {
+        if let Some(only) = &var.finite {
             if only.len() > FEW {
                 return lore.many(only);
             }
-            let left = only.iter().chain(&var.more).filter(|value| self.suits(var, value));
+            let left = only.iter().chain(&var.default).filter(|value| self.suits(var, value));
             return left.fold(TypeId::NEVER, |known, value| {
                 let value = lore.types.of_value(value);
                 lore.types.join(known, value)
             });
         }
         let whole = match &var.kind {
-            Kind::Input(InputType::Int) => lore.types.integer(),
-            Kind::Input(InputType::Float) => lore.types.of_schema(&Value::map([("type", Value::text("number"))])),
-            Kind::Input(InputType::Text | InputType::Secret | InputType::Confirm) => TypeId::TEXT,
-            Kind::Words => lore.types.text(),
-            Kind::Any | Kind::Made | Kind::Lost | Kind::Input(InputType::Json | InputType::Choice) => TypeId::ANY,
-            Kind::Schemas(schemas) => {
+            VarOrigin::Input(InputType::Int) => lore.types.integer(),
+            VarOrigin::Input(InputType::Float) => lore.types.of_schema(&Value::map([("type", Value::text("number"))])),
+            VarOrigin::Input(InputType::Text | InputType::Secret | InputType::Confirm) => TypeId::TEXT,
+            VarOrigin::Words => lore.types.text(),
+            VarOrigin::Any | VarOrigin::Made | VarOrigin::Lost | VarOrigin::Input(InputType::Json | InputType::Choice) => TypeId::UNKNOWN,
+            VarOrigin::Schemas(schemas) => {
                 let alternatives = schemas.iter().map(|schema| lore.alternatives(schema)).collect::<Vec<_>>();
-                let mut left: Vec<TypeId> = vec![TypeId::ANY];
+                let mut left: Vec<TypeId> = vec![TypeId::UNKNOWN];
                 for alternatives in alternatives {
                     // Few schemas leave alternatives; more than these are one.
                     left = match left.len() * alternatives.len() <= FEW {
                         true => left
                             .iter()
                             .flat_map(|a| alternatives.iter().map(move |b| (*a, *b)))
-                            .map(|(a, b)| lore.types.met(a, b))
+                            .map(|(a, b)| lore.types.meet(a, b))
                             .collect(),
                         false => left,
                     };
@@ -247,13 +247,13 @@ impl Vars {
         };
         let mut whole = var.fits.iter().fold(whole, |known, schema| {
             let schema = lore.types.declared(schema);
-            lore.types.met(known, schema)
+            lore.types.meet(known, schema)
         });
-        if deep && !matches!(var.kind, Kind::Schemas(_)) {
+        if deep && !matches!(var.kind, VarOrigin::Schemas(_)) {
             let told = self.told(lore, var);
             whole = all_decided(&mut lore.types, whole, &told);
         }
-        match &var.more {
+        match &var.default {
             Some(more) if self.admits(var, more) => {
                 let more = lore.types.of_value(more);
                 lore.types.join(whole, more)
@@ -263,10 +263,10 @@ impl Vars {
     }
 
     /// What was decided about the parts of a variable.
-    fn told(&self, lore: &mut Lore, var: &Var) -> Vec<Told> {
+    fn told(&self, lore: &mut SchemaCache, var: &SymVar) -> Vec<KeyConstraint> {
         let parts = var.parts.iter().filter(|(key, _)| &***key != ITEMS).map(|(key, part)| {
             let of = self.typed_var(lore, *part, true);
-            (key.clone(), self.get(*part).there, of)
+            (key.clone(), self.get(*part).presence, of)
         });
         parts.collect()
     }
@@ -276,14 +276,14 @@ impl Vars {
         let lore = &mut *self.lore.borrow_mut();
         let whole = self.typed_var(lore, at, false);
         let rest = lore.types.rest(&[Segment::Key(key.clone())]);
-        lore.types.below(whole, rest)
+        lore.types.select(whole, rest)
     }
 
     /// Whether something may be absent by a type.
     pub(crate) fn may_lack(&self, of: TypeId) -> bool {
         let lore = self.lore.borrow();
         let of = lore.types.get(of);
-        of.absent || of.open
+        of.absent || of.dynamic
     }
 
     /// A schema that says what a type says of what is there.
@@ -295,7 +295,7 @@ impl Vars {
 
     /// Whether a variable is left without any value.
     pub(crate) fn is_impossible_var(&self, at: u32) -> bool {
-        self.get(at).there == Some(true) && self.typed_var(&mut self.lore.borrow_mut(), at, true) == TypeId::NEVER
+        self.get(at).presence == Some(true) && self.typed_var(&mut self.lore.borrow_mut(), at, true) == TypeId::NEVER
     }
 }
 
@@ -303,22 +303,22 @@ impl Vars {
 const FEW: usize = 32;
 
 /// A key, whether something stands there, and what.
-type Told = (Key, Option<bool>, TypeId);
+type KeyConstraint = (Key, Option<bool>, TypeId);
 
 /// A type of which that was decided of some keys. Of mappings it is, where one of them is there: many keys are then written into one.
-fn all_decided(types: &mut Types, of: TypeId, told: &[Told]) -> TypeId {
+fn all_decided(types: &mut TypeTable, of: TypeId, told: &[KeyConstraint]) -> TypeId {
     let known = types.get(of);
-    let one_by_one = |types: &mut Types| told.iter().fold(of, |of, (key, there, part)| decided(types, of, key, *there, *part));
-    let is_mapping = !known.any && !known.open && told.iter().any(|(_, there, _)| *there == Some(true));
+    let one_by_one = |types: &mut TypeTable| told.iter().fold(of, |of, (key, there, part)| decided(types, of, key, *there, *part));
+    let is_mapping = !known.unknown && !known.dynamic && told.iter().any(|(_, there, _)| *there == Some(true));
     let Some(mut fields) = known.fields.as_ref().filter(|_| is_mapping).cloned() else { return one_by_one(types) };
     for (key, there, part) in told {
         let field = fields.get(key);
         let inner = match there {
             Some(true) => {
                 let field = types.present(field);
-                types.met(field, *part)
+                types.meet(field, *part)
             }
-            Some(false) if types.get(field).absent || types.get(field).open => TypeId::ABSENT,
+            Some(false) if types.get(field).absent || types.get(field).dynamic => TypeId::ABSENT,
             Some(false) => TypeId::NEVER,
             None => continue,
         };
@@ -327,37 +327,37 @@ fn all_decided(types: &mut Types, of: TypeId, told: &[Told]) -> TypeId {
         }
         fields.set(key, inner);
     }
-    let all = types.put(Type { fields: Some(fields), ..Type::default() });
+    let all = types.intern(Type { fields: Some(fields), ..Type::default() });
     debug_assert!(told.len() > FEW || one_by_one(types) == all, "many keys are not what they are one by one");
     all
 }
 
 /// A type of which it was decided whether something stands at a key, and what.
-fn decided(types: &mut Types, of: TypeId, key: &Key, there: Option<bool>, part: TypeId) -> TypeId {
+fn decided(types: &mut TypeTable, of: TypeId, key: &Key, there: Option<bool>, part: TypeId) -> TypeId {
     let Some(there) = there.filter(|_| of != TypeId::NEVER) else { return of };
     let known = types.get(of).clone();
     let rest = types.rest(&[Segment::Key(key.clone())]);
     let mut left = TypeId::NEVER;
     if let Some(fields) = &known.fields {
         let field = fields.get(key);
-        let whole = types.put(Type { fields: Some(fields.clone()), ..Type::default() });
+        let whole = types.intern(Type { fields: Some(fields.clone()), ..Type::default() });
         let inner = if there {
             let field = types.present(field);
-            types.met(field, part)
+            types.meet(field, part)
         } else {
             let field = types.get(field);
-            if field.absent || field.open { TypeId::ABSENT } else { TypeId::NEVER }
+            if field.absent || field.dynamic { TypeId::ABSENT } else { TypeId::NEVER }
         };
         if inner != TypeId::NEVER {
-            left = types.written(whole, rest, inner);
+            left = types.assign(whole, rest, inner);
         }
     }
     let bare = if !there {
-        types.put(Type { fields: None, ..known })
-    } else if known.any || known.open {
+        types.intern(Type { fields: None, ..known })
+    } else if known.unknown || known.dynamic {
         // Only a mapping has it.
-        let others = types.put(Type { absent: true, any: true, open: true, ..Type::default() });
-        types.put(Type { fields: Some(Fields { named: vec![(key.clone(), part)], others }), ..Type::default() })
+        let others = types.intern(Type { absent: true, unknown: true, dynamic: true, ..Type::default() });
+        types.intern(Type { fields: Some(Fields { named: vec![(key.clone(), part)], others }), ..Type::default() })
     } else {
         TypeId::NEVER
     };

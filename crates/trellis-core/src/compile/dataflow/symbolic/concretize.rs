@@ -2,60 +2,60 @@
 
 use super::{cache::ITEMS, *};
 
-impl Vars {
+impl Constraints {
     /// A value, chosen; nothing where none is found that fits.
-    pub(crate) fn choose(&self, of: &Sym) -> Option<Value> {
+    pub(crate) fn choose(&self, of: &SymValue) -> Option<Value> {
         match of {
-            Sym::Known(value) => Some(value.clone()),
-            Sym::Map(entries) => {
+            SymValue::Known(value) => Some(value.clone()),
+            SymValue::Map(entries) => {
                 let there = entries.iter().filter(|(_, entry)| self.presence(entry) == Some(true));
                 let entries = there.map(|(key, entry)| Some((key.clone(), self.choose(entry)?)));
                 Some(Value::Map(entries.collect::<Option<Mapping>>()?))
             }
-            Sym::Over(at, entries) => {
-                let Value::Map(mut base) = self.choose(&Sym::Var(*at))? else { return None };
+            SymValue::Overlay(at, entries) => {
+                let Value::Map(mut base) = self.choose(&SymValue::Var(*at))? else { return None };
                 for (key, entry) in entries.iter().filter(|(_, entry)| self.presence(entry) == Some(true)) {
                     base.insert(key.clone(), self.choose(entry)?);
                 }
                 Some(Value::Map(base))
             }
-            Sym::List(items) => Some(Value::from(items.some.iter().map(|item| self.choose(item)).collect::<Option<Vec<_>>>()?)),
-            Sym::Var(at) => self.choose_var(*at),
+            SymValue::List(items) => Some(Value::from(items.some.iter().map(|item| self.choose(item)).collect::<Option<Vec<_>>>()?)),
+            SymValue::Var(at) => self.choose_var(*at),
         }
     }
 
     fn choose_var(&self, at: u32) -> Option<Value> {
         let var = self.get(at);
-        if let Some(only) = &var.only {
-            return only.iter().chain(&var.more).find(|value| self.suits(var, value)).cloned();
+        if let Some(only) = &var.finite {
+            return only.iter().chain(&var.default).find(|value| self.suits(var, value)).cloned();
         }
         let instances = |schema: &Schema| self.lore.borrow_mut().instances(schema).to_vec();
         let breaks = || var.breaks.iter().flat_map(instances);
         let candidates: Vec<Value> = match &var.kind {
-            Kind::Input(kind) => {
+            VarOrigin::Input(kind) => {
                 let wished = var.fits.iter().chain(&var.breaks).flat_map(|schema| samples::of_input_schema(*kind, schema.source()));
                 samples::inputs(*kind).into_iter().chain(wished).collect()
             }
-            Kind::Schemas(schemas) => {
+            VarOrigin::Schemas(schemas) => {
                 let wished = schemas.iter().chain(&var.fits).flat_map(instances);
                 wished.chain(breaks()).collect()
             }
-            Kind::Any | Kind::Made | Kind::Lost | Kind::Words => {
-                let is_mapping = var.parts.values().any(|part| self.get(*part).there == Some(true));
+            VarOrigin::Any | VarOrigin::Made | VarOrigin::Lost | VarOrigin::Words => {
+                let is_mapping = var.parts.values().any(|part| self.get(*part).presence == Some(true));
                 let wished = var.fits.iter().flat_map(instances);
                 wished.chain(samples::any(is_mapping)).chain(breaks()).collect()
             }
         };
         let fitting = |value: Value| self.with_parts(value, var).filter(|value| self.admits(var, value));
-        candidates.into_iter().chain(var.more.clone()).find_map(fitting).or_else(|| {
-            let schema = self.schema_of(self.type_of(&Sym::Var(at)))?;
+        candidates.into_iter().chain(var.default.clone()).find_map(fitting).or_else(|| {
+            let schema = self.schema_of(self.type_of(&SymValue::Var(at)))?;
             instances(&schema).into_iter().find_map(fitting)
         })
     }
 
     /// A value with what was decided about its parts.
-    fn with_parts(&self, value: Value, var: &Var) -> Option<Value> {
-        if let (Value::List(_), Some(item)) = (&value, var.parts.get(ITEMS).filter(|item| self.get(**item).there == Some(true))) {
+    fn with_parts(&self, value: Value, var: &SymVar) -> Option<Value> {
+        if let (Value::List(_), Some(item)) = (&value, var.parts.get(ITEMS).filter(|item| self.get(**item).presence == Some(true))) {
             let item = self.choose_var(*item)?;
             let many = Value::from(vec![item.clone(); ITEMS_READ]);
             return Some(if may_be(var, &many) && var.fits.iter().all(|schema| schema.fits(&many)) {
@@ -65,12 +65,12 @@ impl Vars {
             });
         }
         let Value::Map(mut entries) = value else {
-            let needs = var.parts.values().any(|part| self.get(*part).there == Some(true));
+            let needs = var.parts.values().any(|part| self.get(*part).presence == Some(true));
             return (!needs).then_some(value);
         };
         for (key, part) in var.parts.iter().filter(|(key, _)| &***key != ITEMS) {
             let of = self.get(*part);
-            match of.there {
+            match of.presence {
                 Some(true) if entries.get(key).is_some_and(|value| self.admits(of, value)) => {}
                 Some(true) => drop(entries.insert(key.clone(), self.choose_var(*part)?)),
                 None if entries.get(key).is_none_or(|value| self.admits(of, value)) => {}
@@ -83,15 +83,15 @@ impl Vars {
     }
 
     /// Whether a variable can be this value, by all that was decided about it.
-    pub(super) fn admits(&self, var: &Var, value: &Value) -> bool {
-        let is_left = |only: &Few| var.more.as_ref() == Some(value) || only.contains(value);
-        var.only.as_ref().is_none_or(is_left) && self.suits(var, value)
+    pub(super) fn admits(&self, var: &SymVar, value: &Value) -> bool {
+        let is_left = |only: &FiniteSet| var.default.as_ref() == Some(value) || only.contains(value);
+        var.finite.as_ref().is_none_or(is_left) && self.suits(var, value)
     }
 
     /// The same of one of the values that are left to it.
-    pub(super) fn suits(&self, var: &Var, value: &Value) -> bool {
-        let is_more = var.more.as_ref() == Some(value);
-        !var.not.contains(value)
+    pub(super) fn suits(&self, var: &SymVar, value: &Value) -> bool {
+        let is_more = var.default.as_ref() == Some(value);
+        !var.excluded.contains(value)
             && var.truthy.is_none_or(|truth| is_true(value) == truth)
             && (is_more || (may_be(var, value) && var.fits.iter().all(|schema| schema.fits(value))))
             && var.breaks.iter().all(|schema| !schema.fits(value))
@@ -99,10 +99,10 @@ impl Vars {
                 if &**key == ITEMS {
                     let part = self.get(*part);
                     let holds = |value: &Value| value.as_list().is_some_and(|items| items.iter().any(|item| self.admits(part, item)));
-                    return part.there != Some(true) || holds(value);
+                    return part.presence != Some(true) || holds(value);
                 }
                 let (part, inner) = (self.get(*part), value.as_map().and_then(|entries| entries.get(key)));
-                match (part.there, inner) {
+                match (part.presence, inner) {
                     (Some(true), None) | (Some(false), Some(_)) => false,
                     (_, Some(inner)) => self.admits(part, inner),
                     (_, None) => true,
@@ -113,7 +113,7 @@ impl Vars {
     /// Whether some value is left without any that it can be.
     pub(crate) fn is_impossible(&self) -> bool {
         let count = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        (0..count).filter(|at| self.get(*at).is_told).any(|at| self.is_impossible_var(at))
+        (0..count).filter(|at| self.get(*at).constrained).any(|at| self.is_impossible_var(at))
             || (0..count).filter(|at| !self.get(*at).parts.is_empty()).any(|at| self.is_impossible_var(at))
     }
 }
@@ -121,11 +121,11 @@ impl Vars {
 /// Items that a list has where one of them matters: one that is read by its index is mostly among the first.
 const ITEMS_READ: usize = 4;
 
-fn may_be(var: &Var, value: &Value) -> bool {
+fn may_be(var: &SymVar, value: &Value) -> bool {
     match &var.kind {
-        Kind::Input(kind) => samples::of_input(*kind, value),
-        Kind::Schemas(schemas) => schemas.iter().all(|schema| schema.fits(value)),
-        Kind::Any | Kind::Made | Kind::Lost => true,
-        Kind::Words => value.as_str().is_some(),
+        VarOrigin::Input(kind) => samples::of_input(*kind, value),
+        VarOrigin::Schemas(schemas) => schemas.iter().all(|schema| schema.fits(value)),
+        VarOrigin::Any | VarOrigin::Made | VarOrigin::Lost => true,
+        VarOrigin::Words => value.as_str().is_some(),
     }
 }

@@ -7,8 +7,8 @@ use rustc_hash::FxHasher;
 use super::*;
 
 /// Writes down what is known of some paths; a variable that was met before is named by its place among those.
-pub(crate) struct Sketcher<'v> {
-    vars: &'v Vars,
+pub(crate) struct Fingerprinter<'v> {
+    vars: &'v Constraints,
     met: Vec<u32>,
     text: String,
 }
@@ -16,10 +16,10 @@ pub(crate) struct Sketcher<'v> {
 /// So many values are written down; of more a number.
 const WRITTEN: usize = 16;
 
-impl Vars {
+impl Constraints {
     /// What is known of one value.
-    pub(crate) fn sketch(&self, of: &Sym) -> String {
-        let mut sketcher = Sketcher::new(self);
+    pub(crate) fn sketch(&self, of: &SymValue) -> String {
+        let mut sketcher = Fingerprinter::new(self);
         sketcher.sym(of);
         sketcher.text
     }
@@ -27,29 +27,29 @@ impl Vars {
     /// Whether more was decided about a part than follows from what it stands in.
     fn is_told(&self, at: u32) -> bool {
         let var = self.get(at);
-        var.is_told || var.is_copied || var.parts.values().any(|part| self.is_told(*part))
+        var.constrained || var.is_copied || var.parts.values().any(|part| self.is_told(*part))
     }
 
     /// Whether one of these variables stands in a value.
-    fn holds(&self, of: &Sym, wanted: &[u32]) -> bool {
-        let entries = |entries: &BTreeMap<Key, Sym>| entries.values().any(|entry| self.holds(entry, wanted));
+    fn holds(&self, of: &SymValue, wanted: &[u32]) -> bool {
+        let entries = |entries: &BTreeMap<Key, SymValue>| entries.values().any(|entry| self.holds(entry, wanted));
         match of {
-            Sym::Known(_) => false,
-            Sym::Map(named) => entries(named),
-            Sym::Over(at, named) => entries(named) || self.holds(&Sym::Var(*at), wanted),
-            Sym::List(items) => items.some.iter().any(|item| self.holds(item, wanted)),
-            Sym::Var(at) => wanted.contains(at) || self.get(*at).parts.values().any(|part| self.holds(&Sym::Var(*part), wanted)),
+            SymValue::Known(_) => false,
+            SymValue::Map(named) => entries(named),
+            SymValue::Overlay(at, named) => entries(named) || self.holds(&SymValue::Var(*at), wanted),
+            SymValue::List(items) => items.some.iter().any(|item| self.holds(item, wanted)),
+            SymValue::Var(at) => wanted.contains(at) || self.get(*at).parts.values().any(|part| self.holds(&SymValue::Var(*part), wanted)),
         }
     }
 }
 
-impl<'v> Sketcher<'v> {
-    pub(crate) fn new(vars: &'v Vars) -> Self {
+impl<'v> Fingerprinter<'v> {
+    pub(crate) fn new(vars: &'v Constraints) -> Self {
         Self { vars, met: Vec::new(), text: String::new() }
     }
 
     /// What was written, and where else the values stand: who narrows one there narrows it here.
-    pub(crate) fn done<'k>(mut self, others: impl Iterator<Item = (&'k Key, &'k Sym)>) -> String {
+    pub(crate) fn done<'k>(mut self, others: impl Iterator<Item = (&'k Key, &'k SymValue)>) -> String {
         let copied: Vec<u32> = self.met.iter().copied().filter(|at| self.vars.get(*at).is_copied).collect();
         if !copied.is_empty() {
             for (key, sym) in others.filter(|(_, sym)| self.vars.holds(sym, &copied)) {
@@ -62,20 +62,20 @@ impl<'v> Sketcher<'v> {
     }
 
     /// What is known of a path below a value, and of what it stands in.
-    pub(crate) fn path(&mut self, of: Option<&Sym>, path: &[Segment]) {
+    pub(crate) fn path(&mut self, of: Option<&SymValue>, path: &[Segment]) {
         let mut at = of.cloned();
         for segment in path {
             // How far it is there decides what can be written.
             let Some(known) = &at else { break };
             self.text.push('.');
             at = match (known, segment) {
-                (Sym::Known(Value::Map(entries)), Segment::Key(key)) => entries.get(key).cloned().map(Sym::Known),
-                (Sym::Map(entries), Segment::Key(key)) => entries.get(key).cloned(),
-                (Sym::Over(var, entries), Segment::Key(key)) => match entries.get(key) {
+                (SymValue::Known(Value::Map(entries)), Segment::Key(key)) => entries.get(key).cloned().map(SymValue::Known),
+                (SymValue::Map(entries), Segment::Key(key)) => entries.get(key).cloned(),
+                (SymValue::Overlay(var, entries), Segment::Key(key)) => match entries.get(key) {
                     Some(entry) => Some(entry.clone()),
                     None => return self.part(*var, key, path, segment),
                 },
-                (Sym::Var(var), Segment::Key(key)) => return self.part(*var, key, path, segment),
+                (SymValue::Var(var), Segment::Key(key)) => return self.part(*var, key, path, segment),
                 // What stands in its way.
                 (other, _) => {
                     self.text.push('^');
@@ -96,7 +96,7 @@ impl<'v> Sketcher<'v> {
         self.var(at, self.depends(at));
         self.text.push('.');
         match self.vars.get(at).parts.get(key) {
-            Some(part) => self.path(Some(&Sym::Var(*part)), &path[from..]),
+            Some(part) => self.path(Some(&SymValue::Var(*part)), &path[from..]),
             None => self.text.push_str("?;"),
         }
     }
@@ -104,19 +104,19 @@ impl<'v> Sketcher<'v> {
     /// Whether what is at one place of a variable may decide what is at another.
     fn depends(&self, at: u32) -> bool {
         let var = self.vars.get(at);
-        let own = if let Kind::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
+        let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
         own.iter().chain(&var.fits).chain(&var.breaks).any(|schema| schema.source().as_map().is_some_and(|map| !is_loose(map)))
     }
 
-    pub(crate) fn sym(&mut self, of: &Sym) {
+    pub(crate) fn sym(&mut self, of: &SymValue) {
         match of {
-            Sym::Known(value) => self.values(std::slice::from_ref(value)),
-            Sym::Map(entries) => self.entries(entries),
-            Sym::Over(at, entries) => {
+            SymValue::Known(value) => self.values(std::slice::from_ref(value)),
+            SymValue::Map(entries) => self.entries(entries),
+            SymValue::Overlay(at, entries) => {
                 self.var(*at, true);
                 self.entries(entries);
             }
-            Sym::List(items) => {
+            SymValue::List(items) => {
                 self.text.push_str(if items.is_filled { "[+" } else { "[" });
                 if let Some(base) = items.base {
                     self.var(base, true);
@@ -127,11 +127,11 @@ impl<'v> Sketcher<'v> {
                 some.iter().for_each(|item| self.text.push_str(item));
                 self.text.push(']');
             }
-            Sym::Var(at) => self.var(*at, true),
+            SymValue::Var(at) => self.var(*at, true),
         }
     }
 
-    fn entries(&mut self, entries: &BTreeMap<Key, Sym>) {
+    fn entries(&mut self, entries: &BTreeMap<Key, SymValue>) {
         self.text.push('{');
         for (key, entry) in entries {
             let _ = write!(self.text, "{key}:");
@@ -153,23 +153,23 @@ impl<'v> Sketcher<'v> {
         let var = self.vars.get(at);
         self.text.push('<');
         match &var.kind {
-            Kind::Schemas(schemas) => self.schemas(schemas),
+            VarOrigin::Schemas(schemas) => self.schemas(schemas),
             kind => drop(write!(self.text, "{kind:?}")),
         }
-        let _ = write!(self.text, "{:?}{:?}", var.there, var.truthy);
-        if let Some(only) = &var.only {
+        let _ = write!(self.text, "{:?}{:?}", var.presence, var.truthy);
+        if let Some(only) = &var.finite {
             self.text.push('=');
             match only.len() > WRITTEN {
-                true => drop(write!(self.text, "{}*{}", only.len(), only.sum())),
+                true => drop(write!(self.text, "{}*{}", only.len(), only.fingerprint())),
                 false => only.iter().for_each(|value| self.values(std::slice::from_ref(value))),
             }
         }
-        if let Some(more) = &var.more {
+        if let Some(more) = &var.default {
             self.text.push('+');
             self.values(std::slice::from_ref(more));
         }
         self.text.push('!');
-        self.values(&var.not);
+        self.values(&var.excluded);
         self.schemas(&var.fits);
         self.text.push('/');
         self.schemas(&var.breaks);

@@ -17,15 +17,15 @@ use crate::{
 
 /// What is left of values.
 #[derive(Clone, Debug)]
-pub(crate) struct Few {
-    all: Rc<All>,
+pub(crate) struct FiniteSet {
+    all: Rc<Universe>,
     /// A bit for each value.
     left: Rc<[u64]>,
     count: usize,
 }
 
 #[derive(Debug)]
-struct All {
+struct Universe {
     values: Box<[Value]>,
     /// Where values stand, by a number that equal ones share.
     places: OnceCell<FxHashMap<u64, Vec<u32>>>,
@@ -36,13 +36,13 @@ struct All {
 /// Fewer values are looked at one after the other.
 const MANY: usize = 16;
 
-impl Few {
+impl FiniteSet {
     pub(crate) fn new(values: impl IntoIterator<Item = Value>) -> Self {
         let values: Box<[Value]> = values.into_iter().collect();
         let count = values.len();
         let bits = |word: usize| if (word + 1) * 64 <= count { u64::MAX } else { (1 << (count % 64)) - 1 };
         let left = (0..count.div_ceil(64)).map(bits).collect();
-        Self { all: Rc::new(All { values, places: OnceCell::new(), written: OnceCell::new() }), left, count }
+        Self { all: Rc::new(Universe { values, places: OnceCell::new(), written: OnceCell::new() }), left, count }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -81,7 +81,7 @@ impl Few {
     }
 
     /// A number that those share which are left with the same values.
-    pub(crate) fn sum(&self) -> u64 {
+    pub(crate) fn fingerprint(&self) -> u64 {
         let written = self.all.written.get_or_init(|| {
             let number = |value: &Value| {
                 let mut hasher = FxHasher::default();
@@ -101,7 +101,7 @@ impl Few {
     }
 
     /// Those for which a guard comes to this.
-    pub(crate) fn at(&self, guard: &Guard, wanted: Truth) -> Self {
+    pub(crate) fn filter_guard(&self, guard: &Guard, wanted: Truth) -> Self {
         match self.compared(guard) {
             Some((alike, yes)) => self.with(alike, (wanted == Truth::Yes) == yes),
             None => self.kept(|value| guard.over(Some(value)) == wanted),
@@ -188,7 +188,7 @@ mod tests {
         for count in [3, 16, 17, 64, 65, 200] {
             let texts = (0..count).map(|at| Value::text(format!("o{at}")));
             let values: Vec<Value> = texts.chain((0..count).map(Value::Int)).chain([Value::Null, Value::Float(1.5)]).collect();
-            let all = Few::new(values.iter().cloned());
+            let all = FiniteSet::new(values.iter().cloned());
             assert!(all.iter().eq(&values));
             let guards = [
                 Guard::Is(operand(), true, Value::text("o2")),
@@ -200,15 +200,15 @@ mod tests {
             ];
             for guard in &guards {
                 for wanted in [Truth::Yes, Truth::No] {
-                    let left = all.at(guard, wanted);
+                    let left = all.filter_guard(guard, wanted);
                     let expected: Vec<&Value> = values.iter().filter(|value| guard.over(Some(value)) == wanted).collect();
                     assert!(left.iter().eq(expected.iter().copied()), "{count} {guard:?} {wanted:?}");
                     assert_eq!((left.len(), left.is_empty()), (expected.len(), expected.is_empty()));
-                    let again = left.at(&guards[0], Truth::No);
+                    let again = left.filter_guard(&guards[0], Truth::No);
                     let twice = expected.iter().copied().filter(|value| guards[0].over(Some(value)) == Truth::No);
                     assert!(again.iter().eq(twice));
-                    assert_eq!(left.sum(), Few::new(left.iter().cloned()).sum());
-                    assert!(left.len() == all.len() || left.sum() != all.sum());
+                    assert_eq!(left.fingerprint(), FiniteSet::new(left.iter().cloned()).fingerprint());
+                    assert!(left.len() == all.len() || left.fingerprint() != all.fingerprint());
                     if let Some(truth) = left.decided(&guards[0]) {
                         let mut truths = left.iter().map(|value| guards[0].over(Some(value)));
                         let first = truths.next().unwrap();

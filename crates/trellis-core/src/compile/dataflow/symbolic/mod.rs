@@ -18,9 +18,9 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use rpds::Vector;
 
-use self::finite_set::Few;
-pub(crate) use self::{cache::Lore, fingerprint::Sketcher, refine::Broke};
-use super::domain::{TypeId, Types};
+use self::finite_set::FiniteSet;
+pub(crate) use self::{cache::SchemaCache, fingerprint::Fingerprinter, refine::CanViolate};
+use super::domain::{TypeId, TypeTable};
 use crate::{
     path::{KeyPath, Segment},
     program::{Guard, Listen, Outcome, Truth},
@@ -31,13 +31,13 @@ use crate::{
 
 /// A value on a way that is searched.
 #[derive(Clone, Debug)]
-pub(crate) enum Sym {
+pub(crate) enum SymValue {
     /// This value.
     Known(Value),
     /// A mapping of such values.
-    Map(Rc<BTreeMap<Key, Sym>>),
+    Map(Rc<BTreeMap<Key, SymValue>>),
     /// The mapping that a variable is, with something written over it.
-    Over(u32, Rc<BTreeMap<Key, Sym>>),
+    Overlay(u32, Rc<BTreeMap<Key, SymValue>>),
     /// A list of such values.
     List(Rc<Items>),
     /// The value of a variable.
@@ -49,14 +49,14 @@ pub(crate) enum Sym {
 pub(crate) struct Items {
     /// The list that was added to.
     base: Option<u32>,
-    some: Vec<Sym>,
+    some: Vec<SymValue>,
     /// Whether it certainly holds something.
     is_filled: bool,
 }
 
 /// Where a variable's value comes from.
 #[derive(Clone, Debug)]
-enum Kind {
+enum VarOrigin {
     /// Of this input type.
     Input(InputType),
     /// One that fits these.
@@ -72,16 +72,16 @@ enum Kind {
 }
 
 #[derive(Clone, Debug)]
-struct Var {
-    kind: Kind,
+struct SymVar {
+    kind: VarOrigin,
     /// Whether it is there; nothing where it may be absent and nobody asked.
-    there: Option<bool>,
+    presence: Option<bool>,
     /// The values that are left, where they are few.
-    only: Option<Few>,
+    finite: Option<FiniteSet>,
     /// One more value that it can be: what an empty input stands for.
-    more: Option<Value>,
+    default: Option<Value>,
     /// Values that it is not.
-    not: Vec<Value>,
+    excluded: Vec<Value>,
     /// Whether it must be taken for true, or for false.
     truthy: Option<bool>,
     /// Its parts, as far as something was asked of them.
@@ -91,209 +91,209 @@ struct Var {
     /// What it must not fit.
     breaks: Vec<Schema>,
     /// Whether anything was decided about it since it was made.
-    is_told: bool,
+    constrained: bool,
     /// Whether it stands at other places too.
     is_copied: bool,
 }
 
 /// All variables of a way; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Vars {
-    all: Vector<Var>,
-    lore: Rc<RefCell<Lore>>,
+pub(crate) struct Constraints {
+    all: Vector<SymVar>,
+    lore: Rc<RefCell<SchemaCache>>,
 }
 
 /// Whether something is at a path.
-pub(crate) enum Found {
-    There(Sym),
+pub(crate) enum Lookup {
+    Present(SymValue),
     /// Something may be there.
-    Maybe(Sym),
+    MaybePresent(SymValue),
     Absent,
 }
 
-impl Found {
+impl Lookup {
     /// What is there, if something is.
-    pub(crate) fn sym(self) -> Option<Sym> {
+    pub(crate) fn sym(self) -> Option<SymValue> {
         match self {
-            Self::There(sym) | Self::Maybe(sym) => Some(sym),
+            Self::Present(sym) | Self::MaybePresent(sym) => Some(sym),
             Self::Absent => None,
         }
     }
 }
 
-impl Vars {
-    pub(crate) fn new(lore: &Rc<RefCell<Lore>>) -> Self {
+impl Constraints {
+    pub(crate) fn new(lore: &Rc<RefCell<SchemaCache>>) -> Self {
         Self { all: Vector::new(), lore: Rc::clone(lore) }
     }
 
-    fn get(&self, at: u32) -> &Var {
+    fn get(&self, at: u32) -> &SymVar {
         &self.all[at as usize]
     }
 
-    fn var_mut(&mut self, at: u32) -> &mut Var {
+    fn var_mut(&mut self, at: u32) -> &mut SymVar {
         self.all.get_mut(at as usize).unwrap_or_else(|| unreachable!("whoever names a variable made it"))
     }
 
-    fn change(&mut self, at: u32) -> &mut Var {
+    fn change(&mut self, at: u32) -> &mut SymVar {
         let var = self.var_mut(at);
-        var.is_told = true;
+        var.constrained = true;
         var
     }
 
-    fn add(&mut self, kind: Kind, there: Option<bool>) -> u32 {
+    fn add(&mut self, kind: VarOrigin, there: Option<bool>) -> u32 {
         let only = match &kind {
-            Kind::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| Few::new(values)),
+            VarOrigin::Schemas(schemas) => schemas.iter().find_map(|schema| schema.closed(&[])).map(|(values, _)| FiniteSet::new(values)),
             _ => None,
         };
-        self.all.push_back_mut(Var {
+        self.all.push_back_mut(SymVar {
             kind,
-            there,
-            only,
-            more: None,
-            not: Vec::new(),
+            presence: there,
+            finite: only,
+            default: None,
+            excluded: Vec::new(),
             truthy: None,
             parts: BTreeMap::new(),
             fits: Vec::new(),
             breaks: Vec::new(),
-            is_told: false,
+            constrained: false,
             is_copied: false,
         });
         u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
     }
 
     /// What a person will answer.
-    pub(crate) fn input(&mut self, listen: &Listen) -> Sym {
+    pub(crate) fn input(&mut self, listen: &Listen) -> SymValue {
         let kind = match (&listen.schema, listen.kind) {
-            (Some(schema), Some(InputType::Json | InputType::Choice) | None) => Kind::Schemas(Rc::from([schema.clone()])),
-            (None, Some(InputType::Json | InputType::Choice) | None) => Kind::Any,
-            (_, Some(kind)) => Kind::Input(kind),
+            (Some(schema), Some(InputType::Json | InputType::Choice) | None) => VarOrigin::Schemas(Rc::from([schema.clone()])),
+            (None, Some(InputType::Json | InputType::Choice) | None) => VarOrigin::Any,
+            (_, Some(kind)) => VarOrigin::Input(kind),
         };
         let at = self.add(kind, Some(true));
         let closed = (listen.closed && !listen.options.is_empty()).then(|| self.lore.borrow_mut().options(listen));
         let var = self.var_mut(at);
-        if let (Some(schema), Kind::Input(_)) = (&listen.schema, &var.kind) {
+        if let (Some(schema), VarOrigin::Input(_)) = (&listen.schema, &var.kind) {
             var.fits.push(schema.clone());
         }
         if closed.is_some() {
-            var.only = closed;
+            var.finite = closed;
         } else if listen.kind == Some(InputType::Confirm) {
-            var.only = Some(Few::new(["yes", "no"].map(Value::text)));
+            var.finite = Some(FiniteSet::new(["yes", "no"].map(Value::text)));
         }
-        var.more = listen.default.clone().filter(|default| listen.outcome(default) == Outcome::Answer);
-        Sym::Var(at)
+        var.default = listen.default.clone().filter(|default| listen.outcome(default) == Outcome::Answer);
+        SymValue::Var(at)
     }
 
     /// What a tool will return, or a host will give.
-    pub(crate) fn fitting(&mut self, schemas: &[Schema]) -> Sym {
+    pub(crate) fn fresh_fitting(&mut self, schemas: &[Schema]) -> SymValue {
         let says = |schema: &&Schema| schema.source().as_bool() != Some(true);
         let schemas: Rc<[Schema]> = schemas.iter().filter(says).cloned().collect();
-        Sym::Var(self.add(if schemas.is_empty() { Kind::Any } else { Kind::Schemas(schemas) }, Some(true)))
+        SymValue::Var(self.add(if schemas.is_empty() { VarOrigin::Any } else { VarOrigin::Schemas(schemas) }, Some(true)))
     }
 
     /// The same, or nothing.
-    pub(crate) fn perhaps(&mut self, schemas: &[Schema]) -> Sym {
-        let sym = self.fitting(schemas);
-        if let Sym::Var(at) = sym {
-            self.var_mut(at).there = None;
+    pub(crate) fn fresh_optional(&mut self, schemas: &[Schema]) -> SymValue {
+        let sym = self.fresh_fitting(schemas);
+        if let SymValue::Var(at) = sym {
+            self.var_mut(at).presence = None;
         }
         sym
     }
 
     /// How many values the newest variable can still have: what narrowing it costs.
     pub(crate) fn width(&self) -> usize {
-        self.all.last().and_then(|var| var.only.as_ref()).map_or(0, |only| only.len())
+        self.all.last().and_then(|var| var.finite.as_ref()).map_or(0, |only| only.len())
     }
 
     /// What a template makes.
-    pub(crate) fn made(&mut self) -> Sym {
-        Sym::Var(self.add(Kind::Made, Some(true)))
+    pub(crate) fn fresh_rendered(&mut self) -> SymValue {
+        SymValue::Var(self.add(VarOrigin::Made, Some(true)))
     }
 
     /// What is not looked at more closely.
-    pub(crate) fn lost(&mut self) -> Sym {
-        Sym::Var(self.add(Kind::Lost, Some(true)))
+    pub(crate) fn havoc(&mut self) -> SymValue {
+        SymValue::Var(self.add(VarOrigin::Lost, Some(true)))
     }
 
     /// What a template makes, or nothing.
-    pub(crate) fn perhaps_made(&mut self) -> Sym {
-        Sym::Var(self.add(Kind::Made, None))
+    pub(crate) fn fresh_optional_rendered(&mut self) -> SymValue {
+        SymValue::Var(self.add(VarOrigin::Made, None))
     }
 
     /// A text that a template makes.
-    pub(crate) fn words(&mut self) -> Sym {
-        Sym::Var(self.add(Kind::Words, Some(true)))
+    pub(crate) fn fresh_text(&mut self) -> SymValue {
+        SymValue::Var(self.add(VarOrigin::Words, Some(true)))
     }
 
     /// A list of these.
-    pub(crate) fn list(&mut self, items: Vec<Sym>) -> Sym {
+    pub(crate) fn list(&mut self, items: Vec<SymValue>) -> SymValue {
         let is_filled = items.iter().any(|item| self.presence(item) == Some(true));
         let known: Option<Vec<Value>> =
-            items.iter().map(|item| if let Sym::Known(value) = item { Some(value.clone()) } else { None }).collect();
+            items.iter().map(|item| if let SymValue::Known(value) = item { Some(value.clone()) } else { None }).collect();
         match known {
-            Some(values) => Sym::Known(values.into()),
-            None => Sym::List(Rc::new(Items { base: None, some: items, is_filled })),
+            Some(values) => SymValue::Known(values.into()),
+            None => SymValue::List(Rc::new(Items { base: None, some: items, is_filled })),
         }
     }
 
     /// A value that now stands at one more place.
-    pub(crate) fn copied(&mut self, of: &Sym) -> Sym {
+    pub(crate) fn copied(&mut self, of: &SymValue) -> SymValue {
         match of {
-            Sym::Var(at) | Sym::Over(at, _) => self.var_mut(*at).is_copied = true,
-            Sym::Map(entries) => entries.values().for_each(|entry| drop(self.copied(entry))),
-            Sym::List(items) => items.some.iter().for_each(|item| drop(self.copied(item))),
-            Sym::Known(_) => {}
+            SymValue::Var(at) | SymValue::Overlay(at, _) => self.var_mut(*at).is_copied = true,
+            SymValue::Map(entries) => entries.values().for_each(|entry| drop(self.copied(entry))),
+            SymValue::List(items) => items.some.iter().for_each(|item| drop(self.copied(item))),
+            SymValue::Known(_) => {}
         }
         of.clone()
     }
 
     /// The names of a value and of what is known to stand in it.
-    pub(crate) fn names(&self, name: &str, of: &Sym, names: &mut Vec<String>) {
+    pub(crate) fn names(&self, name: &str, of: &SymValue, names: &mut Vec<String>) {
         names.push(name.to_owned());
-        let mut entries = |entries: &BTreeMap<Key, Sym>| {
+        let mut entries = |entries: &BTreeMap<Key, SymValue>| {
             entries.iter().for_each(|(key, sym)| self.names(&format!("{name}.{key}"), sym, names));
         };
         match of {
-            Sym::Known(Value::Map(entries)) => names.extend(entries.keys().map(|key| format!("{name}.{key}"))),
-            Sym::Map(named) => entries(named),
-            Sym::Over(at, named) => {
+            SymValue::Known(Value::Map(entries)) => names.extend(entries.keys().map(|key| format!("{name}.{key}"))),
+            SymValue::Map(named) => entries(named),
+            SymValue::Overlay(at, named) => {
                 entries(named);
                 self.properties(*at, name, names);
             }
-            Sym::Var(at) => self.properties(*at, name, names),
-            Sym::Known(_) | Sym::List(_) => {}
+            SymValue::Var(at) => self.properties(*at, name, names),
+            SymValue::Known(_) | SymValue::List(_) => {}
         }
     }
 
     fn properties(&self, at: u32, name: &str, names: &mut Vec<String>) {
-        if let Kind::Schemas(schemas) = &self.get(at).kind {
+        if let VarOrigin::Schemas(schemas) = &self.get(at).kind {
             let properties = schemas.iter().filter_map(|schema| schema.source().as_map()?.get("properties")?.as_map());
             names.extend(properties.flat_map(Mapping::keys).map(|key| format!("{name}.{key}")));
         }
     }
 
     /// Whether anything is known of a value.
-    pub(crate) fn is_known(&self, of: &Sym) -> bool {
-        !matches!(of, Sym::Var(at) if self.is_unknown(self.get(*at)))
+    pub(crate) fn is_known(&self, of: &SymValue) -> bool {
+        !matches!(of, SymValue::Var(at) if self.is_unknown(self.get(*at)))
     }
 
-    fn is_unknown(&self, var: &Var) -> bool {
-        var.only.is_none() && matches!(var.kind, Kind::Any | Kind::Made)
+    fn is_unknown(&self, var: &SymVar) -> bool {
+        var.finite.is_none() && matches!(var.kind, VarOrigin::Any | VarOrigin::Made)
     }
 
     /// What a guard comes to over something that is there, and both ways on where it may come to either.
-    pub(crate) fn decide(&self, guard: &Guard, of: &Sym) -> Truth {
+    pub(crate) fn decide(&self, guard: &Guard, of: &SymValue) -> Truth {
         match of {
-            Sym::Known(value) => guard.over(Some(value)),
-            Sym::Var(at) => self.decide_var(guard, self.get(*at)),
-            Sym::Map(entries) => {
+            SymValue::Known(value) => guard.over(Some(value)),
+            SymValue::Var(at) => self.decide_var(guard, self.get(*at)),
+            SymValue::Map(entries) => {
                 let is_filled = entries.values().any(|entry| self.presence(entry) == Some(true));
                 Self::decide_many(guard, entries.is_empty().then_some(false).or(is_filled.then_some(true)), Value::Map)
             }
-            Sym::Over(_, entries) => {
+            SymValue::Overlay(_, entries) => {
                 let is_filled = entries.values().any(|entry| self.presence(entry) == Some(true));
                 Self::decide_many(guard, is_filled.then_some(true), Value::Map)
             }
-            Sym::List(items) => Self::decide_many(guard, items.is_filled.then_some(true), |_| Value::from(vec![Value::Null])),
+            SymValue::List(items) => Self::decide_many(guard, items.is_filled.then_some(true), |_| Value::from(vec![Value::Null])),
         }
     }
 
@@ -306,11 +306,11 @@ impl Vars {
         }
     }
 
-    fn decide_var(&self, guard: &Guard, var: &Var) -> Truth {
+    fn decide_var(&self, guard: &Guard, var: &SymVar) -> Truth {
         if let Guard::Set(_, wanted) = guard {
             return Truth::from(*wanted);
         }
-        let Some(only) = &var.only else {
+        let Some(only) = &var.finite else {
             let is_excluded = |value: &Value| !self.admits(var, value);
             let empty = || empties().iter().all(is_excluded);
             return match guard {
@@ -320,12 +320,12 @@ impl Vars {
                 _ => Truth::Either,
             };
         };
-        if var.not.is_empty()
+        if var.excluded.is_empty()
             && let Some(truth) = only.decided(guard)
         {
-            return if var.more.as_ref().is_none_or(|more| guard.over(Some(more)) == truth) { truth } else { Truth::Either };
+            return if var.default.as_ref().is_none_or(|more| guard.over(Some(more)) == truth) { truth } else { Truth::Either };
         }
-        let mut truths = only.iter().chain(&var.more).filter(|value| !var.not.contains(value)).map(|value| guard.over(Some(value)));
+        let mut truths = only.iter().chain(&var.default).filter(|value| !var.excluded.contains(value)).map(|value| guard.over(Some(value)));
         let first = truths.next().unwrap_or(Truth::No);
         if truths.all(|truth| truth == first) { first } else { Truth::Either }
     }

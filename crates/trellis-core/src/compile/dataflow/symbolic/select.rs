@@ -2,130 +2,130 @@
 
 use super::*;
 
-impl Vars {
+impl Constraints {
     /// Whether a value is there; nothing where that is open.
-    pub(crate) fn presence(&self, of: &Sym) -> Option<bool> {
-        if let Sym::Var(at) = of { self.get(*at).there } else { Some(true) }
+    pub(crate) fn presence(&self, of: &SymValue) -> Option<bool> {
+        if let SymValue::Var(at) = of { self.get(*at).presence } else { Some(true) }
     }
 
     /// Whether a template made a value, of which nothing is known.
-    pub(crate) fn is_made(&self, of: &Sym) -> bool {
-        matches!(of, Sym::Var(at) if matches!(self.get(*at).kind, Kind::Made))
+    pub(crate) fn is_rendered(&self, of: &SymValue) -> bool {
+        matches!(of, SymValue::Var(at) if matches!(self.get(*at).kind, VarOrigin::Made))
     }
 
     /// Decides that a value is there, or is not; false where that was decided otherwise.
-    pub(crate) fn be(&mut self, of: &Sym, there: bool) -> bool {
-        let Sym::Var(at) = of else { return there };
-        match self.get(*at).there {
+    pub(crate) fn assume_present(&mut self, of: &SymValue, there: bool) -> bool {
+        let SymValue::Var(at) = of else { return there };
+        match self.get(*at).presence {
             Some(known) => known == there,
             None => {
-                self.change(*at).there = Some(there);
+                self.change(*at).presence = Some(there);
                 true
             }
         }
     }
 
     /// What is below a value that is there.
-    pub(crate) fn below(&mut self, of: &Sym, path: &[Segment]) -> Found {
+    pub(crate) fn below(&mut self, of: &SymValue, path: &[Segment]) -> Lookup {
         let mut at = of.clone();
         let mut is_certain = true;
         for segment in std::iter::once(None).chain(path.iter().map(Some)) {
             if let Some(segment) = segment {
                 // Of what stands in a list nothing is known (language 3.2).
-                let Segment::Key(key) = segment else { return Found::Maybe(self.perhaps_made()) };
+                let Segment::Key(key) = segment else { return Lookup::MaybePresent(self.fresh_optional_rendered()) };
                 match self.child(&at, key) {
                     Some(child) => at = child,
-                    None => return Found::Absent,
+                    None => return Lookup::Absent,
                 }
             }
             match self.presence(&at) {
                 Some(true) => {}
-                Some(false) => return Found::Absent,
+                Some(false) => return Lookup::Absent,
                 None => is_certain = false,
             }
         }
-        if is_certain { Found::There(at) } else { Found::Maybe(at) }
+        if is_certain { Lookup::Present(at) } else { Lookup::MaybePresent(at) }
     }
 
     /// Decides that something is below a value, and all that it stands in; false where it cannot be.
-    pub(crate) fn be_below(&mut self, of: &Sym, path: &[Segment]) -> bool {
-        if !self.be(of, true) {
+    pub(crate) fn assume_present_below(&mut self, of: &SymValue, path: &[Segment]) -> bool {
+        if !self.assume_present(of, true) {
             return false;
         }
         match path.split_first() {
             None => true,
             Some((Segment::Index(_), _)) => true,
-            Some((Segment::Key(key), rest)) => self.child(of, key).is_some_and(|child| self.be_below(&child, rest)),
+            Some((Segment::Key(key), rest)) => self.child(of, key).is_some_and(|child| self.assume_present_below(&child, rest)),
         }
     }
 
     /// Decides that a list of which an item is read holds some, as far as that can be chosen.
-    pub(crate) fn fill(&mut self, of: &Sym) {
-        let Sym::Var(at) = of else { return };
-        if let Some(Sym::Var(item)) = self.items_of(*at)
-            && self.get(item).there.is_none()
+    pub(crate) fn assume_filled(&mut self, of: &SymValue) {
+        let SymValue::Var(at) = of else { return };
+        if let Some(SymValue::Var(item)) = self.items_of(*at)
+            && self.get(item).presence.is_none()
         {
             let at = self.type_of(of);
             let is_list = self.lore.borrow().types.get(at).items.is_some();
             if is_list {
-                self.var_mut(item).there = Some(true);
+                self.var_mut(item).presence = Some(true);
             }
         }
     }
 
     /// Decides that nothing is below a value; false where something certainly is.
-    pub(crate) fn lack_below(&mut self, of: &Sym, path: &[Segment]) -> bool {
+    pub(crate) fn assume_absent_below(&mut self, of: &SymValue, path: &[Segment]) -> bool {
         if self.presence(of) == Some(false) {
             return true;
         }
         let inner = match path.split_first() {
             None => false,
             Some((Segment::Index(_), _)) => true,
-            Some((Segment::Key(key), rest)) => self.child(of, key).is_none_or(|child| self.lack_below(&child, rest)),
+            Some((Segment::Key(key), rest)) => self.child(of, key).is_none_or(|child| self.assume_absent_below(&child, rest)),
         };
-        inner || self.be(of, false)
+        inner || self.assume_present(of, false)
     }
 
     /// What stands at a key, whether it is there or not; nothing where certainly nothing does.
-    fn child(&mut self, of: &Sym, key: &Key) -> Option<Sym> {
+    fn child(&mut self, of: &SymValue, key: &Key) -> Option<SymValue> {
         match of {
-            Sym::Known(Value::Map(entries)) => entries.get(key).cloned().map(Sym::Known),
-            Sym::Map(entries) => entries.get(key).cloned(),
-            Sym::Over(at, entries) => entries.get(key).cloned().or_else(|| self.part(*at, key)),
-            Sym::Var(at) => self.part(*at, key),
-            Sym::Known(_) | Sym::List(_) => None,
+            SymValue::Known(Value::Map(entries)) => entries.get(key).cloned().map(SymValue::Known),
+            SymValue::Map(entries) => entries.get(key).cloned(),
+            SymValue::Overlay(at, entries) => entries.get(key).cloned().or_else(|| self.part(*at, key)),
+            SymValue::Var(at) => self.part(*at, key),
+            SymValue::Known(_) | SymValue::List(_) => None,
         }
     }
 
-    fn part(&mut self, at: u32, key: &Key) -> Option<Sym> {
+    fn part(&mut self, at: u32, key: &Key) -> Option<SymValue> {
         if let Some(part) = self.get(at).parts.get(key) {
-            return Some(Sym::Var(*part));
+            return Some(SymValue::Var(*part));
         }
         let (kind, there) = match &self.get(at).kind {
-            Kind::Any => (Kind::Any, None),
-            Kind::Made => (Kind::Made, None),
-            Kind::Lost => (Kind::Lost, None),
-            Kind::Words => return None,
-            Kind::Schemas(_) | Kind::Input(_) => {
+            VarOrigin::Any => (VarOrigin::Any, None),
+            VarOrigin::Made => (VarOrigin::Made, None),
+            VarOrigin::Lost => (VarOrigin::Lost, None),
+            VarOrigin::Words => return None,
+            VarOrigin::Schemas(_) | VarOrigin::Input(_) => {
                 let of = self.below_var(at, key);
                 if of == TypeId::ABSENT || of == TypeId::NEVER {
                     return None;
                 }
                 let said = self.said(at, key);
                 let known: Vec<Schema> = if said.is_empty() { self.schema_of(of).into_iter().collect() } else { said };
-                let kind = if known.is_empty() { Kind::Any } else { Kind::Schemas(known.into()) };
+                let kind = if known.is_empty() { VarOrigin::Any } else { VarOrigin::Schemas(known.into()) };
                 (kind, if self.may_lack(of) { None } else { Some(true) })
             }
         };
         let part = self.add(kind, there);
         self.var_mut(at).parts.insert(key.clone(), part);
-        Some(Sym::Var(part))
+        Some(SymValue::Var(part))
     }
 
     /// What the schemas of a variable say of a property.
     pub(crate) fn said(&self, at: u32, key: &Key) -> Vec<Schema> {
         let var = self.get(at);
-        let own = if let Kind::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
+        let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
         let lore = &mut *self.lore.borrow_mut();
         own.iter().chain(&var.fits).filter_map(|schema| lore.part(schema, key)).collect()
     }

@@ -9,31 +9,31 @@ mod tests;
 
 use std::ops::Range;
 
-pub(crate) use self::tests::{AllTests, Tests};
-use super::keys::Name;
+pub(crate) use self::tests::{GuardSetId, GuardSetTable};
+use super::keys::KeyId;
 pub(crate) use super::{
-    arithmetic::{Calculated, Calculations, choices},
-    intern::Reader,
-    source::{Made, Source, Sources},
+    arithmetic::{ArithmeticId, ArithmeticTable, choices},
+    intern::Interner,
+    source::{SourceExpr, SourceId, SourceTable},
 };
 use crate::{
-    compile::dataflow::domain::{Contract, Inside, Question, Rest, TypeId},
+    compile::dataflow::domain::{ElementPathId, GuardId, SchemaId, SubPathId, TypeId},
     program::{NodeIndex, PointIndex},
     template::Demand,
 };
 
 /// A path as it is followed: the key and what stands below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Path {
-    pub(crate) name: Name,
-    pub(crate) rest: Rest,
+pub(crate) struct InternedPath {
+    pub(crate) name: KeyId,
+    pub(crate) rest: SubPathId,
 }
 
 /// A range of a point's own marks or steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span(pub(in crate::compile::dataflow) u32, pub(in crate::compile::dataflow) u32);
+pub(crate) struct OpRange(pub(in crate::compile::dataflow) u32, pub(in crate::compile::dataflow) u32);
 
-impl Span {
+impl OpRange {
     pub(crate) fn of(range: &Range<u32>) -> Self {
         Self(range.start, range.end)
     }
@@ -45,24 +45,24 @@ impl Span {
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Op {
     /// A mark is read.
     Read(u32),
     /// Something is written, after what it reads. Nothing follows what has no path.
-    Write { to: Option<Path>, how: How, source: Source, reads: Span },
+    Write { to: Option<InternedPath>, how: WriteMode, source: SourceId, reads: OpRange },
     /// A key, where it is there, must fit; and its place in the node's list.
-    Fit { name: Name, contract: Contract, index: u32 },
+    Fit { name: KeyId, contract: SchemaId, index: u32 },
     /// A condition is asked; a mark is read for it.
-    Ask { question: Question, mark: Option<u32>, path: Option<Path> },
+    Ask { question: GuardId, mark: Option<u32>, path: Option<InternedPath> },
     /// A condition must hold.
-    Assert { question: Question, path: Option<Path>, is_predicate: bool },
+    Assert { question: GuardId, path: Option<InternedPath>, is_predicate: bool },
     /// A tool, or a child, is called with arguments; and what the tool takes.
-    Args { args: Option<Source>, child: Option<NodeIndex>, takes: Option<Contract> },
+    Args { args: Option<SourceId>, child: Option<NodeIndex>, takes: Option<SchemaId> },
 }
 
 /// How something is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum WriteMode {
     Set,
     Append,
     /// Only where nothing is.
@@ -71,27 +71,27 @@ pub(crate) enum How {
 
 /// A place where something is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct ReadOp {
     /// Nothing for what the engine always knows.
-    pub(crate) path: Option<Path>,
+    pub(crate) path: Option<InternedPath>,
     /// Where it leads from there into what the path holds.
-    pub(crate) inside: Inside,
+    pub(crate) inside: ElementPathId,
     pub(crate) demand: Option<Demand>,
     /// Whether it is met on every way past its place.
     pub(crate) is_certain: bool,
     /// What decides about it, as far as that is followed.
-    pub(crate) tests: Tests,
+    pub(crate) tests: GuardSetId,
     /// Whether something decides about it that is not followed.
     pub(crate) is_opaque: bool,
     /// Whether it goes on below the path into the unknown.
     pub(crate) is_deep: bool,
     /// The calculation that it is, whose parts have to go together.
-    pub(crate) calculated: Option<Calculated>,
+    pub(crate) calculated: Option<ArithmeticId>,
 }
 
 /// What a reply gives to its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum ReplyInput {
     /// An input.
     Input,
     /// An option that is an outcome of its own, by its type.
@@ -106,30 +106,30 @@ pub(crate) enum Given {
 
 /// One reply: what it gives, what happens, and between what it chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) given: Given,
-    pub(crate) steps: Span,
-    pub(crate) choices: Span,
+pub(crate) struct ReplyOps {
+    pub(crate) given: ReplyInput,
+    pub(crate) steps: OpRange,
+    pub(crate) choices: OpRange,
 }
 
 /// One way that a reply may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Choice {
+pub(crate) struct Branch {
     /// Nothing for what always holds.
-    pub(crate) question: Option<Question>,
+    pub(crate) question: Option<GuardId>,
     /// What it asks about, if that is followed.
-    pub(crate) path: Option<Path>,
+    pub(crate) path: Option<InternedPath>,
     /// Whether it compares something: where that is the same at all times, it may be meant otherwise.
     pub(crate) compares: bool,
-    pub(crate) marks: Span,
-    pub(crate) to: To,
+    pub(crate) marks: OpRange,
+    pub(crate) to: BranchTarget,
     /// Whether a session that is a child can go there: of the graph-wide keys none applies to it (language 5.4).
     pub(crate) is_for_children: bool,
 }
 
 /// Where a choice leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum To {
+pub(crate) enum BranchTarget {
     Point(PointIndex),
     /// The same point.
     Again,
@@ -146,7 +146,7 @@ pub(crate) enum To {
 
 /// What a node gets from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Brought {
+pub(crate) enum Incoming {
     Known(TypeId),
     /// What a child returns, as far as it fits all of these.
     Child(NodeIndex, Box<[TypeId]>),
@@ -154,17 +154,17 @@ pub(crate) enum Brought {
 
 /// One point: ranges of all steps.
 #[derive(Clone, Debug)]
-pub(crate) struct Seat {
+pub(crate) struct PointOps {
     pub(crate) steps: Range<u32>,
     pub(crate) marks: Range<u32>,
     pub(crate) answers: Range<u32>,
     pub(crate) choices: Range<u32>,
     pub(crate) follows: Range<u32>,
-    pub(crate) entering: Span,
-    pub(crate) ending: Span,
-    pub(crate) brought: Brought,
+    pub(crate) entering: OpRange,
+    pub(crate) ending: OpRange,
+    pub(crate) brought: Incoming,
     /// What a child that ends here returns; nothing where none does.
-    pub(crate) output: Option<Source>,
+    pub(crate) output: Option<SourceId>,
     /// Whether the engine counts how often the node is entered.
     pub(crate) counts: bool,
 }
@@ -174,20 +174,20 @@ const EACH: usize = 6;
 
 /// All steps, by point.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
-    seats: Vec<Seat>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) marks: Vec<Mark>,
-    pub(crate) answers: Vec<Answer>,
-    pub(crate) choices: Vec<Choice>,
+pub(crate) struct OpTable {
+    seats: Vec<PointOps>,
+    pub(crate) steps: Vec<Op>,
+    pub(crate) marks: Vec<ReadOp>,
+    pub(crate) answers: Vec<ReplyOps>,
+    pub(crate) choices: Vec<Branch>,
     /// The keys that each point reads, as often as it does.
-    pub(crate) follows: Vec<Name>,
+    pub(crate) follows: Vec<KeyId>,
     /// Steps that are no point's any more.
     lost: usize,
 }
 
-impl Steps {
-    pub(crate) fn seat(&self, point: PointIndex) -> &Seat {
+impl OpTable {
+    pub(crate) fn seat(&self, point: PointIndex) -> &PointOps {
         &self.seats[point.0 as usize]
     }
 
@@ -195,47 +195,47 @@ impl Steps {
         (0..u32::try_from(self.seats.len()).unwrap_or(u32::MAX)).map(PointIndex)
     }
 
-    pub(crate) fn step(&self, seat: &Seat, at: u32) -> Step {
+    pub(crate) fn step(&self, seat: &PointOps, at: u32) -> Op {
         self.steps[(seat.steps.start + at) as usize]
     }
 
-    pub(crate) fn mark(&self, seat: &Seat, at: u32) -> Mark {
+    pub(crate) fn mark(&self, seat: &PointOps, at: u32) -> ReadOp {
         self.marks[(seat.marks.start + at) as usize]
     }
 
-    pub(crate) fn answers(&self, seat: &Seat) -> Range<u32> {
+    pub(crate) fn answers(&self, seat: &PointOps) -> Range<u32> {
         0..seat.answers.end - seat.answers.start
     }
 
-    pub(crate) fn answer(&self, seat: &Seat, at: u32) -> Answer {
+    pub(crate) fn answer(&self, seat: &PointOps, at: u32) -> ReplyOps {
         self.answers[(seat.answers.start + at) as usize]
     }
 
-    pub(crate) fn choice(&self, seat: &Seat, at: u32) -> Choice {
+    pub(crate) fn choice(&self, seat: &PointOps, at: u32) -> Branch {
         self.choices[(seat.choices.start + at) as usize]
     }
 
     /// The keys that a point reads.
-    pub(crate) fn follows(&self, seat: &Seat) -> &[Name] {
+    pub(crate) fn follows(&self, seat: &PointOps) -> &[KeyId] {
         &self.follows[range(&seat.follows)]
     }
 
     /// The keys that a point reads, writes or holds to something.
-    pub(crate) fn names(&self, seat: &Seat) -> impl Iterator<Item = Name> {
+    pub(crate) fn names(&self, seat: &PointOps) -> impl Iterator<Item = KeyId> {
         let written = self.steps(seat).iter().filter_map(|step| match step {
-            Step::Write { to, .. } => to.map(|to| to.name),
-            Step::Fit { name, .. } => Some(*name),
-            Step::Read(_) | Step::Ask { .. } | Step::Assert { .. } | Step::Args { .. } => None,
+            Op::Write { to, .. } => to.map(|to| to.name),
+            Op::Fit { name, .. } => Some(*name),
+            Op::Read(_) | Op::Ask { .. } | Op::Assert { .. } | Op::Args { .. } => None,
         });
         self.follows(seat).iter().copied().chain(written)
     }
 
     /// The keys that decide which way leads on from a point.
-    pub(crate) fn asked(&self, seat: &Seat) -> impl Iterator<Item = Name> {
+    pub(crate) fn asked(&self, seat: &PointOps) -> impl Iterator<Item = KeyId> {
         self.choices[range(&seat.choices)].iter().filter_map(|choice| choice.path.map(|path| path.name))
     }
 
-    pub(crate) fn steps(&self, seat: &Seat) -> &[Step] {
+    pub(crate) fn steps(&self, seat: &PointOps) -> &[Op] {
         &self.steps[range(&seat.steps)]
     }
 
@@ -249,12 +249,12 @@ impl Steps {
     }
 
     /// The points, in their order.
-    pub(crate) fn seat_all(&mut self, seats: Vec<Seat>) {
+    pub(crate) fn seat_all(&mut self, seats: Vec<PointOps>) {
         self.seats = seats;
     }
 
     /// Puts what was read in the place of what a point was before.
-    pub(crate) fn replace(&mut self, point: PointIndex, seat: Seat) {
+    pub(crate) fn replace(&mut self, point: PointIndex, seat: PointOps) {
         let old = std::mem::replace(&mut self.seats[point.0 as usize], seat);
         self.lost += old.steps.len() + old.choices.len();
     }
@@ -265,24 +265,24 @@ impl Steps {
     }
 
     /// Whether the same happens at two points.
-    pub(crate) fn are_alike(&self, a: &Seat, b: &Seat) -> bool {
+    pub(crate) fn are_alike(&self, a: &PointOps, b: &PointOps) -> bool {
         self.is_same_but_for_reads(a, b) && self.steps(a) == self.steps(b) && self.marks[range(&a.marks)] == self.marks[range(&b.marks)]
     }
 
     /// Whether two points differ in nothing but what they read on entering or ending.
-    pub(crate) fn is_same_but_for_reads(&self, a: &Seat, b: &Seat) -> bool {
-        let happens = |seat: &Seat, span: Span| {
+    pub(crate) fn is_same_but_for_reads(&self, a: &PointOps, b: &PointOps) -> bool {
+        let happens = |seat: &PointOps, span: OpRange| {
             let steps = self.steps(seat)[span.0 as usize..span.1 as usize].iter();
-            steps.filter(|step| !matches!(step, Step::Read(_) | Step::Ask { .. })).map(|step| self.plain(seat, *step)).collect::<Vec<_>>()
+            steps.filter(|step| !matches!(step, Op::Read(_) | Op::Ask { .. })).map(|step| self.plain(seat, *step)).collect::<Vec<_>>()
         };
-        let marks = |seat: &Seat, span: Span| self.marks[range(&seat.marks)][span.0 as usize..span.1 as usize].to_vec();
-        let answers = |seat: &Seat| {
+        let marks = |seat: &PointOps, span: OpRange| self.marks[range(&seat.marks)][span.0 as usize..span.1 as usize].to_vec();
+        let answers = |seat: &PointOps| {
             let answers = self.answers[range(&seat.answers)].iter();
             answers.map(|answer| (answer.given, answer.choices, happens(seat, answer.steps))).collect::<Vec<_>>()
         };
-        let choices = |seat: &Seat| {
+        let choices = |seat: &PointOps| {
             let choices = self.choices[range(&seat.choices)].iter();
-            choices.map(|choice| (Choice { marks: Span::default(), ..*choice }, marks(seat, choice.marks))).collect::<Vec<_>>()
+            choices.map(|choice| (Branch { marks: OpRange::default(), ..*choice }, marks(seat, choice.marks))).collect::<Vec<_>>()
         };
         a.brought == b.brought
             && a.output == b.output
@@ -294,38 +294,39 @@ impl Steps {
     }
 
     /// Whether two points lead to the same ones, and return alike.
-    pub(crate) fn lead_alike(&self, a: &Seat, b: &Seat) -> bool {
-        let leads =
-            |seat: &Seat| self.choices[range(&seat.choices)].iter().map(|choice| (choice.to, choice.is_for_children)).collect::<Vec<_>>();
+    pub(crate) fn lead_alike(&self, a: &PointOps, b: &PointOps) -> bool {
+        let leads = |seat: &PointOps| {
+            self.choices[range(&seat.choices)].iter().map(|choice| (choice.to, choice.is_for_children)).collect::<Vec<_>>()
+        };
         a.output.is_some() == b.output.is_some() && leads(a) == leads(b)
     }
 
     /// Whether two points call the same children.
-    pub(crate) fn call_alike(&self, a: &Seat, b: &Seat) -> bool {
-        let calls = |seat| self.steps(seat).iter().filter_map(|step| if let Step::Args { child, .. } = step { *child } else { None });
+    pub(crate) fn call_alike(&self, a: &PointOps, b: &PointOps) -> bool {
+        let calls = |seat| self.steps(seat).iter().filter_map(|step| if let Op::Args { child, .. } = step { *child } else { None });
         calls(a).eq(calls(b))
     }
 
     /// A step with what it reads instead of where that stands.
-    fn plain(&self, seat: &Seat, step: Step) -> (Step, Vec<Mark>) {
+    fn plain(&self, seat: &PointOps, step: Op) -> (Op, Vec<ReadOp>) {
         match step {
-            Step::Write { to, how, source, reads } => {
+            Op::Write { to, how, source, reads } => {
                 let marks = self.marks[range(&seat.marks)][reads.0 as usize..reads.1 as usize].to_vec();
-                (Step::Write { to, how, source, reads: Span::default() }, marks)
+                (Op::Write { to, how, source, reads: OpRange::default() }, marks)
             }
             step => (step, Vec::new()),
         }
     }
 
     /// The keys that a point writes, fits or begins a child with: what happens there depends on whether they are followed.
-    pub(crate) fn depends_on(&self, seat: &Seat, names: &[Name]) -> bool {
-        let is_one = |name: &Name| names.contains(name);
+    pub(crate) fn depends_on(&self, seat: &PointOps, names: &[KeyId]) -> bool {
+        let is_one = |name: &KeyId| names.contains(name);
         self.follows(seat).iter().any(is_one)
             || self.steps(seat).iter().any(|step| match step {
-                Step::Write { to, .. } => to.is_some_and(|to| is_one(&to.name)),
-                Step::Fit { name, .. } => is_one(name),
-                Step::Args { child, .. } => child.is_some(),
-                Step::Read(_) | Step::Ask { .. } | Step::Assert { .. } => false,
+                Op::Write { to, .. } => to.is_some_and(|to| is_one(&to.name)),
+                Op::Fit { name, .. } => is_one(name),
+                Op::Args { child, .. } => child.is_some(),
+                Op::Read(_) | Op::Ask { .. } | Op::Assert { .. } => false,
             })
     }
 }

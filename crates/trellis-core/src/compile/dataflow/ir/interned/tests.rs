@@ -2,46 +2,46 @@
 
 use rustc_hash::FxHashMap;
 
-use super::Path;
-use crate::compile::dataflow::domain::Question;
+use super::InternedPath;
+use crate::compile::dataflow::domain::GuardId;
 
 /// Some answers to questions about paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tests(u32);
+pub(crate) struct GuardSetId(u32);
 
-impl Tests {
+impl GuardSetId {
     /// Nothing that is followed decides about it.
     pub(crate) const NONE: Self = Self(0);
 }
 
 /// A question about a path, and its answer.
-pub(crate) type Tested = (Path, Question, bool);
+pub(crate) type PathGuard = (InternedPath, GuardId, bool);
 
 /// All that were read: equal ones have one number.
 #[derive(Debug)]
-pub(crate) struct AllTests {
-    all: Vec<Box<[Tested]>>,
-    known: FxHashMap<Box<[Tested]>, Tests>,
+pub(crate) struct GuardSetTable {
+    all: Vec<Box<[PathGuard]>>,
+    known: FxHashMap<Box<[PathGuard]>, GuardSetId>,
 }
 
-impl Default for AllTests {
+impl Default for GuardSetTable {
     fn default() -> Self {
-        Self { all: vec![Box::default()], known: [(Box::default(), Tests::NONE)].into_iter().collect() }
+        Self { all: vec![Box::default()], known: [(Box::default(), GuardSetId::NONE)].into_iter().collect() }
     }
 }
 
-impl AllTests {
-    pub(crate) fn put(&mut self, tests: Box<[Tested]>) -> Tests {
+impl GuardSetTable {
+    pub(crate) fn put(&mut self, tests: Box<[PathGuard]>) -> GuardSetId {
         if let Some(known) = self.known.get(&tests) {
             return *known;
         }
-        let number = Tests(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        let number = GuardSetId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
         self.all.push(tests.clone());
         self.known.insert(tests, number);
         number
     }
 
-    pub(crate) fn get(&self, Tests(at): Tests) -> &[Tested] {
+    pub(crate) fn get(&self, GuardSetId(at): GuardSetId) -> &[PathGuard] {
         &self.all[at as usize]
     }
 

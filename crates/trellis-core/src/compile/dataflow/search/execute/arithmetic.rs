@@ -2,46 +2,46 @@
 
 use crate::{
     compile::dataflow::{
-        ir::{Site, interned::choices},
-        search::{Done, Search, state::Scene},
-        symbolic::Found,
+        ir::{ReadSite, interned::choices},
+        search::{ExecResult, Search, state::SymState},
+        symbolic::Lookup,
     },
-    template::{Calculation, Outcome, Sorts},
+    template::{Calculation, KindSet, Outcome},
 };
 
 impl Search<'_, '_> {
     /// Narrows to parts with which a calculation fails, if they can be such.
-    pub(crate) fn calculate(&self, scene: &mut Scene, site: &Site<'_>, calculation: &Calculation) -> Done {
+    pub(crate) fn calculate(&self, scene: &mut SymState, site: &ReadSite<'_>, calculation: &Calculation) -> ExecResult {
         let mut met = scene.clone();
         if !site.when().iter().all(|test| met.meets(test)) {
-            return Done::On;
+            return ExecResult::On;
         }
-        let parts: Vec<Found> = calculation.paths.iter().map(|path| met.look(path)).collect();
-        let sorts: Vec<Sorts> = parts.iter().map(|part| met.vars.sorts(part)).collect();
+        let parts: Vec<Lookup> = calculation.paths.iter().map(|path| met.look(path)).collect();
+        let sorts: Vec<KindSet> = parts.iter().map(|part| met.vars.sorts(part)).collect();
         for chosen in choices(&sorts) {
             if self.outcome(calculation, &chosen) != Outcome::Fails {
                 continue;
             }
             let mut narrowed = met.clone();
             let is_possible = calculation.paths.iter().zip(&parts).zip(&chosen).all(|((path, part), sort)| match part {
-                _ if *sort == Sorts::UNSET => narrowed.decide(path, false),
-                Found::There(sym) => narrowed.vars.be_of(sym, *sort),
-                Found::Maybe(sym) => narrowed.decide(path, true) && narrowed.vars.be_of(sym, *sort),
-                Found::Absent => false,
+                _ if *sort == KindSet::UNSET => narrowed.decide(path, false),
+                Lookup::Present(sym) => narrowed.vars.assume_kind(sym, *sort),
+                Lookup::MaybePresent(sym) => narrowed.decide(path, true) && narrowed.vars.assume_kind(sym, *sort),
+                Lookup::Absent => false,
             });
             if is_possible && !narrowed.vars.is_impossible() {
                 *scene = narrowed;
-                return Done::Accident;
+                return ExecResult::Accident;
             }
         }
         // What was lost sight of may be anything.
-        if parts.iter().any(|part| met.vars.is_lost(part)) {
+        if parts.iter().any(|part| met.vars.is_havocked(part)) {
             self.leave_open(scene);
         }
-        Done::On
+        ExecResult::On
     }
 
-    fn outcome(&self, calculation: &Calculation, sorts: &[Sorts]) -> Outcome {
+    fn outcome(&self, calculation: &Calculation, sorts: &[KindSet]) -> Outcome {
         let mut outcomes = self.outcomes.borrow_mut();
         *outcomes.entry(sorts.to_vec()).or_insert_with(|| {
             self.spend(ASKED);

@@ -4,8 +4,8 @@ use super::own;
 use crate::{
     compile::dataflow::{
         domain::TypeId,
-        search::state::Scene,
-        symbolic::{Found, Sym},
+        search::state::SymState,
+        symbolic::{Lookup, SymValue},
     },
     context::Context,
     program::Limits,
@@ -17,11 +17,11 @@ use crate::{
 /// Integers up to this far from zero are followed one by one; a counter beyond them is some integer, so that a loop that counts comes to an end.
 const COUNTED: u64 = 8;
 
-impl Scene {
+impl SymState {
     /// Evaluates an expression that is no path.
-    pub(crate) fn make(&mut self, expression: &Expression) -> Sym {
+    pub(crate) fn make(&mut self, expression: &Expression) -> SymValue {
         if let Some(value) = self.work_out(expression) {
-            return Sym::Known(value);
+            return SymValue::Known(value);
         }
         let of = self.type_of(expression.made());
         self.vars.of_type(of, expression.is_optional())
@@ -42,9 +42,9 @@ impl Scene {
                 return None;
             }
             match self.look(&own(root)?) {
-                Found::There(Sym::Known(value)) => drop(known.insert(root.clone(), value)),
-                Found::Absent => {}
-                Found::There(_) | Found::Maybe(_) => return None,
+                Lookup::Present(SymValue::Known(value)) => drop(known.insert(root.clone(), value)),
+                Lookup::Absent => {}
+                Lookup::Present(_) | Lookup::MaybePresent(_) => return None,
             }
         }
         let scope = Scope { context: Context::new(known), ..Scope::default() };
@@ -61,10 +61,10 @@ impl Scene {
 
     fn type_of(&mut self, term: &Term) -> TypeId {
         match term {
-            Term::Unknown => TypeId::EITHER,
+            Term::Unknown => TypeId::UNKNOWN_OR_ABSENT,
             Term::Path(path) => match self.look(path) {
-                Found::There(sym) | Found::Maybe(sym) => self.vars.type_of(&sym),
-                Found::Absent => TypeId::ABSENT,
+                Lookup::Present(sym) | Lookup::MaybePresent(sym) => self.vars.type_of(&sym),
+                Lookup::Absent => TypeId::ABSENT,
             },
             Term::Constant(value) => self.vars.types(|types| types.of_value(value)),
             Term::Of(sorts) => self.vars.types(|types| types.of_sorts(*sorts)),

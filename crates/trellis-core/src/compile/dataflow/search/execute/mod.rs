@@ -10,13 +10,13 @@ use std::{
     rc::Rc,
 };
 
-use super::{Beginning, Done, Search, entry::Origin, state::Scene};
+use super::{ExecResult, InitialState, Search, entry::EntryState, state::SymState};
 use crate::{
     compile::dataflow::{
         domain::{external, having},
-        fixpoint::violation::Accident,
-        ir::{Op, Site},
-        symbolic::{Broke, Found, Sketcher, Vars},
+        fixpoint::violation::Violation,
+        ir::{Instr, ReadSite},
+        symbolic::{CanViolate, Constraints, Fingerprinter, Lookup},
     },
     path::{KeyPath, Segment},
     program::{Guard, NodeIndex, Place, PointIndex, PredicateSource},
@@ -26,37 +26,37 @@ use crate::{
 };
 
 /// What tells ways apart: the point, whether all of it is so, the visits that are counted, and what is known of some paths.
-pub(crate) type Sketch = (u32, bool, Vec<(NodeIndex, u32)>, String);
+pub(crate) type StateKey = (u32, bool, Vec<(NodeIndex, u32)>, String);
 
 impl Search<'_, '_> {
-    pub(crate) fn begin(&self, origin: &Origin) -> (Scene, Beginning) {
+    pub(crate) fn begin(&self, origin: &EntryState) -> (SymState, InitialState) {
         let program = self.program;
-        let mut vars = Vars::new(self.lore);
+        let mut vars = Constraints::new(self.lore);
         let mut context = BTreeMap::new();
         let node = program.node(program.point(origin.point).node);
         let wanted = self.wanted().map(|path| path.root());
-        self.spend(GIVEN * (origin.given.len() + self.mended.len()));
+        self.spend(GIVEN * (origin.given.len() + self.assumed_set.len()));
         for given in &origin.given {
             let schemas = given.fits.as_slice();
-            let sym = if given.may_be_absent { vars.perhaps(schemas) } else { vars.fitting(schemas) };
+            let sym = if given.may_be_absent { vars.fresh_optional(schemas) } else { vars.fresh_fitting(schemas) };
             context.insert(given.key.clone(), sym);
         }
         let graph = program.graph_of(node);
         for (key, schema) in &node.entry.types {
             let schemas = std::slice::from_ref(schema);
-            let sym = if node.brings(graph, key) { vars.perhaps(schemas) } else { vars.fitting(schemas) };
+            let sym = if node.brings(graph, key) { vars.fresh_optional(schemas) } else { vars.fresh_fitting(schemas) };
             context.entry(key.clone()).or_insert(sym);
         }
         let required = node.entry.required.iter().filter(|path| !node.brings(graph, path.root()));
         let required = required.filter(|path| origin.is_entry || wanted != Some(path.root()));
-        for path in required.chain(self.mended.iter().filter(|path| wanted != Some(path.root()))) {
+        for path in required.chain(self.assumed_set.iter().filter(|path| wanted != Some(path.root()))) {
             let there = context.get(path.root()).cloned();
-            if there.is_none_or(|there| !vars.be_below(&there, path.rest())) {
-                let sym = vars.fitting(&[]);
+            if there.is_none_or(|there| !vars.assume_present_below(&there, path.rest())) {
+                let sym = vars.fresh_fitting(&[]);
                 vars.write(&mut context, path, sym);
             }
         }
-        let scene = Scene {
+        let scene = SymState {
             point: origin.point,
             context: Rc::new(context.clone()),
             ans: None,
@@ -67,15 +67,15 @@ impl Search<'_, '_> {
             result: None,
             failure: None,
             visits: BTreeMap::new(),
-            pretended: Rc::default(),
+            havocked: Rc::default(),
         };
-        (scene, Beginning { point: origin.point, is_entry: origin.is_entry, context })
+        (scene, InitialState { point: origin.point, is_entry: origin.is_entry, context })
     }
 
     /// The path whose absence is looked for.
     pub(crate) fn wanted(&self) -> Option<&KeyPath> {
         match self.candidate.accident {
-            Accident::Missing(site) => Some(self.script.sites[site as usize].path),
+            Violation::Missing(site) => Some(self.script.sites[site as usize].path),
             _ => None,
         }
     }
@@ -83,27 +83,28 @@ impl Search<'_, '_> {
     /// The paths that the accident is about: ways that know the same of them are one.
     pub(crate) fn subjects(&self) -> Vec<KeyPath> {
         match self.candidate.accident {
-            Accident::Missing(site) | Accident::Truth(site) | Accident::Operand(site) => {
+            Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
                 let site = &self.script.sites[site as usize];
                 site.calculation().map_or_else(|| vec![site.path.clone()], |calculation| calculation.paths.to_vec())
             }
-            Accident::NoMatch(_) => Vec::new(),
-            Accident::Unfit(op) | Accident::Fails(op) | Accident::Write(op) | Accident::Args(op) => match &self.script.ops[op as usize] {
-                Op::Fit { node, index, .. } => {
+            Violation::NoMatch(_) => Vec::new(),
+            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.script.ops[op as usize]
+            {
+                Instr::Fit { node, index, .. } => {
                     self.program.node(*node).entry.types.get(*index as usize).and_then(|(key, _)| own(key)).into_iter().collect()
                 }
-                Op::Assert { guard, .. } => self.asked_by(guard),
-                Op::Write { write, .. } => match &write.to {
+                Instr::Assert { guard, .. } => self.asked_by(guard),
+                Instr::Write { write, .. } => match &write.to {
                     Place::Path(path) | Place::Append(path) => vec![path.clone()],
                     _ => Vec::new(),
                 },
-                Op::Args { call } => {
+                Instr::Args { call } => {
                     let mut paths = Vec::new();
                     call.args.iter().for_each(|args| args.each_use(&mut |used| paths.push(used.path.clone())));
                     call.args.iter().for_each(|args| each_path(args, &mut |path, _| paths.push(path.clone())));
                     paths
                 }
-                Op::Read(_) | Op::Ask { .. } => Vec::new(),
+                Instr::Read(_) | Instr::Ask { .. } => Vec::new(),
             },
         }
     }
@@ -124,8 +125,8 @@ impl Search<'_, '_> {
     }
 
     /// What is told apart: the point, the visits that are counted, and what is known of the paths that matter.
-    pub(crate) fn sketch(&self, scene: &Scene, asked: &BTreeSet<KeyPath>) -> Sketch {
-        let mut sketcher = Sketcher::new(&scene.vars);
+    pub(crate) fn state_key(&self, scene: &SymState, asked: &BTreeSet<KeyPath>) -> StateKey {
+        let mut sketcher = Fingerprinter::new(&scene.vars);
         for path in asked {
             if let Some((root, rest)) = scene.root_of(path) {
                 sketcher.path(root.as_ref(), rest);
@@ -133,11 +134,11 @@ impl Search<'_, '_> {
         }
         let known = sketcher.done(scene.context.iter().filter(|(key, _)| self.reads.contains(*key)));
         let visits = scene.visits.iter().map(|(node, count)| (*node, *count)).collect();
-        (scene.point.0, scene.pretended.is_empty(), visits, known)
+        (scene.point.0, scene.havocked.is_empty(), visits, known)
     }
 
     /// Takes one of two ways on where either may be; each is taken in its turn.
-    pub(crate) fn either(&self) -> bool {
+    pub(crate) fn fork(&self) -> bool {
         let mut forks = self.forks.borrow_mut();
         let at = forks.at;
         forks.at += 1;
@@ -148,8 +149,8 @@ impl Search<'_, '_> {
     }
 
     /// Does something as often as there are ways on in it.
-    pub(crate) fn each_fork(&self, mut run: impl FnMut()) {
-        *self.forks.borrow_mut() = Forks::default();
+    pub(crate) fn for_each_branch(&self, mut run: impl FnMut()) {
+        *self.forks.borrow_mut() = ForkTrail::default();
         for _ in 0..FORKS {
             self.forks.borrow_mut().at = 0;
             run();
@@ -162,76 +163,80 @@ impl Search<'_, '_> {
                 None => return,
             }
         }
-        self.is_lossy.set(true);
+        self.incomplete.set(true);
     }
 
     /// Something was neither found nor ruled out. Where it was looked at as if less were known, it is looked at again.
-    pub(crate) fn leave_open(&self, scene: &Scene) {
-        if scene.pretended.is_empty() {
-            self.is_lossy.set(true);
+    pub(crate) fn leave_open(&self, scene: &SymState) {
+        if scene.havocked.is_empty() {
+            self.incomplete.set(true);
         } else {
-            self.blurred.borrow_mut().get_or_insert_with(|| (*scene.pretended).clone());
+            self.imprecise.borrow_mut().get_or_insert_with(|| (*scene.havocked).clone());
         }
     }
 
     /// Arrives at a point, up to what it waits for.
-    pub(crate) fn arrive(&self, scene: &mut Scene, point: PointIndex) -> Done {
+    pub(crate) fn arrive(&self, scene: &mut SymState, point: PointIndex) -> ExecResult {
         scene.point = point;
         (scene.input, scene.result) = (None, None);
         if self.wild[point.0 as usize] {
-            return Done::Dead;
+            return ExecResult::Dead;
         }
         self.all(scene, point, self.script.entering(point))
     }
 
-    pub(crate) fn all(&self, scene: &mut Scene, point: PointIndex, ops: Range<u32>) -> Done {
+    pub(crate) fn all(&self, scene: &mut SymState, point: PointIndex, ops: Range<u32>) -> ExecResult {
         if !self.spend(1 + ops.len()) {
-            return Done::Dead;
+            return ExecResult::Dead;
         }
         for op in ops {
             match self.happen(scene, point, op) {
-                Done::On => {}
+                ExecResult::On => {}
                 done => return done,
             }
         }
-        Done::On
+        ExecResult::On
     }
 
-    pub(crate) fn is_goal(&self, point: PointIndex, accident: Accident) -> bool {
+    pub(crate) fn is_goal(&self, point: PointIndex, accident: Violation) -> bool {
         self.candidate.point == point && self.candidate.accident == accident
     }
 
-    fn happen(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
+    fn happen(&self, scene: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
         match &self.script.ops[at as usize] {
-            Op::Read(site) => self.read(scene, point, *site),
-            Op::Ask { site, .. } => site.map_or(Done::On, |site| self.read(scene, point, site)),
-            Op::Write { write, reads, .. } => self.write(scene, point, at, write, reads.clone()),
-            Op::Assert { guard, .. } => self.assert(scene, point, at, guard),
-            Op::Fit { schema, node, index, .. } => {
-                let Some((key, _)) = self.program.node(*node).entry.types.get(*index as usize) else { return Done::On };
-                let Some(sym) = scene.context.get(key).cloned() else { return Done::On };
-                let (Found::There(sym) | Found::Maybe(sym)) = scene.vars.below(&sym, &[]) else { return Done::On };
-                if self.is_goal(point, Accident::Unfit(at))
-                    && self.tried(scene, |vars| if vars.be(&sym, true) { vars.break_(&sym, schema) } else { Broke::No })
+            Instr::Read(site) => self.read(scene, point, *site),
+            Instr::Ask { site, .. } => site.map_or(ExecResult::On, |site| self.read(scene, point, site)),
+            Instr::Write { write, reads, .. } => self.write(scene, point, at, write, reads.clone()),
+            Instr::Assert { guard, .. } => self.assert(scene, point, at, guard),
+            Instr::Fit { schema, node, index, .. } => {
+                let Some((key, _)) = self.program.node(*node).entry.types.get(*index as usize) else { return ExecResult::On };
+                let Some(sym) = scene.context.get(key).cloned() else { return ExecResult::On };
+                let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = scene.vars.below(&sym, &[]) else { return ExecResult::On };
+                if self.is_goal(point, Violation::Unfit(at))
+                    && self.tried(
+                        scene,
+                        |vars| if vars.assume_present(&sym, true) { vars.assume_violates(&sym, schema) } else { CanViolate::No },
+                    )
                 {
-                    return Done::Accident;
+                    return ExecResult::Accident;
                 }
                 // What may be absent fits, or is absent.
-                let fits = scene.vars.fit(&sym, schema) || (scene.vars.presence(&sym).is_none() && scene.vars.be(&sym, false));
-                if fits { Done::On } else { own(key).map_or(Done::Dead, |path| self.doubt(scene, &[path])) }
+                let fits =
+                    scene.vars.assume_fits(&sym, schema) || (scene.vars.presence(&sym).is_none() && scene.vars.assume_present(&sym, false));
+                if fits { ExecResult::On } else { own(key).map_or(ExecResult::Dead, |path| self.doubt(scene, &[path])) }
             }
-            Op::Args { call } => {
-                if self.is_goal(point, Accident::Args(at))
+            Instr::Args { call } => {
+                if self.is_goal(point, Violation::Args(at))
                     && let Some(schema) = self.wanted_schema(|| external::taken(self.program, call).map(Value::from))
                 {
                     call.args.iter().for_each(|args| self.settle(scene, args));
                     if let Some(sym) = scene.arguments(call)
-                        && self.tried(scene, |vars| vars.break_(&sym, &schema))
+                        && self.tried(scene, |vars| vars.assume_violates(&sym, &schema))
                     {
-                        return Done::Accident;
+                        return ExecResult::Accident;
                     }
                 }
-                Done::On
+                ExecResult::On
             }
         }
     }
@@ -241,104 +246,104 @@ impl Search<'_, '_> {
         self.breaks.get_or_init(|| Schema::new(&make()?).ok()).clone()
     }
 
-    fn assert(&self, scene: &mut Scene, point: PointIndex, at: u32, guard: &Guard) -> Done {
-        if self.is_goal(point, Accident::Fails(at)) {
+    fn assert(&self, scene: &mut SymState, point: PointIndex, at: u32, guard: &Guard) -> ExecResult {
+        if self.is_goal(point, Violation::Fails(at)) {
             let mut met = scene.clone();
             let is_known = guard.operand().is_some_and(|operand| match met.look(&operand.path) {
-                Found::There(sym) => met.vars.is_known(&sym),
-                Found::Maybe(_) | Found::Absent => true,
+                Lookup::Present(sym) => met.vars.is_known(&sym),
+                Lookup::MaybePresent(_) | Lookup::Absent => true,
             });
-            if is_known && self.suppose(&mut met, guard, false, &mut BTreeMap::new()) {
+            if is_known && self.assume(&mut met, guard, false, &mut BTreeMap::new()) {
                 *scene = met;
-                return Done::Accident;
+                return ExecResult::Accident;
             }
         }
-        if self.suppose(scene, guard, true, &mut BTreeMap::new()) { Done::On } else { self.doubt(scene, &self.asked_by(guard)) }
+        if self.assume(scene, guard, true, &mut BTreeMap::new()) { ExecResult::On } else { self.doubt(scene, &self.asked_by(guard)) }
     }
 
     /// A way ends because of what is at some paths, if that is what is there.
-    pub(crate) fn doubt(&self, scene: &mut Scene, paths: &[KeyPath]) -> Done {
-        if self.pretend(scene, paths) { Done::On } else { Done::Dead }
+    pub(crate) fn doubt(&self, scene: &mut SymState, paths: &[KeyPath]) -> ExecResult {
+        if self.havoc(scene, paths) { ExecResult::On } else { ExecResult::Dead }
     }
 
     /// Keeps what was narrowed if it could be.
-    pub(crate) fn tried(&self, scene: &mut Scene, narrow: impl FnOnce(&mut Vars) -> Broke) -> bool {
+    pub(crate) fn tried(&self, scene: &mut SymState, narrow: impl FnOnce(&mut Constraints) -> CanViolate) -> bool {
         let mut vars = scene.vars.clone();
         match narrow(&mut vars) {
-            Broke::Yes => {
+            CanViolate::Yes => {
                 scene.vars = vars;
                 true
             }
-            Broke::Unknown => {
+            CanViolate::Unknown => {
                 self.leave_open(scene);
                 false
             }
-            Broke::No => false,
+            CanViolate::No => false,
         }
     }
 
-    pub(crate) fn read(&self, scene: &mut Scene, point: PointIndex, at: u32) -> Done {
+    pub(crate) fn read(&self, scene: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
         let site = &self.script.sites[at as usize];
         if let Some(calculation) = site.calculation() {
-            return if self.is_goal(point, Accident::Operand(at)) { self.calculate(scene, site, calculation) } else { Done::On };
+            return if self.is_goal(point, Violation::Operand(at)) { self.calculate(scene, site, calculation) } else { ExecResult::On };
         }
         if !site.is_followed() {
-            return Done::On;
+            return ExecResult::On;
         }
-        let is_wanted = self.is_goal(point, Accident::Missing(at));
+        let is_wanted = self.is_goal(point, Violation::Missing(at));
         let is_uncounted = site.is_count() && self.program.node(self.program.point(point).node).entry.max_visits.is_none();
         if is_uncounted {
-            return if is_wanted && self.meets(scene, site) { Done::Accident } else { Done::On };
+            return if is_wanted && self.meets(scene, site) { ExecResult::Accident } else { ExecResult::On };
         }
         if is_wanted && site.inside().is_empty() {
             let mut met = scene.clone();
             if self.meets(&mut met, site) && self.lacks(&mut met, site.path) {
                 *scene = met;
-                return Done::Accident;
+                return ExecResult::Accident;
             }
         }
         let (sym, is_there) = match scene.look(site.path) {
-            Found::There(sym) => (sym, true),
-            Found::Maybe(sym) => (sym, false),
+            Lookup::Present(sym) => (sym, true),
+            Lookup::MaybePresent(sym) => (sym, false),
             // Where it depends on something, the engine will say.
-            Found::Absent if site.is_certain() => return self.doubt(scene, std::slice::from_ref(site.path)),
-            Found::Absent => return Done::On,
+            Lookup::Absent if site.is_certain() => return self.doubt(scene, std::slice::from_ref(site.path)),
+            Lookup::Absent => return ExecResult::On,
         };
         if site.is_deep() {
-            scene.vars.fill(&sym);
+            scene.vars.assume_filled(&sym);
         }
         let demand = match site.demand() {
             _ if is_wanted && !site.inside().is_empty() => Some(having(site.inside())),
-            _ if self.is_goal(point, Accident::Truth(at)) => Some(of_types(&["boolean"])),
-            Some(demand) if self.is_goal(point, Accident::Operand(at)) && site.inside().is_empty() => Some(of_types(&demand.types())),
+            _ if self.is_goal(point, Violation::Truth(at)) => Some(of_types(&["boolean"])),
+            Some(demand) if self.is_goal(point, Violation::Operand(at)) && site.inside().is_empty() => Some(of_types(&demand.types())),
             _ => None,
         };
         if let Some(schema) = demand.and_then(|demand| self.wanted_schema(|| Some(demand))) {
             let mut met = scene.clone();
             let is_met = self.meets(&mut met, site) && (is_there || met.decide(site.path, true));
-            if is_met && self.tried(&mut met, |vars| vars.break_(&sym, &schema)) {
+            if is_met && self.tried(&mut met, |vars| vars.assume_violates(&sym, &schema)) {
                 *scene = met;
-                return Done::Accident;
+                return ExecResult::Accident;
             }
         }
         if !is_there && site.is_certain() && !scene.decide(site.path, true) {
             return self.doubt(scene, std::slice::from_ref(site.path));
         }
-        Done::On
+        ExecResult::On
     }
 
     /// Narrows to where a site is met; false where it cannot be.
-    fn meets(&self, scene: &mut Scene, site: &Site<'_>) -> bool {
+    fn meets(&self, scene: &mut SymState, site: &ReadSite<'_>) -> bool {
         site.when().iter().all(|test| scene.meets(test))
-            && site.guard().is_none_or(|guard| self.suppose(scene, guard, true, &mut BTreeMap::new()))
+            && site.guard().is_none_or(|guard| self.assume(scene, guard, true, &mut BTreeMap::new()))
     }
 
     /// Narrows to where nothing is at a path; false where something is, or where nothing is claimed of it.
-    fn lacks(&self, scene: &mut Scene, path: &KeyPath) -> bool {
+    fn lacks(&self, scene: &mut SymState, path: &KeyPath) -> bool {
         match scene.look(path) {
-            Found::Absent => true,
-            Found::There(_) => false,
-            Found::Maybe(sym) => !scene.vars.is_made(&sym) && scene.decide(path, false),
+            Lookup::Absent => true,
+            Lookup::Present(_) => false,
+            Lookup::MaybePresent(sym) => !scene.vars.is_rendered(&sym) && scene.decide(path, false),
         }
     }
 }
@@ -366,7 +371,7 @@ const FORKS: usize = 64;
 
 /// Which of two ways on is taken, each time there are two.
 #[derive(Debug, Default)]
-pub(crate) struct Forks {
+pub(crate) struct ForkTrail {
     taken: Vec<bool>,
     at: usize,
 }

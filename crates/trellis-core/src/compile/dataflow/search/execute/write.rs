@@ -5,9 +5,9 @@ use std::{ops::Range, rc::Rc};
 use super::{each_path, typed};
 use crate::{
     compile::dataflow::{
-        fixpoint::violation::Accident,
-        search::{Done, Search, state::Scene},
-        symbolic::{Found, Sym},
+        fixpoint::violation::Violation,
+        search::{ExecResult, Search, state::SymState},
+        symbolic::{Lookup, SymValue},
     },
     path::KeyPath,
     program::{From, Place, PointIndex, Write},
@@ -16,92 +16,92 @@ use crate::{
 };
 
 impl Search<'_, '_> {
-    pub(crate) fn write(&self, scene: &mut Scene, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> Done {
+    pub(crate) fn write(&self, scene: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
         if let Place::Absent(key) = &write.to
             && let Some(sym) = scene.context.get(key).cloned()
         {
             match scene.vars.presence(&sym) {
-                Some(true) => return Done::On,
-                None if self.either() => {
-                    scene.vars.be(&sym, true);
-                    return Done::On;
+                Some(true) => return ExecResult::On,
+                None if self.fork() => {
+                    scene.vars.assume_present(&sym, true);
+                    return ExecResult::On;
                 }
-                None | Some(false) => drop(scene.vars.be(&sym, false)),
+                None | Some(false) => drop(scene.vars.assume_present(&sym, false)),
             }
         }
         for site in reads {
             match self.read(scene, point, site) {
-                Done::On => {}
+                ExecResult::On => {}
                 done => return done,
             }
         }
-        if self.is_goal(point, Accident::Write(at)) && self.blocked(scene, &write.to) {
-            return Done::Accident;
+        if self.is_goal(point, Violation::Write(at)) && self.blocked(scene, &write.to) {
+            return ExecResult::Accident;
         }
         let value = match &write.value {
             From::Input => match &scene.input {
                 Some(sym) => sym.clone(),
-                None => return Done::On,
+                None => return ExecResult::On,
             },
             From::Error => match &scene.failure {
                 Some(sym) => sym.clone(),
-                None => return Done::On,
+                None => return ExecResult::On,
             },
             From::Shape(shape) => {
                 self.settle(scene, shape);
                 match scene.evaluate(shape) {
                     Some(sym) => sym,
-                    None => return Done::On,
+                    None => return ExecResult::On,
                 }
             }
         };
         // What may not come leaves what was there.
         if scene.vars.presence(&value).is_none() && !self.is_new(scene, &write.to) {
-            let comes = !self.either();
-            scene.vars.be(&value, comes);
+            let comes = !self.fork();
+            scene.vars.assume_present(&value, comes);
             if !comes {
-                return Done::On;
+                return ExecResult::On;
             }
         }
         match &write.to {
             Place::Path(path) | Place::Append(path) => {
                 if self.put(scene, &write.to, path, value) {
-                    Done::On
+                    ExecResult::On
                 } else {
                     self.doubt(scene, std::slice::from_ref(path))
                 }
             }
             Place::Input => {
                 scene.input = Some(value);
-                Done::On
+                ExecResult::On
             }
             Place::Ans => {
                 // It stands where it is saved, too.
                 scene.ans = Some(if self.reads.contains("sys") { scene.vars.copied(&value) } else { value });
-                Done::On
+                ExecResult::On
             }
             Place::Error => {
                 scene.error = Some(value);
-                Done::On
+                ExecResult::On
             }
             Place::Absent(key) => {
                 Rc::make_mut(&mut scene.context).insert(Key::clone(key), value);
-                Done::On
+                ExecResult::On
             }
         }
     }
 
     /// Whether nothing is at a place that is a key: then what may not come stands for itself.
-    fn is_new(&self, scene: &mut Scene, to: &Place) -> bool {
+    fn is_new(&self, scene: &mut SymState, to: &Place) -> bool {
         match to {
-            Place::Path(path) => path.is_key() && matches!(scene.look(path), Found::Absent),
+            Place::Path(path) => path.is_key() && matches!(scene.look(path), Lookup::Absent),
             Place::Append(_) => false,
             _ => true,
         }
     }
 
     /// Decides of what a shape may leave out whether it does, where what it stands in decides that.
-    pub(crate) fn settle(&self, scene: &mut Scene, shape: &Shape) {
+    pub(crate) fn settle(&self, scene: &mut SymState, shape: &Shape) {
         let mut open = Vec::new();
         each_path(shape, &mut |path, optional| {
             if optional {
@@ -109,34 +109,34 @@ impl Search<'_, '_> {
             }
         });
         for path in open {
-            if let Found::Maybe(sym) = scene.look(&path)
+            if let Lookup::MaybePresent(sym) = scene.look(&path)
                 && scene.vars.presence(&sym).is_some()
             {
-                let there = !self.either();
+                let there = !self.fork();
                 scene.decide(&path, there);
             }
         }
     }
 
     /// Writes at a path, or adds to what is there; false where the place cannot be written.
-    fn put(&self, scene: &mut Scene, to: &Place, path: &KeyPath, value: Sym) -> bool {
+    fn put(&self, scene: &mut SymState, to: &Place, path: &KeyPath, value: SymValue) -> bool {
         // What it stands in may be there, or is made.
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            if matches!(scene.look(&part), Found::Maybe(_)) {
-                let there = !self.either();
+            if matches!(scene.look(&part), Lookup::MaybePresent(_)) {
+                let there = !self.fork();
                 scene.decide(&part, there);
             }
         }
         let value = match to {
             Place::Append(_) => {
                 let list = match scene.look(path) {
-                    Found::There(sym) => Some(sym),
-                    Found::Maybe(sym) => {
-                        let there = !self.either();
+                    Lookup::Present(sym) => Some(sym),
+                    Lookup::MaybePresent(sym) => {
+                        let there = !self.fork();
                         (scene.decide(path, there) && there).then_some(sym)
                     }
-                    Found::Absent => None,
+                    Lookup::Absent => None,
                 };
                 match scene.vars.appended(list.as_ref(), value) {
                     Some(list) => list,
@@ -149,7 +149,7 @@ impl Search<'_, '_> {
     }
 
     /// Whether a write can find something in its way.
-    fn blocked(&self, scene: &mut Scene, to: &Place) -> bool {
+    fn blocked(&self, scene: &mut SymState, to: &Place) -> bool {
         let (path, is_list) = match to {
             Place::Path(path) => (path, false),
             Place::Append(path) => (path, true),
@@ -158,14 +158,14 @@ impl Search<'_, '_> {
         let (Some(mapping), Some(list)) = (typed("object"), typed("array")) else { return false };
         for length in 1..=path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            let (Found::There(sym) | Found::Maybe(sym)) = scene.look(&part) else { return false };
+            let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = scene.look(&part) else { return false };
             let wanted = match (length == path.segments().len(), is_list) {
                 (true, false) => return false,
                 (true, true) => &list,
                 (false, _) => &mapping,
             };
             let mut met = scene.clone();
-            if met.decide(&part, true) && self.tried(&mut met, |vars| vars.break_(&sym, wanted)) {
+            if met.decide(&part, true) && self.tried(&mut met, |vars| vars.assume_violates(&sym, wanted)) {
                 *scene = met;
                 return true;
             }
