@@ -6,7 +6,7 @@ use std::path::Path;
 
 use trellis_core::{
     Code, Diagnostic, Program,
-    compile::{UncheckedRead, settle},
+    compile::{UncheckedRead, apply_severities},
     diagnostic::{Severity, did_you_mean},
 };
 use trellis_host::{Bindings, binding::check_bindings};
@@ -77,7 +77,7 @@ impl Demands {
                 found.severity = Severity::Error;
             }
         }
-        settle(&checked.documents, &mut late);
+        apply_severities(&checked.documents, &mut late);
         checked.diagnostics.extend(late);
         for found in &mut checked.diagnostics {
             if self.deny.iter().any(|denied| denied.means(found)) {

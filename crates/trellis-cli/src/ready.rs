@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::bail;
-use trellis_core::{Diagnostic, Engine, Program, compile::settle, diagnostic::Severity, program::PredicateSource};
+use trellis_core::{Diagnostic, Engine, Program, compile::apply_severities, diagnostic::Severity, program::PredicateSource};
 use trellis_host::{Bindings, Policy, Secrets, Sessions, Unbound, binding::check_bindings, runner::deferred_predicates};
 use trellis_project::Version;
 
@@ -101,7 +101,7 @@ impl Terms {
     pub(crate) fn ready(self, loaded: &mut Loaded) -> anyhow::Result<Option<Ready>> {
         let mut found = check_bindings(&loaded.checked.documents);
         let Some(program) = loaded.program.clone() else {
-            settle(&loaded.checked.documents, &mut found);
+            apply_severities(&loaded.checked.documents, &mut found);
             loaded.checked.diagnostics.extend(found);
             return Ok(None);
         };
@@ -110,7 +110,7 @@ impl Terms {
             let severity = if self.can_type { Severity::Warning } else { Severity::Error };
             found.extend(unbound_tools(&program, &bindings, severity));
         }
-        settle(program.documents(), &mut found);
+        apply_severities(program.documents(), &mut found);
         let is_sound = !found.iter().any(Diagnostic::is_error);
         loaded.checked.diagnostics.extend(found);
         if !is_sound {

@@ -27,8 +27,9 @@ pub struct Witness {
     pub begun: Answers,
     /// What is handed in, attempts and undone effects included, and where each leads.
     pub moments: Vec<Moment>,
-    /// What it comes to.
-    pub accident: Violation,
+    /// What goes wrong at its end.
+    #[serde(rename = "accident")]
+    pub violation: Violation,
 }
 
 /// What a session comes to that should not be.

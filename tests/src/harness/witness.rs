@@ -62,7 +62,7 @@ pub fn meets(engine: &Engine, witness: &Witness, found: &Diagnostic, texts: &Tex
     let state = match engine.answering(witness.begun.clone()).start(witness.start.clone()) {
         Ok(step) => walked(engine, witness, step.state)?,
         Err(StartError::Inputs { problems }) => {
-            let Violation::Refused { missing } = &witness.accident else {
+            let Violation::Refused { missing } = &witness.violation else {
                 return Err(format!("it does not begin: {}", problems.join(", ")));
             };
             names(found, missing)?;
@@ -71,7 +71,7 @@ pub fn meets(engine: &Engine, witness: &Witness, found: &Diagnostic, texts: &Tex
         }
         Err(error) => return Err(format!("it does not begin: {error}")),
     };
-    match &witness.accident {
+    match &witness.violation {
         Violation::Refused { missing } => Err(format!("it begins, though `{missing}` is missing")),
         Violation::Call { node, callee, takes } => {
             let file = file_of(engine, node)?;
@@ -258,9 +258,9 @@ mod tests {
             about: Some(about.into()),
             missing: true,
         };
-        said(forged(|_, witness| witness.accident = accident("ask", "template", "name")), "it ends otherwise");
-        said(forged(|_, witness| witness.accident = accident("end", "condition", "name")), "it ends otherwise");
-        said(forged(|_, witness| witness.accident = accident("end", "template", "age")), "it says nothing of `age`");
+        said(forged(|_, witness| witness.violation = accident("ask", "template", "name")), "it ends otherwise");
+        said(forged(|_, witness| witness.violation = accident("end", "condition", "name")), "it ends otherwise");
+        said(forged(|_, witness| witness.violation = accident("end", "template", "age")), "it says nothing of `age`");
         said(forged(|found, _| found.code = Code::FailedAssert), "`template` is not what `failed-assert` is about");
         said(forged(|_, witness| drop(witness.start.context.insert("name".into(), "Ana".into()))), "it ends otherwise");
         // The same accident, at another place.

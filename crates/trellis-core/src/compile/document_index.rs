@@ -23,11 +23,11 @@ pub(super) struct DocumentIndex {
 
 impl DocumentIndex {
     pub(super) fn new(documents: &[Arc<Document>]) -> Self {
-        let mut glance = Self { hashes: vec![0; documents.len()], ..Self::default() };
+        let mut index = Self { hashes: vec![0; documents.len()], ..Self::default() };
         for (at, document) in (0..).zip(documents) {
-            glance.look(at, document);
+            index.look(at, document);
         }
-        glance
+        index
     }
 
     /// Looks again at documents that were edited.
@@ -48,10 +48,10 @@ impl DocumentIndex {
                 list(self).push(at)
             }
         };
-        note(|glance| &mut glance.marked, !document.diagnostics.is_empty());
-        note(|glance| &mut glance.allowing, !document.allows.is_empty());
-        note(|glance| &mut glance.linking, matches!(&document.content, Content::Node(node) if !node.links.is_empty()));
-        note(|glance| &mut glance.tooled, references(document).next().is_some());
+        note(|index| &mut index.marked, !document.diagnostics.is_empty());
+        note(|index| &mut index.allowing, !document.allows.is_empty());
+        note(|index| &mut index.linking, matches!(&document.content, Content::Node(node) if !node.links.is_empty()));
+        note(|index| &mut index.tooled, references(document).next().is_some());
     }
 
     /// A short name for everything that was compiled, over every path and text; the same on every platform. Information for people and records,

@@ -60,8 +60,8 @@ pub(super) struct Previous {
     pub(super) program: Arc<Program>,
     pub(super) frame: Arc<FileLayout>,
     pub(super) glance: DocumentIndex,
-    pub(super) naming: PageNames,
-    pub(super) seats: Arc<NodeLayout>,
+    pub(super) page_names: PageNames,
+    pub(super) layouts: Arc<NodeLayout>,
     pub(super) schemas: Schemas,
     pub(super) lowered: Lowered,
     pub(super) own: NodeFindings,
@@ -146,7 +146,7 @@ pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>)
     let mut next = 0;
     for at in asked.into_iter().flatten() {
         let candidate = names.candidate(at);
-        let (Some(index), Some(syntax)) = (lowering.seats.nodes_of[at as usize], candidate.syntax) else { continue };
+        let (Some(index), Some(syntax)) = (lowering.layouts.nodes_of[at as usize], candidate.syntax) else { continue };
         if let Some(taken) = taken {
             lowering.take_over(taken, next..index.0, &mut lowered);
         }

@@ -62,16 +62,16 @@ pub(super) struct NodeLayout {
 
 impl NodeLayout {
     /// The seats; the ones of the last time where they are the same. `naming` says which pages are named.
-    pub(super) fn new(names: &Names<'_>, graphs: &[GraphInfo<'_>], naming: &PageNames, last: Option<&Arc<Self>>) -> Arc<Self> {
+    pub(super) fn new(names: &Names<'_>, graphs: &[GraphInfo<'_>], page_names: &PageNames, last: Option<&Arc<Self>>) -> Arc<Self> {
         let gates: Vec<bool> = graphs.iter().map(|graph| graph.defaults.before_each.is_some()).collect();
-        let mut named: Vec<u32> = naming.iter().map(|(_, page)| *page).collect();
+        let mut named: Vec<u32> = page_names.iter().map(|(_, page)| *page).collect();
         named.sort_unstable();
         named.dedup();
         if let Some(last) = last.filter(|last| last.gates == gates && last.named == named) {
             return Arc::clone(last);
         }
         let count = names.len();
-        let mut seats = Self {
+        let mut layouts = Self {
             nodes_of: Vec::with_capacity(count),
             points_of: Vec::with_capacity(count),
             gated: Vec::with_capacity(count),
@@ -80,46 +80,46 @@ impl NodeLayout {
         };
         let mut point = 0;
         for (at, candidate) in (0..).zip(names.candidates()) {
-            if candidate.syntax.is_none() || (candidate.page && seats.named.binary_search(&at).is_err()) {
-                seats.nodes_of.push(None);
+            if candidate.syntax.is_none() || (candidate.page && layouts.named.binary_search(&at).is_err()) {
+                layouts.nodes_of.push(None);
                 continue;
             }
-            let index = u32::try_from(seats.points_of.len()).unwrap_or(u32::MAX);
-            let gated = seats.gates[candidate.graph as usize];
-            seats.nodes_of.push(Some(NodeIndex(index)));
-            seats.points_of.push(point);
-            seats.gated.push(gated);
+            let index = u32::try_from(layouts.points_of.len()).unwrap_or(u32::MAX);
+            let gated = layouts.gates[candidate.graph as usize];
+            layouts.nodes_of.push(Some(NodeIndex(index)));
+            layouts.points_of.push(point);
+            layouts.gated.push(gated);
             point += 1 + u32::from(gated);
         }
-        Arc::new(seats)
+        Arc::new(layouts)
     }
 }
 
 /// Who names pages: all that do, or what `last` said with the edited documents asked again.
-pub(super) fn naming(names: &Names<'_>, graphs: &[GraphInfo<'_>], last: Option<(&PageNames, &[u32])>) -> PageNames {
-    let mut naming = PageNames::new();
+pub(super) fn page_names(names: &Names<'_>, graphs: &[GraphInfo<'_>], last: Option<(&PageNames, &[u32])>) -> PageNames {
+    let mut page_names = PageNames::new();
     if names.pages().is_empty() {
-        return naming;
+        return page_names;
     }
-    let name = |naming: &mut PageNames, from: Option<u32>, target: &TargetSyntax, folder: &str, graph: u32| {
+    let name = |page_names: &mut PageNames, from: Option<u32>, target: &TargetSyntax, folder: &str, graph: u32| {
         let page = names.find(&target.name.value, target.jump, folder, graph).filter(|page| names.pages().binary_search(page).is_ok());
-        naming.extend(page.map(|page| (from, page)));
+        page_names.extend(page.map(|page| (from, page)));
     };
     for (index, graph) in (0..).zip(graphs) {
-        graph.defaults.targets().for_each(|target| name(&mut naming, None, target, &graph.syntax.root, index));
+        graph.defaults.targets().for_each(|target| name(&mut page_names, None, target, &graph.syntax.root, index));
     }
     let asked: Vec<u32> = match last {
         None => (0..u32::try_from(names.len()).unwrap_or(u32::MAX)).collect(),
         Some((last, edited)) => {
             let edited: Vec<u32> = edited.iter().flat_map(|document| names.of_document(*document)).collect();
-            naming.extend(last.iter().copied().filter(|(from, _)| from.is_some_and(|from| edited.binary_search(&from).is_err())));
+            page_names.extend(last.iter().copied().filter(|(from, _)| from.is_some_and(|from| edited.binary_search(&from).is_err())));
             edited
         }
     };
     for at in asked {
         let candidate = names.candidate(at);
         let targets = candidate.syntax.into_iter().flat_map(check::targets);
-        targets.for_each(|target| name(&mut naming, Some(at), target, candidate.id.folder(), candidate.graph));
+        targets.for_each(|target| name(&mut page_names, Some(at), target, candidate.id.folder(), candidate.graph));
     }
-    naming
+    page_names
 }

@@ -38,7 +38,7 @@ pub use self::{
     draft::Draft,
     incremental::Compiler,
     layout::nodes,
-    severity::settle,
+    severity::apply_severities,
     unchecked::{UncheckedRead, Unknown},
 };
 use crate::{
@@ -110,8 +110,8 @@ fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> 
     };
     let files = Files { documents: &documents, frame: &frame, glance: &glance };
     let graphs = frame.split.graphs(&documents);
-    let settled = Severities::new(&documents, &frame.split, &graphs, &glance);
-    let Some((compiled, linked)) = link_files(&files, graphs, &settled, last, both) else { return link(given, None, both) };
+    let severities = Severities::new(&documents, &frame.split, &graphs, &glance);
+    let Some((compiled, linked)) = link_files(&files, graphs, &severities, last, both) else { return link(given, None, both) };
     (compiled, linked.map(|linked| Previous { glance, ..linked }))
 }
 
@@ -119,28 +119,29 @@ fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> 
 fn link_files<'d>(
     files: &Files<'d>,
     mut graphs: Vec<GraphSyntax<'d>>,
-    settled: &Severities<'_>,
+    severities: &Severities<'_>,
     last: Option<(Previous, Vec<u32>)>,
     both: Option<Join>,
 ) -> Option<(Compiled, Option<Previous>)> {
-    let mut parsed: Vec<Diagnostic> = settled.parsed().cloned().collect();
+    let mut parsed: Vec<Diagnostic> = severities.parsed().cloned().collect();
     let mut found = files.frame.found.clone();
     let names = Names::new(files.documents, &files.frame.table);
     graphs::entries(&mut graphs, &names, &mut found);
 
     // The names outlive what is lowered with them.
     let names = &names;
-    let Lowered { program, linked, mut found, nodes, mut unchecked, pages } = lower_all(files, names, graphs, settled, found, last, both)?;
+    let Lowered { program, linked, mut found, nodes, mut unchecked, pages } =
+        lower_all(files, names, graphs, severities, found, last, both)?;
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
     dialects::say_once(&mut parsed, files.documents, &files.frame.split.owner);
     explained(&parsed, &mut found);
     found.extend(parsed);
     unchecked::drop_explained(&mut unchecked, &found);
-    let needed = settled.apply(&mut found);
+    let needed = severities.apply(&mut found);
     let failed = found.iter().any(Diagnostic::is_error);
     let mut unused = Vec::new();
-    settled.unused(&needed, !failed, &mut unused);
-    settled.apply(&mut unused);
+    severities.unused(&needed, !failed, &mut unused);
+    severities.apply(&mut unused);
     found.extend(unused);
     found.sort_by(|a, b| a.order().cmp(&b.order()));
     found.dedup_by(|a, b| a.says_the_same(b));
@@ -180,8 +181,8 @@ fn prepare<'d>(
         })
         .collect();
 
-    let naming = layout::naming(names, &graphs, last.map(|(last, edited)| (&last.naming, &edited[..])));
-    let seats = NodeLayout::new(names, &graphs, &naming, last.map(|(last, _)| &last.seats));
+    let page_names = layout::page_names(names, &graphs, last.map(|(last, edited)| (&last.page_names, &edited[..])));
+    let layouts = NodeLayout::new(names, &graphs, &page_names, last.map(|(last, _)| &last.layouts));
     let edges = last.map_or_else(|| names.candidates().filter_map(|it| it.syntax).map(likely_edges).sum(), |(last, _)| last.edges());
     let lowering = Lowering {
         documents: files.documents,
@@ -189,7 +190,7 @@ fn prepare<'d>(
         graphs,
         tools,
         schemas,
-        seats,
+        layouts,
         nodes: Vec::with_capacity(names.len()),
         points: Vec::with_capacity(names.len()),
         replies: Vec::with_capacity(2 * names.len()),
@@ -200,7 +201,7 @@ fn prepare<'d>(
         unread: false,
         unresolved: false,
     };
-    (lowering, naming)
+    (lowering, page_names)
 }
 
 /// About how many edges a node will have: most of a large graph's list is then written without moving it.
@@ -265,19 +266,19 @@ fn lower_all<'d>(
     files: &Files<'d>,
     names: &'d Names<'d>,
     graphs: Vec<GraphSyntax<'d>>,
-    settled: &Severities<'_>,
+    severities: &Severities<'_>,
     found: Vec<Diagnostic>,
     mut last: Option<(Previous, Vec<u32>)>,
     both: Option<Join>,
 ) -> Option<Lowered<'d>> {
     // What could not be read, or has no name, may lead anywhere.
-    let unread = !files.frame.found.is_empty() || settled.parsed().any(Diagnostic::is_error);
+    let unread = !files.frame.found.is_empty() || severities.parsed().any(Diagnostic::is_error);
     let schemas = last.as_mut().map(|(last, _)| std::mem::take(&mut last.schemas)).unwrap_or_default();
-    let (mut lowering, naming) = prepare(files, names, graphs, found, schemas, last.as_ref());
+    let (mut lowering, page_names) = prepare(files, names, graphs, found, schemas, last.as_ref());
     (lowering.unread, lowering.unresolved) = (unread, unread);
     let pages = lowering.pages();
     // A node that is taken over was lowered among the same nodes.
-    last.take_if(|(last, _)| !Arc::ptr_eq(&last.seats, &lowering.seats) || !last.lowered.fits(unread));
+    last.take_if(|(last, _)| !Arc::ptr_eq(&last.layouts, &lowering.layouts) || !last.lowered.fits(unread));
     let (mut own, taken) = match &mut last {
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
         None => (NodeFindings::default(), None),
@@ -292,13 +293,13 @@ fn lower_all<'d>(
     lowering.found.extend(lowering.tools.shadowed());
     let unwound: Vec<u32> = (0..lowering.graphs.len()).map(|graph| lowering.unwound(u32::try_from(graph).unwrap_or(0))).collect();
     let entries: Option<Vec<NodeIndex>> =
-        lowering.graphs.iter().map(|graph| lowering.seats.nodes_of[graph.syntax.entry? as usize]).collect();
+        lowering.graphs.iter().map(|graph| lowering.layouts.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
         return Some(Lowered { program: None, linked: None, found: lowering.found, nodes, unchecked: Vec::new(), pages });
     };
     let unresolved = lowering.unresolved;
-    let seats = Arc::clone(&lowering.seats);
+    let layouts = Arc::clone(&lowering.layouts);
     let program = taken.as_ref().map(|taken| &**taken.program);
     let (program, mut found, mut schemas) = assemble(lowering, files, &entries, &unwound, program);
     let program = Arc::new(program);
@@ -306,13 +307,13 @@ fn lower_all<'d>(
     if fresh.is_none() {
         schemas.are_all();
     }
-    let unchecked = check::program(&program, unresolved, settled, (&mut own, fresh), &files.glance.linking, both, &mut found);
+    let unchecked = check::program(&program, unresolved, severities, (&mut own, fresh), &files.glance.linking, both, &mut found);
     let linked = Previous {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),
         glance: DocumentIndex::default(),
-        naming,
-        seats,
+        page_names,
+        layouts,
         schemas: schemas.kept(),
         lowered,
         own,
@@ -360,7 +361,7 @@ fn assemble<'d>(
     let program = Program {
         graphs,
         by_id: last.map_or_else(|| Arc::new(ids()), |last| Arc::clone(&last.by_id)),
-        renamed: last.map_or_else(|| renamed(lowering.names, &lowering.seats), |last| last.renamed.clone()),
+        renamed: last.map_or_else(|| renamed(lowering.names, &lowering.layouts), |last| last.renamed.clone()),
         nodes: lowering.nodes,
         points: lowering.points,
         replies: lowering.replies,
@@ -380,9 +381,9 @@ fn inputs(syntax: &GraphSyntax<'_>, schemas: &mut Schemas, found: &mut Vec<Diagn
 }
 
 /// Ids that sessions may still hold, by the node that has them now; an id that is a node again is no old one.
-fn renamed(names: &Names<'_>, seats: &NodeLayout) -> BTreeMap<crate::id::NodeId, NodeIndex> {
+fn renamed(names: &Names<'_>, layouts: &NodeLayout) -> BTreeMap<crate::id::NodeId, NodeIndex> {
     let mut renamed = BTreeMap::new();
-    for (candidate, index) in names.candidates().zip(&seats.nodes_of) {
+    for (candidate, index) in names.candidates().zip(&layouts.nodes_of) {
         if let (Some(syntax), Some(index)) = (candidate.syntax, index) {
             renamed.extend(syntax.was.iter().map(|was| (was.value.clone(), *index)));
         }

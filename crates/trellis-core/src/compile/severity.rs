@@ -25,10 +25,10 @@ const LATE: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 
 /// What the documents of a program say about findings that are made after it was compiled, by a host for example: their severity, and whether
 /// they are allowed.
-pub fn settle(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
+pub fn apply_severities(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
     let documents = &super::in_order(documents)[..];
-    let (split, glance) = (Split::new(documents), DocumentIndex::new(documents));
-    Severities::new(documents, &split, &split.graphs(documents), &glance).apply(found);
+    let (split, index) = (Split::new(documents), DocumentIndex::new(documents));
+    Severities::new(documents, &split, &split.graphs(documents), &index).apply(found);
 }
 
 /// Everything that is said about findings.
@@ -37,22 +37,22 @@ pub(super) struct Severities<'d> {
     severities: Vec<BTreeMap<Code, Option<Severity>>>,
     documents: &'d [Arc<Document>],
     split: &'d Split,
-    glance: &'d DocumentIndex,
+    index: &'d DocumentIndex,
 }
 
 impl<'d> Severities<'d> {
-    pub(super) fn new(documents: &'d [Arc<Document>], split: &'d Split, graphs: &[GraphSyntax<'_>], glance: &'d DocumentIndex) -> Self {
+    pub(super) fn new(documents: &'d [Arc<Document>], split: &'d Split, graphs: &[GraphSyntax<'_>], index: &'d DocumentIndex) -> Self {
         let said = |graph: &GraphSyntax<'_>| {
             let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
             all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()
         };
-        Self { severities: graphs.iter().map(said).collect(), documents, split, glance }
+        Self { severities: graphs.iter().map(said).collect(), documents, split, index }
     }
 
     /// The diagnostics that documents have of their own.
     pub(super) fn parsed(&self) -> impl Iterator<Item = &'d Diagnostic> {
         let documents = self.documents;
-        self.glance.marked.iter().flat_map(move |&at| &documents[at as usize].diagnostics)
+        self.index.marked.iter().flat_map(move |&at| &documents[at as usize].diagnostics)
     }
 
     /// How grave a finding is here; nothing for one that is not wanted.
@@ -82,7 +82,7 @@ impl<'d> Severities<'d> {
     /// Gives findings their severity and takes out what is not wanted; the words of comments that were needed, by file.
     pub(super) fn apply(&self, found: &mut Vec<Diagnostic>) -> FxHashMap<Arc<str>, Vec<Span>> {
         let mut needed: FxHashMap<Arc<str>, Vec<Span>> = FxHashMap::default();
-        if self.glance.allowing.is_empty() && self.severities.iter().all(BTreeMap::is_empty) {
+        if self.index.allowing.is_empty() && self.severities.iter().all(BTreeMap::is_empty) {
             return needed;
         }
         found.retain_mut(|diagnostic| {
@@ -98,7 +98,7 @@ impl<'d> Severities<'d> {
 
     /// `unused-allow`: comments that allow nothing. While there are errors, not everything was looked at: what is unneeded is not known then.
     pub(super) fn unused(&self, needed: &FxHashMap<Arc<str>, Vec<Span>>, is_whole: bool, found: &mut Vec<Diagnostic>) {
-        for document in self.glance.allowing.iter().map(|&at| &self.documents[at as usize]) {
+        for document in self.index.allowing.iter().map(|&at| &self.documents[at as usize]) {
             let needed = needed.get(&document.path).map_or(&[][..], Vec::as_slice);
             for allow in &document.allows {
                 if allow.codes.is_empty() {

@@ -36,14 +36,14 @@ enum TaintKind {
 
 impl Taint {
     /// Nothing where a mistake may concern every node. What its author tolerates does not stand in the way.
-    pub(super) fn new(program: &Program, settled: &Severities<'_>, found: &[Diagnostic]) -> Option<Self> {
-        let mut wild = Self { points: vec![false; program.points.len()], is_lossy: false, faulty: Vec::new() };
+    pub(super) fn new(program: &Program, severities: &Severities<'_>, found: &[Diagnostic]) -> Option<Self> {
+        let mut tainted = Self { points: vec![false; program.points.len()], is_lossy: false, faulty: Vec::new() };
         let mut broken: Vec<(u32, Span)> = Vec::new();
-        for diagnostic in settled.parsed().chain(found).filter(|diagnostic| settled.severity(diagnostic) == Some(Severity::Error)) {
+        for diagnostic in severities.parsed().chain(found).filter(|diagnostic| severities.severity(diagnostic) == Some(Severity::Error)) {
             let place = diagnostic.place.as_ref()?;
             let at = at_path(&program.documents, &place.path)?;
             let document = &program.documents[at as usize];
-            wild.faulty.push(at);
+            tainted.faulty.push(at);
             let harm = match &document.content {
                 Content::Node(syntax) => of_node(diagnostic.code, syntax, place.span),
                 Content::Nodes(nodes, _) => {
@@ -66,11 +66,11 @@ impl Taint {
             };
             match harm {
                 TaintKind::None => {}
-                TaintKind::Way => wild.is_lossy = true,
+                TaintKind::Way => tainted.is_lossy = true,
                 TaintKind::Node => broken.push((at, place.span)),
             }
         }
-        wild.is_lossy |= !broken.is_empty();
+        tainted.is_lossy |= !broken.is_empty();
         if !broken.is_empty() {
             broken.sort_unstable();
             let is_broken = |node: &Node| {
@@ -81,9 +81,9 @@ impl Taint {
                 of_file.get(first).is_some_and(|(_, span)| is_alone || span.start < node.span.end)
             };
             let nodes: Vec<bool> = program.nodes.iter().map(|node| is_broken(node)).collect();
-            wild.points = program.points.iter().map(|point| nodes[point.node.0 as usize]).collect();
+            tainted.points = program.points.iter().map(|point| nodes[point.node.0 as usize]).collect();
         }
-        Some(wild)
+        Some(tainted)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::program::{Call, Callee, Failure, NodeIndex, Outcome, PointIndex, Prog
 /// The program's points and ways with their neighbours in both directions.
 pub(super) struct Cfg<'p> {
     pub(super) program: &'p Program,
-    pub(super) web: Arc<Digraph>,
+    pub(super) digraph: Arc<Digraph>,
     /// Whether some way rolls back.
     pub(super) rolls_back: bool,
 }
@@ -25,7 +25,7 @@ impl<'p> Cfg<'p> {
             successors(program, PointIndex(from), &mut |to| pairs.push((from, to.0)));
         }
         let rolls_back = program.edges.iter().any(|edge| edge.to == Target::Rollback);
-        Self { program, web: Arc::new(Digraph::new(program.points.len(), &pairs)), rolls_back }
+        Self { program, digraph: Arc::new(Digraph::new(program.points.len(), &pairs)), rolls_back }
     }
 
     /// The point where a node is entered.
@@ -40,7 +40,7 @@ impl<'p> Cfg<'p> {
         let mut open = vec![point];
         seen[point as usize] = true;
         while let Some(point) = open.pop() {
-            for before in self.web.backward.of(point) {
+            for before in self.digraph.backward.of(point) {
                 if !std::mem::replace(&mut seen[before as usize], true) {
                     open.push(before);
                 }
@@ -54,7 +54,7 @@ impl<'p> Cfg<'p> {
         let mut seen = these.to_vec();
         let mut open: Vec<u32> = (0..).zip(these).filter(|(_, is)| **is).map(|(at, _)| at).collect();
         while let Some(point) = open.pop() {
-            for after in self.web.forward.of(point) {
+            for after in self.digraph.forward.of(point) {
                 if !std::mem::replace(&mut seen[after as usize], true) {
                     open.push(after);
                 }

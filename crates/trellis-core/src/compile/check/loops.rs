@@ -11,23 +11,23 @@ use crate::{
 
 /// Reports each closed part of the graph from which no end can be reached.
 /// Where some way is `unresolved`, an end may stand behind it; a loop is certain even then, unless a file on it has mistakes of its own.
-pub(super) fn check(flow: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
-    let ending = can_end(flow);
+pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &mut Vec<Diagnostic>) {
+    let ending = can_end(cfg);
     let stuck = |point: u32| reached[point as usize] && !ending[point as usize];
     if !(0..u32::try_from(ending.len()).unwrap_or(u32::MAX)).any(stuck) {
         return;
     }
-    let mut parts = kosaraju_scc(&*flow.web);
+    let mut parts = kosaraju_scc(&*cfg.digraph);
     parts.iter_mut().for_each(|part| part.sort_unstable());
     parts.sort_unstable();
     for part in parts.iter().filter(|part| part.iter().all(|point| stuck(*point))) {
         let closed = part
             .iter()
-            .all(|&point| petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point).all(|next| part.binary_search(&next).is_ok()));
-        let leads = part.iter().any(|&point| petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point).next().is_some());
+            .all(|&point| petgraph::visit::IntoNeighbors::neighbors(&*cfg.digraph, point).all(|next| part.binary_search(&next).is_ok()));
+        let leads = part.iter().any(|&point| petgraph::visit::IntoNeighbors::neighbors(&*cfg.digraph, point).next().is_some());
         if closed && leads {
-            let diagnostic = report(flow, part);
-            if !unresolved || (diagnostic.code == Code::EndlessLoop && !part.iter().any(|&point| unread(flow, point))) {
+            let diagnostic = report(cfg, part);
+            if !unresolved || (diagnostic.code == Code::EndlessLoop && !part.iter().any(|&point| unread(cfg, point))) {
                 found.push(diagnostic);
             }
         }
@@ -35,23 +35,23 @@ pub(super) fn check(flow: &Cfg<'_>, reached: &[bool], unresolved: bool, found: &
 }
 
 /// Whether the file of a point's node has mistakes: one of its ways may have been lost to them.
-fn unread(flow: &Cfg<'_>, point: u32) -> bool {
-    let node = flow.program.node(flow.program.point(PointIndex(point)).node);
-    flow.program.documents[node.document as usize].has_errors()
+fn unread(cfg: &Cfg<'_>, point: u32) -> bool {
+    let node = cfg.program.node(cfg.program.point(PointIndex(point)).node);
+    cfg.program.documents[node.document as usize].has_errors()
 }
 
 /// Which points can reach an end: a walk backwards from all of them at once.
-fn can_end(flow: &Cfg<'_>) -> Vec<bool> {
-    let mut ending = vec![false; flow.program.points.len()];
+fn can_end(cfg: &Cfg<'_>) -> Vec<bool> {
+    let mut ending = vec![false; cfg.program.points.len()];
     let mut open = Vec::new();
     for point in 0..u32::try_from(ending.len()).unwrap_or(u32::MAX) {
-        if flow.ends(PointIndex(point)) {
+        if cfg.ends(PointIndex(point)) {
             ending[point as usize] = true;
             open.push(point);
         }
     }
     while let Some(point) = open.pop() {
-        for before in petgraph::visit::IntoNeighborsDirected::neighbors_directed(&*flow.web, point, petgraph::Direction::Incoming) {
+        for before in petgraph::visit::IntoNeighborsDirected::neighbors_directed(&*cfg.digraph, point, petgraph::Direction::Incoming) {
             if !std::mem::replace(&mut ending[before as usize], true) {
                 open.push(before);
             }
@@ -60,8 +60,8 @@ fn can_end(flow: &Cfg<'_>) -> Vec<bool> {
     ending
 }
 
-fn report(flow: &Cfg<'_>, part: &[u32]) -> Diagnostic {
-    let program = flow.program;
+fn report(cfg: &Cfg<'_>, part: &[u32]) -> Diagnostic {
+    let program = cfg.program;
     let mut nodes: Vec<&Node> = part.iter().map(|&point| program.node(program.point(PointIndex(point)).node)).collect();
     nodes.dedup_by_key(|node| node.index);
     let names: Vec<String> = nodes.iter().take(4).map(|node| format!("`{}`", node.id)).collect();
@@ -69,7 +69,7 @@ fn report(flow: &Cfg<'_>, part: &[u32]) -> Diagnostic {
     let names = format!("{}{more}", names.join(", "));
     let waits = part.iter().any(|&point| stops(program, PointIndex(point)));
     let first = nodes[0];
-    let severity = if waits && each_loop_listens(flow, part) { Severity::Warning } else { Severity::Error };
+    let severity = if waits && each_loop_listens(cfg, part) { Severity::Warning } else { Severity::Error };
     let (code, message, help) = if waits {
         (
             Code::NoWayOut,
@@ -95,12 +95,12 @@ fn report(flow: &Cfg<'_>, part: &[u32]) -> Diagnostic {
 ///
 /// This is Kahn's algorithm on the part without its listening points: the points that are never free of predecessors lie on a silent loop or behind
 /// one. It takes one step for each way.
-fn each_loop_listens(flow: &Cfg<'_>, part: &[u32]) -> bool {
+fn each_loop_listens(cfg: &Cfg<'_>, part: &[u32]) -> bool {
     let next = |point: u32| {
-        let within = petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point).filter_map(|next| part.binary_search(&next).ok());
-        within.filter(|at| !listens(flow, part[*at]))
+        let within = petgraph::visit::IntoNeighbors::neighbors(&*cfg.digraph, point).filter_map(|next| part.binary_search(&next).ok());
+        within.filter(|at| !listens(cfg, part[*at]))
     };
-    let mut open: Vec<usize> = (0..part.len()).filter(|at| !listens(flow, part[*at])).collect();
+    let mut open: Vec<usize> = (0..part.len()).filter(|at| !listens(cfg, part[*at])).collect();
     let mut silent = open.len();
     let mut before = vec![0_u32; part.len()];
     open.iter().flat_map(|at| next(part[*at])).for_each(|at| before[at] += 1);
@@ -118,7 +118,7 @@ fn each_loop_listens(flow: &Cfg<'_>, part: &[u32]) -> bool {
 }
 
 /// Tells if a point asks for an input; one that sleeps asks nobody.
-fn listens(flow: &Cfg<'_>, point: u32) -> bool {
-    let node = flow.program.node(flow.program.point(PointIndex(point)).node);
+fn listens(cfg: &Cfg<'_>, point: u32) -> bool {
+    let node = cfg.program.node(cfg.program.point(PointIndex(point)).node);
     node.body.0 == point && matches!(&node.role, Role::Listen(listen) if listen.sleep.is_none())
 }

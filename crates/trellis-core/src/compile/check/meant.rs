@@ -13,15 +13,15 @@ use crate::{
 };
 
 /// The points that are reached, or would be if all were meant that may be; nothing where a mistake may have meant any node.
-pub(super) fn reached(flow: &Cfg<'_>, reached: &[bool], settled: &Severities<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
-    let program = flow.program;
+pub(super) fn reached(cfg: &Cfg<'_>, reached: &[bool], severities: &Severities<'_>, found: &[Diagnostic]) -> Option<Vec<bool>> {
+    let program = cfg.program;
     let mut all = reached.to_vec();
     let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
     if lost.is_empty() {
         return Some(all);
     }
     let (mut faulty, mut meant) = (Vec::new(), Vec::new());
-    for diagnostic in settled.parsed().chain(found).filter(|found| settled.severity(found) == Some(Severity::Error)) {
+    for diagnostic in severities.parsed().chain(found).filter(|found| severities.severity(found) == Some(Severity::Error)) {
         let place = diagnostic.place.as_ref()?;
         let at = at_path(&program.documents, &place.path)?;
         let text = &*program.documents[at as usize].text;
@@ -49,8 +49,8 @@ pub(super) fn reached(flow: &Cfg<'_>, reached: &[bool], settled: &Severities<'_>
     hinted
         .extend(lost.iter().filter(|node| faulty.iter().any(|(at, text)| *at == node.document || mentions(text, last(node.id.as_str())))));
     for node in hinted {
-        let mut walk = Dfs::new(&*flow.web, flow.entry(node.index));
-        while let Some(point) = walk.next(&*flow.web) {
+        let mut walk = Dfs::new(&*cfg.digraph, cfg.entry(node.index));
+        while let Some(point) = walk.next(&*cfg.digraph) {
             all[point as usize] = true;
         }
         all[node.body.0 as usize] = true;

@@ -75,29 +75,29 @@ const MANY: usize = 1_000;
 pub(super) fn program(
     program: &Arc<Program>,
     unresolved: bool,
-    settled: &Severities<'_>,
+    severities: &Severities<'_>,
     (own, fresh): (&mut NodeFindings, Option<&[u32]>),
     linking: &[u32],
     both: Option<Join>,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
-    let flow = Cfg::new(program);
+    let cfg = Cfg::new(program);
     let tame = vec![false; program.points.len()];
     let mut known = None;
     let NodeFindings { never, gaps, data } = own;
     let mut shape = || {
-        shape(&flow, unresolved.then_some(settled), (never, gaps, fresh), found);
+        shape(&cfg, unresolved.then_some(severities), (never, gaps, fresh), found);
         links::check(program.documents(), linking, found);
     };
     match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
         // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.
-        Some(both) => both(&mut || known = Some(Analysis::new(program, &flow, &tame)), &mut shape),
+        Some(both) => both(&mut || known = Some(Analysis::new(program, &cfg, &tame)), &mut shape),
         None => shape(),
     }
-    match Taint::new(program, settled, found) {
-        Some(wild) => {
-            let known = known.filter(|_| wild.points == tame);
-            dataflow::check(program, &flow, &wild, known, (data, fresh), found)
+    match Taint::new(program, severities, found) {
+        Some(tainted) => {
+            let known = known.filter(|_| tainted.points == tame);
+            dataflow::check(program, &cfg, &tainted, known, (data, fresh), found)
         }
         None => {
             *data = None;
@@ -108,22 +108,22 @@ pub(super) fn program(
 
 /// Every check but those of data. `unresolved` says where some way could not be read or leads nowhere, if there is one.
 fn shape(
-    flow: &Cfg<'_>,
+    cfg: &Cfg<'_>,
     unresolved: Option<&Severities<'_>>,
     (never, gaps, fresh): (&mut Found, &mut Found, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) {
-    let program = flow.program;
-    let reached = reachability::from_entries(flow);
+    let program = cfg.program;
+    let reached = reachability::from_entries(cfg);
     match unresolved {
-        None => reachability::check(flow, &reached, found),
-        Some(settled) => {
-            if let Some(reached) = meant::reached(flow, &reached, settled, found) {
-                reachability::check(flow, &reached, found);
+        None => reachability::check(cfg, &reached, found),
+        Some(severities) => {
+            if let Some(reached) = meant::reached(cfg, &reached, severities, found) {
+                reachability::check(cfg, &reached, found);
             }
         }
     }
-    loops::check(flow, &reached, unresolved.is_some(), found);
+    loops::check(cfg, &reached, unresolved.is_some(), found);
     renew(never, program, fresh, |node, found| never_true::check(program, node, found));
     found.extend(never.iter().map(|(_, found)| found.clone()));
     renew(gaps, program, fresh, |node, found| exhaustive::check(program, node, found));
@@ -133,7 +133,7 @@ fn shape(
     leaves_by_a_gap(program, &gaps, found);
     let before = found.len();
     found.extend(gaps.into_iter().map(|(_, found)| found.clone()));
-    if flow.rolls_back {
+    if cfg.rolls_back {
         rollback_gap::check(program, found);
     }
     follows(program, before, found);

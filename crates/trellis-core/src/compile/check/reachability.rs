@@ -10,19 +10,19 @@ use crate::{
 };
 
 /// Which points can be reached from an entry. A graph of its own may be run alone, so each entry is a beginning.
-pub(super) fn from_entries(flow: &Cfg<'_>) -> Vec<bool> {
-    let mut walk = Dfs::empty(&*flow.web);
-    let mut reached = vec![false; flow.program.points.len()];
-    for graph in &flow.program.graphs {
-        walk.move_to(flow.entry(graph.entry));
-        for point in (&mut walk).iter(&*flow.web) {
+pub(super) fn from_entries(cfg: &Cfg<'_>) -> Vec<bool> {
+    let mut walk = Dfs::empty(&*cfg.digraph);
+    let mut reached = vec![false; cfg.program.points.len()];
+    for graph in &cfg.program.graphs {
+        walk.move_to(cfg.entry(graph.entry));
+        for point in (&mut walk).iter(&*cfg.digraph) {
             reached[point as usize] = true;
         }
         if let Some(call) = &graph.before_each
             && let crate::program::Callee::Graph(node) = call.callee
         {
-            walk.move_to(flow.entry(node));
-            for point in (&mut walk).iter(&*flow.web) {
+            walk.move_to(cfg.entry(node));
+            for point in (&mut walk).iter(&*cfg.digraph) {
                 reached[point as usize] = true;
             }
         }
@@ -31,8 +31,8 @@ pub(super) fn from_entries(flow: &Cfg<'_>) -> Vec<bool> {
 }
 
 /// Reports the nodes where an unreachable part begins; what only they lead to follows from them.
-pub(super) fn check(flow: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
-    let program = flow.program;
+pub(super) fn check(cfg: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = cfg.program;
     let lost: Vec<&Node> = program.nodes().iter().map(|node| &**node).filter(|node| !reached[node.body.0 as usize]).collect();
     if lost.is_empty() {
         return;
@@ -41,28 +41,28 @@ pub(super) fn check(flow: &Cfg<'_>, reached: &[bool], found: &mut Vec<Diagnostic
     for node in &lost {
         let own = [node.gate, Some(node.body)];
         for point in own.into_iter().flatten() {
-            for next in petgraph::visit::IntoNeighbors::neighbors(&*flow.web, point.0) {
+            for next in petgraph::visit::IntoNeighbors::neighbors(&*cfg.digraph, point.0) {
                 led[next as usize] |= !own.contains(&Some(crate::program::PointIndex(next)));
             }
         }
     }
-    let begins = |node: &&&Node| !led[flow.entry(node.index) as usize] && !led[node.body.0 as usize];
+    let begins = |node: &&&Node| !led[cfg.entry(node.index) as usize] && !led[node.body.0 as usize];
     let first = lost.iter().filter(begins);
     // None of these leads to one behind it. Of several in one circle the last taken leads to those before it: so they are gone through backwards too.
-    let once = leading(flow, reached, first.chain(&lost).copied());
-    let twice = leading(flow, reached, once.into_iter().rev());
+    let once = leading(cfg, reached, first.chain(&lost).copied());
+    let twice = leading(cfg, reached, once.into_iter().rev());
     found.extend(twice.into_iter().map(|node| unreachable(program, node)));
 }
 
 /// The nodes to which none of those before them leads.
-fn leading<'p>(flow: &Cfg<'_>, reached: &[bool], nodes: impl Iterator<Item = &'p Node>) -> Vec<&'p Node> {
+fn leading<'p>(cfg: &Cfg<'_>, reached: &[bool], nodes: impl Iterator<Item = &'p Node>) -> Vec<&'p Node> {
     let mut explained = reached.to_vec();
     nodes
         .filter(|node| {
             let is_leading = !explained[node.body.0 as usize];
             if is_leading {
-                let mut walk = Dfs::new(&*flow.web, flow.entry(node.index));
-                while let Some(point) = walk.next(&*flow.web) {
+                let mut walk = Dfs::new(&*cfg.digraph, cfg.entry(node.index));
+                while let Some(point) = walk.next(&*cfg.digraph) {
                     explained[point as usize] = true;
                 }
                 explained[node.body.0 as usize] = true;

@@ -60,64 +60,63 @@ use crate::{
 /// nothing where everything is new.
 pub(super) fn check<'k>(
     program: &'k Arc<Program>,
-    flow: &Cfg<'_>,
-    wild: &'k Taint,
+    cfg: &Cfg<'_>,
+    tainted: &'k Taint,
     known: Option<Analysis<'k, 'k>>,
     (kept, fresh): (&mut Option<AnalysisCache>, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
-    let Taint { points: wild, is_lossy, faulty } = wild;
+    let Taint { points: tainted, is_lossy, faulty } = tainted;
     let kept_before = kept.take();
-    let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Analysis::again(program, flow, wild, kept, fresh));
-    let mut known = known.or_else(again).unwrap_or_else(|| Analysis::new(program, flow, wild));
-    let mut behind = TaintFlow::new(program, flow, wild, unresolved_calls(program, wild, found));
+    let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Analysis::again(program, cfg, tainted, kept, fresh));
+    let mut known = known.or_else(again).unwrap_or_else(|| Analysis::new(program, cfg, tainted));
+    let mut behind = TaintFlow::new(program, cfg, tainted, unresolved_calls(program, tainted, found));
     let mut unchecked = known.unchecked();
     unchecked.retain(|(point, read)| !behind.explains(*point, read));
-    declared_types::check(&mut known, wild, found);
-    returned_values::check(&mut known, wild, found);
+    declared_types::check(&mut known, tainted, found);
+    returned_values::check(&mut known, tainted, found);
     if !is_lossy {
-        invalid_text::check(&mut known, wild, found);
+        invalid_text::check(&mut known, tainted, found);
         never_true::never_true(&known, found);
-        never_said::never_said(&mut known, wild, found);
+        never_said::never_said(&mut known, tainted, found);
     }
     if known.suspects() || *is_lossy {
-        let script = Ir::new(program);
-        let gathered = known.gathered(&script);
+        let ir = Ir::new(program);
+        let gathered = known.gathered(&ir);
         let faulty = is_lossy.then_some(&faulty[..]);
-        let searched = Findings { program, script: &script, flow, wild, faulty }.search(&mut known, gathered, found);
-        let unknown =
-            |(point, site): (PointIndex, u32)| (point.0, report::unknown_site(program, &script.sites[site as usize], Unknown::Part));
+        let searched = Findings { program, ir: &ir, cfg, tainted, faulty }.search(&mut known, gathered, found);
+        let unknown = |(point, site): (PointIndex, u32)| (point.0, report::unknown_site(program, &ir.sites[site as usize], Unknown::Part));
         unchecked.extend(searched.untold.iter().copied().map(unknown));
-        searched.explain(&script, flow, &mut unchecked);
+        searched.explain(&ir, cfg, &mut unchecked);
     }
     *kept = Some(known.leave());
     unchecked.into_iter().map(|(_, read)| read).collect()
 }
 
 /// The points of which nothing is known, and those whose call could not be made out: nobody knows what it returns.
-fn unresolved_calls(program: &Program, wild: &[bool], found: &[Diagnostic]) -> Vec<bool> {
+fn unresolved_calls(program: &Program, tainted: &[bool], found: &[Diagnostic]) -> Vec<bool> {
     let is_of_tools = |code: Code| {
         matches!(code, Code::UnknownTool | Code::ToolCycle | Code::MissingToolLibrary | Code::NamelessTool | Code::InvalidToolSchema)
     };
     let places = || found.iter().filter(|found| is_of_tools(found.code)).filter_map(|found| found.place.as_ref());
     if places().next().is_none() {
-        return wild.to_vec();
+        return tainted.to_vec();
     }
-    let points = program.points.iter().zip(wild);
+    let points = program.points.iter().zip(tainted);
     let is_broken = |node: &crate::program::Node| {
         let path = program.path_of(node);
         external::call_at(program, node.body).is_some()
             && places().any(|place| place.path == *path && node.span.start <= place.span.start && place.span.end <= node.span.end)
     };
-    points.map(|(point, wild)| *wild || is_broken(program.node(point.node))).collect()
+    points.map(|(point, tainted)| *tainted || is_broken(program.node(point.node))).collect()
 }
 
 /// What all searches share.
 struct Shared {
-    origins: Vec<EntryState>,
+    entry_states: Vec<EntryState>,
     shortest: ShortestPaths,
     outputs: BTreeMap<PointIndex, Schema>,
-    lore: Rc<RefCell<SchemaCache>>,
+    cache: Rc<RefCell<SchemaCache>>,
     /// The keys that something reads.
     reads: BTreeSet<Key>,
 }
@@ -128,9 +127,9 @@ const PASSES: usize = 8;
 /// Where findings are searched.
 struct Findings<'a, 'p> {
     program: &'p Arc<Program>,
-    script: &'a Ir<'p>,
-    flow: &'a Cfg<'p>,
-    wild: &'a [bool],
+    ir: &'a Ir<'p>,
+    cfg: &'a Cfg<'p>,
+    tainted: &'a [bool],
     /// The documents with mistakes, where those may hide what stands behind them.
     faulty: Option<&'a [u32]>,
 }
@@ -138,66 +137,66 @@ struct Findings<'a, 'p> {
 impl Findings<'_, '_> {
     /// Searches every candidate, then once more those that only stand behind others.
     fn search(&self, known: &mut Analysis<'_, '_>, mut gathered: Alarms, found: &mut Vec<Diagnostic>) -> SearchOutcome {
-        let mut origins = vec![EntryState::entry(self.program)];
-        origins.extend(gathered.called.iter().map(|(point, args)| EntryState::called(*point, *args, &known.types)));
-        let mut reporter = Reporter::new(self.program, self.script, std::mem::take(&mut gathered.replies));
+        let mut entry_states = vec![EntryState::entry(self.program)];
+        entry_states.extend(gathered.called.iter().map(|(point, args)| EntryState::called(*point, *args, &known.types)));
+        let mut reporter = Reporter::new(self.program, self.ir, std::mem::take(&mut gathered.replies));
         let budget = Cell::new(BUDGET_OF_ALL);
         let shared = Shared {
-            shortest: ShortestPaths::new(self.program, &origins, |point| !self.wild[point.0 as usize]),
+            shortest: ShortestPaths::new(self.program, &entry_states, |point| !self.tainted[point.0 as usize]),
             outputs: self.outputs(known),
-            lore: Rc::default(),
+            cache: Rc::default(),
             reads: self.reads(),
-            origins,
+            entry_states,
         };
         let mut mended: Vec<KeyPath> = Vec::new();
         let mut searched = SearchOutcome::default();
         let mut grief: BTreeSet<NodeIndex> = BTreeSet::new();
-        let is_inside = |candidate: &Alarm| match candidate.accident {
-            Violation::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => Some(site),
+        let is_inside = |alarm: &Alarm| match alarm.violation {
+            Violation::Missing(site) if !self.ir.sites[site as usize].inside().is_empty() => Some(site),
             _ => None,
         };
-        let mut left = gathered.candidates;
-        let set = self.set(&shared.origins);
-        for candidate in &mut left {
-            if let Violation::Missing(site) = candidate.accident
-                && is_inside(candidate).is_none()
+        let mut left = gathered.alarms;
+        let set = self.set(&shared.entry_states);
+        for alarm in &mut left {
+            if let Violation::Missing(site) = alarm.violation
+                && is_inside(alarm).is_none()
             {
-                let root = self.script.sites[site as usize].path.root();
-                candidate.never |= !RESERVED.contains(&&**root) && !set.contains(root);
+                let root = self.ir.sites[site as usize].path.root();
+                alarm.never |= !RESERVED.contains(&&**root) && !set.contains(root);
             }
         }
-        let order = self.flow.web.order(self.program.entry().body.0);
+        let order = self.cfg.digraph.order(self.program.entry().body.0);
         let mut rank = vec![0_u32; order.len()];
         (0..).zip(&order).for_each(|(at, point)| rank[*point as usize] = at);
         let mut said: BTreeMap<FilePath, Vec<(Code, Span)>> = BTreeMap::new();
         for (place, code) in found.iter().filter_map(|found| Some((found.place.as_ref()?, found.code))) {
             said.entry(place.path.clone()).or_default().push((code, place.span));
         }
-        left.retain(|candidate| !reporter.is_said(candidate, &said));
-        left.sort_by_key(|candidate| rank[candidate.point.0 as usize]);
+        left.retain(|alarm| !reporter.is_said(alarm, &said));
+        left.sort_by_key(|alarm| rank[alarm.point.0 as usize]);
         for _ in 0..PASSES {
             let before = mended.len();
-            left.retain(|candidate| {
-                if reporter.is_told(candidate) {
-                    searched.explained.extend(if let Violation::Operand(site) = candidate.accident { Some(site) } else { None });
+            left.retain(|alarm| {
+                if reporter.is_told(alarm) {
+                    searched.explained.extend(if let Violation::Operand(site) = alarm.violation { Some(site) } else { None });
                     return false;
                 }
                 // No search follows what decides whether it is met. Of what nothing sets, the name is wrong whether it is or not.
-                if matches!(candidate.accident, Violation::Missing(site) if self.script.sites[site as usize].is_opaque()) {
-                    if self.unset(candidate, &set).is_some_and(|site| self.is_unasked(site)) {
-                        mended.extend(reporter.name(known, candidate, found));
+                if matches!(alarm.violation, Violation::Missing(site) if self.ir.sites[site as usize].is_opaque()) {
+                    if self.unset(alarm, &set).is_some_and(|site| self.is_unasked(site)) {
+                        mended.extend(reporter.name(known, alarm, found));
                     }
                     return false;
                 }
-                let inside = || is_inside(candidate).map(|site| (candidate.point, site));
-                let (verdict, may_be_hidden) = self.one(known, candidate, &shared, (&mended, &grief), &budget);
+                let inside = || is_inside(alarm).map(|site| (alarm.point, site));
+                let (verdict, may_be_hidden) = self.one(known, alarm, &shared, (&mended, &grief), &budget);
                 match verdict {
-                    Verdict::Proved(hops, met) => {
-                        if let Some(missing) = reporter.tell(known, candidate, &hops, &met, found) {
-                            searched.missing.push((missing.clone(), (!candidate.never).then_some(candidate.point)));
+                    Verdict::Proved(hops, details) => {
+                        if let Some(missing) = reporter.tell(known, alarm, &hops, &details, found) {
+                            searched.missing.push((missing.clone(), (!alarm.never).then_some(alarm.point)));
                             mended.push(missing);
                         } else {
-                            grief.insert(self.program.point(candidate.point).node);
+                            grief.insert(self.program.point(alarm.point).node);
                         }
                         false
                     }
@@ -208,8 +207,8 @@ impl Findings<'_, '_> {
                     verdict @ (Verdict::Hidden | Verdict::Open) => {
                         searched.untold.extend(inside());
                         match verdict {
-                            Verdict::Open if self.unset(candidate, &set).is_some() => mended.extend(reporter.name(known, candidate, found)),
-                            Verdict::Open => reporter.leave_open(known, candidate, found),
+                            Verdict::Open if self.unset(alarm, &set).is_some() => mended.extend(reporter.name(known, alarm, found)),
+                            Verdict::Open => reporter.leave_open(known, alarm, found),
                             _ => {}
                         }
                         false
@@ -231,12 +230,12 @@ impl Findings<'_, '_> {
     fn one(
         &self,
         known: &mut Analysis<'_, '_>,
-        candidate: &Alarm,
+        alarm: &Alarm,
         shared: &Shared,
         (mended, grief): (&[KeyPath], &BTreeSet<NodeIndex>),
         budget: &Cell<usize>,
     ) -> (Verdict, bool) {
-        let absent = self.may_be_absent(known, candidate);
+        let absent = self.may_be_absent(known, alarm);
         let returns = |point: PointIndex| {
             let call = external::call_at(self.program, point);
             let own = shared.outputs.get(&point).cloned();
@@ -244,18 +243,18 @@ impl Findings<'_, '_> {
         };
         let search = |mended| Search {
             program: self.program,
-            script: self.script,
-            origins: &shared.origins,
-            candidate,
+            ir: self.ir,
+            entry_states: &shared.entry_states,
+            alarm,
             absent: absent.as_deref(),
             shortest: &shared.shortest,
-            flow: self.flow,
-            wild: self.wild,
+            cfg: self.cfg,
+            tainted: self.tainted,
             assumed_set: mended,
             budget,
             tracked: RefCell::default(),
             returns: &returns,
-            lore: &shared.lore,
+            cache: &shared.cache,
             reads: &shared.reads,
             breaks: OnceCell::new(),
             outcomes: RefCell::default(),
@@ -266,11 +265,11 @@ impl Findings<'_, '_> {
             incomplete: Cell::new(false),
             imprecise: RefCell::default(),
         };
-        let is_missing = matches!(candidate.accident, Violation::Missing(_));
+        let is_missing = matches!(alarm.violation, Violation::Missing(_));
         let (bare, helped) = (search(&[][..]), search(mended));
         let may_help = is_missing && !mended.is_empty();
         let straight = bare.try_shortest().or_else(|| if may_help { helped.try_shortest() } else { None });
-        if straight.is_none() && !self.may_come(known, candidate, &bare) {
+        if straight.is_none() && !self.may_come(known, alarm, &bare) {
             return (Verdict::Refuted, false);
         }
         let verdict = straight.unwrap_or_else(|| bare.explore());
@@ -304,12 +303,12 @@ impl Findings<'_, '_> {
 
     /// The keys that something reads: a value that also stands elsewhere matters only if somebody looks at it there.
     fn reads(&self) -> BTreeSet<Key> {
-        let sites = self.script.sites.iter().flat_map(|site| {
+        let sites = self.ir.sites.iter().flat_map(|site| {
             let tests = site.when().iter().filter_map(crate::template::Test::path);
             let parts = site.calculation().into_iter().flat_map(|calculation| &*calculation.paths);
             tests.chain(parts).chain([site.path]).map(|path| path.root().clone())
         });
-        let ops = self.script.ops.iter().filter_map(|op| match op {
+        let ops = self.ir.ops.iter().filter_map(|op| match op {
             Instr::Fit { node, index, .. } => self.program.node(*node).entry.types.get(*index as usize).map(|(key, _)| key.clone()),
             Instr::Assert { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
             Instr::Write { write, .. } => match &write.to {

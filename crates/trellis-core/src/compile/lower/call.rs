@@ -128,7 +128,7 @@ impl<'d> Lowering<'d> {
     /// The node that a `graph:` call begins at (language 5.4); a graph of its own may be called too.
     fn child(&mut self, here: Here<'d>, target: &'d TargetSyntax) -> (Callee, Option<Candidate<'d>>) {
         let missing = match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, true) {
-            Ok(Resolved::Node(candidate)) => match self.seats.nodes_of[candidate as usize] {
+            Ok(Resolved::Node(candidate)) => match self.layouts.nodes_of[candidate as usize] {
                 Some(node) => return (Callee::Graph(node), Some(self.names.candidate(candidate))),
                 None => None,
             },

@@ -53,7 +53,7 @@ pub(super) struct Lowering<'d> {
     pub(super) graphs: Vec<GraphInfo<'d>>,
     pub(super) tools: Tools<'d>,
     pub(super) schemas: Schemas,
-    pub(super) seats: Arc<NodeLayout>,
+    pub(super) layouts: Arc<NodeLayout>,
     pub(super) nodes: Vec<Arc<Node>>,
     pub(super) points: Vec<Point>,
     pub(super) replies: Vec<Reply>,
@@ -130,7 +130,7 @@ impl<'d> Lowering<'d> {
         match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, false) {
             Ok(Resolved::Rollback) => Target::Rollback,
             Ok(Resolved::Fail) => Target::End(Reason::Failed(Failure::Fail)),
-            Ok(Resolved::Node(candidate)) => match self.seats.nodes_of[candidate as usize] {
+            Ok(Resolved::Node(candidate)) => match self.layouts.nodes_of[candidate as usize] {
                 Some(node) => Target::Point(self.entry_point(node, skip_gate)),
                 None => self.nowhere(),
             },
@@ -148,8 +148,8 @@ impl<'d> Lowering<'d> {
 
     /// The point where a node is entered.
     pub(super) fn entry_point(&self, node: NodeIndex, skip_gate: bool) -> PointIndex {
-        let first = self.seats.points_of[node.0 as usize];
-        PointIndex(first + u32::from(skip_gate && self.seats.gated[node.0 as usize]))
+        let first = self.layouts.points_of[node.0 as usize];
+        PointIndex(first + u32::from(skip_gate && self.layouts.gated[node.0 as usize]))
     }
 
     fn edge(&mut self, here: Here<'_>, when: Guard, target: &TargetSyntax, why: Provenance) -> Edge {
@@ -208,7 +208,7 @@ impl<'d> Lowering<'d> {
         let names = self.names;
         for at in tooled.iter().flat_map(|document| names.of_document(*document)) {
             let candidate = names.candidate(at);
-            let is_node = self.seats.nodes_of[at as usize].is_some();
+            let is_node = self.layouts.nodes_of[at as usize].is_some();
             if candidate.id.is_start() && is_node && candidate.syntax.is_some_and(|syntax| !syntax.tools.is_empty()) {
                 // What is wrong with these references is reported when the node itself is lowered.
                 let scope = self.tools.own(candidate, &mut self.schemas, &mut Vec::new());
@@ -219,7 +219,7 @@ impl<'d> Lowering<'d> {
 
     /// Files that are no nodes: Markdown without frontmatter that nothing names (language 1.2).
     pub(super) fn pages(&self) -> rustc_hash::FxHashSet<&'d FilePath> {
-        let pages = self.names.pages().iter().filter(|page| self.seats.nodes_of[**page as usize].is_none());
+        let pages = self.names.pages().iter().filter(|page| self.layouts.nodes_of[**page as usize].is_none());
         pages.map(|page| self.names.candidate(*page).path).collect()
     }
 

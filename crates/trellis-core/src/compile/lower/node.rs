@@ -35,7 +35,7 @@ impl<'d> Lowering<'d> {
             None => Role::Pass,
         };
 
-        let gate = self.seats.gated[index.0 as usize].then(|| PointIndex(self.seats.points_of[index.0 as usize]));
+        let gate = self.layouts.gated[index.0 as usize].then(|| PointIndex(self.layouts.points_of[index.0 as usize]));
         let body = self.entry_point(index, true);
         if gate.is_some() {
             self.gate(here, syntax, index, body);

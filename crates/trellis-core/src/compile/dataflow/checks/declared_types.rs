@@ -9,12 +9,12 @@ use crate::{
     template::{Shape, Step},
 };
 
-pub(crate) fn check(known: &mut Analysis<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     if program.graphs.iter().all(|graph| graph.types.is_empty()) {
         return;
     }
-    for at in (0..program.points.len()).filter(|at| !wild[*at]) {
+    for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
         let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
         let node = program.node(program.point(point).node);
         if program.point(point).part != Part::Body || known.at(point).is_none() {
@@ -82,8 +82,8 @@ fn given(known: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, write: 
         Place::Absent(key) => key == path.root(),
         Place::Input | Place::Ans | Place::Error => &**path.root() == "sys",
     });
-    let facts = known.standing(point).filter(|_| !is_written)?;
-    known.known(&facts, path)
+    let env = known.standing(point).filter(|_| !is_written)?;
+    known.known(&env, path)
 }
 
 /// Where `context:` declares a key.

@@ -8,25 +8,25 @@ use crate::{
     program::{Part, PointIndex, Role},
 };
 
-pub(crate) fn check(known: &mut Analysis<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
-    for at in (0..program.points.len()).filter(|at| !wild[*at]) {
+    for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
         let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
         let node = program.node(program.point(point).node);
         let Role::Listen(listen) = &node.role else { continue };
         let (Some(invalid), Part::Body) = (&listen.on_invalid, program.point(point).part) else { continue };
-        let Some(facts) = known.standing(point) else { continue };
+        let Some(env) = known.standing(point) else { continue };
         let texts = invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text));
         texts.for_each(|text| {
             text.each_use(&mut |used| {
                 // What was given is there, whatever it was.
                 let is_followed = used.when.is_empty() && !used.blind && **used.path.root() != *"input";
-                let Some(of) = known.known(&facts, used.path).filter(|_| is_followed) else { return };
+                let Some(of) = known.known(&env, used.path).filter(|_| is_followed) else { return };
                 if known.types.may_be_there(of) {
                     return;
                 }
                 let written = used.path.to_string();
-                let names = known.keys().into_iter().filter(|(_, slot)| facts.may_hold(*slot, &known.types));
+                let names = known.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &known.types));
                 let names: Vec<String> = names.map(|(name, _)| name).collect();
                 let message = format!("`{written}` is not set on any way to `{}`, so this is never shown", node.id);
                 let missing = Diagnostic::new(Code::UndefinedVariable, program.path_of(node), used.span(), message);

@@ -14,20 +14,20 @@ use crate::{
 };
 
 /// Parts that are never said (language 8.2).
-pub(crate) fn never_said(known: &mut Analysis<'_, '_>, wild: &[bool], found: &mut Vec<Diagnostic>) {
+pub(crate) fn never_said(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     for node in &program.nodes {
         let mut parts = speeches(node).flat_map(Speech::parts).peekable();
-        if parts.peek().is_none() || wild[node.body.0 as usize] {
+        if parts.peek().is_none() || tainted[node.body.0 as usize] {
             continue;
         }
-        let Some(facts) = known.standing(node.body) else { continue };
+        let Some(env) = known.standing(node.body) else { continue };
         for part in parts {
             let compares = matches!(part.when, Guard::Is(..) | Guard::In(..) | Guard::Truth(..));
             let Some(operand) = part.when.operand().filter(|_| compares) else { continue };
-            let Some(seen) = known.known(&facts, &operand.path) else { continue };
-            let question = known.types.intern_guard(&part.when);
-            let holds = known.types.refine(seen, SubPathId::NONE, question, true) != TypeId::NEVER;
+            let Some(seen) = known.known(&env, &operand.path) else { continue };
+            let guard_id = known.types.intern_guard(&part.when);
+            let holds = known.types.refine(seen, SubPathId::NONE, guard_id, true) != TypeId::NEVER;
             let of = known.types.get(seen);
             // What is absent, or no truth value, is another finding.
             if holds || of.absent || of.dynamic || is_switch(of, &part.when) || known.types.may_fail(seen, &part.when) {

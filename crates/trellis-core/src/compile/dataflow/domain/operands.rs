@@ -62,8 +62,8 @@ impl OperandTable {
         Arc::clone(&self.rests[rest.0 as usize])
     }
 
-    pub(crate) fn guard(&self, question: GuardId) -> Arc<Guard> {
-        Arc::clone(&self.guards[question.0 as usize])
+    pub(crate) fn guard(&self, guard_id: GuardId) -> Arc<Guard> {
+        Arc::clone(&self.guards[guard_id.0 as usize])
     }
 }
 
@@ -115,15 +115,15 @@ impl TypeTable {
         if let Some(known) = alike.iter().find(|known| is_same(&questions.guards[known.0 as usize], guard)) {
             return *known;
         }
-        let question = GuardId(u32::try_from(questions.guards.len()).unwrap_or(u32::MAX));
+        let guard_id = GuardId(u32::try_from(questions.guards.len()).unwrap_or(u32::MAX));
         questions.guards.push(Arc::new(guard.clone()));
-        alike.push(question);
-        question
+        alike.push(guard_id);
+        guard_id
     }
 
     /// The guard of a question, over whatever was asked first.
-    pub(crate) fn guard(&self, question: GuardId) -> &Guard {
-        &self.questions.guards[question.0 as usize]
+    pub(crate) fn guard(&self, guard_id: GuardId) -> &Guard {
+        &self.questions.guards[guard_id.0 as usize]
     }
 
     /// How much was made: types, and questions about them.

@@ -55,12 +55,12 @@ impl TypeTable {
     }
 
     /// What is left of a value when a question about what stands at `path` in it came to `truth`.
-    pub(crate) fn refine(&mut self, id: TypeId, path: SubPathId, question: GuardId, truth: bool) -> TypeId {
-        let key = (id, path, question, truth);
+    pub(crate) fn refine(&mut self, id: TypeId, path: SubPathId, guard_id: GuardId, truth: bool) -> TypeId {
+        let key = (id, path, guard_id, truth);
         if let Some(known) = self.narrowed.get(&key) {
             return *known;
         }
-        let (segments, guard) = (self.questions.rest(path), self.questions.guard(question));
+        let (segments, guard) = (self.questions.rest(path), self.questions.guard(guard_id));
         let left = self.refine_below(id, &segments, &guard, truth);
         self.narrowed.insert(key, left);
         left

@@ -25,41 +25,41 @@ impl SchemaTable {
 
 impl TypeTable {
     /// The number of a schema.
-    pub(crate) fn contract(&mut self, schema: &Schema) -> SchemaId {
+    pub(crate) fn schema_id(&mut self, schema: &Schema) -> SchemaId {
         let place = std::ptr::from_ref(schema.source()).addr();
         if let Some(known) = self.contracts.by_place.get(&place) {
             return *known;
         }
         let of = self.of_schema(schema.source());
-        let contract = SchemaId(u32::try_from(self.contracts.all.len()).unwrap_or(u32::MAX));
+        let schema_id = SchemaId(u32::try_from(self.contracts.all.len()).unwrap_or(u32::MAX));
         self.contracts.all.push((schema.clone(), of));
-        self.contracts.by_place.insert(place, contract);
-        contract
+        self.contracts.by_place.insert(place, schema_id);
+        schema_id
     }
 
     /// What fits a schema.
     pub(crate) fn declared(&mut self, schema: &Schema) -> TypeId {
-        let contract = self.contract(schema);
-        self.agreed(contract)
+        let schema_id = self.schema_id(schema);
+        self.agreed(schema_id)
     }
 
     /// What fits a schema that was read.
-    pub(crate) fn agreed(&self, contract: SchemaId) -> TypeId {
-        self.contracts.all[contract.0 as usize].1
+    pub(crate) fn agreed(&self, schema_id: SchemaId) -> TypeId {
+        self.contracts.all[schema_id.0 as usize].1
     }
 
     /// Whether a schema that was read says something of a place of which nothing is known.
-    pub(crate) fn is_unsure_of(&self, id: TypeId, contract: SchemaId) -> bool {
-        self.is_unsure(id, &self.contracts.all[contract.0 as usize].0)
+    pub(crate) fn is_unsure_of(&self, id: TypeId, schema_id: SchemaId) -> bool {
+        self.is_unsure(id, &self.contracts.all[schema_id.0 as usize].0)
     }
 
     /// Whether something that is known to be possible does not fit a schema that was read; as [`Types::breaks`].
-    pub(crate) fn breaches(&mut self, id: TypeId, contract: SchemaId, exactly: bool) -> bool {
-        let key = (id, contract, exactly);
+    pub(crate) fn breaches(&mut self, id: TypeId, schema_id: SchemaId, exactly: bool) -> bool {
+        let key = (id, schema_id, exactly);
         if let Some(known) = self.contracts.broken.get(&key) {
             return *known;
         }
-        let schema = self.contracts.all[contract.0 as usize].0.clone();
+        let schema = self.contracts.all[schema_id.0 as usize].0.clone();
         let breaks = self.breaks(id, &schema, exactly);
         self.contracts.broken.insert(key, breaks);
         breaks

@@ -18,7 +18,7 @@ impl Env {
             return others.iter().fold(more, |more, other| self.join_changes(other, types) || more);
         }
         self.flush();
-        let mut others: Vec<IncomingPages<'_>> = others.iter().map(|facts| IncomingPages { facts, changes: &facts.changes }).collect();
+        let mut others: Vec<IncomingPages<'_>> = others.iter().map(|env| IncomingPages { env, changes: &env.changes }).collect();
         let mut sum = JoinedPage::default();
         more = (0..self.pages.len()).fold(more, |more, at| self.join_page(at, &mut others, bound.page(at), &mut sum, types) || more);
         bound.share(self);
@@ -75,7 +75,7 @@ impl Env {
         sum.begin(own);
         let (slots, mut last) = (self.slot(at, 0)..self.slot(at + 1, 0), own);
         for other in &mut *others {
-            let page = &other.facts.pages[at];
+            let page = &other.env.pages[at];
             let changes = other.changes_at(&slots).iter().map(|(slot, lane)| (self.place(*slot).1, *lane));
             if Arc::ptr_eq(page, last) || Arc::ptr_eq(page, own) {
                 changes.for_each(|(at, lane)| sum.lanes[at] = sum.lanes[at].or(lane));
@@ -94,11 +94,11 @@ impl Env {
         if sum.iter().fold(PackedType::NEVER, |all, lane| all.or(*lane)).is_number() {
             for (lane, sum) in sum.iter_mut().enumerate().filter(|(_, sum)| sum.is_number()) {
                 let slot = self.slot(at, lane);
-                *sum = others.iter().fold(own[lane], |known, other| types.join_lanes(slot, known, other.facts.lane(slot)));
+                *sum = others.iter().fold(own[lane], |known, other| types.join_lanes(slot, known, other.env.lane(slot)));
             }
         }
         let is_more = !is_same(sum, own);
-        let known = bound.into_iter().chain(others.iter().map(|other| &other.facts.pages[at])).find(|page| is_same(sum, page));
+        let known = bound.into_iter().chain(others.iter().map(|other| &other.env.pages[at])).find(|page| is_same(sum, page));
         match known {
             Some(page) => Arc::make_mut(&mut self.pages)[at] = Arc::clone(page),
             None if is_more => Arc::make_mut(&mut self.pages)[at] = sum[..].into(),
@@ -116,13 +116,13 @@ impl Env {
 #[derive(Debug, Default)]
 pub(crate) struct UpperBound {
     is_kept: bool,
-    facts: Option<Env>,
+    env: Option<Env>,
 }
 
 impl UpperBound {
     /// One that takes in; others know of nothing.
     pub(crate) fn kept() -> Self {
-        Self { is_kept: true, facts: None }
+        Self { is_kept: true, env: None }
     }
 
     /// Takes in what leads on from a point; what is known there on entering stands in it already, if it came from there too.
@@ -130,8 +130,8 @@ impl UpperBound {
         if !self.is_kept {
             return;
         }
-        let Some(known) = &mut self.facts else {
-            let known = self.facts.insert(onward.clone());
+        let Some(known) = &mut self.env else {
+            let known = self.env.insert(onward.clone());
             return known.flush();
         };
         let Some(entering) = entering.filter(|entering| onward.is_on(entering)) else {
@@ -150,29 +150,27 @@ impl UpperBound {
     }
 
     /// Whether facts have come to it.
-    pub(crate) fn is_reached(&self, facts: &Env) -> bool {
-        self.facts
-            .as_ref()
-            .is_some_and(|bound| facts.own == bound.own && Arc::ptr_eq(&facts.pages, &bound.pages) && facts.changes.is_empty())
+    pub(crate) fn is_reached(&self, env: &Env) -> bool {
+        self.env.as_ref().is_some_and(|bound| env.own == bound.own && Arc::ptr_eq(&env.pages, &bound.pages) && env.changes.is_empty())
     }
 
     fn page(&self, at: usize) -> Option<&Page> {
-        Some(&self.facts.as_ref()?.pages[at])
+        Some(&self.env.as_ref()?.pages[at])
     }
 
     /// Facts that have come to it in all their pages have its pages.
-    fn share(&self, facts: &mut Env) {
-        if let Some(bound) = &self.facts
-            && facts.pages.iter().zip(&*bound.pages).all(|(page, bound)| Arc::ptr_eq(page, bound))
+    fn share(&self, env: &mut Env) {
+        if let Some(bound) = &self.env
+            && env.pages.iter().zip(&*bound.pages).all(|(page, bound)| Arc::ptr_eq(page, bound))
         {
-            facts.pages = Arc::clone(&bound.pages);
+            env.pages = Arc::clone(&bound.pages);
         }
     }
 }
 
 /// Facts that are taken in page by page.
 struct IncomingPages<'f> {
-    facts: &'f Env,
+    env: &'f Env,
     /// The changes on the pages that are left.
     changes: &'f [(Slot, PackedType)],
 }
@@ -243,13 +241,13 @@ mod tests {
             let mut bound = UpperBound::kept();
             while all.len() < 8 {
                 let entering = below(all.len());
-                let mut facts = all[entering].clone();
+                let mut env = all[entering].clone();
                 for _ in 0..below(80) {
                     let slot = Slot(u32::try_from(below(slots)).expect("slots are few"));
-                    facts.set(slot, kinds[below(kinds.len())], &mut types);
+                    env.set(slot, kinds[below(kinds.len())], &mut types);
                 }
-                bound.take_in(&facts, (entering > 0).then(|| &all[entering]), &mut types);
-                all.push(facts);
+                bound.take_in(&env, (entering > 0).then(|| &all[entering]), &mut types);
+                all.push(env);
             }
             let others: Vec<&Env> = all[1..].iter().collect();
             let (mut one_by_one, mut at_once) = (all[0].clone(), all[0].clone());
@@ -257,14 +255,14 @@ mod tests {
             assert_eq!(at_once.join(&others, &bound, &mut types), brought > 0);
             assert!(at_once == one_by_one && !at_once.join(&others, &bound, &mut types));
             for slot in (0..).map(Slot).take(slots) {
-                let expected = all.iter().fold(TypeId::NEVER, |known, facts| {
-                    let of = facts.get(slot, &mut types);
+                let expected = all.iter().fold(TypeId::NEVER, |known, env| {
+                    let of = env.get(slot, &mut types);
                     types.join(known, of)
                 });
                 assert_eq!(at_once.get(slot, &mut types), expected);
             }
             // Who has come to the bound learns nothing more.
-            let mut reached = bound.facts.clone().expect("something was taken in");
+            let mut reached = bound.env.clone().expect("something was taken in");
             assert!(bound.is_reached(&reached) && !bound.is_reached(&all[0]));
             assert!(!reached.join(&others, &UpperBound::default(), &mut types));
         }

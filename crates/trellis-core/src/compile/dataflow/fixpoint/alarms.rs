@@ -14,7 +14,7 @@ use crate::compile::dataflow::{
 #[derive(Clone, Debug)]
 pub(crate) enum Observation {
     /// Something may go wrong.
-    Suspect { accident: Violation, never: bool, seen: TypeId },
+    Suspect { violation: Violation, never: bool, seen: TypeId },
     /// Of what a site reads this is not known.
     UnknownSite(u32, Unknown),
     /// Of what an operation is about nothing is known.
@@ -22,7 +22,7 @@ pub(crate) enum Observation {
     /// A condition that never holds, and what its operand can be.
     Never { edge: u32, operand: TypeId },
     /// What was there when a reply began to choose that may find no way.
-    Gap { on: u32, facts: Env },
+    Gap { on: u32, env: Env },
     /// A child that is called with arguments.
     Called { entry: PointIndex, args: TypeId },
 }
@@ -41,8 +41,8 @@ pub(crate) struct PointResult {
 }
 
 impl PointResult {
-    pub(crate) fn suspect(&mut self, accident: Violation, never: bool, seen: TypeId) {
-        self.notes.push(Observation::Suspect { accident, never, seen });
+    pub(crate) fn suspect(&mut self, violation: Violation, never: bool, seen: TypeId) {
+        self.notes.push(Observation::Suspect { violation, never, seen });
     }
 
     /// A condition was looked at; replies may share it.
@@ -72,7 +72,7 @@ impl PointResult {
 /// What the search goes on with, in numbers of the script.
 #[derive(Default)]
 pub(crate) struct Alarms {
-    pub(crate) candidates: Vec<Alarm>,
+    pub(crate) alarms: Vec<Alarm>,
     /// What was there when a reply began to choose, of those that may find no way.
     pub(crate) replies: BTreeMap<u32, Env>,
     /// Nodes that are called as children, with their arguments.
@@ -98,22 +98,22 @@ impl Analysis<'_, '_> {
     }
 
     /// All that may go wrong.
-    pub(crate) fn gathered(&self, script: &Ir<'_>) -> Alarms {
+    pub(crate) fn gathered(&self, ir: &Ir<'_>) -> Alarms {
         let mut gathered = Alarms::default();
         for (point, note) in self.notes() {
             let first_reply = self.program.point(point).replies.start;
             match note {
-                Observation::Suspect { accident, never, seen } => {
-                    let accident = accident.of_point(script.firsts(point), first_reply);
-                    gathered.candidates.push(Alarm { point, accident, never: *never, seen: *seen });
+                Observation::Suspect { violation, never, seen } => {
+                    let violation = violation.of_point(ir.firsts(point), first_reply);
+                    gathered.alarms.push(Alarm { point, violation, never: *never, seen: *seen });
                 }
-                Observation::Gap { on, facts } => drop(gathered.replies.insert(first_reply + on, facts.clone())),
+                Observation::Gap { on, env } => drop(gathered.replies.insert(first_reply + on, env.clone())),
                 Observation::Called { entry, args } => gathered.called.push((*entry, *args)),
                 Observation::UnknownSite(..) | Observation::UnknownOp(_) | Observation::Never { .. } => {}
             }
         }
-        gathered.candidates.sort_by_key(|candidate| (candidate.point, candidate.accident, candidate.never));
-        gathered.candidates.dedup();
+        gathered.alarms.sort_by_key(|alarm| (alarm.point, alarm.violation, alarm.never));
+        gathered.alarms.dedup();
         gathered
     }
 

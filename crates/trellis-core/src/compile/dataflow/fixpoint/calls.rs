@@ -31,7 +31,7 @@ pub(crate) type CallSummaries = BTreeMap<NodeIndex, CallSummary>;
 pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
     let mut children = CallSummaries::new();
     for point in steps.points() {
-        for step in steps.steps(steps.seat(point)) {
+        for step in steps.steps(steps.point_ops(point)) {
             let Op::Args { child: Some(child), .. } = step else { continue };
             let of = children.entry(*child).or_insert_with(|| {
                 let node = program.node(*child);

@@ -6,73 +6,73 @@ impl<'p> Analysis<'_, 'p> {
     /// What a session begins with: the inputs of the graph, and what its entry declares (language 7.1).
     pub(crate) fn begin(&mut self) -> Env {
         let program = self.program;
-        let mut facts = Env::absent(self.terms.keys.room());
+        let mut env = Env::absent(self.tables.keys.room());
         let node = program.entry();
         // A host may give what has a default; nobody else brings what nothing declares.
-        for slot in self.terms.keys.with_defaults() {
-            facts.set(slot, TypeId::UNKNOWN_OR_ABSENT, &mut self.types);
+        for slot in self.tables.keys.with_defaults() {
+            env.set(slot, TypeId::UNKNOWN_OR_ABSENT, &mut self.types);
         }
         for (key, is_number) in program.defaults() {
-            if let Some(slot) = self.terms.keys.slot_of(key).filter(|_| is_number) {
+            if let Some(slot) = self.tables.keys.slot_of(key).filter(|_| is_number) {
                 let number = self.types.given_number();
-                facts.set(slot, number, &mut self.types);
+                env.set(slot, number, &mut self.types);
             }
         }
         if let Some(schema) = &program.graph_of(node).inputs {
             let whole = self.types.declared(schema);
-            self.given(whole, &mut facts);
+            self.given(whole, &mut env);
         }
-        self.declared(node, &mut facts);
-        facts
+        self.declared(node, &mut env);
+        env
     }
 
     /// What a child begins with: its arguments, and what it declares.
     pub(crate) fn begin_child(&mut self, node: &'p Node, args: TypeId) -> Env {
-        let mut facts = Env::absent(self.terms.keys.room());
-        self.given(args, &mut facts);
-        self.declared(node, &mut facts);
-        facts
+        let mut env = Env::absent(self.tables.keys.room());
+        self.given(args, &mut env);
+        self.declared(node, &mut env);
+        env
     }
 
     /// Each field of a mapping is a key.
-    fn given(&mut self, mapping: TypeId, facts: &mut Env) {
+    fn given(&mut self, mapping: TypeId, env: &mut Env) {
         let Some(fields) = self.types.get(mapping).fields.clone() else { return };
         for (key, of) in &fields.named {
-            if let Some(slot) = self.terms.keys.slot_of(key) {
-                facts.set(slot, *of, &mut self.types);
+            if let Some(slot) = self.tables.keys.slot_of(key) {
+                env.set(slot, *of, &mut self.types);
             }
         }
     }
 
     /// Declared inputs are there: a start without them is refused, unless entering the node brings them.
-    fn declared(&mut self, node: &'p Node, facts: &mut Env) {
+    fn declared(&mut self, node: &'p Node, env: &mut Env) {
         let graph = self.program.graph_of(node);
         for (key, schema) in &node.entry.types {
-            if let Some(slot) = self.terms.keys.slot_of(key) {
-                let (given, declared) = (facts.get(slot, &mut self.types), self.types.declared(schema));
+            if let Some(slot) = self.tables.keys.slot_of(key) {
+                let (given, declared) = (env.get(slot, &mut self.types), self.types.declared(schema));
                 let given = self.types.present(given);
                 let known = if given == TypeId::NEVER { declared } else { self.types.meet(given, declared) };
                 let known = if node.brings(graph, key) { self.types.join(known, TypeId::ABSENT) } else { known };
-                facts.set(slot, known, &mut self.types);
+                env.set(slot, known, &mut self.types);
             }
         }
         for path in node.entry.required.iter().filter(|path| !node.brings(graph, path.root())) {
             if let Some((slot, rest)) = self.followed(path) {
-                let known = facts.get(slot, &mut self.types);
+                let known = env.get(slot, &mut self.types);
                 let known = self.types.present(known);
                 let known = if known == TypeId::NEVER { TypeId::UNKNOWN } else { known };
-                facts.set(slot, known, &mut self.types);
-                self.be_set(facts, slot, rest);
+                env.set(slot, known, &mut self.types);
+                self.be_set(env, slot, rest);
             }
         }
         for (key, schema) in &graph.types {
-            let Some(slot) = self.terms.keys.slot_of(key) else { continue };
-            let given = facts.get(slot, &mut self.types);
+            let Some(slot) = self.tables.keys.slot_of(key) else { continue };
+            let given = env.get(slot, &mut self.types);
             let (there, declared) = (self.types.present(given), self.types.declared(schema));
             if there != TypeId::NEVER {
                 let known = self.types.meet(there, declared);
                 let known = if self.types.may_lack(given) { self.types.join(known, TypeId::ABSENT) } else { known };
-                facts.set(slot, known, &mut self.types);
+                env.set(slot, known, &mut self.types);
             }
         }
     }

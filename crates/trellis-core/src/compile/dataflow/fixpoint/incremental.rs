@@ -10,17 +10,17 @@ use super::{worklist::differences, *};
 
 impl<'a, 'p> Analysis<'a, 'p> {
     /// Goes on from what was kept; nothing where that is of no use. `fresh` are the nodes that were edited.
-    pub(crate) fn again(program: &'p Program, flow: &Cfg<'_>, wild: &'a [bool], kept: AnalysisCache, fresh: &[u32]) -> Option<Self> {
-        let AnalysisCache { types, terms, solved, size, .. } = kept;
-        if size > solved.size * 2 + ROOM || terms.steps.is_worn() || solved.at.len() != program.points.len() {
+    pub(crate) fn again(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool], kept: AnalysisCache, fresh: &[u32]) -> Option<Self> {
+        let AnalysisCache { types, tables, solved, size, .. } = kept;
+        if size > solved.size * 2 + ROOM || tables.steps.is_worn() || solved.at.len() != program.points.len() {
             return None;
         }
-        let mut known = Self { program, types, terms, solved, wild, unwound: unwound(program), touched: Vec::new(), touching: None };
+        let mut known = Self { program, types, tables, solved, tainted, unwound: unwound(program), touched: Vec::new(), touching: None };
         let (mut changed, looked) = known.reread(fresh)?;
-        let turned_wild = known.solved.wild.iter().zip(wild).enumerate().filter(|(_, (before, now))| before != now);
+        let turned_wild = known.solved.tainted.iter().zip(tainted).enumerate().filter(|(_, (before, now))| before != now);
         changed.extend(turned_wild.map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)));
-        known.solved.wild = wild.to_vec();
-        let mut open = known.rewoven(flow);
+        known.solved.tainted = tainted.to_vec();
+        let mut open = known.rewoven(cfg);
         let begun = known.begin();
         if begun != known.solved.begun {
             known.solved.begun = begun;
@@ -45,35 +45,35 @@ impl<'a, 'p> Analysis<'a, 'p> {
         let program = self.program;
         let (mut seats, mut turned) = (Vec::new(), Vec::new());
         let mut reader =
-            Interner { passage: crate::compile::dataflow::ir::PointIr::new(program), types: &mut self.types, terms: &mut self.terms };
+            Interner { passage: crate::compile::dataflow::ir::PointIr::new(program), types: &mut self.types, tables: &mut self.tables };
         for node in fresh {
             let node = program.node(NodeIndex(*node));
             seats.extend(node.gate.into_iter().chain([node.body]).map(|point| (point, reader.read(point))));
         }
         // First what is there now: what is read before and after does not turn.
-        seats.iter().for_each(|(_, seat)| self.terms.count(seat, &mut turned));
+        seats.iter().for_each(|(_, point_ops)| self.tables.count(point_ops, &mut turned));
         for (point, _) in &seats {
-            let old = self.terms.steps.seat(*point).clone();
-            self.terms.discount(&old, &mut turned);
+            let old = self.tables.steps.point_ops(*point).clone();
+            self.tables.discount(&old, &mut turned);
         }
-        if self.terms.keys.is_full() {
+        if self.tables.keys.is_full() {
             return None;
         }
         let (mut changed, mut looked) = (Vec::new(), Vec::new());
-        for (point, seat) in seats {
-            let old = self.terms.steps.seat(point).clone();
+        for (point, point_ops) in seats {
+            let old = self.tables.steps.point_ops(point).clone();
             // What a session of a child can reach, and who calls it, is not worked out by halves.
-            let steps = &self.terms.steps;
+            let steps = &self.tables.steps;
             let is_called = !self.solved.children.is_empty();
-            if !steps.call_alike(&old, &seat) || (is_called && !steps.lead_alike(&old, &seat)) {
+            if !steps.call_alike(&old, &point_ops) || (is_called && !steps.lead_alike(&old, &point_ops)) {
                 return None;
             }
-            let is_same = self.terms.steps.are_alike(&old, &seat)
+            let is_same = self.tables.steps.are_alike(&old, &point_ops)
                 || (turned.is_empty()
-                    && self.terms.steps.is_same_but_for_reads(&old, &seat)
+                    && self.tables.steps.is_same_but_for_reads(&old, &point_ops)
                     && !self.learns(point, &old)
-                    && !self.learns(point, &seat));
-            self.terms.steps.replace(point, seat);
+                    && !self.learns(point, &point_ops));
+            self.tables.steps.replace(point, point_ops);
             if is_same {
                 looked.push(point);
             } else {
@@ -81,28 +81,28 @@ impl<'a, 'p> Analysis<'a, 'p> {
             }
         }
         if !turned.is_empty() {
-            let steps = &self.terms.steps;
-            let depends = steps.points().filter(|point| steps.depends_on(steps.seat(*point), &turned));
+            let steps = &self.tables.steps;
+            let depends = steps.points().filter(|point| steps.depends_on(steps.point_ops(*point), &turned));
             changed.extend(depends.map(|point| point.0));
         }
         Some((changed, looked))
     }
 
     /// Whether anything becomes known at a point by being read.
-    fn learns(&mut self, point: PointIndex, seat: &PointOps) -> bool {
+    fn learns(&mut self, point: PointIndex, point_ops: &PointOps) -> bool {
         match self.solved.at[point.0 as usize].clone() {
-            Some(facts) => self.look(point, seat, facts).learned,
+            Some(env) => self.look(point, point_ops, env).learned,
             None => false,
         }
     }
 
     /// The parts as they are now; says of each whether its points were together before, in this order.
-    fn rewoven(&mut self, flow: &Cfg<'_>) -> Vec<bool> {
+    fn rewoven(&mut self, cfg: &Cfg<'_>) -> Vec<bool> {
         let before = Arc::clone(&self.solved.parts);
-        if *self.solved.ways == *flow.web {
+        if *self.solved.ways == *cfg.digraph {
             return vec![false; before.count() as usize];
         }
-        self.solved.ways = Arc::clone(&flow.web);
+        self.solved.ways = Arc::clone(&cfg.digraph);
         self.weave();
         let parts = Arc::clone(&self.solved.parts);
         let is_other = |part: u32| {

@@ -62,10 +62,10 @@ use crate::{
 pub(crate) struct Analysis<'a, 'p> {
     pub(crate) program: &'p Program,
     pub(crate) types: TypeTable,
-    terms: IrTables,
+    tables: IrTables,
     solved: Solution,
     /// Points whose file has mistakes: what they do is not known.
-    wild: &'a [bool],
+    tainted: &'a [bool],
     /// Where a rollback leads on, by graph.
     unwound: Vec<Vec<PointIndex>>,
     /// The points that were looked at this time.
@@ -78,7 +78,7 @@ pub(crate) struct Analysis<'a, 'p> {
 #[derive(Debug)]
 pub(crate) struct AnalysisCache {
     types: TypeTable,
-    terms: IrTables,
+    tables: IrTables,
     solved: Solution,
     /// How much there is.
     size: usize,
@@ -91,12 +91,12 @@ pub(crate) struct AnalysisCache {
 #[derive(Debug)]
 struct Solution {
     /// Who leads to whom, calls and returns of children included.
-    web: Arc<Digraph>,
+    digraph: Arc<Digraph>,
     /// The same without them.
     ways: Arc<Digraph>,
     parts: Arc<Components>,
     children: CallSummaries,
-    wild: Vec<bool>,
+    tainted: Vec<bool>,
     /// What a session begins with.
     begun: Env,
     /// What is there on entering a point; nothing where no session comes.
@@ -112,25 +112,25 @@ struct Solution {
 
 impl<'a, 'p> Analysis<'a, 'p> {
     /// Works everything out.
-    pub(crate) fn new(program: &'p Program, flow: &Cfg<'_>, wild: &'a [bool]) -> Self {
+    pub(crate) fn new(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool]) -> Self {
         let mut types = TypeTable::new();
-        let mut terms = IrTables::new(&mut types);
-        terms.read(program, &mut types);
+        let mut tables = IrTables::new(&mut types);
+        tables.read(program, &mut types);
         let count = program.points.len();
         let solved = Solution {
-            web: Arc::clone(&flow.web),
-            ways: Arc::clone(&flow.web),
+            digraph: Arc::clone(&cfg.digraph),
+            ways: Arc::clone(&cfg.digraph),
             parts: Arc::default(),
-            children: calls::children(program, &terms.steps),
-            wild: wild.to_vec(),
-            begun: Env::absent(terms.keys.room()),
+            children: calls::children(program, &tables.steps),
+            tainted: tainted.to_vec(),
+            begun: Env::absent(tables.keys.room()),
             at: vec![None; count],
             onward: vec![Box::default(); count],
             notes: std::iter::repeat_with(Box::default).take(count).collect(),
             unchecked: Vec::new(),
             size: 0,
         };
-        let mut known = Self { program, types, terms, solved, wild, unwound: unwound(program), touched: Vec::new(), touching: None };
+        let mut known = Self { program, types, tables, solved, tainted, unwound: unwound(program), touched: Vec::new(), touching: None };
         known.solved.begun = known.begin();
         known.weave();
         let all = vec![true; known.solved.parts.count() as usize];
@@ -140,7 +140,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
     }
 
     fn size(&self) -> usize {
-        self.types.size() + self.terms.sources.len() + self.terms.calculations.len() + self.terms.tests.len()
+        self.types.size() + self.tables.sources.len() + self.tables.calculations.len() + self.tables.tests.len()
     }
 
     /// What stays for the next time.
@@ -150,7 +150,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
             #[cfg(test)]
             looked: self.touched.len(),
             types: self.types,
-            terms: self.terms,
+            tables: self.tables,
             solved: self.solved,
         }
     }
@@ -163,8 +163,8 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// Whether ways lead from one point to another, or to itself.
     pub(crate) fn leads(&self, from: PointIndex, to: PointIndex) -> bool {
-        let web = &*self.solved.web;
-        web.forward.of(from.0).any(|next| petgraph::algo::has_path_connecting(web, next, to.0, None))
+        let digraph = &*self.solved.digraph;
+        digraph.forward.of(from.0).any(|next| petgraph::algo::has_path_connecting(digraph, next, to.0, None))
     }
 
     /// What is known on entering a point; nothing where no session comes.
@@ -180,38 +180,38 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// What is known while a session stands at a point: behind all that entering it does.
     pub(crate) fn standing(&mut self, point: PointIndex) -> Option<Env> {
-        let mut facts = self.at(point)?.clone();
-        let seat = self.terms.steps.seat(point).clone();
-        self.count(&seat, &mut facts);
-        let lives = self.transfer(&seat, &mut facts, seat.entering, &mut PointResult::default());
-        lives.then_some(facts)
+        let mut env = self.at(point)?.clone();
+        let point_ops = self.tables.steps.point_ops(point).clone();
+        self.count(&point_ops, &mut env);
+        let lives = self.transfer(&point_ops, &mut env, point_ops.entering, &mut PointResult::default());
+        lives.then_some(env)
     }
 
     /// The keys that are followed, sorted.
     pub(crate) fn keys(&self) -> Vec<(String, Slot)> {
-        self.terms.keys.followed()
+        self.tables.keys.followed()
     }
 
     /// A path as it is followed; nothing where nobody reads it, and for what the engine always knows.
     pub(crate) fn followed(&mut self, path: &KeyPath) -> Option<(Slot, SubPathId)> {
         let (name, rest) = split(path)?;
-        Some((self.terms.keys.slot_of(name)?, self.types.rest(rest)))
+        Some((self.tables.keys.slot_of(name)?, self.types.rest(rest)))
     }
 
     /// What stands at a path; nothing for what the engine always knows.
-    pub(crate) fn known(&mut self, facts: &Env, path: &KeyPath) -> Option<TypeId> {
+    pub(crate) fn known(&mut self, env: &Env, path: &KeyPath) -> Option<TypeId> {
         let (slot, rest) = self.followed(path)?;
-        Some(self.below(facts, slot, rest))
+        Some(self.below(env, slot, rest))
     }
 
     /// What stands below a key.
-    fn below(&mut self, facts: &Env, slot: Slot, rest: SubPathId) -> TypeId {
-        let known = facts.get(slot, &mut self.types);
+    fn below(&mut self, env: &Env, slot: Slot, rest: SubPathId) -> TypeId {
+        let known = env.get(slot, &mut self.types);
         self.types.select(known, rest)
     }
 
     fn slot(&self, path: InternedPath) -> Option<Slot> {
-        self.terms.keys.slot(path.name)
+        self.tables.keys.slot(path.name)
     }
 }
 

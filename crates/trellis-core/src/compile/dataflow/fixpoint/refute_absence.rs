@@ -102,14 +102,14 @@ impl Analysis<'_, '_> {
 
     /// The keys that decide which way leads on from a point; without those that the engine writes where no step says so.
     fn slots_asked(&self, point: u32) -> Vec<Slot> {
-        let own = [VISITS, "sys.rollback"].map(|name| self.terms.keys.slot_of(name));
-        let asked = self.terms.steps.asked(self.terms.steps.seat(PointIndex(point)));
-        asked.filter_map(|name| self.terms.keys.slot(name)).filter(|slot| !own.contains(&Some(*slot))).collect()
+        let own = [VISITS, "sys.rollback"].map(|name| self.tables.keys.slot_of(name));
+        let asked = self.tables.steps.asked(self.tables.steps.point_ops(PointIndex(point)));
+        asked.filter_map(|name| self.tables.keys.slot(name)).filter(|slot| !own.contains(&Some(*slot))).collect()
     }
 
     /// The points at which something happens to one of these.
     fn touched(&self, touching: &FxHashMap<Slot, Vec<u32>>, keys: [Slot; 2]) -> Vec<bool> {
-        let mut is_touched = self.wild.to_vec();
+        let mut is_touched = self.tainted.to_vec();
         keys.iter().filter_map(|key| touching.get(key)).flatten().for_each(|point| is_touched[*point as usize] = true);
         is_touched
     }
@@ -117,9 +117,9 @@ impl Analysis<'_, '_> {
     /// The points at which something happens to a key, or depends on it.
     fn touched_by(&self) -> FxHashMap<Slot, Vec<u32>> {
         let mut touching: FxHashMap<Slot, Vec<u32>> = FxHashMap::default();
-        for point in self.terms.steps.points() {
-            for name in self.terms.steps.names(self.terms.steps.seat(point)) {
-                if let Some(slot) = self.terms.keys.slot(name) {
+        for point in self.tables.steps.points() {
+            for name in self.tables.steps.names(self.tables.steps.point_ops(point)) {
+                if let Some(slot) = self.tables.keys.slot(name) {
                     touching.entry(slot).or_default().push(point.0);
                 }
             }
@@ -184,28 +184,28 @@ impl Analysis<'_, '_> {
             waits[point as usize] = false;
             let of = at[point as usize].unwrap_or(TypeId::NEVER);
             let may = |to: PointIndex| only.is_none_or(|(from, into)| to.0 != into || from == point);
-            let (Some(facts), true) = (&self.solved.at[point as usize], all.iter().all(|(_, left)| left[point as usize].is_some())) else {
+            let (Some(env), true) = (&self.solved.at[point as usize], all.iter().all(|(_, left)| left[point as usize].is_some())) else {
                 continue;
             };
             if !is_touched[point as usize] {
-                let leads = self.solved.onward[point as usize].iter().filter(|(to, facts)| may(*to) && facts.may_lack(slot, &self.types));
+                let leads = self.solved.onward[point as usize].iter().filter(|(to, env)| may(*to) && env.may_lack(slot, &self.types));
                 onward.extend(leads.map(|(to, _)| (to.0, of)));
                 continue;
             }
             if !spend(LOOK) {
                 return None;
             }
-            let mut facts = facts.clone();
-            facts.set(slot, TypeId::ABSENT, &mut self.types);
+            let mut env = env.clone();
+            env.set(slot, TypeId::ABSENT, &mut self.types);
             for (known, left) in all {
-                facts.set(*known, left[point as usize].unwrap_or(TypeId::NEVER), &mut self.types);
+                env.set(*known, left[point as usize].unwrap_or(TypeId::NEVER), &mut self.types);
             }
-            facts.set(other, of, &mut self.types);
-            let seat = self.terms.steps.seat(PointIndex(point)).clone();
-            let now = self.look(PointIndex(point), &seat, facts);
-            for (to, facts) in &now.onward {
-                if may(*to) && facts.may_lack(slot, &self.types) {
-                    onward.push((to.0, facts.get(other, &mut self.types)));
+            env.set(other, of, &mut self.types);
+            let point_ops = self.tables.steps.point_ops(PointIndex(point)).clone();
+            let now = self.look(PointIndex(point), &point_ops, env);
+            for (to, env) in &now.onward {
+                if may(*to) && env.may_lack(slot, &self.types) {
+                    onward.push((to.0, env.get(other, &mut self.types)));
                 }
             }
         }

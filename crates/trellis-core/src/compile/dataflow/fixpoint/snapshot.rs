@@ -23,8 +23,8 @@ pub(crate) struct PointTypes {
 
 impl PointTypes {
     pub(crate) fn of(program: &Program) -> Self {
-        let wild = vec![false; program.points.len()];
-        let mut knowledge = Analysis::new(program, &Cfg::new(program), &wild);
+        let tainted = vec![false; program.points.len()];
+        let mut knowledge = Analysis::new(program, &Cfg::new(program), &tainted);
         let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
         let standing = points.map(|point| knowledge.standing(PointIndex(point))).collect();
         Self { keys: knowledge.keys(), standing, types: knowledge.types }
@@ -32,19 +32,19 @@ impl PointTypes {
 
     /// Each key that can be set at a point: whether it certainly is, and what is known of it.
     pub(crate) fn at(&self, point: u32) -> impl Iterator<Item = (&str, bool, String)> {
-        let facts = self.standing[point as usize].as_ref();
+        let env = self.standing[point as usize].as_ref();
         self.keys.iter().filter_map(move |(key, slot)| {
-            let facts = facts?;
-            let known = facts.look(*slot, &self.types);
-            facts.may_hold(*slot, &self.types).then(|| (key.as_str(), !known.absent && !known.dynamic, known.described()))
+            let env = env?;
+            let known = env.look(*slot, &self.types);
+            env.may_hold(*slot, &self.types).then(|| (key.as_str(), !known.absent && !known.dynamic, known.described()))
         })
     }
 
     /// Says which value is not among what is possible at a point.
     pub(crate) fn admit(&self, point: u32, value: impl Fn(&str) -> Option<Value>) -> Result<(), String> {
-        let Some(facts) = &self.standing[point as usize] else { return Err("no session was thought to come here".to_owned()) };
+        let Some(env) = &self.standing[point as usize] else { return Err("no session was thought to come here".to_owned()) };
         for (key, slot) in &self.keys {
-            let (of, value) = (facts.look(*slot, &self.types), value(key));
+            let (of, value) = (env.look(*slot, &self.types), value(key));
             if !self.types.holds(&of, value.as_ref()) {
                 let met = value.map_or_else(|| "absent".to_owned(), |value| value.to_json());
                 return Err(format!("`{key}` is {met}, and was thought to be {:?} {}", of.absent, of.described()));

@@ -19,7 +19,7 @@ const KEYS: usize = 64;
 pub(crate) struct TaintFlow<'a> {
     program: &'a Program,
     /// Points of which nothing is known.
-    wild: &'a [bool],
+    tainted: &'a [bool],
     /// Those, and points whose call could not be made out.
     broken: Vec<bool>,
     /// The points behind them.
@@ -31,11 +31,11 @@ pub(crate) struct TaintFlow<'a> {
 }
 
 impl<'a> TaintFlow<'a> {
-    pub(crate) fn new(program: &'a Program, flow: &Cfg<'_>, wild: &'a [bool], broken: Vec<bool>) -> Self {
-        let behind = flow.reachable_from(&broken);
+    pub(crate) fn new(program: &'a Program, cfg: &Cfg<'_>, tainted: &'a [bool], broken: Vec<bool>) -> Self {
+        let behind = cfg.reachable_from(&broken);
         let is_child = |at: u32| external::call_at(program, PointIndex(at)).is_some_and(|call| matches!(call.callee, Callee::Graph(_)));
         let calls = (0..).zip(&behind).any(|(at, behind)| *behind && is_child(at));
-        Self { program, wild, broken, behind, left: FxHashMap::default(), calls }
+        Self { program, tainted, broken, behind, left: FxHashMap::default(), calls }
     }
 
     /// Whether a read at a point is unchecked only because of such a node.
@@ -66,14 +66,14 @@ impl<'a> TaintFlow<'a> {
             let brings = |write: &Write| writes(write, key) && (self.broken[at as usize] || is_copied(write));
             let node = program.node(point.node);
             let writes = program.replies(&point.replies).iter().flat_map(|reply| &reply.update).chain(&node.entry.defaults);
-            if self.wild[at as usize] || { writes }.any(brings) {
+            if self.tainted[at as usize] || { writes }.any(brings) {
                 stands[at as usize] = true;
                 open.push(at);
             }
         }
         while let Some(at) = open.pop() {
             for reply in program.replies(&program.point(PointIndex(at)).replies) {
-                if !self.wild[at as usize] && self.replaces(at, reply, key) {
+                if !self.tainted[at as usize] && self.replaces(at, reply, key) {
                     continue;
                 }
                 for edge in program.edges_of(reply) {

@@ -5,42 +5,42 @@ use crate::template::KindSet;
 
 impl Analysis<'_, '_> {
     /// Whether a session can come past what happens.
-    pub(crate) fn transfer(&mut self, seat: &PointOps, facts: &mut Env, steps: OpRange, now: &mut PointResult) -> bool {
+    pub(crate) fn transfer(&mut self, point_ops: &PointOps, env: &mut Env, steps: OpRange, now: &mut PointResult) -> bool {
         for at in steps.iter() {
-            match self.terms.steps.step(seat, at) {
-                Op::Read(mark) => self.read(seat, facts, mark, None, now),
-                Op::Ask { question, mark, .. } => {
-                    mark.into_iter().for_each(|mark| self.read(seat, facts, mark, Some(question), now));
+            match self.tables.steps.step(point_ops, at) {
+                Op::Read(mark) => self.read(point_ops, env, mark, None, now),
+                Op::Ask { guard_id, mark, .. } => {
+                    mark.into_iter().for_each(|mark| self.read(point_ops, env, mark, Some(guard_id), now));
                 }
                 Op::Write { to, how, source, reads } => {
                     let to = to.and_then(|to| Some((self.slot(to)?, to.rest)));
                     if how == WriteMode::Default {
-                        let known = to.map(|(slot, _)| facts.get(slot, &mut self.types));
+                        let known = to.map(|(slot, _)| env.get(slot, &mut self.types));
                         if known.is_some_and(|known| !self.types.may_be_absent(known) && !self.types.get(known).dynamic) {
                             continue;
                         }
                         // What a default reads, it reads only where the key is absent: nothing is known to be there behind it.
-                        let mut behind = facts.clone();
-                        reads.iter().for_each(|mark| self.read(seat, &mut behind, mark, None, now));
+                        let mut behind = env.clone();
+                        reads.iter().for_each(|mark| self.read(point_ops, &mut behind, mark, None, now));
                     } else {
-                        reads.iter().for_each(|mark| self.read(seat, facts, mark, None, now));
+                        reads.iter().for_each(|mark| self.read(point_ops, env, mark, None, now));
                     }
                     if let Some(to) = to
-                        && !self.write(seat, at, facts, (how, source), to, now)
+                        && !self.write(point_ops, at, env, (how, source), to, now)
                     {
                         return false;
                     }
                 }
-                Op::Fit { name, contract, .. } => {
-                    let Some(slot) = self.terms.keys.slot(name) else { continue };
-                    let known = facts.get(slot, &mut self.types);
-                    if self.types.breaches(known, contract, true) {
+                Op::Fit { name, schema_id, .. } => {
+                    let Some(slot) = self.tables.keys.slot(name) else { continue };
+                    let known = env.get(slot, &mut self.types);
+                    if self.types.breaches(known, schema_id, true) {
                         now.suspect(Violation::Unfit(at), false, known);
                     }
-                    if self.is_unknown(known) || self.types.is_unsure_of(known, contract) {
+                    if self.is_unknown(known) || self.types.is_unsure_of(known, schema_id) {
                         now.notes.push(Observation::UnknownOp(at));
                     }
-                    let declared = self.types.agreed(contract);
+                    let declared = self.types.agreed(schema_id);
                     let of = self.types.get(known);
                     let may_be_absent = of.absent || of.dynamic;
                     let there = self.types.present(known);
@@ -48,29 +48,29 @@ impl Analysis<'_, '_> {
                     if may_be_absent {
                         left = self.types.join(left, TypeId::ABSENT);
                     }
-                    facts.set(slot, if left == TypeId::NEVER { declared } else { left }, &mut self.types);
+                    env.set(slot, if left == TypeId::NEVER { declared } else { left }, &mut self.types);
                 }
-                Op::Assert { question, path, is_predicate } => {
+                Op::Assert { guard_id, path, is_predicate } => {
                     if is_predicate {
                         now.notes.push(Observation::UnknownOp(at));
                     }
                     let Some((slot, rest)) = path.and_then(|path| Some((self.slot(path)?, path.rest))) else { continue };
-                    let known = self.below(facts, slot, rest);
+                    let known = self.below(env, slot, rest);
                     if self.is_unknown(known) {
                         now.notes.push(Observation::UnknownOp(at));
                     }
                     let known = self.types.without_unknown(known);
-                    if known != TypeId::NEVER && self.types.refine(known, SubPathId::NONE, question, false) != TypeId::NEVER {
+                    if known != TypeId::NEVER && self.types.refine(known, SubPathId::NONE, guard_id, false) != TypeId::NEVER {
                         now.suspect(Violation::Fails(at), false, known);
                     }
-                    let whole = facts.get(slot, &mut self.types);
-                    let left = self.types.refine(whole, rest, question, true);
+                    let whole = env.get(slot, &mut self.types);
+                    let left = self.types.refine(whole, rest, guard_id, true);
                     if left != TypeId::NEVER {
-                        facts.set(slot, left, &mut self.types);
+                        env.set(slot, left, &mut self.types);
                     }
                 }
                 Op::Args { args, child, takes } => {
-                    let given = args.map_or(TypeId::NEVER, |args| self.source(seat, facts, args));
+                    let given = args.map_or(TypeId::NEVER, |args| self.source(point_ops, env, args));
                     if let (Some(takes), Some(_)) = (takes, args)
                         && self.types.breaches(given, takes, false)
                     {
@@ -90,10 +90,10 @@ impl Analysis<'_, '_> {
     }
 
     /// Something is read; by a condition, where it is one.
-    pub(crate) fn read(&mut self, seat: &PointOps, facts: &mut Env, at: u32, asked: Option<GuardId>, now: &mut PointResult) {
-        let mark = self.terms.steps.mark(seat, at);
+    pub(crate) fn read(&mut self, point_ops: &PointOps, env: &mut Env, at: u32, asked: Option<GuardId>, now: &mut PointResult) {
+        let mark = self.tables.steps.mark(point_ops, at);
         if let Some(calculated) = mark.calculated {
-            return self.calculate(facts, at, calculated, now);
+            return self.calculate(env, at, calculated, now);
         }
         let Some((slot, rest)) = mark.path.and_then(|path| Some((self.slot(path)?, path.rest))) else {
             if mark.is_deep {
@@ -101,9 +101,9 @@ impl Analysis<'_, '_> {
             }
             return;
         };
-        let mut known = self.below(facts, slot, rest);
+        let mut known = self.below(env, slot, rest);
         if mark.tests != GuardSetId::NONE && self.types.may_lack(known) {
-            let Some(tested) = self.tested(facts, mark.tests) else { return };
+            let Some(tested) = self.tested(env, mark.tests) else { return };
             known = self.below(&tested, slot, rest);
         }
         let known = self.types.stands_inside(known, mark.inside);
@@ -113,7 +113,7 @@ impl Analysis<'_, '_> {
         if is_there && asked.is_none() && mark.demand.is_none() && !mark.is_deep {
             return;
         }
-        let guard = asked.map(|question| self.types.guard(question));
+        let guard = asked.map(|guard_id| self.types.guard(guard_id));
         let is_typed = matches!(guard, Some(Guard::Truth(..)));
         let is_no_truth = guard.is_some_and(|guard| self.types.may_fail(known, guard));
         let is_unsure = mark.demand.is_some_and(|demand| !self.types.meets(known, demand));
@@ -139,31 +139,31 @@ impl Analysis<'_, '_> {
         // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
         if !is_there && mark.is_certain && mark.inside == ElementPathId::NONE {
             now.learned = true;
-            self.be_set(facts, slot, rest);
+            self.be_set(env, slot, rest);
         }
     }
 
     /// The environment at a read that tests guard; `None` if it never happens.
-    fn tested(&mut self, facts: &Env, tests: GuardSetId) -> Option<Env> {
-        let mut facts = facts.clone();
-        for (path, question, yes) in self.terms.tests.get(tests).to_vec() {
+    fn tested(&mut self, env: &Env, tests: GuardSetId) -> Option<Env> {
+        let mut env = env.clone();
+        for (path, guard_id, yes) in self.tables.tests.get(tests).to_vec() {
             let Some(slot) = self.slot(path) else { continue };
-            let known = facts.get(slot, &mut self.types);
-            let left = self.types.refine(known, path.rest, question, yes);
+            let known = env.get(slot, &mut self.types);
+            let left = self.types.refine(known, path.rest, guard_id, yes);
             if left == TypeId::NEVER {
                 return None;
             }
-            facts.set(slot, left, &mut self.types);
+            env.set(slot, left, &mut self.types);
         }
-        Some(facts)
+        Some(env)
     }
 
     /// Something is calculated from parts that are there.
-    fn calculate(&mut self, facts: &Env, at: u32, calculated: ArithmeticId, now: &mut PointResult) {
+    fn calculate(&mut self, env: &Env, at: u32, calculated: ArithmeticId, now: &mut PointResult) {
         let (mut sorts, mut seen, mut is_known) = (Vec::new(), TypeId::NEVER, true);
-        for part in self.terms.calculations.parts(calculated).iter() {
+        for part in self.tables.calculations.parts(calculated).iter() {
             // Of what the engine always knows nothing is followed.
-            let known = part.and_then(|part| Some(self.below(facts, self.slot(part)?, part.rest))).unwrap_or(TypeId::UNKNOWN);
+            let known = part.and_then(|part| Some(self.below(env, self.slot(part)?, part.rest))).unwrap_or(TypeId::UNKNOWN);
             let of = self.types.get(known);
             is_known &= (!of.unknown || of.numeric) && !of.dynamic;
             let numeric = if of.numeric { KindSet::NUMBER } else { KindSet::NONE };
@@ -171,7 +171,7 @@ impl Analysis<'_, '_> {
             sorts.push(self.types.sorts(known).or(absent));
             seen = if sorts.len() == 1 { known } else { seen };
         }
-        let (fails, works) = self.terms.calculations.asked(calculated, &sorts);
+        let (fails, works) = self.tables.calculations.asked(calculated, &sorts);
         if fails {
             now.suspect(Violation::Operand(at), false, seen);
         }
@@ -183,16 +183,16 @@ impl Analysis<'_, '_> {
     /// Something is written; false where no session comes past that.
     fn write(
         &mut self,
-        seat: &PointOps,
+        point_ops: &PointOps,
         at: u32,
-        facts: &mut Env,
+        env: &mut Env,
         what: (WriteMode, SourceId),
         to: (Slot, SubPathId),
         now: &mut PointResult,
     ) -> bool {
         let ((how, source), (slot, rest)) = (what, to);
-        let known = facts.get(slot, &mut self.types);
-        let source = self.source(seat, facts, source);
+        let known = env.get(slot, &mut self.types);
+        let source = self.source(point_ops, env, source);
         if self.is_unknown(known) && (rest != SubPathId::NONE || how == WriteMode::Append) {
             now.notes.push(Observation::UnknownOp(at));
         }
@@ -227,7 +227,7 @@ impl Analysis<'_, '_> {
                 }
             }
         };
-        facts.set(slot, new, &mut self.types);
+        env.set(slot, new, &mut self.types);
         new != TypeId::NEVER
     }
 

@@ -27,7 +27,7 @@ pub(crate) enum Violation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Alarm {
     pub(crate) point: PointIndex,
-    pub(crate) accident: Violation,
+    pub(crate) violation: Violation,
     /// Whether it goes wrong on every way.
     pub(crate) never: bool,
     /// What can be there where it goes wrong.

@@ -11,7 +11,7 @@ impl Analysis<'_, '_> {
         let solved = &mut self.solved;
         let count = u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
         if solved.children.is_empty() {
-            solved.web = Arc::clone(&solved.ways);
+            solved.digraph = Arc::clone(&solved.ways);
         } else {
             let mut pairs: Vec<(u32, u32)> = (0..count).flat_map(|from| solved.ways.forward.of(from).map(move |to| (from, to))).collect();
             // Between the ends of a child and its callers stands one number for it, since both may be many.
@@ -19,56 +19,57 @@ impl Analysis<'_, '_> {
                 let node = self.program.node(*node);
                 let entry = node.gate.unwrap_or(node.body).0;
                 pairs.extend(child.callers.iter().flat_map(|caller| [(*caller, entry), (between, *caller)]));
-                let ends = (0..count).filter(|end| child.inside[*end as usize] && self.terms.steps.seat(PointIndex(*end)).output.is_some());
+                let ends =
+                    (0..count).filter(|end| child.inside[*end as usize] && self.tables.steps.point_ops(PointIndex(*end)).output.is_some());
                 pairs.extend(ends.map(|end| (end, between)));
             }
-            solved.web = Arc::new(Digraph::new(count as usize + solved.children.len(), &pairs));
+            solved.digraph = Arc::new(Digraph::new(count as usize + solved.children.len(), &pairs));
         }
         let first = self.first();
-        self.solved.parts = Arc::new(self.solved.web.components(first.0));
+        self.solved.parts = Arc::new(self.solved.digraph.components(first.0));
     }
 
     /// Works out the parts that have to be, one behind the other, and those behind them of which something else is known now.
     pub(crate) fn solve(&mut self, mut open: Vec<bool>) {
         let parts = Arc::clone(&self.solved.parts);
-        let mut course = Worklist::of(self.solved.at.len());
+        let mut worklist = Worklist::of(self.solved.at.len());
         // A way that is gone may have led to a part that stands before it now; what that part leads to stands behind.
         while open.contains(&true) {
             for part in 0..parts.count() {
                 if open[part as usize] {
-                    self.solve_component(part, &parts, &mut course, &mut open);
+                    self.solve_component(part, &parts, &mut worklist, &mut open);
                     open[part as usize] = false;
                 }
             }
         }
     }
 
-    fn solve_component(&mut self, part: u32, parts: &Components, course: &mut Worklist, open: &mut [bool]) {
+    fn solve_component(&mut self, part: u32, parts: &Components, worklist: &mut Worklist, open: &mut [bool]) {
         let count = u32::try_from(self.solved.at.len()).unwrap_or(u32::MAX);
         let points = || parts.members(part).iter().copied().filter(|member| *member < count);
         let returned = self.forget_ends(part, parts);
         let before: Vec<_> = points().map(|point| std::mem::take(&mut self.solved.onward[point as usize])).collect();
         let is_in_part = |point: u32| parts.of(point) == Some(part);
-        let ways: usize = points().map(|point| self.solved.web.backward.of(point).len()).sum();
-        course.bound = if ways > MANY_WAYS * points().count() { UpperBound::kept() } else { UpperBound::default() };
+        let ways: usize = points().map(|point| self.solved.digraph.backward.of(point).len()).sum();
+        worklist.bound = if ways > MANY_WAYS * points().count() { UpperBound::kept() } else { UpperBound::default() };
         for point in points() {
             self.touched.push(point);
             self.solved.notes[point as usize] = Box::default();
             self.solved.at[point as usize] = (point == self.first().0).then(|| self.solved.begun.clone());
-            course.opened.clear();
-            self.letters(point, |from| !is_in_part(from), &mut course.opened);
-            self.meet(point, &course.opened, &course.bound);
-            course.begun[point as usize] = self.solved.at[point as usize].is_some();
-            if course.begun[point as usize] {
-                course.wait(point, Pending::ForLook);
+            worklist.opened.clear();
+            self.letters(point, |from| !is_in_part(from), &mut worklist.opened);
+            self.meet(point, &worklist.opened, &worklist.bound);
+            worklist.begun[point as usize] = self.solved.at[point as usize].is_some();
+            if worklist.begun[point as usize] {
+                worklist.wait(point, Pending::ForLook);
             }
         }
-        while course.left > 0 {
+        while worklist.left > 0 {
             for point in points() {
-                self.process(point, &is_in_part, course);
+                self.process(point, &is_in_part, worklist);
             }
         }
-        course.sent.clear();
+        worklist.sent.clear();
         for (point, before) in points().zip(&before) {
             differences(before, &self.solved.onward[point as usize], &mut |to| {
                 if let Some(of) = parts.of(to.0) {
@@ -84,34 +85,34 @@ impl Analysis<'_, '_> {
     }
 
     /// Takes in what came to a point since the last time, and passes on what comes of it.
-    fn process(&mut self, point: u32, is_in_part: &impl Fn(u32) -> bool, course: &mut Worklist) {
+    fn process(&mut self, point: u32, is_in_part: &impl Fn(u32) -> bool, worklist: &mut Worklist) {
         let at = point as usize;
-        let waited = course.take(point);
+        let waited = worklist.take(point);
         let before = match waited {
             Pending::Not => return,
             Pending::ForMore => self.solved.at[at].clone(),
             Pending::ForLook => None,
         };
-        course.open(point);
-        let more = self.meet(point, &course.opened, &course.bound);
+        worklist.open(point);
+        let more = self.meet(point, &worklist.opened, &worklist.bound);
         if !more && waited != Pending::ForLook {
             return;
         }
         let passes = before.is_some_and(|before| self.forward_unchanged(point, &before));
-        let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point), &mut course.bound, course.begun[at]) };
+        let changed = if passes { Vec::new() } else { self.look_at(PointIndex(point), &mut worklist.bound, worklist.begun[at]) };
         for (place, (to, _)) in (0..).zip(&self.solved.onward[at]).filter(|(_, (to, _))| is_in_part(to.0)) {
-            course.send(to.0, (point, place));
-            course.wait(to.0, Pending::ForMore);
+            worklist.send(to.0, (point, place));
+            worklist.wait(to.0, Pending::ForMore);
         }
         let callers = changed.into_iter().filter(|caller| is_in_part(*caller) && self.solved.at[*caller as usize].is_some());
-        callers.for_each(|caller| course.wait(caller, Pending::ForLook));
+        callers.for_each(|caller| worklist.wait(caller, Pending::ForLook));
     }
 
     /// What leads to a point from some others.
     fn letters(&self, point: u32, is_from: impl Fn(u32) -> bool, into: &mut Vec<EdgeRef>) {
         let mut last = None;
         // They are sorted, and more than one way may lead from one to the other.
-        let from = self.solved.web.backward.of(point).filter(|from| last.replace(*from) != Some(*from));
+        let from = self.solved.digraph.backward.of(point).filter(|from| last.replace(*from) != Some(*from));
         let from = from.filter(|from| (*from as usize) < self.solved.onward.len() && is_from(*from));
         let letter = |from: u32| {
             let at = self.solved.onward[from as usize].binary_search_by_key(&point, |(to, _)| to.0).ok()?;
@@ -124,9 +125,8 @@ impl Analysis<'_, '_> {
     fn meet(&mut self, point: u32, letters: &[EdgeRef], bound: &UpperBound) -> bool {
         let Solution { at, onward, .. } = &mut self.solved;
         // Who was looked at again may lead elsewhere; then there is another letter.
-        let facts =
-            |(from, place): &EdgeRef| onward[*from as usize].get(*place as usize).filter(|(to, _)| to.0 == point).map(|(_, facts)| facts);
-        let all = letters.iter().filter_map(facts);
+        let env = |(from, place): &EdgeRef| onward[*from as usize].get(*place as usize).filter(|(to, _)| to.0 == point).map(|(_, env)| env);
+        let all = letters.iter().filter_map(env);
         match &mut at[point as usize] {
             Some(known) if bound.is_reached(known) => {
                 debug_assert!(
@@ -148,17 +148,17 @@ impl Analysis<'_, '_> {
 
     /// Where a point gets to know more of nothing but keys that it has nothing to do with, that leads on as it is. Says whether it was so.
     fn forward_unchanged(&mut self, point: u32, before: &Env) -> bool {
-        let (seat, keys) = (self.terms.steps.seat(PointIndex(point)), &self.terms.keys);
+        let (point_ops, keys) = (self.tables.steps.point_ops(PointIndex(point)), &self.tables.keys);
         let by_engine = [VISITS, "sys.rollback"].into_iter().filter_map(|name| keys.slot_of(name));
-        let own = self.terms.steps.names(seat).filter_map(|name| keys.slot(name)).chain(by_engine);
+        let own = self.tables.steps.names(point_ops).filter_map(|name| keys.slot(name)).chain(by_engine);
         let at = point as usize;
         let Solution { at: known, onward, notes, .. } = &mut self.solved;
         let Some(known) = &known[at] else { return false };
-        let noted = notes[at].iter_mut().filter_map(|note| if let Observation::Gap { facts, .. } = note { Some(facts) } else { None });
-        let mut made: Vec<&mut Env> = onward[at].iter_mut().map(|(_, facts)| facts).chain(noted).collect();
-        let passes = known.is_same_at(before, own) && made.iter().all(|facts| facts.is_on(before));
+        let noted = notes[at].iter_mut().filter_map(|note| if let Observation::Gap { env, .. } = note { Some(env) } else { None });
+        let mut made: Vec<&mut Env> = onward[at].iter_mut().map(|(_, env)| env).chain(noted).collect();
+        let passes = known.is_same_at(before, own) && made.iter().all(|env| env.is_on(before));
         if passes {
-            made.iter_mut().for_each(|facts| facts.lay_on(known));
+            made.iter_mut().for_each(|env| env.lay_on(known));
             debug_assert!(self.is_as_looked_at(point), "what was passed on is not what a look gives");
         }
         passes
@@ -166,9 +166,9 @@ impl Analysis<'_, '_> {
 
     /// Whether a look at a point would come to what is remembered of it.
     fn is_as_looked_at(&mut self, point: u32) -> bool {
-        let Some(facts) = self.solved.at[point as usize].clone() else { return false };
-        let seat = self.terms.steps.seat(PointIndex(point)).clone();
-        let mut now = self.look(PointIndex(point), &seat, facts);
+        let Some(env) = self.solved.at[point as usize].clone() else { return false };
+        let point_ops = self.tables.steps.point_ops(PointIndex(point)).clone();
+        let mut now = self.look(PointIndex(point), &point_ops, env);
         let (notes, onward) = (now.noted(), self.sorted(now.onward, &UpperBound::default()));
         self.solved.onward[point as usize] == onward && self.solved.notes[point as usize].len() == notes.len()
     }
@@ -176,12 +176,12 @@ impl Analysis<'_, '_> {
     /// Looks at a point with what is known there, and remembers what comes of it. Gives the callers that get something else by that. `is_begun`:
     /// something of what is known there came from outside of its part.
     pub(crate) fn look_at(&mut self, point: PointIndex, bound: &mut UpperBound, is_begun: bool) -> Vec<u32> {
-        let Some(facts) = self.solved.at[point.0 as usize].clone() else { return Vec::new() };
-        let seat = self.terms.steps.seat(point).clone();
-        let mut now = self.look(point, &seat, facts);
+        let Some(env) = self.solved.at[point.0 as usize].clone() else { return Vec::new() };
+        let point_ops = self.tables.steps.point_ops(point).clone();
+        let mut now = self.look(point, &point_ops, env);
         self.solved.notes[point.0 as usize] = now.noted();
         let entering = self.solved.at[point.0 as usize].as_ref().filter(|_| !is_begun);
-        now.onward.iter().for_each(|(_, facts)| bound.take_in(facts, entering, &mut self.types));
+        now.onward.iter().for_each(|(_, env)| bound.take_in(env, entering, &mut self.types));
         self.solved.onward[point.0 as usize] = self.sorted(now.onward, bound);
         now.returned.map_or_else(Vec::new, |output| self.ended(point, output))
     }
@@ -276,8 +276,8 @@ pub(crate) fn differences(before: &[(PointIndex, Env)], now: &[(PointIndex, Env)
     loop {
         match (before.peek(), now.peek()) {
             (None, None) => return,
-            (Some((old, facts)), Some((new, others))) if old == new => {
-                if facts != others {
+            (Some((old, env)), Some((new, others))) if old == new => {
+                if env != others {
                     see(*old);
                 }
                 before.next();

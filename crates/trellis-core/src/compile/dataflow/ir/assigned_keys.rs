@@ -13,8 +13,8 @@ use crate::{
 
 impl Findings<'_, '_> {
     /// The keys that something sets: what nothing sets is missing on every way, also where a loop comes back behind a read of it.
-    pub(crate) fn set(&self, origins: &[EntryState]) -> BTreeSet<Key> {
-        let writes = self.script.ops.iter().filter_map(|op| match op {
+    pub(crate) fn set(&self, entry_states: &[EntryState]) -> BTreeSet<Key> {
+        let writes = self.ir.ops.iter().filter_map(|op| match op {
             Instr::Write { write, .. } => match &write.to {
                 To::Path(path) | To::Append(path) => Some(path.root().clone()),
                 To::Absent(key) => Some(key.clone()),
@@ -22,7 +22,7 @@ impl Findings<'_, '_> {
             },
             _ => None,
         });
-        let begun = origins.iter().flat_map(|origin| {
+        let begun = entry_states.iter().flat_map(|origin| {
             let entry = &self.program.node(self.program.point(origin.point).node).entry;
             let declared = entry.types.iter().map(|(key, _)| key.clone()).chain(entry.required.iter().map(|path| path.root().clone()));
             origin.given.iter().map(|given| given.key.clone()).chain(declared)
@@ -55,26 +55,26 @@ impl Findings<'_, '_> {
         }
         let words = faulty.iter().map(|at| &*self.program.documents[*at as usize].text).collect::<Vec<_>>();
         let told: Vec<String> = found.iter().map(|found| found.message.clone()).collect();
-        for point in (0..self.program.points.len()).filter(|point| !self.wild[*point]) {
+        for point in (0..self.program.points.len()).filter(|point| !self.tainted[*point]) {
             let point = PointIndex(u32::try_from(point).unwrap_or(u32::MAX));
-            for at in self.script.sites_of(point) {
-                let site = &self.script.sites[at as usize];
+            for at in self.ir.sites_of(point) {
+                let site = &self.ir.sites[at as usize];
                 let (name, root) = (site.path.to_string(), site.path.root());
-                let candidate = Alarm { point, accident: Violation::Missing(at), never: true, seen: TypeId::ABSENT };
+                let alarm = Alarm { point, violation: Violation::Missing(at), never: true, seen: TypeId::ABSENT };
                 let is_plain = site.is_certain() && site.is_followed() && site.calculation().is_none();
                 let is_unset = is_plain && self.is_never_set(site, &set);
-                let is_told = || reporter.is_told(&candidate) || told.iter().any(|told| told.contains(&format!("`{name}`")));
+                let is_told = || reporter.is_told(&alarm) || told.iter().any(|told| told.contains(&format!("`{name}`")));
                 if is_unset && !is_told() && !words.iter().any(|text| mentions(text, root)) {
-                    reporter.name(known, &candidate, found);
+                    reporter.name(known, &alarm, found);
                 }
             }
         }
     }
 
     /// Where something reads what nothing sets.
-    pub(crate) fn unset(&self, candidate: &Alarm, set: &BTreeSet<Key>) -> Option<&ReadSite<'_>> {
-        let Violation::Missing(site) = candidate.accident else { return None };
-        let site = &self.script.sites[site as usize];
+    pub(crate) fn unset(&self, alarm: &Alarm, set: &BTreeSet<Key>) -> Option<&ReadSite<'_>> {
+        let Violation::Missing(site) = alarm.violation else { return None };
+        let site = &self.ir.sites[site as usize];
         (!matches!(site.kind, ReadKind::Required(..)) && self.is_never_set(site, set)).then_some(site)
     }
 
@@ -99,7 +99,7 @@ impl Findings<'_, '_> {
     pub(crate) fn is_unasked(&self, site: &ReadSite<'_>) -> bool {
         let text = &self.program.documents[site.document as usize].text;
         let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
-        let reads = self.script.sites.iter().filter(|other| other.document == site.document && other.path.root() == site.path.root());
+        let reads = self.ir.sites.iter().filter(|other| other.document == site.document && other.path.root() == site.path.root());
         // One word may be read in several ways: looped over, and counted.
         let places: BTreeSet<Span> = reads.map(|read| read.span(self.program)).collect();
         words.filter(|word| **word == **site.path.root()).count() == places.len()
@@ -108,7 +108,7 @@ impl Findings<'_, '_> {
     /// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.
     pub(crate) fn forgets(&self, path: &KeyPath) -> bool {
         let above = |written: &KeyPath| written.segments().len() < path.segments().len() && path.segments().starts_with(written.segments());
-        let mut writes = self.script.ops.iter().filter_map(|op| if let Instr::Write { write, .. } = op { Some(&write.to) } else { None });
+        let mut writes = self.ir.ops.iter().filter_map(|op| if let Instr::Write { write, .. } = op { Some(&write.to) } else { None });
         matches!(&**path.root(), "input" | "tool_result" | "sys")
             || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
     }

@@ -30,7 +30,7 @@ use crate::{
 pub(crate) struct Interner<'r, 'p> {
     pub(crate) passage: PointIr<'p>,
     pub(crate) types: &'r mut TypeTable,
-    pub(crate) terms: &'r mut IrTables,
+    pub(crate) tables: &'r mut IrTables,
 }
 
 impl<'p> Interner<'_, 'p> {
@@ -39,7 +39,7 @@ impl<'p> Interner<'_, 'p> {
         self.passage.read(point);
         let program = self.passage.program;
         let node = program.node(program.point(point).node);
-        let steps = &self.terms.steps;
+        let steps = &self.tables.steps;
         let firsts = [steps.steps.len(), steps.marks.len(), steps.answers.len(), steps.choices.len(), steps.follows.len()];
         self.marks();
         for at in 0..self.passage.follows.len() {
@@ -50,7 +50,7 @@ impl<'p> Interner<'_, 'p> {
         let shape = node.output.as_ref().filter(|_| node.terminal);
         let output = shape.map(|shape| self.source(shape)).or_else(|| node.terminal.then(|| self.literal(&Value::Null)));
         let brought = self.brought(program, point);
-        let steps = &self.terms.steps;
+        let steps = &self.tables.steps;
         let lasts = [steps.steps.len(), steps.marks.len(), steps.answers.len(), steps.choices.len(), steps.follows.len()];
         let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         let [steps, marks, answers, choices, follows] = std::array::from_fn(|at| number(firsts[at])..number(lasts[at]));
@@ -69,16 +69,16 @@ impl<'p> Interner<'_, 'p> {
             let (is_certain, is_opaque, is_deep) = (site.is_certain(), site.is_opaque(), site.is_deep());
             let calculated = site.calculation().map(|calculation| {
                 let parts = calculation.paths.iter().map(|path| self.follow(path)).collect();
-                self.terms.calculations.put(calculation, parts)
+                self.tables.calculations.put(calculation, parts)
             });
             let tests = self.tests(site.when());
-            self.terms.steps.marks.push(ReadOp { path, inside, demand: site.demand(), is_certain, tests, is_opaque, is_deep, calculated });
+            self.tables.steps.marks.push(ReadOp { path, inside, demand: site.demand(), is_certain, tests, is_opaque, is_deep, calculated });
         }
     }
 
     /// What holds where something is read that only these decide about.
     fn tests(&mut self, when: &[Test]) -> GuardSetId {
-        let is_set = self.terms.is_set;
+        let is_set = self.tables.is_set;
         let tested = when.iter().filter_map(|test| match test {
             Test::Set(path, yes) => Some((self.path(path)?, is_set, *yes)),
             Test::Truthy(path, true) => Some((self.path(path)?, is_set, true)),
@@ -89,7 +89,7 @@ impl<'p> Interner<'_, 'p> {
             Test::Truthy(..) | Test::Is(..) | Test::Opaque => None,
         });
         let tested = tested.collect();
-        self.terms.tests.put(tested)
+        self.tables.tests.put(tested)
     }
 
     fn steps(&mut self) {
@@ -100,29 +100,29 @@ impl<'p> Interner<'_, 'p> {
                 Instr::Write { write, reads } => self.write(write, OpRange::of(&reads)),
                 Instr::Fit { schema, node, index } => {
                     let key = &program.node(node).entry.types[index as usize].0;
-                    let name = self.terms.keys.name(key);
-                    self.terms.steps.follows.push(name);
-                    Op::Fit { name, contract: self.types.contract(schema), index }
+                    let name = self.tables.keys.name(key);
+                    self.tables.steps.follows.push(name);
+                    Op::Fit { name, schema_id: self.types.schema_id(schema), index }
                 }
                 Instr::Ask { guard, site } => {
                     let path = guard.operand().and_then(|operand| self.follow(&operand.path));
-                    Op::Ask { question: self.types.intern_guard(guard), mark: site, path }
+                    Op::Ask { guard_id: self.types.intern_guard(guard), mark: site, path }
                 }
                 Instr::Assert { guard, .. } => {
                     let path = guard.operand().and_then(|operand| self.follow(&operand.path));
-                    Op::Assert { question: self.types.intern_guard(guard), path, is_predicate: matches!(guard, Guard::Predicate(..)) }
+                    Op::Assert { guard_id: self.types.intern_guard(guard), path, is_predicate: matches!(guard, Guard::Predicate(..)) }
                 }
                 Instr::Args { call } => {
                     let args = self.arguments(call);
                     let (child, takes) = match &call.callee {
                         Callee::Graph(node) => (Some(*node), self.taken(call, *node)),
-                        Callee::Tool(tool) => (None, tool.parameters.as_ref().map(|schema| self.types.contract(schema))),
+                        Callee::Tool(tool) => (None, tool.parameters.as_ref().map(|schema| self.types.schema_id(schema))),
                         Callee::Parallel(..) | Callee::Each(..) => (None, None),
                     };
                     Op::Args { args, child, takes }
                 }
             };
-            self.terms.steps.steps.push(step);
+            self.tables.steps.steps.push(step);
         }
     }
 
@@ -137,7 +137,7 @@ impl<'p> Interner<'_, 'p> {
                 is_cut = path.segments().len() > FOLLOWED;
                 let upper = || {
                     let rest = self.types.rest(&path.rest()[..FOLLOWED.min(path.rest().len())]);
-                    InternedPath { name: self.terms.keys.name(path.root()), rest }
+                    InternedPath { name: self.tables.keys.name(path.root()), rest }
                 };
                 (Some(known.unwrap_or_else(upper)), if is_append { WriteMode::Append } else { WriteMode::Set })
             }
@@ -147,10 +147,10 @@ impl<'p> Interner<'_, 'p> {
             Place::Error => (Some(self.key("sys.error")), WriteMode::Set),
         };
         let source = match &write.value {
-            _ if is_cut => self.terms.sources.put(SourceExpr::Known(TypeId::UNKNOWN)),
+            _ if is_cut => self.tables.sources.put(SourceExpr::Known(TypeId::UNKNOWN)),
             From::Shape(shape) => self.source(shape),
-            From::Error => self.terms.sources.put(SourceExpr::Known(self.terms.error)),
-            From::Input => self.terms.sources.put(SourceExpr::Brought),
+            From::Error => self.tables.sources.put(SourceExpr::Known(self.tables.error)),
+            From::Input => self.tables.sources.put(SourceExpr::Brought),
         };
         Op::Write { to, how, source, reads }
     }
@@ -173,18 +173,18 @@ impl<'p> Interner<'_, 'p> {
             };
             let choices = OpRange(reply.edges.start - edges.start, reply.edges.end - edges.start);
             let steps = OpRange::of(&self.passage.replying[at]);
-            self.terms.steps.answers.push(ReplyOps { given, steps, choices });
+            self.tables.steps.answers.push(ReplyOps { given, steps, choices });
         }
         for (at, edge) in edges.clone().enumerate() {
             let edge = &program.edges[edge as usize];
             let asks = edge.when != Guard::Always;
             let path = edge.when.operand().and_then(|operand| self.follow(&operand.path));
             let compares = matches!(edge.when, Guard::Is(..) | Guard::In(..) | Guard::Truth(..));
-            let question = asks.then(|| self.types.intern_guard(&edge.when));
+            let guard_id = asks.then(|| self.types.intern_guard(&edge.when));
             let marks = OpRange::of(&self.passage.guards[at]);
             let to = self.to(point, &edge.to, replies, edges.start + u32::try_from(at).unwrap_or(u32::MAX));
-            self.terms.steps.choices.push(Branch {
-                question,
+            self.tables.steps.choices.push(Branch {
+                guard_id,
                 path,
                 compares,
                 marks,
@@ -216,24 +216,24 @@ impl<'p> Interner<'_, 'p> {
         let entries: &[_] = match &call.args {
             Some(Shape::Map(entries)) => entries,
             None => &[],
-            Some(_) => return Some(self.terms.sources.put(SourceExpr::Known(TypeId::UNKNOWN))),
+            Some(_) => return Some(self.tables.sources.put(SourceExpr::Known(TypeId::UNKNOWN))),
         };
         let text = SourceExpr::Known(self.types.text());
-        let text = self.terms.sources.put(text);
+        let text = self.tables.sources.put(text);
         let written = entries.iter().filter(|(key, _)| key.value != *body);
         let mut given: Vec<_> = written.map(|(key, shape)| (key.value.clone(), self.source(&shape.value))).collect();
         given.push((body.clone(), text));
-        Some(self.terms.sources.put(SourceExpr::Map(given.into())))
+        Some(self.tables.sources.put(SourceExpr::Map(given.into())))
     }
 
     /// What a child takes.
     fn taken(&mut self, call: &Call, child: NodeIndex) -> Option<SchemaId> {
-        if let Some(known) = self.terms.taken.get(&child) {
+        if let Some(known) = self.tables.taken.get(&child) {
             return *known;
         }
         let schema = external::taken(self.passage.program, call).and_then(|schema| Schema::new(&schema.into()).ok());
-        let taken = schema.map(|schema| self.types.contract(&schema));
-        self.terms.taken.insert(child, taken);
+        let taken = schema.map(|schema| self.types.schema_id(&schema));
+        self.tables.taken.insert(child, taken);
         taken
     }
 
@@ -252,7 +252,7 @@ impl<'p> Interner<'_, 'p> {
 
     fn literal(&mut self, value: &Value) -> SourceId {
         let of = self.types.of_value(value);
-        self.terms.sources.put(SourceExpr::Known(of))
+        self.tables.sources.put(SourceExpr::Known(of))
     }
 
     /// What a shape comes to.
@@ -277,7 +277,7 @@ impl<'p> Interner<'_, 'p> {
                 }
             },
         };
-        self.terms.sources.put(made)
+        self.tables.sources.put(made)
     }
 
     /// What an expression comes to.
@@ -288,38 +288,38 @@ impl<'p> Interner<'_, 'p> {
             Term::Constant(value) => return self.literal(value),
             Term::Of(sorts) => SourceExpr::Known(self.types.of_sorts(*sorts)),
             Term::Integer => SourceExpr::Known(self.types.integer()),
-            Term::Whole(terms) => SourceExpr::Number(terms.iter().map(|term| self.term(term)).collect(), true),
-            Term::Number(terms) => SourceExpr::Number(terms.iter().map(|term| self.term(term)).collect(), false),
-            Term::Sum(terms) => SourceExpr::Sum(self.term(&terms[0]), self.term(&terms[1])),
-            Term::Product(terms) => SourceExpr::Product(self.term(&terms[0]), self.term(&terms[1])),
-            Term::Default(terms, falsy) => SourceExpr::Default(self.term(&terms[0]), self.term(&terms[1]), *falsy),
-            Term::Either(terms) => SourceExpr::Either(self.term(&terms[0]), self.term(&terms[1])),
-            Term::List(terms) => SourceExpr::List(terms.iter().map(|term| self.term(term)).collect()),
+            Term::Whole(tables) => SourceExpr::Number(tables.iter().map(|term| self.term(term)).collect(), true),
+            Term::Number(tables) => SourceExpr::Number(tables.iter().map(|term| self.term(term)).collect(), false),
+            Term::Sum(tables) => SourceExpr::Sum(self.term(&tables[0]), self.term(&tables[1])),
+            Term::Product(tables) => SourceExpr::Product(self.term(&tables[0]), self.term(&tables[1])),
+            Term::Default(tables, falsy) => SourceExpr::Default(self.term(&tables[0]), self.term(&tables[1]), *falsy),
+            Term::Either(tables) => SourceExpr::Either(self.term(&tables[0]), self.term(&tables[1])),
+            Term::List(tables) => SourceExpr::List(tables.iter().map(|term| self.term(term)).collect()),
             Term::Map(entries) => {
                 let mut there = |term| {
                     let of = self.term(term);
-                    self.terms.sources.put(SourceExpr::There(of))
+                    self.tables.sources.put(SourceExpr::There(of))
                 };
                 SourceExpr::Map(entries.iter().map(|(key, term)| (key.clone(), there(term))).collect())
             }
         };
-        self.terms.sources.put(made)
+        self.tables.sources.put(made)
     }
 
     fn key(&mut self, key: &str) -> InternedPath {
-        InternedPath { name: self.terms.keys.name(key), rest: crate::compile::dataflow::domain::SubPathId::NONE }
+        InternedPath { name: self.tables.keys.name(key), rest: crate::compile::dataflow::domain::SubPathId::NONE }
     }
 
     /// A path as it is followed; nothing for what the engine always knows, and for what goes deeper than is followed.
     fn path(&mut self, path: &KeyPath) -> Option<InternedPath> {
         let (name, rest) = split(path)?;
-        Some(InternedPath { name: self.terms.keys.name(name), rest: self.types.rest(rest) })
+        Some(InternedPath { name: self.tables.keys.name(name), rest: self.types.rest(rest) })
     }
 
     /// The same, which is followed from now on.
     fn follow(&mut self, path: &KeyPath) -> Option<InternedPath> {
         let path = self.path(path)?;
-        self.terms.steps.follows.push(path.name);
+        self.tables.steps.follows.push(path.name);
         Some(path)
     }
 }

@@ -131,7 +131,7 @@ pub(crate) struct Ir<'p> {
 
 impl<'p> Ir<'p> {
     pub(crate) fn new(program: &'p Program) -> Self {
-        let mut script = Self {
+        let mut ir = Self {
             program,
             ops: Vec::new(),
             sites: Vec::new(),
@@ -144,9 +144,9 @@ impl<'p> Ir<'p> {
         let mut passage = PointIr::new(program);
         for (at, point) in (0..).map(PointIndex).zip(&program.points) {
             passage.read(at);
-            script.add(point, &passage);
+            ir.add(point, &passage);
         }
-        script
+        ir
     }
 
     fn add(&mut self, point: &Point, passage: &PointIr<'p>) {

@@ -43,31 +43,31 @@ impl IrTables {
     /// Reads all points.
     pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
         self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
-        let mut reader = Interner { passage: PointIr::new(program), types, terms: self };
+        let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
         let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
         let seats: Vec<PointOps> = points.map(|point| reader.read(PointIndex(point))).collect();
-        for seat in &seats {
-            self.count(seat, &mut Vec::new());
+        for point_ops in &seats {
+            self.count(point_ops, &mut Vec::new());
         }
         self.steps.seat_all(seats);
         self.keys.make_room();
     }
 
     /// Notes which keys a point reads and has defaults for; adds those that nothing read before.
-    pub(crate) fn count(&mut self, seat: &PointOps, turned: &mut Vec<KeyId>) {
-        turned.extend(self.steps.follows(seat).iter().filter(|name| self.keys.retain(**name)));
-        defaults(&self.steps, seat).for_each(|name| self.keys.defaults(name, true));
+    pub(crate) fn count(&mut self, point_ops: &PointOps, turned: &mut Vec<KeyId>) {
+        turned.extend(self.steps.follows(point_ops).iter().filter(|name| self.keys.retain(**name)));
+        defaults(&self.steps, point_ops).for_each(|name| self.keys.defaults(name, true));
     }
 
     /// Takes that back; adds those that nothing reads any more.
-    pub(crate) fn discount(&mut self, seat: &PointOps, turned: &mut Vec<KeyId>) {
-        turned.extend(self.steps.follows(seat).iter().filter(|name| self.keys.release(**name)));
-        defaults(&self.steps, seat).for_each(|name| self.keys.defaults(name, false));
+    pub(crate) fn discount(&mut self, point_ops: &PointOps, turned: &mut Vec<KeyId>) {
+        turned.extend(self.steps.follows(point_ops).iter().filter(|name| self.keys.release(**name)));
+        defaults(&self.steps, point_ops).for_each(|name| self.keys.defaults(name, false));
     }
 }
 
-fn defaults(steps: &OpTable, seat: &PointOps) -> impl Iterator<Item = KeyId> {
-    steps.steps(seat).iter().filter_map(|step| match step {
+fn defaults(steps: &OpTable, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
+    steps.steps(point_ops).iter().filter_map(|step| match step {
         Op::Write { to, how: WriteMode::Default, .. } => to.map(|to| to.name),
         _ => None,
     })

@@ -25,10 +25,10 @@ struct Broken {
 
 impl Reporter<'_, '_> {
     /// The argument that does not fit; nothing where it cannot be told.
-    fn broken_argument(&self, known: &Analysis<'_, '_>, candidate: &Alarm, call: &Call) -> Option<Broken> {
+    fn broken_argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Option<Broken> {
         let schema = external::taken(self.program, call)?;
         let properties = schema.get("properties").and_then(Value::as_map)?;
-        let given = known.types.get(candidate.seen).fields.iter().flat_map(|fields| &fields.named);
+        let given = known.types.get(alarm.seen).fields.iter().flat_map(|fields| &fields.named);
         let schema = Value::from(schema.clone());
         let mut broken = given.filter_map(|(key, of)| Some((key.clone(), *of, properties.get(key)?)));
         let (key, of, part) = broken.find(|(_, of, part)| known.types.breaks_part(*of, &schema, part))?;
@@ -40,15 +40,15 @@ impl Reporter<'_, '_> {
             Shape::Expression(expression) => expression.path().map(|(path, _)| path.clone()),
             _ => None,
         });
-        let (document, around) = self.place_of(candidate, call, Some(&key));
+        let (document, around) = self.place_of(alarm, call, Some(&key));
         let place = (document, entry.map_or(around, |shape| shape.span));
         Some(Broken { part: part.clone(), key, of, schema, place, path })
     }
 
     /// Where a call gives the argument `key`, or all of them: by `body`, or else what is called. With the document.
-    fn place_of(&self, candidate: &Alarm, call: &Call, key: Option<&str>) -> (u32, Span) {
-        let node = self.node(candidate);
-        let is_gate = self.program.point(candidate.point).part == Part::Gate;
+    fn place_of(&self, alarm: &Alarm, call: &Call, key: Option<&str>) -> (u32, Span) {
+        let node = self.node(alarm);
+        let is_gate = self.program.point(alarm.point).part == Part::Gate;
         let document = if is_gate { gate_document(self.program, self.program.graph_of(node)) } else { node.document };
         let mut open: Vec<&CallSyntax> = if is_gate {
             before_each(&self.program.documents[document as usize].content)
@@ -75,10 +75,10 @@ impl Reporter<'_, '_> {
     }
 
     /// An argument that was neither proved nor disproved: where it is given, and what is open about it.
-    pub(crate) fn open_argument(&self, known: &Analysis<'_, '_>, candidate: &Alarm, call: &Call) -> (u32, Span, String, String) {
+    pub(crate) fn open_argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> (u32, Span, String, String) {
         let name = self.called(call);
-        let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, candidate, call) else {
-            let (document, span) = self.place_of(candidate, call, None);
+        let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, alarm, call) else {
+            let (document, span) = self.place_of(alarm, call, None);
             let message = format!("whether `{name}` always gets the arguments that it takes was not decided");
             return (document, span, message, "give every argument that it requires on every way, to be sure".to_owned());
         };
@@ -90,10 +90,10 @@ impl Reporter<'_, '_> {
     }
 
     /// Whether a value that does not fit was told already for another call: then this is one more place of it.
-    pub(crate) fn is_the_same(&mut self, known: &Analysis<'_, '_>, candidate: &Alarm, found: &mut [Diagnostic]) -> bool {
-        let Violation::Args(op) = candidate.accident else { return false };
-        let Instr::Args { call } = &self.script.ops[op as usize] else { return false };
-        let Some(Broken { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(known, candidate, call) else {
+    pub(crate) fn is_the_same(&mut self, known: &Analysis<'_, '_>, alarm: &Alarm, found: &mut [Diagnostic]) -> bool {
+        let Violation::Args(op) = alarm.violation else { return false };
+        let Instr::Args { call } = &self.ir.ops[op as usize] else { return false };
+        let Some(Broken { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(known, alarm, call) else {
             return false;
         };
         let Some(first) = self.arguments.get(&(path.clone(), of)).and_then(|first| found.get_mut(*first)) else {
@@ -114,10 +114,10 @@ impl Reporter<'_, '_> {
         }
     }
 
-    pub(crate) fn argument(&self, known: &Analysis<'_, '_>, candidate: &Alarm, call: &Call) -> Diagnostic {
+    pub(crate) fn argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Diagnostic {
         let name = self.called(call);
-        let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, candidate, call) else {
-            let (document, span) = self.place_of(candidate, call, None);
+        let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, alarm, call) else {
+            let (document, span) = self.place_of(alarm, call, None);
             let message = format!("the arguments of `{name}` do not fit what it takes on some way");
             return Diagnostic::new(Code::BadToolArgs, self.file(document), span, message);
         };

@@ -20,14 +20,14 @@ fn is_beside(name: &str, other: &str) -> bool {
 }
 
 impl Reporter<'_, '_> {
-    pub(crate) fn missing(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, site: &ReadSite<'_>, met: &WitnessDetails) -> Diagnostic {
+    pub(crate) fn missing(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>, details: &WitnessDetails) -> Diagnostic {
         if !site.inside().is_empty() {
-            return self.missing_inside(known, candidate, site);
+            return self.missing_inside(known, alarm, site);
         }
-        let node = self.node(candidate);
+        let node = self.node(alarm);
         let path = site.path;
         let is_uncounted = site.is_count();
-        let (code, message) = match (site.kind, candidate.never) {
+        let (code, message) = match (site.kind, alarm.never) {
             (ReadKind::Required(..), _) => {
                 (Code::UnsetRequiredContext, format!("`{}` needs `{path}`, which is not set on every way to it", node.id))
             }
@@ -59,21 +59,23 @@ impl Reporter<'_, '_> {
             ReadKind::Required(..) | ReadKind::List(_) | ReadKind::Part(..) => "set it before, or give it a `default_context`".to_owned(),
         };
         let (written, span) = (path.to_string(), site.span(self.program));
-        let sibling = if candidate.never { None } else { self.sibling(path, met) };
+        let sibling = if alarm.never { None } else { self.sibling(path, details) };
         // What is set on some way may well be what was meant.
-        let is_meant = candidate.never || sibling.is_some();
+        let is_meant = alarm.never || sibling.is_some();
         let near = match &sibling {
             Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),
             None if is_error && ERRORS.contains(&&*written) => None,
             None if is_error && &**path.root() == "sys" => near(&written, ERRORS),
             None if kept.is_some() || is_uncounted || is_predicate => None,
-            None if candidate.never => near(&written, met.there.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
+            None if alarm.never => near(&written, details.there.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
             // What is set on some way is misspelt only if its like stands right beside it.
-            None => met.there.iter().map(String::as_str).filter(|name| is_beside(&written, name)).find_map(|name| near(&written, [name])),
+            None => {
+                details.there.iter().map(String::as_str).filter(|name| is_beside(&written, name)).find_map(|name| near(&written, [name]))
+            }
         };
         // What is set on some ways only is no certain remedy.
         let possible =
-            if near.is_none() && candidate.never && kept.is_none() && !is_predicate { self.possible(known, candidate) } else { Vec::new() };
+            if near.is_none() && alarm.never && kept.is_none() && !is_predicate { self.possible(known, alarm) } else { Vec::new() };
         let near = near.or_else(|| {
             self::near(&written, possible.iter().map(String::as_str).filter(|name| !stands_in(&written, name)))
                 .map(|near| Near { is_only: false, ..near })
@@ -85,7 +87,7 @@ impl Reporter<'_, '_> {
         };
         let near = near.filter(|_| is_meant);
         let found = Diagnostic::new(code, self.file(site.document), span, message).help(help);
-        let found = near.filter(|_| candidate.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
+        let found = near.filter(|_| alarm.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
         // What is not spelled as the path, such as `user["name"]`, is not written anew.
         let text = self.program.documents[site.document as usize].text.get(span.range());
         match near.filter(|_| text == Some(&*written)) {
@@ -95,7 +97,7 @@ impl Reporter<'_, '_> {
     }
 
     /// The names that may be set where something is missing, and those that are written somewhere and that nothing reads.
-    fn possible(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm) -> Vec<String> {
+    fn possible(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm) -> Vec<String> {
         let read = self.read_keys();
         let written = self.program.replies.iter().flat_map(|reply| &reply.update).filter_map(|write| match &write.to {
             To::Path(path) | To::Append(path) => Some(path.root()),
@@ -103,8 +105,8 @@ impl Reporter<'_, '_> {
         });
         let unread: BTreeSet<&str> = written.map(|key| &**key).filter(|key| !read.contains(key)).collect();
         let mut names: Vec<String> = unread.into_iter().map(str::to_owned).collect();
-        if let Some(facts) = known.standing(candidate.point) {
-            let there = known.keys().into_iter().filter(|(_, slot)| facts.may_hold(*slot, &known.types));
+        if let Some(env) = known.standing(alarm.point) {
+            let there = known.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &known.types));
             names.extend(there.map(|(name, _)| name).filter(|name| !RESERVED.contains(&name.split('.').next().unwrap_or(name))));
         }
         names
@@ -114,22 +116,22 @@ impl Reporter<'_, '_> {
     fn read_keys(&self) -> &FxHashSet<&str> {
         self.read.get_or_init(|| {
             let asked = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| &**operand.path.root());
-            self.script.sites.iter().map(|site| &**site.path.root()).chain(asked).collect()
+            self.ir.sites.iter().map(|site| &**site.path.root()).chain(asked).collect()
         })
     }
 
     /// What a node of this graph lacks that is called as a child: the call does not give it (language 8.7).
-    pub(crate) fn at_call(&self, candidate: &Alarm, hops: &[Hop], met: &WitnessDetails) -> Option<Diagnostic> {
-        let Violation::Missing(site) = candidate.accident else { return None };
-        let site = &self.script.sites[site as usize];
+    pub(crate) fn at_call(&self, alarm: &Alarm, hops: &[Hop], details: &WitnessDetails) -> Option<Diagnostic> {
+        let Violation::Missing(site) = alarm.violation else { return None };
+        let site = &self.ir.sites[site as usize];
         let (program, path) = (self.program, site.path);
-        let begin = program.node(program.point(hops.first().map_or(candidate.point, |hop| hop.point)).node);
+        let begin = program.node(program.point(hops.first().map_or(alarm.point, |hop| hop.point)).node);
         let is_read = matches!(site.kind, ReadKind::Template(..) | ReadKind::Edge(..) | ReadKind::Part(..) | ReadKind::List(_))
             && site.inside().is_empty();
         // A `start` says itself what it asks for.
         let is_entry = begin.id.is_start();
         let name = path.to_string();
-        if !is_read || is_entry || RESERVED.contains(&&**path.root()) || near(&name, met.there.iter().map(String::as_str)).is_some() {
+        if !is_read || is_entry || RESERVED.contains(&&**path.root()) || near(&name, details.there.iter().map(String::as_str)).is_some() {
             return None;
         }
         let lacks = |call: &Call| {
@@ -153,29 +155,29 @@ impl Reporter<'_, '_> {
     }
 
     /// What is declared beside a part that is not declared itself, and that nothing sets; and whether nothing else is as near.
-    fn sibling(&self, path: &KeyPath, met: &WitnessDetails) -> Option<(String, bool)> {
+    fn sibling(&self, path: &KeyPath, details: &WitnessDetails) -> Option<(String, bool)> {
         let (Segment::Key(last), above @ [_, ..]) = path.segments().split_last()? else { return None };
-        if met.there.contains(&path.to_string()) || self.setters(path).iter().any(|(.., written)| written == path) {
+        if details.there.contains(&path.to_string()) || self.setters(path).iter().any(|(.., written)| written == path) {
             return None;
         }
         let prefix = format!("{}.", KeyPath::new(above.to_vec())?);
-        let beside = met.there.iter().filter_map(|name| name.strip_prefix(&prefix)).filter(|name| !name.contains('.'));
+        let beside = details.there.iter().filter_map(|name| name.strip_prefix(&prefix)).filter(|name| !name.contains('.'));
         near(last, beside).map(|near| (format!("{prefix}{}", near.name), near.is_only))
     }
 
     /// What is missing in an item of a list, or in a value of a mapping.
-    fn missing_inside(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, site: &ReadSite<'_>) -> Diagnostic {
+    fn missing_inside(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>) -> Diagnostic {
         let (name, path) = (site.name(self.program), site.path);
-        let message = match candidate.never {
+        let message = match alarm.never {
             true => format!("`{name}` is not set: nothing in `{path}` has it"),
             false => format!("`{name}` is not set for everything that can be in `{path}`"),
         };
-        let code = if candidate.never { Code::UndefinedVariable } else { Code::MaybeUndefined };
+        let code = if alarm.never { Code::UndefinedVariable } else { Code::MaybeUndefined };
         let span = site.span(self.program);
         let found = Diagnostic::new(code, self.file(site.document), span, message);
         let guard = format!("guard it, `{{{{ {name} | default(\"…\") }}}}`");
         let Some((Step::Key(last), above)) = site.inside().split_last() else { return found.help(guard) };
-        let of = known.standing(candidate.point).and_then(|facts| known.known(&facts, path));
+        let of = known.standing(alarm.point).and_then(|env| known.known(&env, path));
         let names = of.map(|of| {
             let of = known.types.inside(of, above);
             known.types.names(of)

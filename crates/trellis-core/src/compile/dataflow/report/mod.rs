@@ -50,7 +50,7 @@ const OPEN: usize = 20;
 /// Tells findings, each once.
 pub(crate) struct Reporter<'a, 'p> {
     program: &'p Arc<Program>,
-    script: &'a Ir<'p>,
+    ir: &'a Ir<'p>,
     replies: BTreeMap<u32, Env>,
     told: BTreeSet<(String, u32)>,
     /// What was calculated with at points where that was told: other calculations with the same there fail for the same reason.
@@ -64,10 +64,10 @@ pub(crate) struct Reporter<'a, 'p> {
 }
 
 impl<'a, 'p> Reporter<'a, 'p> {
-    pub(crate) fn new(program: &'p Arc<Program>, script: &'a Ir<'p>, replies: BTreeMap<u32, Env>) -> Self {
+    pub(crate) fn new(program: &'p Arc<Program>, ir: &'a Ir<'p>, replies: BTreeMap<u32, Env>) -> Self {
         Self {
             program,
-            script,
+            ir,
             replies,
             told: BTreeSet::new(),
             calculated: BTreeMap::new(),
@@ -78,53 +78,53 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 
     /// One mistake is one finding: what is never set is said once, what is missing at a point is said once there.
-    fn key(&self, candidate: &Alarm) -> (String, u32) {
-        let whose = if candidate.never { 0 } else { candidate.point.0 + 1 };
-        match candidate.accident {
-            Violation::Missing(site) if !self.script.sites[site as usize].inside().is_empty() => {
-                let site = &self.script.sites[site as usize];
-                (format!("{} {:?}", site.path, site.inside()), candidate.point.0 + 1)
+    fn key(&self, alarm: &Alarm) -> (String, u32) {
+        let whose = if alarm.never { 0 } else { alarm.point.0 + 1 };
+        match alarm.violation {
+            Violation::Missing(site) if !self.ir.sites[site as usize].inside().is_empty() => {
+                let site = &self.ir.sites[site as usize];
+                (format!("{} {:?}", site.path, site.inside()), alarm.point.0 + 1)
             }
-            Violation::Missing(site) => (self.script.sites[site as usize].path.to_string(), whose),
-            Violation::Truth(site) => (format!("truth {}", self.script.sites[site as usize].path), candidate.point.0 + 1),
-            Violation::Operand(site) => (format!("operand {:?}", self.operands(site)), candidate.point.0 + 1),
-            accident => (format!("{accident:?}"), 0),
+            Violation::Missing(site) => (self.ir.sites[site as usize].path.to_string(), whose),
+            Violation::Truth(site) => (format!("truth {}", self.ir.sites[site as usize].path), alarm.point.0 + 1),
+            Violation::Operand(site) => (format!("operand {:?}", self.operands(site)), alarm.point.0 + 1),
+            violation => (format!("{violation:?}"), 0),
         }
     }
 
-    pub(crate) fn is_told(&self, candidate: &Alarm) -> bool {
+    pub(crate) fn is_told(&self, alarm: &Alarm) -> bool {
         let explains = |told: &BTreeSet<&KeyPath>, site| {
             let paths = self.operands(site);
             told.is_subset(&paths) || paths.is_subset(told)
         };
-        let is_explained = |site| self.calculated.get(&candidate.point).into_iter().flatten().any(|told| explains(told, site));
-        self.told.contains(&self.key(candidate)) || matches!(candidate.accident, Violation::Operand(site) if is_explained(site))
+        let is_explained = |site| self.calculated.get(&alarm.point).into_iter().flatten().any(|told| explains(told, site));
+        self.told.contains(&self.key(alarm)) || matches!(alarm.violation, Violation::Operand(site) if is_explained(site))
     }
 
     /// What a place calculates with.
     fn operands(&self, site: u32) -> BTreeSet<&'p KeyPath> {
-        let site = &self.script.sites[site as usize];
+        let site = &self.ir.sites[site as usize];
         site.calculation().map_or_else(|| [site.path].into(), |calculation| calculation.paths.iter().collect())
     }
 
     /// Remembers that something was told.
-    fn remember(&mut self, candidate: &Alarm) {
-        self.told.insert(self.key(candidate));
-        if let Violation::Operand(site) = candidate.accident {
+    fn remember(&mut self, alarm: &Alarm) {
+        self.told.insert(self.key(alarm));
+        if let Violation::Operand(site) = alarm.violation {
             let operands = self.operands(site);
-            self.calculated.entry(candidate.point).or_default().push(operands);
+            self.calculated.entry(alarm.point).or_default().push(operands);
         }
     }
 
     /// Whether what was found without following any way says the same already.
-    pub(crate) fn is_said(&self, candidate: &Alarm, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
-        let node = self.node(candidate);
-        let (document, span) = match candidate.accident {
+    pub(crate) fn is_said(&self, alarm: &Alarm, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
+        let node = self.node(alarm);
+        let (document, span) = match alarm.violation {
             Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
-                let site = &self.script.sites[site as usize];
+                let site = &self.ir.sites[site as usize];
                 (site.document, site.span(self.program))
             }
-            Violation::Args(_) if self.program.point(candidate.point).part == Part::Gate => {
+            Violation::Args(_) if self.program.point(alarm.point).part == Part::Gate => {
                 let document = gate_document(self.program, self.program.graph_of(node));
                 (document, Span::new(0, self.program.documents[document as usize].text.len()))
             }
@@ -138,7 +138,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             _ => return false,
         };
         let path = self.file(document);
-        let is_args = matches!(candidate.accident, Violation::Args(_));
+        let is_args = matches!(alarm.violation, Violation::Args(_));
         let same = |said: &Span| if is_args { span.start <= said.start && said.end <= span.end } else { *said == span };
         let mut said = found.get(path).into_iter().flatten().filter(|(code, _)| !is_args || *code == Code::BadToolArgs);
         said.any(|(_, said)| same(said))
@@ -148,42 +148,40 @@ impl<'a, 'p> Reporter<'a, 'p> {
     pub(crate) fn tell(
         &mut self,
         known: &mut Analysis<'_, '_>,
-        candidate: &Alarm,
+        alarm: &Alarm,
         hops: &[Hop],
-        met: &WitnessDetails,
+        details: &WitnessDetails,
         found: &mut Vec<Diagnostic>,
     ) -> Option<KeyPath> {
-        self.remember(candidate);
-        if self.is_the_same(known, candidate, found) {
+        self.remember(alarm);
+        if self.is_the_same(known, alarm, found) {
             return None;
         }
-        let at_call = self.at_call(candidate, hops, met);
-        let mut finding = at_call.unwrap_or_else(|| self.finding(known, candidate, met));
-        finding.witness.clone_from(&met.witness);
+        let at_call = self.at_call(alarm, hops, details);
+        let mut finding = at_call.unwrap_or_else(|| self.finding(known, alarm, details));
+        finding.witness.clone_from(&details.witness);
         // Of a very long way its beginning and its end.
         let between = if hops.len() > 2 * HOPS { HOPS..hops.len() - HOPS } else { 0..0 };
         for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {
-            if let Some((path, span, mut text)) = self.describe(hop, matches!(candidate.accident, Violation::Missing(_))) {
+            if let Some((path, span, mut text)) = self.describe(hop, matches!(alarm.violation, Violation::Missing(_))) {
                 if !between.is_empty() && at == between.end {
                     text = format!("{} steps later: {text}", between.len());
                 }
                 finding = finding.step(&path, span, text);
             }
         }
-        let missing = match candidate.accident {
-            Violation::Missing(site) if self.script.sites[site as usize].inside().is_empty() => {
-                Some(self.script.sites[site as usize].path.clone())
-            }
+        let missing = match alarm.violation {
+            Violation::Missing(site) if self.ir.sites[site as usize].inside().is_empty() => Some(self.ir.sites[site as usize].path.clone()),
             _ => None,
         };
-        if let Some(path) = missing.as_ref().filter(|_| !candidate.never) {
+        if let Some(path) = missing.as_ref().filter(|_| !alarm.never) {
             // Where the whole is there, it is the part that is not.
             let whole = (1..path.segments().len()).rev().find_map(|length| {
                 let whole = KeyPath::new(path.segments()[..length].to_vec())?.to_string();
-                met.there.contains(&whole).then_some(whole)
+                details.there.contains(&whole).then_some(whole)
             });
             // What is set elsewhere and never comes here explains nothing.
-            let setters = self.setters(path).into_iter().take(LOOKED_AT).filter(|(_, _, from, _)| known.leads(*from, candidate.point));
+            let setters = self.setters(path).into_iter().take(LOOKED_AT).filter(|(_, _, from, _)| known.leads(*from, alarm.point));
             for (file, span, ..) in setters.take(SETTERS) {
                 let text = match &whole {
                     Some(whole) => format!("sets `{whole}`, in which `{path}` may be missing"),
@@ -205,38 +203,38 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
     }
 
-    fn node(&self, candidate: &Alarm) -> &'p Node {
-        self.program.node(self.program.point(candidate.point).node)
+    fn node(&self, alarm: &Alarm) -> &'p Node {
+        self.program.node(self.program.point(alarm.point).node)
     }
 
     fn file(&self, document: u32) -> &'p FilePath {
         &self.program.documents[document as usize].path
     }
 
-    fn finding(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, met: &WitnessDetails) -> Diagnostic {
-        match candidate.accident {
-            Violation::Missing(site) => self.missing(known, candidate, &self.script.sites[site as usize], met),
+    fn finding(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, details: &WitnessDetails) -> Diagnostic {
+        match alarm.violation {
+            Violation::Missing(site) => self.missing(known, alarm, &self.ir.sites[site as usize], details),
             Violation::Truth(site) => {
-                let site = &self.script.sites[site as usize];
-                let kind = known.types.described(candidate.seen);
+                let site = &self.ir.sites[site as usize];
+                let kind = known.types.described(alarm.seen);
                 let message = format!("`{}` is {kind} here, not a boolean", site.path);
                 Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message)
                     .help(format!("compare it with a value: `{} == …`", site.path))
             }
-            Violation::Operand(site) => self.operand(known, candidate, &self.script.sites[site as usize], met),
-            Violation::NoMatch(on) => self.gap(known, candidate, on),
+            Violation::Operand(site) => self.operand(known, alarm, &self.ir.sites[site as usize], details),
+            Violation::NoMatch(on) => self.gap(known, alarm, on),
             Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => {
-                self.broken(known, candidate, &self.script.ops[op as usize], met)
+                self.broken(known, alarm, &self.ir.ops[op as usize], details)
             }
         }
     }
 
     /// Which values have no way on, as far as they are known where the node begins to choose.
-    fn gap(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, on: u32) -> Diagnostic {
-        let node = self.node(candidate);
-        let facts = self.replies.get(&on);
+    fn gap(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, on: u32) -> Diagnostic {
+        let node = self.node(alarm);
+        let env = self.replies.get(&on);
         let mut closed = |operand: &Operand| {
-            let of = known.known(facts?, &operand.path)?;
+            let of = known.known(env?, &operand.path)?;
             known.types.closed(of).or_else(|| self.listed(operand))
         };
         exhaustive::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
@@ -273,10 +271,10 @@ impl<'a, 'p> Reporter<'a, 'p> {
         (!values.is_empty()).then_some((values, false))
     }
 
-    fn broken(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, op: &Instr<'_>, met: &WitnessDetails) -> Diagnostic {
-        let node = self.node(candidate);
+    fn broken(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, op: &Instr<'_>, details: &WitnessDetails) -> Diagnostic {
+        let node = self.node(alarm);
         match op {
-            Instr::Fit { node, index, .. } => self.unfit(known, *node, *index, met),
+            Instr::Fit { node, index, .. } => self.unfit(known, *node, *index, details),
             Instr::Assert { node: of, index, .. } => {
                 let node = self.program.node(*of);
                 let text = node.entry.asserts.get(*index as usize).map_or("", |(_, text)| text);
@@ -290,7 +288,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 };
                 let (message, help) = match &write.to {
                     To::Append(_) => {
-                        let kind = known.types.described(candidate.seen);
+                        let kind = known.types.described(alarm.seen);
                         (
                             format!("`{path}` is {kind} on some way, and nothing can be added to it"),
                             "begin with a list, `set: {key: []}`, or leave the key unset",
@@ -299,7 +297,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                     _ => {
                         let upper = (1..path.segments().len()).find(|length| {
                             let rest = known.types.rest(&path.rest()[..*length]);
-                            known.types.may_block(candidate.seen, rest)
+                            known.types.may_block(alarm.seen, rest)
                         });
                         let upper =
                             upper.and_then(|length| KeyPath::new(path.segments()[..length].to_vec())).unwrap_or_else(|| path.clone());
@@ -311,19 +309,19 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 };
                 Diagnostic::new(Code::TypeMismatch, self.file(node.document), write.origin, message).help(help)
             }
-            Instr::Args { call } => self.argument(known, candidate, call),
+            Instr::Args { call } => self.argument(known, alarm, call),
             Instr::Read(_) | Instr::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
         }
     }
 
     /// What a key must be, in the engine's own words.
-    fn unfit(&self, known: &mut Analysis<'_, '_>, node: NodeIndex, index: u32, met: &WitnessDetails) -> Diagnostic {
+    fn unfit(&self, known: &mut Analysis<'_, '_>, node: NodeIndex, index: u32, details: &WitnessDetails) -> Diagnostic {
         let node = self.program.node(node);
         let Some((key, schema)) = node.entry.types.get(index as usize) else { unreachable!("the operation stands for one of them") };
         let span = declared_at(self.program, node, key);
         let wanted = known.types.of_schema(schema.source());
         let wanted = known.types.described(wanted);
-        let said = met.said.as_deref().and_then(|said| said.strip_prefix(&format!("`{}`: ", node.id)));
+        let said = details.said.as_deref().and_then(|said| said.strip_prefix(&format!("`{}`: ", node.id)));
         let message = match said {
             Some(said) => format!("{said}, on some way to `{}`", node.id),
             None => format!("`{key}` is not {wanted} on some way to `{}`", node.id),

@@ -4,12 +4,12 @@ use super::*;
 use crate::template::{Calculation, Last, RECKONED};
 
 impl Reporter<'_, '_> {
-    pub(crate) fn operand(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, site: &ReadSite<'_>, met: &WitnessDetails) -> Diagnostic {
+    pub(crate) fn operand(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>, details: &WitnessDetails) -> Diagnostic {
         let mismatch = |message| Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message);
         if let Some(calculation) = site.calculation() {
-            return mismatch(self.calculated(calculation, site, met)).help(remedy(calculation, met));
+            return mismatch(self.calculated(calculation, site, details)).help(remedy(calculation, details));
         }
-        let kind = known.types.described(candidate.seen);
+        let kind = known.types.described(alarm.seen);
         let (what, help) = match site.demand() {
             _ if matches!(site.kind, ReadKind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
             Some(KindSet::NUMBER | RECKONED) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
@@ -28,8 +28,8 @@ impl Reporter<'_, '_> {
     }
 
     /// What the parts were on the way that was walked.
-    fn calculated(&self, calculation: &Calculation, site: &ReadSite<'_>, met: &WitnessDetails) -> String {
-        let parts = calculation.paths.iter().zip(&met.sorts).map(|(path, sort)| format!("`{path}` is {}", sort.name()));
+    fn calculated(&self, calculation: &Calculation, site: &ReadSite<'_>, details: &WitnessDetails) -> String {
+        let parts = calculation.paths.iter().zip(&details.sorts).map(|(path, sort)| format!("`{path}` is {}", sort.name()));
         let written = site.written(self.program);
         match parts.collect::<Vec<_>>().as_slice() {
             [] => format!("`{written}` cannot be calculated on some way"),
@@ -39,9 +39,9 @@ impl Reporter<'_, '_> {
     }
 }
 
-fn remedy(calculation: &Calculation, met: &WitnessDetails) -> &'static str {
+fn remedy(calculation: &Calculation, details: &WitnessDetails) -> &'static str {
     match calculation.last {
-        Last::Adds if met.sorts.contains(&KindSet::TEXT) => "put values of any kind together with `~`, or let every way save numbers",
+        Last::Adds if details.sorts.contains(&KindSet::TEXT) => "put values of any kind together with `~`, or let every way save numbers",
         Last::Adds | Last::Reckons => "let every way save numbers, such as `input_type: int`",
         Last::Other => NEEDED,
     }

@@ -4,30 +4,30 @@ use super::*;
 
 impl Reporter<'_, '_> {
     /// Reports what nothing in the graph sets, where no way to it was found: the name is wrong wherever it stands. Gives the path.
-    pub(crate) fn name(&mut self, known: &mut Analysis<'_, '_>, candidate: &Alarm, found: &mut Vec<Diagnostic>) -> Option<KeyPath> {
-        self.remember(candidate);
-        let finding = self.finding(known, candidate, &WitnessDetails::default());
+    pub(crate) fn name(&mut self, known: &mut Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) -> Option<KeyPath> {
+        self.remember(alarm);
+        let finding = self.finding(known, alarm, &WitnessDetails::default());
         found.push(finding);
-        if let Violation::Missing(site) = candidate.accident { Some(self.script.sites[site as usize].path.clone()) } else { None }
+        if let Violation::Missing(site) = alarm.violation { Some(self.ir.sites[site as usize].path.clone()) } else { None }
     }
 
-    pub(crate) fn leave_open(&mut self, known: &Analysis<'_, '_>, candidate: &Alarm, found: &mut Vec<Diagnostic>) {
-        self.remember(candidate);
+    pub(crate) fn leave_open(&mut self, known: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
+        self.remember(alarm);
         self.open += 1;
         if self.open <= OPEN {
-            let (document, span, message, help) = self.undecided(known, candidate);
+            let (document, span, message, help) = self.undecided(known, alarm);
             found.push(Diagnostic::new(Code::NotDecided, self.file(document), span, message).help(help));
         }
     }
 
-    fn undecided(&self, known: &Analysis<'_, '_>, candidate: &Alarm) -> (u32, Span, String, String) {
-        let (program, node) = (self.program, self.node(candidate));
+    fn undecided(&self, known: &Analysis<'_, '_>, alarm: &Alarm) -> (u32, Span, String, String) {
+        let (program, node) = (self.program, self.node(alarm));
         let id = &node.id;
-        let (document, span, message, help) = match candidate.accident {
+        let (document, span, message, help) = match alarm.violation {
             Violation::Missing(at) | Violation::Truth(at) | Violation::Operand(at) => {
-                let site = &self.script.sites[at as usize];
+                let site = &self.ir.sites[at as usize];
                 let name = site.name(program);
-                let (message, help) = match candidate.accident {
+                let (message, help) = match alarm.violation {
                     Violation::Missing(_) if !site.inside().is_empty() => {
                         (format!("whether `{name}` is set for everything that can be in `{}` was not decided", site.path), GUARD)
                     }
@@ -52,8 +52,7 @@ impl Reporter<'_, '_> {
                 let message = format!("whether every value has a way on from `{id}` was not decided");
                 (node.document, span, message, "add a way that always holds, `to`, to be sure")
             }
-            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.script.ops[op as usize]
-            {
+            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.ir.ops[op as usize] {
                 Instr::Fit { node: of, index, .. } => {
                     let of = program.node(*of);
                     let key = of.entry.types.get(*index as usize).map_or("", |(key, _)| &**key);
@@ -70,7 +69,7 @@ impl Reporter<'_, '_> {
                     let message = format!("whether `{path}` can be written on every way was not decided");
                     (node.document, write.origin, message, "write to another key, or set what it stands in before, to be sure")
                 }
-                Instr::Args { call } => return self.open_argument(known, candidate, call),
+                Instr::Args { call } => return self.open_argument(known, alarm, call),
                 Instr::Read(_) | Instr::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
             },
         };

@@ -51,13 +51,13 @@ pub(crate) struct ShortestPaths {
 
 impl ShortestPaths {
     /// Grows over the points that `may` be stood at.
-    pub(crate) fn new(program: &Program, origins: &[EntryState], may: impl Fn(PointIndex) -> bool) -> Self {
+    pub(crate) fn new(program: &Program, entry_states: &[EntryState], may: impl Fn(PointIndex) -> bool) -> Self {
         let mut tree = Self { from: vec![None; program.points.len()] };
         let mut queue = VecDeque::new();
-        for (at, origin) in origins.iter().enumerate() {
-            if may(origin.point) && tree.from[origin.point.0 as usize].is_none() {
-                tree.from[origin.point.0 as usize] = Some(Err(at));
-                queue.push_back(origin.point);
+        for (at, entry_state) in entry_states.iter().enumerate() {
+            if may(entry_state.point) && tree.from[entry_state.point.0 as usize].is_none() {
+                tree.from[entry_state.point.0 as usize] = Some(Err(at));
+                queue.push_back(entry_state.point);
             }
         }
         while let Some(point) = queue.pop_front() {
@@ -99,9 +99,9 @@ impl ShortestPaths {
                     hops.push(hop);
                     at = hop.point;
                 }
-                Err(origin) => {
+                Err(entry_state) => {
                     hops.reverse();
-                    return Some((origin, hops));
+                    return Some((entry_state, hops));
                 }
             }
         }
@@ -110,7 +110,7 @@ impl ShortestPaths {
 
 /// A scene with how it was reached.
 struct Visited {
-    scene: SymState,
+    state: SymState,
     from: Option<(usize, Vec<Hop>, HostMove)>,
     beginning: usize,
 }
@@ -121,59 +121,61 @@ impl Search<'_, '_> {
         if self.budget.get() == 0 {
             return Some(Verdict::Open);
         }
-        let goal = self.candidate.point;
+        let goal = self.alarm.point;
         let own = match self.absent {
-            Some(absent) if !self.candidate.never => Some(ShortestPaths::new(self.program, self.origins, |point| absent[point.0 as usize])),
+            Some(absent) if !self.alarm.never => {
+                Some(ShortestPaths::new(self.program, self.entry_states, |point| absent[point.0 as usize]))
+            }
             _ => None,
         };
-        let (origin, way) = own.as_ref().unwrap_or(self.shortest).way(goal)?;
-        let (mut scene, beginning) = self.begin(&self.origins[origin]);
+        let (entry_state, way) = own.as_ref().unwrap_or(self.shortest).way(goal)?;
+        let (mut state, beginning) = self.begin(&self.entry_states[entry_state]);
         let (mut hops, mut moves) = (Vec::new(), Vec::new());
         *self.forks.borrow_mut() = ForkTrail::default();
-        let mut done = self.enter(&mut scene, self.origins[origin].point, &mut hops);
+        let mut done = self.enter(&mut state, self.entry_states[entry_state].point, &mut hops);
         for hop in way {
-            if !matches!(done, ExecResult::On) || scene.point != hop.point {
+            if !matches!(done, ExecResult::On) || state.point != hop.point {
                 break;
             }
-            let (next, step) = self.along(scene, hop)?;
-            scene = next;
+            let (next, step) = self.along(state, hop)?;
+            state = next;
             moves.push(step);
             hops.push(hop);
-            done = self.target(&mut scene, hop, &mut hops)?;
+            done = self.target(&mut state, hop, &mut hops)?;
         }
         let ends = match done {
-            ExecResult::Accident => vec![(scene, None)],
-            ExecResult::On if scene.point == goal => {
-                let steps = self.successors(&scene, true).into_iter().filter(|(.., done)| matches!(done, ExecResult::Accident));
-                steps.map(|(scene, _, step, _)| (scene, Some(step))).collect()
+            ExecResult::Accident => vec![(state, None)],
+            ExecResult::On if state.point == goal => {
+                let steps = self.successors(&state, true).into_iter().filter(|(.., done)| matches!(done, ExecResult::Accident));
+                steps.map(|(state, _, step, _)| (state, Some(step))).collect()
             }
             ExecResult::On | ExecResult::Dead => return None,
         };
-        for (scene, last) in ends.into_iter().filter(|(scene, _)| !scene.vars.is_impossible()) {
+        for (state, last) in ends.into_iter().filter(|(state, _)| !state.constraints.is_impossible()) {
             let moves: Vec<HostMove> = moves.iter().cloned().chain(last).collect();
-            if let Some(met) = self.walks(&beginning, &moves, &scene) {
-                return Some(Verdict::Proved(hops, met));
+            if let Some(details) = self.walks(&beginning, &moves, &state) {
+                return Some(Verdict::Proved(hops, details));
             }
         }
         None
     }
 
     /// The names that are set in a scene, without what it was only helped with.
-    fn there(&self, scene: &SymState) -> Vec<String> {
-        let mut names = scene.names();
+    fn there(&self, state: &SymState) -> Vec<String> {
+        let mut names = state.names();
         self.spend(NAME * names.len());
         let helped: BTreeSet<&str> = self.assumed_set.iter().map(|path| &**path.root()).collect();
         names.retain(|name| !helped.contains(name.split('.').next().unwrap_or(name)));
         names
     }
 
-    fn walks(&self, beginning: &InitialState, moves: &[HostMove], scene: &SymState) -> Option<WitnessDetails> {
+    fn walks(&self, beginning: &InitialState, moves: &[HostMove], state: &SymState) -> Option<WitnessDetails> {
         self.spend(WALKED * (1 + moves.len()));
         self.is_masked.set(false);
-        let walked = replay::replay(self, beginning, moves, &scene.vars);
+        let walked = replay::replay(self, beginning, moves, &state.constraints);
         self.is_astray.set(self.is_astray.get() || (walked.is_none() && !self.is_masked.get()));
         let walked = walked?;
-        Some(WitnessDetails { there: self.there(scene), said: walked.said, sorts: walked.sorts, witness: walked.witness.map(Arc::new) })
+        Some(WitnessDetails { there: self.there(state), said: walked.said, sorts: walked.sorts, witness: walked.witness.map(Arc::new) })
     }
 
     /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; of others nothing is
@@ -191,7 +193,7 @@ impl Search<'_, '_> {
 
     /// What was found neither way was left open.
     fn rounds(&self) -> Verdict {
-        let behind = self.flow.reaching(self.candidate.point.0);
+        let behind = self.cfg.reaching(self.alarm.point.0);
         self.spend(behind.len() / 64);
         let leads = |point: PointIndex| behind[point.0 as usize] && self.absent.is_none_or(|absent| absent[point.0 as usize]);
         let mut asked = self.asked();
@@ -215,29 +217,29 @@ impl Search<'_, '_> {
         let mut seen = FxHashSet::default();
         let mut pretended: Option<BTreeSet<KeyPath>> = None;
         let mut tries = 0;
-        for origin in self.origins.iter().filter(|origin| leads(origin.point)) {
-            let (first, beginning) = self.begin(origin);
+        for entry_state in self.entry_states.iter().filter(|entry_state| leads(entry_state.point)) {
+            let (first, beginning) = self.begin(entry_state);
             let mut entered = Vec::new();
             self.for_each_branch(|| {
-                let mut scene = first.clone();
-                let done = self.enter(&mut scene, origin.point, &mut Vec::new());
-                entered.push((scene, done));
+                let mut state = first.clone();
+                let done = self.enter(&mut state, entry_state.point, &mut Vec::new());
+                entered.push((state, done));
             });
-            for (scene, done) in entered {
+            for (state, done) in entered {
                 match done {
-                    ExecResult::On if seen.insert(self.state_key(&scene, asked)) => {
+                    ExecResult::On if seen.insert(self.state_key(&state, asked)) => {
                         queue.push_back(reached.len());
-                        reached.push(Visited { scene, from: None, beginning: beginnings.len() });
+                        reached.push(Visited { state, from: None, beginning: beginnings.len() });
                     }
                     ExecResult::On | ExecResult::Dead => {}
-                    ExecResult::Accident if !scene.havocked.is_empty() => {
-                        pretended.get_or_insert_with(|| (*scene.havocked).clone());
+                    ExecResult::Accident if !state.havocked.is_empty() => {
+                        pretended.get_or_insert_with(|| (*state.havocked).clone());
                     }
-                    ExecResult::Accident if scene.vars.is_impossible() => {}
+                    ExecResult::Accident if state.constraints.is_impossible() => {}
                     ExecResult::Accident => {
                         tries += 1;
-                        if let Some(met) = self.walks(&beginning, &[], &scene) {
-                            return Ok(Verdict::Proved(Vec::new(), met));
+                        if let Some(details) = self.walks(&beginning, &[], &state) {
+                            return Ok(Verdict::Proved(Vec::new(), details));
                         }
                     }
                 }
@@ -250,25 +252,25 @@ impl Search<'_, '_> {
             if looked > BUDGET + BUDGET_OF_POINT * self.program.points.len() || !self.spend(STATE) {
                 return Ok(Verdict::Open);
             }
-            for (next, hops, step, done) in self.onward(&reached[at].scene) {
+            for (next, hops, step, done) in self.onward(&reached[at].state) {
                 match done {
                     ExecResult::Dead => {}
                     ExecResult::On => {
                         if leads(next.point) && seen.insert(self.state_key(&next, asked)) {
                             queue.push_back(reached.len());
                             let beginning = reached[at].beginning;
-                            reached.push(Visited { scene: next, from: Some((at, hops, step)), beginning });
+                            reached.push(Visited { state: next, from: Some((at, hops, step)), beginning });
                         }
                     }
                     ExecResult::Accident if !next.havocked.is_empty() => {
                         pretended.get_or_insert_with(|| (*next.havocked).clone());
                     }
-                    ExecResult::Accident if next.vars.is_impossible() => {}
+                    ExecResult::Accident if next.constraints.is_impossible() => {}
                     ExecResult::Accident => {
                         tries += 1;
                         let (hops, moves) = way(&reached, at, hops, step);
-                        if let Some(met) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
-                            return Ok(Verdict::Proved(hops, met));
+                        if let Some(details) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
+                            return Ok(Verdict::Proved(hops, details));
                         }
                         if tries >= TRIES {
                             return Ok(self.unwalked());
@@ -293,14 +295,14 @@ impl Search<'_, '_> {
     /// Every step of a session that waits, with the hops to where it waits then; ends are left out.
     fn onward(&self, from: &SymState) -> Vec<(SymState, Vec<Hop>, HostMove, ExecResult)> {
         let mut onward = Vec::new();
-        for (scene, hop, step, done) in self.successors(from, false) {
+        for (state, hop, step, done) in self.successors(from, false) {
             // An accident before the edge was taken is none of the edge's.
             if !matches!(done, ExecResult::On) {
-                onward.push((scene, Vec::new(), step, done));
+                onward.push((state, Vec::new(), step, done));
                 continue;
             }
             self.for_each_branch(|| {
-                let (mut next, mut hops) = (scene.clone(), vec![hop]);
+                let (mut next, mut hops) = (state.clone(), vec![hop]);
                 if let Some(done) = self.target(&mut next, hop, &mut hops) {
                     onward.push((next, hops, step.clone(), done));
                 }
@@ -312,11 +314,11 @@ impl Search<'_, '_> {
     /// What ways are told apart by at first: the path that the accident is about, and those that decide whether it is met.
     fn asked(&self) -> BTreeSet<KeyPath> {
         let mut asked: BTreeSet<KeyPath> = self.subjects().into_iter().collect();
-        match self.candidate.accident {
+        match self.alarm.violation {
             Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
-                let tests = self.script.sites[site as usize].when();
+                let tests = self.ir.sites[site as usize].when();
                 asked.extend(tests.iter().filter_map(crate::template::Test::path).cloned());
-                asked.extend(self.script.sites[site as usize].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
+                asked.extend(self.ir.sites[site as usize].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
             }
             Violation::NoMatch(on) => {
                 let edges = self.program.edges_of(&self.program.replies[on as usize]);

@@ -106,16 +106,16 @@ pub(crate) enum ExecResult {
 
 pub(crate) struct Search<'s, 'p> {
     pub(crate) program: &'p Arc<Program>,
-    pub(crate) script: &'s Ir<'p>,
-    pub(crate) origins: &'s [EntryState],
-    pub(crate) candidate: &'s Alarm,
+    pub(crate) ir: &'s Ir<'p>,
+    pub(crate) entry_states: &'s [EntryState],
+    pub(crate) alarm: &'s Alarm,
     /// Points of which nothing is known.
-    pub(crate) wild: &'s [bool],
+    pub(crate) tainted: &'s [bool],
     /// Where the missing path may be absent; nothing where that does not matter.
     pub(crate) absent: Option<&'s [bool]>,
     /// The shortest ways to every point, whatever is written on them.
     pub(crate) shortest: &'s ShortestPaths,
-    pub(crate) flow: &'s Cfg<'p>,
+    pub(crate) cfg: &'s Cfg<'p>,
     /// Paths that were found missing already: a search goes on as if somebody had mended that.
     pub(crate) assumed_set: &'s [KeyPath],
     /// What may still be done: operations and conditions, of all searches together.
@@ -125,7 +125,7 @@ pub(crate) struct Search<'s, 'p> {
     /// What successful calls return.
     pub(crate) returns: &'s dyn Fn(PointIndex) -> Vec<Schema>,
     /// What is known of schemas.
-    pub(crate) lore: &'s Rc<RefCell<SchemaCache>>,
+    pub(crate) cache: &'s Rc<RefCell<SchemaCache>>,
     /// The keys that something reads.
     pub(crate) reads: &'s BTreeSet<Key>,
     /// The schema that the accident breaks.
@@ -166,13 +166,13 @@ impl Search<'_, '_> {
         for on in program.point(point).replies.clone() {
             let reply = &program.replies[on as usize];
             self.for_each_branch(|| {
-                let mut scene = from.clone();
-                let Some(given) = self.given(&mut scene, node, point, reply) else { return };
+                let mut state = from.clone();
+                let Some(given) = self.given(&mut state, node, point, reply) else { return };
                 let before = Hop { point, on, edge: reply.edges.start };
-                match self.all(&mut scene, point, self.script.replying(on)) {
-                    ExecResult::On => self.choose(scene, before, given, ends, &mut steps),
+                match self.all(&mut state, point, self.ir.replying(on)) {
+                    ExecResult::On => self.choose(state, before, given, ends, &mut steps),
                     ExecResult::Dead => {}
-                    ExecResult::Accident => steps.push((scene, before, HostMove { given, answers: BTreeMap::new() }, ExecResult::Accident)),
+                    ExecResult::Accident => steps.push((state, before, HostMove { given, answers: BTreeMap::new() }, ExecResult::Accident)),
                 }
             });
         }
@@ -180,41 +180,41 @@ impl Search<'_, '_> {
     }
 
     /// The one step that takes a hop; nothing where it cannot be taken. Its own condition comes first: that decides most of those before it.
-    pub(crate) fn along(&self, mut scene: SymState, hop: Hop) -> Option<(SymState, HostMove)> {
+    pub(crate) fn along(&self, mut state: SymState, hop: Hop) -> Option<(SymState, HostMove)> {
         let program: &Program = self.program;
         let node = program.node(program.point(hop.point).node);
         let reply = &program.replies[hop.on as usize];
-        let given = self.given(&mut scene, node, hop.point, reply)?;
+        let given = self.given(&mut state, node, hop.point, reply)?;
         let is_on = |done: ExecResult| matches!(done, ExecResult::On);
         let mut answers = BTreeMap::new();
-        is_on(self.all(&mut scene, hop.point, self.script.replying(hop.on))).then_some(())?;
-        self.assume(&mut scene, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
+        is_on(self.all(&mut state, hop.point, self.ir.replying(hop.on))).then_some(())?;
+        self.assume(&mut state, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
         for at in reply.edges.start..=hop.edge {
-            self.spend(EDGE + scene.vars.width() / 512).then_some(())?;
-            for site in self.script.guarded(at) {
-                is_on(self.read(&mut scene, hop.point, site)).then_some(())?;
+            self.spend(EDGE + state.constraints.width() / 512).then_some(())?;
+            for site in self.ir.guarded(at) {
+                is_on(self.read(&mut state, hop.point, site)).then_some(())?;
             }
             if at < hop.edge {
-                self.assume(&mut scene, &program.edges[at as usize].when, false, &mut answers).then_some(())?;
+                self.assume(&mut state, &program.edges[at as usize].when, false, &mut answers).then_some(())?;
             }
         }
-        Some((scene, HostMove { given, answers }))
+        Some((state, HostMove { given, answers }))
     }
 
     /// What is handed in for a reply; nothing for those that no host brings about at will.
-    fn given(&self, scene: &mut SymState, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<HostInput> {
-        scene.failure = None;
+    fn given(&self, state: &mut SymState, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<HostInput> {
+        state.failure = None;
         let tells = |write: &Write| matches!(write.value, From::Error);
         if matches!(reply.on, Outcome::Error | Outcome::Timeout | Outcome::Denied) || reply.update.iter().any(tells) {
-            scene.fail(&reply.on);
+            state.fail(&reply.on);
         }
-        let failure = scene.failure.clone();
+        let failure = state.failure.clone();
         Some(match &reply.on {
             Outcome::Pass => HostInput::Pass,
             Outcome::Answer => match &node.role {
                 Role::Listen(listen) if listen.sleep.is_none() => {
-                    let sym = scene.vars.input(listen);
-                    scene.input = Some(sym.clone());
+                    let sym = state.constraints.input(listen);
+                    state.input = Some(sym.clone());
                     HostInput::Answer(sym)
                 }
                 _ => HostInput::Pass,
@@ -222,12 +222,12 @@ impl Search<'_, '_> {
             Outcome::Chosen(_) => {
                 let Role::Listen(listen) = &node.role else { return None };
                 let sym = SymValue::Known(listen.chosen(&reply.on)?.clone());
-                scene.input = Some(sym.clone());
+                state.input = Some(sym.clone());
                 HostInput::Answer(sym)
             }
             Outcome::Success => {
-                let sym = scene.vars.fresh_fitting(&(self.returns)(point));
-                (scene.input, scene.result) = (Some(sym.clone()), Some(sym.clone()));
+                let sym = state.constraints.fresh_fitting(&(self.returns)(point));
+                (state.input, state.result) = (Some(sym.clone()), Some(sym.clone()));
                 HostInput::Success(sym)
             }
             Outcome::Invalid => HostInput::Invalid,
@@ -240,36 +240,36 @@ impl Search<'_, '_> {
     }
 
     /// Every way of the reply of a hop, in order.
-    fn choose(&self, mut scene: SymState, hop: Hop, given: HostInput, ends: bool, steps: &mut Vec<Successor>) {
+    fn choose(&self, mut state: SymState, hop: Hop, given: HostInput, ends: bool, steps: &mut Vec<Successor>) {
         let program: &Program = self.program;
         let reply = &program.replies[hop.on as usize];
         let mut answers = BTreeMap::new();
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
             let hop = Hop { edge: at, ..hop };
-            if !self.spend(if ends { EDGE } else { 1 } + scene.vars.width() / 512) {
+            if !self.spend(if ends { EDGE } else { 1 } + state.constraints.width() / 512) {
                 return;
             }
             let step = |answers| HostMove { given: given.clone(), answers };
             if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.is_goal(hop.point, Violation::NoMatch(hop.on)) {
-                steps.push((scene, hop, step(answers), ExecResult::Accident));
+                steps.push((state, hop, step(answers), ExecResult::Accident));
                 return;
             }
-            for site in self.script.guarded(at) {
-                match self.read(&mut scene, hop.point, site) {
+            for site in self.ir.guarded(at) {
+                match self.read(&mut state, hop.point, site) {
                     ExecResult::On => {}
                     ExecResult::Dead => return,
                     ExecResult::Accident => {
-                        steps.push((scene, hop, step(answers), ExecResult::Accident));
+                        steps.push((state, hop, step(answers), ExecResult::Accident));
                         return;
                     }
                 }
             }
             if matches!(edge.to, Target::End(_)) || !(ends || edge.to == Target::Again) {
-                let (mut taken, mut said) = (scene.clone(), answers.clone());
+                let (mut taken, mut said) = (state.clone(), answers.clone());
                 if self.assume(&mut taken, &edge.when, true, &mut said) || self.havocs(&mut taken, &edge.when) {
                     let done = match &edge.to {
-                        Target::End(_) => match self.all(&mut taken, hop.point, self.script.ending(hop.point, &edge.to)) {
+                        Target::End(_) => match self.all(&mut taken, hop.point, self.ir.ending(hop.point, &edge.to)) {
                             ExecResult::On => ExecResult::Dead,
                             done => done,
                         },
@@ -279,7 +279,7 @@ impl Search<'_, '_> {
                 }
             }
             if edge.when == Guard::Always
-                || !(self.assume(&mut scene, &edge.when, false, &mut answers) || self.havocs(&mut scene, &edge.when))
+                || !(self.assume(&mut state, &edge.when, false, &mut answers) || self.havocs(&mut state, &edge.when))
             {
                 return;
             }
@@ -287,67 +287,67 @@ impl Search<'_, '_> {
     }
 
     /// Goes on where a guard does not let pass, as if nothing were known of its path: another way may come here with something else there.
-    fn havocs(&self, scene: &mut SymState, guard: &Guard) -> bool {
-        self.havoc(scene, &self.asked_by(guard))
+    fn havocs(&self, state: &mut SymState, guard: &Guard) -> bool {
+        self.havoc(state, &self.asked_by(guard))
     }
 
     /// Forgets what is known of paths, except of those that ways are told apart by. What is found behind it is not proved.
-    pub(crate) fn havoc(&self, scene: &mut SymState, paths: &[KeyPath]) -> bool {
+    pub(crate) fn havoc(&self, state: &mut SymState, paths: &[KeyPath]) -> bool {
         let asked = self.tracked.borrow();
         let Some(asked) = asked.as_ref() else { return false };
         let mut is_coarse = false;
         for path in paths.iter().filter(|path| !asked.contains(*path)) {
             is_coarse = true;
-            scene.havoc(path);
+            state.havoc(path);
         }
         is_coarse
     }
 
     /// Narrows a scene to where a guard comes to `truth`; false where it cannot. A predicate of the core's own is asked over the context
     /// (language 6.2).
-    pub(crate) fn assume(&self, scene: &mut SymState, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
-        if !scene.assume(guard, truth, answers) {
+    pub(crate) fn assume(&self, state: &mut SymState, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
+        if !state.assume(guard, truth, answers) {
             return false;
         }
         let Guard::Predicate(index, wanted) = guard else { return true };
         let PredicateSource::Schema(schema) = &self.program.predicates()[*index as usize].source else { return true };
-        let context = SymValue::Map(Rc::clone(&scene.context));
+        let context = SymValue::Map(Rc::clone(&state.context));
         if *wanted == truth {
-            scene.vars.assume_fits(&context, schema)
+            state.constraints.assume_fits(&context, schema)
         } else {
-            scene.vars.assume_differs(&context, schema) != CanViolate::No
+            state.constraints.assume_differs(&context, schema) != CanViolate::No
         }
     }
 
     /// Follows the edge of a hop; hops that follow at once are added.
-    pub(crate) fn target(&self, scene: &mut SymState, hop: Hop, hops: &mut Vec<Hop>) -> Option<ExecResult> {
+    pub(crate) fn target(&self, state: &mut SymState, hop: Hop, hops: &mut Vec<Hop>) -> Option<ExecResult> {
         let program: &Program = self.program;
         let node = program.node(program.point(hop.point).node);
         match &program.edges[hop.edge as usize].to {
-            Target::Point(to) => Some(self.enter(scene, *to, hops)),
-            Target::Proceed(to) => Some(self.arrive(scene, *to)),
+            Target::Point(to) => Some(self.enter(state, *to, hops)),
+            Target::Proceed(to) => Some(self.arrive(state, *to)),
             Target::Rollback => {
-                scene.unwind();
+                state.unwind();
                 let to = program.unwound_ways(node.graph).find_map(|Way { edge, .. }| match edge.to {
                     Target::Point(to) => Some(to),
                     _ => None,
                 })?;
-                Some(self.enter(scene, to, hops))
+                Some(self.enter(state, to, hops))
             }
             Target::Again | Target::End(_) => None,
         }
     }
 
     /// Enters a node; one that admits no more entries is passed by (language 7.1).
-    pub(crate) fn enter(&self, scene: &mut SymState, mut point: PointIndex, hops: &mut Vec<Hop>) -> ExecResult {
+    pub(crate) fn enter(&self, state: &mut SymState, mut point: PointIndex, hops: &mut Vec<Hop>) -> ExecResult {
         let program: &Program = self.program;
         for _ in 0..PASSED {
             let node = program.node(program.point(point).node);
-            let Some(limit) = node.entry.max_visits else { return self.arrive(scene, point) };
-            let visits = scene.visits.entry(node.index).or_insert(0);
+            let Some(limit) = node.entry.max_visits else { return self.arrive(state, point) };
+            let visits = state.visits.entry(node.index).or_insert(0);
             if *visits < limit {
                 *visits += 1;
-                return self.arrive(scene, point);
+                return self.arrive(state, point);
             }
             let points = [point, node.body, node.gate.unwrap_or(node.body)];
             let exhausted = points.into_iter().find_map(|at| {
@@ -361,7 +361,7 @@ impl Search<'_, '_> {
                 _ => return ExecResult::Dead,
             }
         }
-        self.leave_open(scene);
+        self.leave_open(state);
         ExecResult::Dead
     }
 }

@@ -29,9 +29,9 @@ const LOOKS: usize = 256;
 
 impl SearchOutcome {
     /// Drops unchecked reads that follow from what was found: of what stands in something that is missing nothing can be known behind that.
-    pub(crate) fn explain(&self, script: &Ir<'_>, flow: &Cfg<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
-        let program = script.program;
-        let explained: BTreeSet<_> = self.explained.iter().map(|site| report::place(program, &script.sites[*site as usize])).collect();
+    pub(crate) fn explain(&self, ir: &Ir<'_>, cfg: &Cfg<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
+        let program = ir.program;
+        let explained: BTreeSet<_> = self.explained.iter().map(|site| report::place(program, &ir.sites[*site as usize])).collect();
         let mut leading: BTreeMap<u32, Vec<bool>> = BTreeMap::new();
         unchecked.retain(|(point, read)| {
             let mut follows = |(missing, at): &(KeyPath, Option<PointIndex>)| {
@@ -42,7 +42,7 @@ impl SearchOutcome {
                 if leading.len() == LOOKS && !leading.contains_key(point) {
                     return true;
                 }
-                leading.entry(*point).or_insert_with(|| flow.reaching(*point))[at.0 as usize]
+                leading.entry(*point).or_insert_with(|| cfg.reaching(*point))[at.0 as usize]
             };
             !explained.contains(&read.place) && !self.missing.iter().any(&mut follows)
         });

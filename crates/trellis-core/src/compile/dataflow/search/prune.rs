@@ -14,12 +14,12 @@ use crate::{
 
 impl Findings<'_, '_> {
     /// Where a missing path may still be absent; nothing where it does not matter: something may take it away again.
-    pub(crate) fn may_be_absent(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm) -> Option<Vec<bool>> {
-        let Violation::Missing(site) = candidate.accident else { return None };
-        if candidate.never {
+    pub(crate) fn may_be_absent(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm) -> Option<Vec<bool>> {
+        let Violation::Missing(site) = alarm.violation else { return None };
+        if alarm.never {
             return None;
         }
-        let site = &self.script.sites[site as usize];
+        let site = &self.ir.sites[site as usize];
         if self.forgets(site.path) || !site.inside().is_empty() {
             return None;
         }
@@ -30,9 +30,9 @@ impl Findings<'_, '_> {
     }
 
     /// Whether a session can come where a key is missing, by what its absence says of other keys.
-    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, candidate: &Alarm, search: &Search<'_, '_>) -> bool {
+    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, search: &Search<'_, '_>) -> bool {
         let missing = search.wanted().filter(|path| search.absent.is_some() && path.is_key());
         let followed = missing.and_then(|path| known.followed(path));
-        followed.is_none_or(|(slot, _)| known.may_reach_without(candidate.point, slot, &|work| search.spend(work)))
+        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, &|work| search.spend(work)))
     }
 }

@@ -38,15 +38,15 @@ pub(crate) struct Replayed {
 }
 
 /// Walks these moves with the engine. Where they end in the candidate's accident, gives the session, and what the engine says of it.
-pub(crate) fn replay(search: &Search<'_, '_>, beginning: &InitialState, moves: &[HostMove], vars: &Constraints) -> Option<Replayed> {
+pub(crate) fn replay(search: &Search<'_, '_>, beginning: &InitialState, moves: &[HostMove], constraints: &Constraints) -> Option<Replayed> {
     let program = search.program;
     let engine = on_trial(program);
-    let given = beginning.context.iter().filter(|(_, sym)| vars.presence(sym) != Some(false));
-    let context = given.map(|(key, sym)| Some((key.clone(), vars.choose(sym)?)));
+    let given = beginning.context.iter().filter(|(_, sym)| constraints.presence(sym) != Some(false));
+    let context = given.map(|(key, sym)| Some((key.clone(), constraints.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
     let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
     let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
-    let walked = |begun, moments, accident| Witness { start: start.clone(), begun, moments, accident };
+    let walked = |begun, moments, violation| Witness { start: start.clone(), begun, moments, violation };
     let mut walk = match answering(&engine, None).start(start.clone()) {
         Ok(step) => Replay { begun: answers(&step.events), state: step.state, moments: Vec::new() },
         // A child that lacks an argument is refused before it begins.
@@ -63,24 +63,24 @@ pub(crate) fn replay(search: &Search<'_, '_>, beginning: &InitialState, moves: &
         if walk.state.status == Status::Terminated {
             break;
         }
-        walk.take(&engine, step, vars)?;
+        walk.take(&engine, step, constraints)?;
     }
     let Replay { state, begun, moments } = walk;
-    let Some((accident, is_it)) = met(search, &state) else {
+    let Some((violation, is_it)) = details(search, &state) else {
         let at = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed).and_then(|ended| program.find(&ended.node));
         search.is_masked.set(at.is_some_and(|at| search.failing_nodes.contains(&at)));
         return None;
     };
     let sorts = calculated(search, &state)?;
     let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
-    Some(Replayed { witness: is_it.then(|| walked(begun, moments, accident)), said, sorts })
+    Some(Replayed { witness: is_it.then(|| walked(begun, moments, violation)), said, sorts })
 }
 
 /// Of what sorts the parts of a calculation are where a session came to grief; nothing where they go together. What only stands there while a node
 /// resolves is not asked again.
 fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
-    let Candidate::Operand(at) = search.candidate.accident else { return Some(Vec::new()) };
-    let Some(calculation) = search.script.sites[at as usize].calculation() else { return Some(Vec::new()) };
+    let Candidate::Operand(at) = search.alarm.violation else { return Some(Vec::new()) };
+    let Some(calculation) = search.ir.sites[at as usize].calculation() else { return Some(Vec::new()) };
     if calculation.paths.iter().any(|path| RESERVED.contains(&&**path.root())) {
         return Some(Vec::new());
     }
@@ -100,8 +100,8 @@ fn answers(events: &[Event]) -> Answers {
 
 /// The locale in which a template is met that the accident is about.
 fn locale(search: &Search<'_, '_>) -> Option<Arc<str>> {
-    match search.candidate.accident {
-        Candidate::Missing(site) | Candidate::Operand(site) => search.script.sites[site as usize].locale().map(Arc::from),
+    match search.alarm.violation {
+        Candidate::Missing(site) | Candidate::Operand(site) => search.ir.sites[site as usize].locale().map(Arc::from),
         _ => None,
     }
 }
@@ -125,11 +125,11 @@ struct Replay {
 }
 
 impl Replay {
-    fn take(&mut self, engine: &Engine, step: &HostMove, vars: &Constraints) -> Option<()> {
+    fn take(&mut self, engine: &Engine, step: &HostMove, constraints: &Constraints) -> Option<()> {
         let engine = answering(engine, Some(step));
         let node = self.state.current_node_id.clone();
         for _ in 0..REPEATS {
-            self.hand_in(&engine, input(&self.state, step, vars)?)?;
+            self.hand_in(&engine, input(&self.state, step, constraints)?)?;
             // Attempts repeat until the policy is spent; what was done is undone.
             let again = self.state.current_node_id == node && self.state.attempt > 1 && self.state.status != Status::Terminated;
             if !again {
@@ -155,25 +155,25 @@ impl Replay {
     }
 }
 
-fn input(state: &State, step: &HostMove, vars: &Constraints) -> Option<Input> {
+fn input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<Input> {
     let result = |outcome| {
         let call = state.pending_tool_call.as_ref()?;
         Some(Input::Result(ToolResult { id: call.id.clone(), outcome }))
     };
     match &step.given {
         HostInput::Pass => Some(Input::Pass),
-        HostInput::Answer(sym) => Some(Input::Value(vars.choose(sym)?)),
+        HostInput::Answer(sym) => Some(Input::Value(constraints.choose(sym)?)),
         HostInput::Invalid => Some(Input::Text("?".into())),
-        HostInput::Success(sym) => result(ToolOutcome::Success(vars.choose(sym)?)),
-        HostInput::Error(sym) => result(ToolOutcome::Error(failure(vars, sym)?)),
-        HostInput::Denied(sym) => result(ToolOutcome::Denied(Some(failure(vars, sym)?.message))),
+        HostInput::Success(sym) => result(ToolOutcome::Success(constraints.choose(sym)?)),
+        HostInput::Error(sym) => result(ToolOutcome::Error(failure(constraints, sym)?)),
+        HostInput::Denied(sym) => result(ToolOutcome::Denied(Some(failure(constraints, sym)?.message))),
         HostInput::Signal(name) => Some(Input::Signal(name.clone())),
     }
 }
 
 /// The failure that leaves this as `sys.error`.
-fn failure(vars: &Constraints, sym: &SymValue) -> Option<ToolError> {
-    let Value::Map(said) = vars.choose(sym)? else { return None };
+fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
+    let Value::Map(said) = constraints.choose(sym)? else { return None };
     let kind = match said.get("kind").and_then(Value::as_str)? {
         "timeout" => ToolErrorKind::Timeout,
         "schema" => ToolErrorKind::Schema,
@@ -184,12 +184,12 @@ fn failure(vars: &Constraints, sym: &SymValue) -> Option<ToolError> {
 }
 
 /// What a session came to, if it came to grief at the candidate's node, as the candidate says; and whether it was about what the candidate is about.
-fn met(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> {
+fn details(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> {
     let program = search.program;
-    let node = &program.node(program.point(search.candidate.point).node).id;
-    let op = |at: u32| &search.script.ops[at as usize];
-    let site = |at: u32| &search.script.sites[at as usize];
-    let (codes, about): (&[Failure], Option<String>) = match search.candidate.accident {
+    let node = &program.node(program.point(search.alarm.point).node).id;
+    let op = |at: u32| &search.ir.ops[at as usize];
+    let site = |at: u32| &search.ir.sites[at as usize];
+    let (codes, about): (&[Failure], Option<String>) = match search.alarm.violation {
         Candidate::Missing(at) => (&[Failure::Template, Failure::Condition, Failure::MissingContext], Some(site(at).name(program))),
         Candidate::Truth(at) => (&[Failure::Condition], Some(site(at).path.to_string())),
         Candidate::Operand(at) => (&[Failure::Template], Some(site(at).path.to_string())),
@@ -209,13 +209,13 @@ fn met(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> {
         Candidate::NoMatch(_) => (&[Failure::NoMatch], None),
         Candidate::Args(at) => {
             let Instr::Args { call } = op(at) else { return None };
-            return called(search, state, call).map(|accident| (accident, true));
+            return called(search, state, call).map(|violation| (violation, true));
         }
     };
     let ended = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed && ended.node == *node)?;
     let code = codes.iter().find(|code| ended.code.as_deref() == Some(code.as_str()))?;
     let said = ended.message.as_deref().unwrap_or_default();
-    let (is_it, missing) = match search.candidate.accident {
+    let (is_it, missing) = match search.alarm.violation {
         Candidate::Missing(at) => {
             let site = site(at);
             let lacks_part = || !site.inside().is_empty() && LACKING.iter().any(|message| said.ends_with(message));

@@ -26,7 +26,7 @@ pub(crate) struct SymState {
     pub(crate) error: Option<SymValue>,
     /// `sys.rollback`, once a rollback is over.
     pub(crate) rollback: Option<SymValue>,
-    pub(crate) vars: Constraints,
+    pub(crate) constraints: Constraints,
     pub(crate) input: Option<SymValue>,
     pub(crate) result: Option<SymValue>,
     /// `sys.error` of the failure that is taken.
@@ -62,9 +62,9 @@ impl SymState {
     /// What is at a path. Of what is not followed, something is there.
     pub(crate) fn look(&mut self, path: &KeyPath) -> Lookup {
         match self.root(path) {
-            None => Lookup::Present(self.vars.fresh_rendered()),
+            None => Lookup::Present(self.constraints.fresh_rendered()),
             Some((None, _)) => Lookup::Absent,
-            Some((Some(root), rest)) => self.vars.below(&root, rest),
+            Some((Some(root), rest)) => self.constraints.below(&root, rest),
         }
     }
 
@@ -73,8 +73,8 @@ impl SymState {
         match self.root(path) {
             None => there,
             Some((None, _)) => !there,
-            Some((Some(root), rest)) if there => self.vars.assume_present_below(&root, rest),
-            Some((Some(root), rest)) => self.vars.assume_absent_below(&root, rest),
+            Some((Some(root), rest)) if there => self.constraints.assume_present_below(&root, rest),
+            Some((Some(root), rest)) => self.constraints.assume_absent_below(&root, rest),
         }
     }
 
@@ -90,26 +90,26 @@ impl SymState {
             Outcome::Denied => &["denied"],
             _ => &["error", "schema"],
         };
-        let mut entries: BTreeMap<Key, SymValue> = ["tool", "node"].map(|name| (Key::from(name), self.vars.fresh_text())).into();
-        entries.insert("message".into(), self.vars.text());
-        entries.insert("kind".into(), self.vars.one_of(kinds));
+        let mut entries: BTreeMap<Key, SymValue> = ["tool", "node"].map(|name| (Key::from(name), self.constraints.fresh_text())).into();
+        entries.insert("message".into(), self.constraints.text());
+        entries.insert("kind".into(), self.constraints.one_of(kinds));
         if *on != Outcome::Denied {
-            entries.insert("code".into(), self.vars.fresh_optional(&[]));
-            entries.insert("data".into(), self.vars.fresh_optional(&[]));
+            entries.insert("code".into(), self.constraints.fresh_optional(&[]));
+            entries.insert("data".into(), self.constraints.fresh_optional(&[]));
         }
         self.failure = Some(SymValue::Map(Rc::new(entries)));
     }
 
     /// Ends a rollback, which is told from then on (language 7.7).
     pub(crate) fn unwind(&mut self) {
-        let of = self.vars.types(external::rollback);
-        self.rollback = Some(self.vars.of_type(of, false));
+        let of = self.constraints.types(external::rollback);
+        self.rollback = Some(self.constraints.of_type(of, false));
     }
 
     /// Forgets what is known of a path: something may be there.
     pub(crate) fn havoc(&mut self, path: &KeyPath) {
         Rc::make_mut(&mut self.havocked).insert(path.clone());
-        let anything = self.vars.havoc();
+        let anything = self.constraints.havoc();
         match (&**path.root(), path.rest().first()) {
             ("input", _) => self.input = Some(anything),
             ("tool_result", _) => self.result = Some(anything),
@@ -118,7 +118,7 @@ impl SymState {
             ("sys", _) => self.unwind(),
             (root, _) => {
                 let context = Rc::make_mut(&mut self.context);
-                if !self.vars.write(context, path, anything.clone()) {
+                if !self.constraints.write(context, path, anything.clone()) {
                     context.insert(root.into(), anything);
                 }
             }
@@ -128,7 +128,7 @@ impl SymState {
     /// The names that are set, those inside of known mappings too.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = ["ans", "error", "session", "node", "step"].map(|name| format!("sys.{name}")).to_vec();
-        self.context.iter().for_each(|(key, sym)| self.vars.names(key, sym, &mut names));
+        self.context.iter().for_each(|(key, sym)| self.constraints.names(key, sym, &mut names));
         names
     }
 
@@ -139,19 +139,19 @@ impl SymState {
             Test::Set(path, yes) => self.decide(path, *yes),
             Test::Truthy(path, yes) => match self.look(path) {
                 Lookup::Absent => !yes,
-                Lookup::Present(sym) => self.vars.assume_truth(&sym, *yes),
+                Lookup::Present(sym) => self.constraints.assume_truth(&sym, *yes),
                 // What is absent is not true either.
-                Lookup::MaybePresent(sym) if !yes => self.vars.assume_truth(&sym, false) || self.decide(path, false),
-                Lookup::MaybePresent(sym) => self.decide(path, true) && self.vars.assume_truth(&sym, true),
+                Lookup::MaybePresent(sym) if !yes => self.constraints.assume_truth(&sym, false) || self.decide(path, false),
+                Lookup::MaybePresent(sym) => self.decide(path, true) && self.constraints.assume_truth(&sym, true),
             },
             Test::Is(path, yes, value) => {
                 let operand = Operand { root: Root::Context, path: path.clone() };
                 let guard = Guard::Is(operand, *yes, value.clone());
                 match self.look(path) {
                     Lookup::Absent => !yes,
-                    Lookup::Present(sym) => self.vars.assume(&guard, &sym, true),
-                    Lookup::MaybePresent(sym) if !yes => self.vars.assume(&guard, &sym, true) || self.decide(path, false),
-                    Lookup::MaybePresent(sym) => self.decide(path, true) && self.vars.assume(&guard, &sym, true),
+                    Lookup::Present(sym) => self.constraints.assume(&guard, &sym, true),
+                    Lookup::MaybePresent(sym) if !yes => self.constraints.assume(&guard, &sym, true) || self.decide(path, false),
+                    Lookup::MaybePresent(sym) => self.decide(path, true) && self.constraints.assume(&guard, &sym, true),
                 }
             }
         }
@@ -171,11 +171,11 @@ impl SymState {
         let sym = match self.look(path) {
             Lookup::Absent => return absent,
             Lookup::Present(sym) => sym,
-            Lookup::MaybePresent(sym) if absent => return self.vars.assume(guard, &sym, truth) || self.decide(path, false),
+            Lookup::MaybePresent(sym) if absent => return self.constraints.assume(guard, &sym, truth) || self.decide(path, false),
             Lookup::MaybePresent(sym) if self.decide(path, true) => sym,
             Lookup::MaybePresent(_) => return false,
         };
-        self.vars.assume(guard, &sym, truth) && self.vars.decide(guard, &sym) != if truth { Truth::No } else { Truth::Yes }
+        self.constraints.assume(guard, &sym, truth) && self.constraints.decide(guard, &sym) != if truth { Truth::No } else { Truth::Yes }
     }
 
     /// The arguments of a call with the one that the node's body fills; nothing where none is given.
@@ -184,7 +184,7 @@ impl SymState {
         let Some(body) = &call.body else { return written? };
         match written.unwrap_or_else(|| Some(SymValue::Map(Rc::default())))? {
             SymValue::Map(mut entries) => {
-                Rc::make_mut(&mut entries).insert(body.clone(), self.vars.fresh_text());
+                Rc::make_mut(&mut entries).insert(body.clone(), self.constraints.fresh_text());
                 Some(SymValue::Map(entries))
             }
             other => Some(other),
@@ -206,17 +206,17 @@ impl SymState {
             }
             Shape::Expression(expression) => match expression.path() {
                 Some((path, optional)) => match self.look(path) {
-                    Lookup::Present(sym) => Some(self.vars.copied(&sym)),
-                    Lookup::MaybePresent(sym) if optional => Some(self.vars.copied(&sym)),
-                    Lookup::MaybePresent(sym) => self.decide(path, true).then(|| self.vars.copied(&sym)),
+                    Lookup::Present(sym) => Some(self.constraints.copied(&sym)),
+                    Lookup::MaybePresent(sym) if optional => Some(self.constraints.copied(&sym)),
+                    Lookup::MaybePresent(sym) => self.decide(path, true).then(|| self.constraints.copied(&sym)),
                     Lookup::Absent => None,
                 },
                 None => Some(self.make(expression)),
             },
-            Shape::Text(_) => Some(self.vars.fresh_text()),
+            Shape::Text(_) => Some(self.constraints.fresh_text()),
             Shape::List(items) => {
                 let items = items.iter().filter_map(|item| self.evaluate(&item.value)).collect();
-                Some(self.vars.list(items))
+                Some(self.constraints.list(items))
             }
         }
     }

@@ -88,8 +88,8 @@ impl Constraints {
             SymValue::Var(at) => {
                 let of = self.type_of(&SymValue::Var(at));
                 let (may_be_list, may_be_other) = {
-                    let lore = self.lore.borrow();
-                    let of = lore.types.get(of);
+                    let cache = self.cache.borrow();
+                    let of = cache.types.get(of);
                     let is_list = |value: &Value| value.as_list().is_some();
                     let unknown = of.unknown || of.dynamic;
                     let other = of.kinds != Kinds::default() || of.fields.is_some() || of.values.iter().any(|value| !is_list(value));
@@ -117,8 +117,8 @@ impl Constraints {
         }
         let of = self.type_of(&SymValue::Var(at));
         let inner = {
-            let lore = self.lore.borrow();
-            let of = lore.types.get(of);
+            let cache = self.cache.borrow();
+            let of = cache.types.get(of);
             if of.unknown || of.dynamic { Some(TypeId::UNKNOWN) } else { of.items }
         }?;
         let said = self.said(at, &key);

@@ -47,7 +47,7 @@ impl SchemaCache {
     /// What a schema says of a property, or of items, in so many words.
     pub(crate) fn part(&mut self, schema: &Schema, key: &Key) -> Option<Schema> {
         // Whatever is asked for stays: where it stands in memory is its name.
-        self.types.contract(schema);
+        self.types.schema_id(schema);
         let place = std::ptr::from_ref(schema.source()).addr();
         let part = || {
             let map = schema.source().as_map()?;
@@ -59,7 +59,7 @@ impl SchemaCache {
 
     /// Values that may fit a schema.
     pub(crate) fn instances(&mut self, schema: &Schema) -> Rc<[Value]> {
-        self.types.contract(schema);
+        self.types.schema_id(schema);
         let place = std::ptr::from_ref(schema.source()).addr();
         Rc::clone(self.instances.entry(place).or_insert_with(|| samples::of_schema(schema.source()).into()))
     }
@@ -92,7 +92,7 @@ impl SchemaCache {
 
     /// The number of a schema: the same for the same one.
     pub(crate) fn number(&mut self, schema: &Schema) -> String {
-        format!("{:?}", self.types.contract(schema))
+        format!("{:?}", self.types.schema_id(schema))
     }
 
     /// What a schema leaves, one alternative beside the other.
@@ -121,7 +121,7 @@ impl SchemaCache {
 impl Constraints {
     /// Some text.
     pub(crate) fn text(&mut self) -> SymValue {
-        let of = self.lore.borrow_mut().types.text();
+        let of = self.cache.borrow_mut().types.text();
         let schema = self.schema_of(of);
         self.fresh_fitting(schema.as_slice())
     }
@@ -129,7 +129,7 @@ impl Constraints {
     /// One of these texts.
     pub(crate) fn one_of(&mut self, texts: &[&str]) -> SymValue {
         let of = {
-            let types = &mut self.lore.borrow_mut().types;
+            let types = &mut self.cache.borrow_mut().types;
             texts.iter().fold(TypeId::NEVER, |known, text| {
                 let text = types.of_value(&Value::text(*text));
                 types.join(known, text)
@@ -142,7 +142,7 @@ impl Constraints {
     /// The schema of all values of a kind.
     pub(crate) fn kind(&self, name: &'static str) -> Option<Schema> {
         let make = || Schema::new(&Value::map([("type", Value::text(name))])).ok();
-        self.lore.borrow_mut().kinds.entry(name).or_insert_with(make).clone()
+        self.cache.borrow_mut().kinds.entry(name).or_insert_with(make).clone()
     }
 
     /// Something of a type that nobody chooses; `may_lack`: or nothing, where the type says so.
@@ -158,74 +158,74 @@ impl Constraints {
 
     /// Asks the types of all searches.
     pub(crate) fn types<T>(&self, ask: impl FnOnce(&mut TypeTable) -> T) -> T {
-        ask(&mut self.lore.borrow_mut().types)
+        ask(&mut self.cache.borrow_mut().types)
     }
 
     /// What a value can be, absence included: more than that it is not.
     pub(crate) fn type_of(&self, of: &SymValue) -> TypeId {
-        self.typed(&mut self.lore.borrow_mut(), of)
+        self.typed(&mut self.cache.borrow_mut(), of)
     }
 
-    pub(crate) fn typed(&self, lore: &mut SchemaCache, of: &SymValue) -> TypeId {
+    pub(crate) fn typed(&self, cache: &mut SchemaCache, of: &SymValue) -> TypeId {
         match of {
-            SymValue::Known(value) => lore.types.of_value(value),
+            SymValue::Known(value) => cache.types.of_value(value),
             SymValue::Map(entries) => {
-                let entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), self.typed(lore, entry))).collect();
-                lore.types.mapping(entries)
+                let entries: Vec<_> = entries.iter().map(|(key, entry)| (key.clone(), self.typed(cache, entry))).collect();
+                cache.types.mapping(entries)
             }
             SymValue::Overlay(at, entries) => {
-                let base = self.typed_var(lore, *at, true);
+                let base = self.typed_var(cache, *at, true);
                 entries.iter().fold(base, |known, (key, entry)| {
-                    let (rest, entry) = (lore.types.rest(&[Segment::Key(key.clone())]), self.typed(lore, entry));
-                    lore.types.assign(known, rest, entry)
+                    let (rest, entry) = (cache.types.rest(&[Segment::Key(key.clone())]), self.typed(cache, entry));
+                    cache.types.assign(known, rest, entry)
                 })
             }
             SymValue::List(items) => {
                 let mut known = items.some.iter().fold(TypeId::NEVER, |known, item| {
-                    let item = self.typed(lore, item);
-                    let item = lore.types.present(item);
-                    lore.types.join(known, item)
+                    let item = self.typed(cache, item);
+                    let item = cache.types.present(item);
+                    cache.types.join(known, item)
                 });
                 if let Some(base) = items.base {
-                    let base = self.typed_var(lore, base, true);
-                    let of = lore.types.get(base);
+                    let base = self.typed_var(cache, base, true);
+                    let of = cache.types.get(base);
                     let inner = if of.unknown || of.dynamic { TypeId::UNKNOWN } else { of.items.unwrap_or(TypeId::NEVER) };
-                    known = lore.types.join(known, inner);
+                    known = cache.types.join(known, inner);
                 }
-                if items.is_filled { lore.types.intern(Type { items: Some(known), ..Type::default() }) } else { lore.types.list(known) }
+                if items.is_filled { cache.types.intern(Type { items: Some(known), ..Type::default() }) } else { cache.types.list(known) }
             }
             SymValue::Var(at) => {
-                let known = self.typed_var(lore, *at, true);
+                let known = self.typed_var(cache, *at, true);
                 match self.get(*at).presence {
                     Some(true) => known,
                     Some(false) => TypeId::ABSENT,
-                    None => lore.types.join(known, TypeId::ABSENT),
+                    None => cache.types.join(known, TypeId::ABSENT),
                 }
             }
         }
     }
 
     /// What a variable can be where it is there; `deep`: also by what was decided about its parts.
-    fn typed_var(&self, lore: &mut SchemaCache, at: u32, deep: bool) -> TypeId {
+    fn typed_var(&self, cache: &mut SchemaCache, at: u32, deep: bool) -> TypeId {
         let var = self.get(at);
         if let Some(only) = &var.finite {
             if only.len() > FEW {
-                return lore.many(only);
+                return cache.many(only);
             }
             let left = only.iter().chain(&var.default).filter(|value| self.suits(var, value));
             return left.fold(TypeId::NEVER, |known, value| {
-                let value = lore.types.of_value(value);
-                lore.types.join(known, value)
+                let value = cache.types.of_value(value);
+                cache.types.join(known, value)
             });
         }
         let whole = match &var.kind {
-            VarOrigin::Input(InputType::Int) => lore.types.integer(),
-            VarOrigin::Input(InputType::Float) => lore.types.of_schema(&Value::map([("type", Value::text("number"))])),
+            VarOrigin::Input(InputType::Int) => cache.types.integer(),
+            VarOrigin::Input(InputType::Float) => cache.types.of_schema(&Value::map([("type", Value::text("number"))])),
             VarOrigin::Input(InputType::Text | InputType::Secret | InputType::Confirm) => TypeId::TEXT,
-            VarOrigin::Words => lore.types.text(),
+            VarOrigin::Words => cache.types.text(),
             VarOrigin::Any | VarOrigin::Made | VarOrigin::Lost | VarOrigin::Input(InputType::Json | InputType::Choice) => TypeId::UNKNOWN,
             VarOrigin::Schemas(schemas) => {
-                let alternatives = schemas.iter().map(|schema| lore.alternatives(schema)).collect::<Vec<_>>();
+                let alternatives = schemas.iter().map(|schema| cache.alternatives(schema)).collect::<Vec<_>>();
                 let mut left: Vec<TypeId> = vec![TypeId::UNKNOWN];
                 for alternatives in alternatives {
                     // Few schemas leave alternatives; more than these are one.
@@ -233,39 +233,39 @@ impl Constraints {
                         true => left
                             .iter()
                             .flat_map(|a| alternatives.iter().map(move |b| (*a, *b)))
-                            .map(|(a, b)| lore.types.meet(a, b))
+                            .map(|(a, b)| cache.types.meet(a, b))
                             .collect(),
                         false => left,
                     };
                 }
-                let told = if deep { self.told(lore, var) } else { Vec::new() };
+                let told = if deep { self.told(cache, var) } else { Vec::new() };
                 left.into_iter().fold(TypeId::NEVER, |known, of| {
-                    let of = all_decided(&mut lore.types, of, &told);
-                    lore.types.join(known, of)
+                    let of = all_decided(&mut cache.types, of, &told);
+                    cache.types.join(known, of)
                 })
             }
         };
         let mut whole = var.fits.iter().fold(whole, |known, schema| {
-            let schema = lore.types.declared(schema);
-            lore.types.meet(known, schema)
+            let schema = cache.types.declared(schema);
+            cache.types.meet(known, schema)
         });
         if deep && !matches!(var.kind, VarOrigin::Schemas(_)) {
-            let told = self.told(lore, var);
-            whole = all_decided(&mut lore.types, whole, &told);
+            let told = self.told(cache, var);
+            whole = all_decided(&mut cache.types, whole, &told);
         }
         match &var.default {
             Some(more) if self.admits(var, more) => {
-                let more = lore.types.of_value(more);
-                lore.types.join(whole, more)
+                let more = cache.types.of_value(more);
+                cache.types.join(whole, more)
             }
             _ => whole,
         }
     }
 
     /// What was decided about the parts of a variable.
-    fn told(&self, lore: &mut SchemaCache, var: &SymVar) -> Vec<KeyConstraint> {
+    fn told(&self, cache: &mut SchemaCache, var: &SymVar) -> Vec<KeyConstraint> {
         let parts = var.parts.iter().filter(|(key, _)| &***key != ITEMS).map(|(key, part)| {
-            let of = self.typed_var(lore, *part, true);
+            let of = self.typed_var(cache, *part, true);
             (key.clone(), self.get(*part).presence, of)
         });
         parts.collect()
@@ -273,29 +273,29 @@ impl Constraints {
 
     /// What can stand at a key of a variable, as far as its own schemas say.
     pub(crate) fn below_var(&self, at: u32, key: &Key) -> TypeId {
-        let lore = &mut *self.lore.borrow_mut();
-        let whole = self.typed_var(lore, at, false);
-        let rest = lore.types.rest(&[Segment::Key(key.clone())]);
-        lore.types.select(whole, rest)
+        let cache = &mut *self.cache.borrow_mut();
+        let whole = self.typed_var(cache, at, false);
+        let rest = cache.types.rest(&[Segment::Key(key.clone())]);
+        cache.types.select(whole, rest)
     }
 
     /// Whether something may be absent by a type.
     pub(crate) fn may_lack(&self, of: TypeId) -> bool {
-        let lore = self.lore.borrow();
-        let of = lore.types.get(of);
+        let cache = self.cache.borrow();
+        let of = cache.types.get(of);
         of.absent || of.dynamic
     }
 
     /// A schema that says what a type says of what is there.
     pub(crate) fn schema_of(&self, of: TypeId) -> Option<Schema> {
-        let lore = &mut *self.lore.borrow_mut();
-        let of = lore.types.present(of);
-        lore.schema(of)
+        let cache = &mut *self.cache.borrow_mut();
+        let of = cache.types.present(of);
+        cache.schema(of)
     }
 
     /// Whether a variable is left without any value.
     pub(crate) fn is_impossible_var(&self, at: u32) -> bool {
-        self.get(at).presence == Some(true) && self.typed_var(&mut self.lore.borrow_mut(), at, true) == TypeId::NEVER
+        self.get(at).presence == Some(true) && self.typed_var(&mut self.cache.borrow_mut(), at, true) == TypeId::NEVER
     }
 }
 

@@ -29,9 +29,9 @@ impl Constraints {
         if let Some(only) = &var.finite {
             return only.iter().chain(&var.default).find(|value| self.suits(var, value)).cloned();
         }
-        let instances = |schema: &Schema| self.lore.borrow_mut().instances(schema).to_vec();
+        let instances = |schema: &Schema| self.cache.borrow_mut().instances(schema).to_vec();
         let breaks = || var.breaks.iter().flat_map(instances);
-        let candidates: Vec<Value> = match &var.kind {
+        let alarms: Vec<Value> = match &var.kind {
             VarOrigin::Input(kind) => {
                 let wished = var.fits.iter().chain(&var.breaks).flat_map(|schema| samples::of_input_schema(*kind, schema.source()));
                 samples::inputs(*kind).into_iter().chain(wished).collect()
@@ -47,7 +47,7 @@ impl Constraints {
             }
         };
         let fitting = |value: Value| self.with_parts(value, var).filter(|value| self.admits(var, value));
-        candidates.into_iter().chain(var.default.clone()).find_map(fitting).or_else(|| {
+        alarms.into_iter().chain(var.default.clone()).find_map(fitting).or_else(|| {
             let schema = self.schema_of(self.type_of(&SymValue::Var(at)))?;
             instances(&schema).into_iter().find_map(fitting)
         })

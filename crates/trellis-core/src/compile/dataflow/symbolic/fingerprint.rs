@@ -8,7 +8,7 @@ use super::*;
 
 /// Writes down what is known of some paths; a variable that was met before is named by its place among those.
 pub(crate) struct Fingerprinter<'v> {
-    vars: &'v Constraints,
+    constraints: &'v Constraints,
     met: Vec<u32>,
     text: String,
 }
@@ -44,17 +44,18 @@ impl Constraints {
 }
 
 impl<'v> Fingerprinter<'v> {
-    pub(crate) fn new(vars: &'v Constraints) -> Self {
-        Self { vars, met: Vec::new(), text: String::new() }
+    pub(crate) fn new(constraints: &'v Constraints) -> Self {
+        Self { constraints, met: Vec::new(), text: String::new() }
     }
 
     /// What was written, and where else the values stand: who narrows one there narrows it here.
     pub(crate) fn done<'k>(mut self, others: impl Iterator<Item = (&'k Key, &'k SymValue)>) -> String {
-        let copied: Vec<u32> = self.met.iter().copied().filter(|at| self.vars.get(*at).is_copied).collect();
+        let copied: Vec<u32> = self.met.iter().copied().filter(|at| self.constraints.get(*at).is_copied).collect();
         if !copied.is_empty() {
-            for (key, sym) in others.filter(|(_, sym)| self.vars.holds(sym, &copied)) {
+            for (key, sym) in others.filter(|(_, sym)| self.constraints.holds(sym, &copied)) {
                 let _ = write!(self.text, "&{key}");
-                let held: Vec<usize> = (0..).zip(&copied).filter(|(_, at)| self.vars.holds(sym, &[**at])).map(|(at, _)| at).collect();
+                let held: Vec<usize> =
+                    (0..).zip(&copied).filter(|(_, at)| self.constraints.holds(sym, &[**at])).map(|(at, _)| at).collect();
                 let _ = write!(self.text, "{held:?}");
             }
         }
@@ -95,7 +96,7 @@ impl<'v> Fingerprinter<'v> {
         let from = path.iter().position(|known| std::ptr::eq(known, segment)).map_or(path.len(), |at| at + 1);
         self.var(at, self.depends(at));
         self.text.push('.');
-        match self.vars.get(at).parts.get(key) {
+        match self.constraints.get(at).parts.get(key) {
             Some(part) => self.path(Some(&SymValue::Var(*part)), &path[from..]),
             None => self.text.push_str("?;"),
         }
@@ -103,7 +104,7 @@ impl<'v> Fingerprinter<'v> {
 
     /// Whether what is at one place of a variable may decide what is at another.
     fn depends(&self, at: u32) -> bool {
-        let var = self.vars.get(at);
+        let var = self.constraints.get(at);
         let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
         own.iter().chain(&var.fits).chain(&var.breaks).any(|schema| schema.source().as_map().is_some_and(|map| !is_loose(map)))
     }
@@ -122,7 +123,7 @@ impl<'v> Fingerprinter<'v> {
                     self.var(base, true);
                 }
                 // In whatever order they were added.
-                let mut some: Vec<String> = items.some.iter().map(|item| self.vars.sketch(item)).collect();
+                let mut some: Vec<String> = items.some.iter().map(|item| self.constraints.sketch(item)).collect();
                 some.sort_unstable();
                 some.iter().for_each(|item| self.text.push_str(item));
                 self.text.push(']');
@@ -150,7 +151,7 @@ impl<'v> Fingerprinter<'v> {
         } else {
             self.met.push(at);
         }
-        let var = self.vars.get(at);
+        let var = self.constraints.get(at);
         self.text.push('<');
         match &var.kind {
             VarOrigin::Schemas(schemas) => self.schemas(schemas),
@@ -173,7 +174,7 @@ impl<'v> Fingerprinter<'v> {
         self.schemas(&var.fits);
         self.text.push('/');
         self.schemas(&var.breaks);
-        for (key, part) in var.parts.iter().filter(|(_, part)| whole && self.vars.is_told(**part)) {
+        for (key, part) in var.parts.iter().filter(|(_, part)| whole && self.constraints.is_told(**part)) {
             let _ = write!(self.text, ".{key}=");
             self.var(*part, true);
         }
@@ -182,7 +183,7 @@ impl<'v> Fingerprinter<'v> {
 
     fn schemas(&mut self, schemas: &[Schema]) {
         for schema in schemas {
-            let number = self.vars.lore.borrow_mut().number(schema);
+            let number = self.constraints.cache.borrow_mut().number(schema);
             self.text.push_str(&number);
         }
     }

@@ -100,7 +100,7 @@ struct SymVar {
 #[derive(Clone, Debug)]
 pub(crate) struct Constraints {
     all: Vector<SymVar>,
-    lore: Rc<RefCell<SchemaCache>>,
+    cache: Rc<RefCell<SchemaCache>>,
 }
 
 /// Whether something is at a path.
@@ -122,8 +122,8 @@ impl Lookup {
 }
 
 impl Constraints {
-    pub(crate) fn new(lore: &Rc<RefCell<SchemaCache>>) -> Self {
-        Self { all: Vector::new(), lore: Rc::clone(lore) }
+    pub(crate) fn new(cache: &Rc<RefCell<SchemaCache>>) -> Self {
+        Self { all: Vector::new(), cache: Rc::clone(cache) }
     }
 
     fn get(&self, at: u32) -> &SymVar {
@@ -169,7 +169,7 @@ impl Constraints {
             (_, Some(kind)) => VarOrigin::Input(kind),
         };
         let at = self.add(kind, Some(true));
-        let closed = (listen.closed && !listen.options.is_empty()).then(|| self.lore.borrow_mut().options(listen));
+        let closed = (listen.closed && !listen.options.is_empty()).then(|| self.cache.borrow_mut().options(listen));
         let var = self.var_mut(at);
         if let (Some(schema), VarOrigin::Input(_)) = (&listen.schema, &var.kind) {
             var.fits.push(schema.clone());

@@ -57,10 +57,10 @@ impl Constraints {
 
     /// Whether a value can fit a schema, as far as types say.
     fn may_fit(&self, of: &SymValue, schema: &Schema) -> bool {
-        let lore = &mut *self.lore.borrow_mut();
-        let of = self.typed(lore, of);
-        let (of, wanted) = (lore.types.present(of), lore.types.declared(schema));
-        lore.types.meet(of, wanted) != TypeId::NEVER
+        let cache = &mut *self.cache.borrow_mut();
+        let of = self.typed(cache, of);
+        let (of, wanted) = (cache.types.present(of), cache.types.declared(schema));
+        cache.types.meet(of, wanted) != TypeId::NEVER
     }
 
     fn fit_entries(&mut self, entries: &BTreeMap<Key, SymValue>, schema: &Schema) -> bool {
@@ -177,7 +177,9 @@ impl Constraints {
                     None => CanViolate::No,
                 };
                 let of_base = of_items.or(|| {
-                    items.base.map_or(CanViolate::No, |base| self.tried(|vars| vars.broken(&SymValue::Var(base), schema, anything)))
+                    items
+                        .base
+                        .map_or(CanViolate::No, |base| self.tried(|constraints| constraints.broken(&SymValue::Var(base), schema, anything)))
                 });
                 let is_sure = self.certainly_fits(of, schema);
                 of_base.or(|| if is_sure { CanViolate::No } else { CanViolate::Unknown })
@@ -198,7 +200,9 @@ impl Constraints {
     fn any_breaks(&mut self, parts: Vec<(SymValue, Schema)>, anything: bool) -> CanViolate {
         parts.into_iter().fold(CanViolate::No, |known, (part, schema)| {
             known.or(|| {
-                self.tried(|vars| if vars.assume_present(&part, true) { vars.broken(&part, &schema, anything) } else { CanViolate::No })
+                self.tried(|constraints| {
+                    if constraints.assume_present(&part, true) { constraints.broken(&part, &schema, anything) } else { CanViolate::No }
+                })
             })
         })
     }
@@ -231,9 +235,9 @@ impl Constraints {
     }
 
     fn broken_var(&mut self, at: u32, schema: &Schema, anything: bool) -> CanViolate {
-        let whole = self.tried(|vars| {
-            vars.change(at).breaks.push(schema.clone());
-            if vars.choose(&SymValue::Var(at)).is_some() { CanViolate::Yes } else { CanViolate::Unknown }
+        let whole = self.tried(|constraints| {
+            constraints.change(at).breaks.push(schema.clone());
+            if constraints.choose(&SymValue::Var(at)).is_some() { CanViolate::Yes } else { CanViolate::Unknown }
         });
         if whole == CanViolate::Yes {
             return whole;
@@ -242,13 +246,13 @@ impl Constraints {
         for (key, part) in self.parts_of(at, schema) {
             let is_needed = required(schema).any(|name| *name == *key);
             let inner = self.demanded(schema, &key);
-            let by_part = self.tried(|vars| {
-                let lacks = is_needed && vars.presence(&part).is_none() && vars.assume_present(&part, false);
+            let by_part = self.tried(|constraints| {
+                let lacks = is_needed && constraints.presence(&part).is_none() && constraints.assume_present(&part, false);
                 let breaks = lacks
                     || inner.is_some_and(|inner| {
-                        vars.assume_present_below(&part, &[]) && vars.broken(&part, &inner, anything) == CanViolate::Yes
+                        constraints.assume_present_below(&part, &[]) && constraints.broken(&part, &inner, anything) == CanViolate::Yes
                     });
-                if breaks && vars.choose(&SymValue::Var(at)).is_some() { CanViolate::Yes } else { CanViolate::Unknown }
+                if breaks && constraints.choose(&SymValue::Var(at)).is_some() { CanViolate::Yes } else { CanViolate::Unknown }
             });
             if by_part == CanViolate::Yes {
                 return by_part;
@@ -266,18 +270,18 @@ impl Constraints {
             return only.iter().chain(&var.default).filter(|value| self.suits(var, value)).all(|value| schema.fits(value));
         }
         let source = schema.source();
-        let lore = &mut *self.lore.borrow_mut();
-        let known = self.typed(lore, of);
-        let known = lore.types.present(known);
+        let cache = &mut *self.cache.borrow_mut();
+        let known = self.typed(cache, of);
+        let known = cache.types.present(known);
         // What a type leaves open may be anything.
-        if lore.types.is_unsure(known, schema) {
+        if cache.types.is_unsure(known, schema) {
             return false;
         }
-        if known == TypeId::NEVER || !lore.types.breaks(known, schema, true) {
+        if known == TypeId::NEVER || !cache.types.breaks(known, schema, true) {
             return true;
         }
         let Ok(coarse) = Schema::new(&plain(source)) else { return false };
-        !lore.types.breaks(known, &coarse, true) && entailment::all(&self.demands_on(of), source)
+        !cache.types.breaks(known, &coarse, true) && entailment::all(&self.demands_on(of), source)
     }
 
     /// Schemas that a value fits.
@@ -304,9 +308,9 @@ impl Constraints {
             Lookup::Present(sym) => (sym, KindSet::NONE),
             Lookup::MaybePresent(sym) => (sym, KindSet::UNSET),
         };
-        let lore = &mut *self.lore.borrow_mut();
-        let of = self.typed(lore, sym);
-        lore.types.sorts(of).or(absent)
+        let cache = &mut *self.cache.borrow_mut();
+        let of = self.typed(cache, sym);
+        cache.types.sorts(of).or(absent)
     }
 
     /// Whether something stands for what is not looked at more closely.

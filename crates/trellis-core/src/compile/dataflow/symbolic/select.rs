@@ -66,7 +66,7 @@ impl Constraints {
             && self.get(item).presence.is_none()
         {
             let at = self.type_of(of);
-            let is_list = self.lore.borrow().types.get(at).items.is_some();
+            let is_list = self.cache.borrow().types.get(at).items.is_some();
             if is_list {
                 self.var_mut(item).presence = Some(true);
             }
@@ -126,12 +126,12 @@ impl Constraints {
     pub(crate) fn said(&self, at: u32, key: &Key) -> Vec<Schema> {
         let var = self.get(at);
         let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
-        let lore = &mut *self.lore.borrow_mut();
-        own.iter().chain(&var.fits).filter_map(|schema| lore.part(schema, key)).collect()
+        let cache = &mut *self.cache.borrow_mut();
+        own.iter().chain(&var.fits).filter_map(|schema| cache.part(schema, key)).collect()
     }
 
     /// The same of a schema that is demanded.
     pub(crate) fn demanded(&self, schema: &Schema, key: &str) -> Option<Schema> {
-        self.lore.borrow_mut().part(schema, &Key::from(key))
+        self.cache.borrow_mut().part(schema, &Key::from(key))
     }
 }

@@ -51,11 +51,11 @@ pub(crate) enum Op {
     /// Something is written, after what it reads. Nothing follows what has no path.
     Write { to: Option<InternedPath>, how: WriteMode, source: SourceId, reads: OpRange },
     /// A key, where it is there, must fit; and its place in the node's list.
-    Fit { name: KeyId, contract: SchemaId, index: u32 },
+    Fit { name: KeyId, schema_id: SchemaId, index: u32 },
     /// A condition is asked; a mark is read for it.
-    Ask { question: GuardId, mark: Option<u32>, path: Option<InternedPath> },
+    Ask { guard_id: GuardId, mark: Option<u32>, path: Option<InternedPath> },
     /// A condition must hold.
-    Assert { question: GuardId, path: Option<InternedPath>, is_predicate: bool },
+    Assert { guard_id: GuardId, path: Option<InternedPath>, is_predicate: bool },
     /// A tool, or a child, is called with arguments; and what the tool takes.
     Args { args: Option<SourceId>, child: Option<NodeIndex>, takes: Option<SchemaId> },
 }
@@ -116,7 +116,7 @@ pub(crate) struct ReplyOps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Branch {
     /// Nothing for what always holds.
-    pub(crate) question: Option<GuardId>,
+    pub(crate) guard_id: Option<GuardId>,
     /// What it asks about, if that is followed.
     pub(crate) path: Option<InternedPath>,
     /// Whether it compares something: where that is the same at all times, it may be meant otherwise.
@@ -187,7 +187,7 @@ pub(crate) struct OpTable {
 }
 
 impl OpTable {
-    pub(crate) fn seat(&self, point: PointIndex) -> &PointOps {
+    pub(crate) fn point_ops(&self, point: PointIndex) -> &PointOps {
         &self.seats[point.0 as usize]
     }
 
@@ -195,48 +195,48 @@ impl OpTable {
         (0..u32::try_from(self.seats.len()).unwrap_or(u32::MAX)).map(PointIndex)
     }
 
-    pub(crate) fn step(&self, seat: &PointOps, at: u32) -> Op {
-        self.steps[(seat.steps.start + at) as usize]
+    pub(crate) fn step(&self, point_ops: &PointOps, at: u32) -> Op {
+        self.steps[(point_ops.steps.start + at) as usize]
     }
 
-    pub(crate) fn mark(&self, seat: &PointOps, at: u32) -> ReadOp {
-        self.marks[(seat.marks.start + at) as usize]
+    pub(crate) fn mark(&self, point_ops: &PointOps, at: u32) -> ReadOp {
+        self.marks[(point_ops.marks.start + at) as usize]
     }
 
-    pub(crate) fn answers(&self, seat: &PointOps) -> Range<u32> {
-        0..seat.answers.end - seat.answers.start
+    pub(crate) fn answers(&self, point_ops: &PointOps) -> Range<u32> {
+        0..point_ops.answers.end - point_ops.answers.start
     }
 
-    pub(crate) fn answer(&self, seat: &PointOps, at: u32) -> ReplyOps {
-        self.answers[(seat.answers.start + at) as usize]
+    pub(crate) fn answer(&self, point_ops: &PointOps, at: u32) -> ReplyOps {
+        self.answers[(point_ops.answers.start + at) as usize]
     }
 
-    pub(crate) fn choice(&self, seat: &PointOps, at: u32) -> Branch {
-        self.choices[(seat.choices.start + at) as usize]
+    pub(crate) fn choice(&self, point_ops: &PointOps, at: u32) -> Branch {
+        self.choices[(point_ops.choices.start + at) as usize]
     }
 
     /// The keys that a point reads.
-    pub(crate) fn follows(&self, seat: &PointOps) -> &[KeyId] {
-        &self.follows[range(&seat.follows)]
+    pub(crate) fn follows(&self, point_ops: &PointOps) -> &[KeyId] {
+        &self.follows[range(&point_ops.follows)]
     }
 
     /// The keys that a point reads, writes or holds to something.
-    pub(crate) fn names(&self, seat: &PointOps) -> impl Iterator<Item = KeyId> {
-        let written = self.steps(seat).iter().filter_map(|step| match step {
+    pub(crate) fn names(&self, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
+        let written = self.steps(point_ops).iter().filter_map(|step| match step {
             Op::Write { to, .. } => to.map(|to| to.name),
             Op::Fit { name, .. } => Some(*name),
             Op::Read(_) | Op::Ask { .. } | Op::Assert { .. } | Op::Args { .. } => None,
         });
-        self.follows(seat).iter().copied().chain(written)
+        self.follows(point_ops).iter().copied().chain(written)
     }
 
     /// The keys that decide which way leads on from a point.
-    pub(crate) fn asked(&self, seat: &PointOps) -> impl Iterator<Item = KeyId> {
-        self.choices[range(&seat.choices)].iter().filter_map(|choice| choice.path.map(|path| path.name))
+    pub(crate) fn asked(&self, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
+        self.choices[range(&point_ops.choices)].iter().filter_map(|choice| choice.path.map(|path| path.name))
     }
 
-    pub(crate) fn steps(&self, seat: &PointOps) -> &[Op] {
-        &self.steps[range(&seat.steps)]
+    pub(crate) fn steps(&self, point_ops: &PointOps) -> &[Op] {
+        &self.steps[range(&point_ops.steps)]
     }
 
     /// Makes room for the steps of a program: moving them again and again would cost more than reading them.
@@ -254,8 +254,8 @@ impl OpTable {
     }
 
     /// Puts what was read in the place of what a point was before.
-    pub(crate) fn replace(&mut self, point: PointIndex, seat: PointOps) {
-        let old = std::mem::replace(&mut self.seats[point.0 as usize], seat);
+    pub(crate) fn replace(&mut self, point: PointIndex, point_ops: PointOps) {
+        let old = std::mem::replace(&mut self.seats[point.0 as usize], point_ops);
         self.lost += old.steps.len() + old.choices.len();
     }
 
@@ -271,18 +271,18 @@ impl OpTable {
 
     /// Whether two points differ in nothing but what they read on entering or ending.
     pub(crate) fn is_same_but_for_reads(&self, a: &PointOps, b: &PointOps) -> bool {
-        let happens = |seat: &PointOps, span: OpRange| {
-            let steps = self.steps(seat)[span.0 as usize..span.1 as usize].iter();
-            steps.filter(|step| !matches!(step, Op::Read(_) | Op::Ask { .. })).map(|step| self.plain(seat, *step)).collect::<Vec<_>>()
+        let happens = |point_ops: &PointOps, span: OpRange| {
+            let steps = self.steps(point_ops)[span.0 as usize..span.1 as usize].iter();
+            steps.filter(|step| !matches!(step, Op::Read(_) | Op::Ask { .. })).map(|step| self.plain(point_ops, *step)).collect::<Vec<_>>()
         };
-        let marks = |seat: &PointOps, span: OpRange| self.marks[range(&seat.marks)][span.0 as usize..span.1 as usize].to_vec();
-        let answers = |seat: &PointOps| {
-            let answers = self.answers[range(&seat.answers)].iter();
-            answers.map(|answer| (answer.given, answer.choices, happens(seat, answer.steps))).collect::<Vec<_>>()
+        let marks = |point_ops: &PointOps, span: OpRange| self.marks[range(&point_ops.marks)][span.0 as usize..span.1 as usize].to_vec();
+        let answers = |point_ops: &PointOps| {
+            let answers = self.answers[range(&point_ops.answers)].iter();
+            answers.map(|answer| (answer.given, answer.choices, happens(point_ops, answer.steps))).collect::<Vec<_>>()
         };
-        let choices = |seat: &PointOps| {
-            let choices = self.choices[range(&seat.choices)].iter();
-            choices.map(|choice| (Branch { marks: OpRange::default(), ..*choice }, marks(seat, choice.marks))).collect::<Vec<_>>()
+        let choices = |point_ops: &PointOps| {
+            let choices = self.choices[range(&point_ops.choices)].iter();
+            choices.map(|choice| (Branch { marks: OpRange::default(), ..*choice }, marks(point_ops, choice.marks))).collect::<Vec<_>>()
         };
         a.brought == b.brought
             && a.output == b.output
@@ -295,23 +295,24 @@ impl OpTable {
 
     /// Whether two points lead to the same ones, and return alike.
     pub(crate) fn lead_alike(&self, a: &PointOps, b: &PointOps) -> bool {
-        let leads = |seat: &PointOps| {
-            self.choices[range(&seat.choices)].iter().map(|choice| (choice.to, choice.is_for_children)).collect::<Vec<_>>()
+        let leads = |point_ops: &PointOps| {
+            self.choices[range(&point_ops.choices)].iter().map(|choice| (choice.to, choice.is_for_children)).collect::<Vec<_>>()
         };
         a.output.is_some() == b.output.is_some() && leads(a) == leads(b)
     }
 
     /// Whether two points call the same children.
     pub(crate) fn call_alike(&self, a: &PointOps, b: &PointOps) -> bool {
-        let calls = |seat| self.steps(seat).iter().filter_map(|step| if let Op::Args { child, .. } = step { *child } else { None });
+        let calls =
+            |point_ops| self.steps(point_ops).iter().filter_map(|step| if let Op::Args { child, .. } = step { *child } else { None });
         calls(a).eq(calls(b))
     }
 
     /// A step with what it reads instead of where that stands.
-    fn plain(&self, seat: &PointOps, step: Op) -> (Op, Vec<ReadOp>) {
+    fn plain(&self, point_ops: &PointOps, step: Op) -> (Op, Vec<ReadOp>) {
         match step {
             Op::Write { to, how, source, reads } => {
-                let marks = self.marks[range(&seat.marks)][reads.0 as usize..reads.1 as usize].to_vec();
+                let marks = self.marks[range(&point_ops.marks)][reads.0 as usize..reads.1 as usize].to_vec();
                 (Op::Write { to, how, source, reads: OpRange::default() }, marks)
             }
             step => (step, Vec::new()),
@@ -319,10 +320,10 @@ impl OpTable {
     }
 
     /// The keys that a point writes, fits or begins a child with: what happens there depends on whether they are followed.
-    pub(crate) fn depends_on(&self, seat: &PointOps, names: &[KeyId]) -> bool {
+    pub(crate) fn depends_on(&self, point_ops: &PointOps, names: &[KeyId]) -> bool {
         let is_one = |name: &KeyId| names.contains(name);
-        self.follows(seat).iter().any(is_one)
-            || self.steps(seat).iter().any(|step| match step {
+        self.follows(point_ops).iter().any(is_one)
+            || self.steps(point_ops).iter().any(|step| match step {
                 Op::Write { to, .. } => to.is_some_and(|to| is_one(&to.name)),
                 Op::Fit { name, .. } => is_one(name),
                 Op::Args { child, .. } => child.is_some(),

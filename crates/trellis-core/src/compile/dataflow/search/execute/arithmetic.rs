@@ -11,32 +11,32 @@ use crate::{
 
 impl Search<'_, '_> {
     /// Narrows to parts with which a calculation fails, if they can be such.
-    pub(crate) fn calculate(&self, scene: &mut SymState, site: &ReadSite<'_>, calculation: &Calculation) -> ExecResult {
-        let mut met = scene.clone();
-        if !site.when().iter().all(|test| met.meets(test)) {
+    pub(crate) fn calculate(&self, state: &mut SymState, site: &ReadSite<'_>, calculation: &Calculation) -> ExecResult {
+        let mut details = state.clone();
+        if !site.when().iter().all(|test| details.meets(test)) {
             return ExecResult::On;
         }
-        let parts: Vec<Lookup> = calculation.paths.iter().map(|path| met.look(path)).collect();
-        let sorts: Vec<KindSet> = parts.iter().map(|part| met.vars.sorts(part)).collect();
+        let parts: Vec<Lookup> = calculation.paths.iter().map(|path| details.look(path)).collect();
+        let sorts: Vec<KindSet> = parts.iter().map(|part| details.constraints.sorts(part)).collect();
         for chosen in choices(&sorts) {
             if self.outcome(calculation, &chosen) != Outcome::Fails {
                 continue;
             }
-            let mut narrowed = met.clone();
+            let mut narrowed = details.clone();
             let is_possible = calculation.paths.iter().zip(&parts).zip(&chosen).all(|((path, part), sort)| match part {
                 _ if *sort == KindSet::UNSET => narrowed.decide(path, false),
-                Lookup::Present(sym) => narrowed.vars.assume_kind(sym, *sort),
-                Lookup::MaybePresent(sym) => narrowed.decide(path, true) && narrowed.vars.assume_kind(sym, *sort),
+                Lookup::Present(sym) => narrowed.constraints.assume_kind(sym, *sort),
+                Lookup::MaybePresent(sym) => narrowed.decide(path, true) && narrowed.constraints.assume_kind(sym, *sort),
                 Lookup::Absent => false,
             });
-            if is_possible && !narrowed.vars.is_impossible() {
-                *scene = narrowed;
+            if is_possible && !narrowed.constraints.is_impossible() {
+                *state = narrowed;
                 return ExecResult::Accident;
             }
         }
         // What was lost sight of may be anything.
-        if parts.iter().any(|part| met.vars.is_havocked(part)) {
-            self.leave_open(scene);
+        if parts.iter().any(|part| details.constraints.is_havocked(part)) {
+            self.leave_open(state);
         }
         ExecResult::On
     }

@@ -24,7 +24,7 @@ impl SymState {
             return SymValue::Known(value);
         }
         let of = self.type_of(expression.made());
-        self.vars.of_type(of, expression.is_optional())
+        self.constraints.of_type(of, expression.is_optional())
     }
 
     /// The value of an expression of which every part is known.
@@ -63,36 +63,36 @@ impl SymState {
         match term {
             Term::Unknown => TypeId::UNKNOWN_OR_ABSENT,
             Term::Path(path) => match self.look(path) {
-                Lookup::Present(sym) | Lookup::MaybePresent(sym) => self.vars.type_of(&sym),
+                Lookup::Present(sym) | Lookup::MaybePresent(sym) => self.constraints.type_of(&sym),
                 Lookup::Absent => TypeId::ABSENT,
             },
-            Term::Constant(value) => self.vars.types(|types| types.of_value(value)),
-            Term::Of(sorts) => self.vars.types(|types| types.of_sorts(*sorts)),
-            Term::Integer => self.vars.types(|types| types.integer()),
-            Term::Whole(terms) | Term::Number(terms) => {
-                let parts: Vec<TypeId> = terms.iter().map(|term| self.type_of(term)).collect();
+            Term::Constant(value) => self.constraints.types(|types| types.of_value(value)),
+            Term::Of(sorts) => self.constraints.types(|types| types.of_sorts(*sorts)),
+            Term::Integer => self.constraints.types(|types| types.integer()),
+            Term::Whole(tables) | Term::Number(tables) => {
+                let parts: Vec<TypeId> = tables.iter().map(|term| self.type_of(term)).collect();
                 let whole = matches!(term, Term::Whole(_));
-                self.vars.types(|types| types.number(&parts, whole))
+                self.constraints.types(|types| types.number(&parts, whole))
             }
-            Term::Sum(terms) => {
-                let [left, right] = [self.type_of(&terms[0]), self.type_of(&terms[1])];
-                self.vars.types(|types| types.sum(left, right))
+            Term::Sum(tables) => {
+                let [left, right] = [self.type_of(&tables[0]), self.type_of(&tables[1])];
+                self.constraints.types(|types| types.sum(left, right))
             }
-            Term::Product(terms) => {
-                let [left, right] = [self.type_of(&terms[0]), self.type_of(&terms[1])];
-                self.vars.types(|types| types.product(left, right))
+            Term::Product(tables) => {
+                let [left, right] = [self.type_of(&tables[0]), self.type_of(&tables[1])];
+                self.constraints.types(|types| types.product(left, right))
             }
-            Term::Default(terms, falsy) => {
-                let [first, second] = [self.type_of(&terms[0]), self.type_of(&terms[1])];
-                self.vars.types(|types| types.fallback(first, second, *falsy))
+            Term::Default(tables, falsy) => {
+                let [first, second] = [self.type_of(&tables[0]), self.type_of(&tables[1])];
+                self.constraints.types(|types| types.fallback(first, second, *falsy))
             }
-            Term::Either(terms) => {
-                let [one, other] = [self.type_of(&terms[0]), self.type_of(&terms[1])];
-                self.vars.types(|types| types.join(one, other))
+            Term::Either(tables) => {
+                let [one, other] = [self.type_of(&tables[0]), self.type_of(&tables[1])];
+                self.constraints.types(|types| types.join(one, other))
             }
-            Term::List(terms) => {
-                let items: Vec<TypeId> = terms.iter().map(|term| self.type_of(term)).collect();
-                self.vars.types(|types| {
+            Term::List(tables) => {
+                let items: Vec<TypeId> = tables.iter().map(|term| self.type_of(term)).collect();
+                self.constraints.types(|types| {
                     let items = items.into_iter().fold(TypeId::NEVER, |known, item| {
                         let item = types.present(item);
                         types.join(known, item)
@@ -102,7 +102,7 @@ impl SymState {
             }
             Term::Map(entries) => {
                 let entries: Vec<_> = entries.iter().map(|(key, term)| (key.clone(), self.type_of(term))).collect();
-                self.vars.types(|types| {
+                self.constraints.types(|types| {
                     let entries: Vec<_> = entries.into_iter().map(|(key, of)| (key, types.present(of))).collect();
                     types.mapping(entries)
                 })

@@ -29,67 +29,66 @@ use crate::{
 pub(crate) type StateKey = (u32, bool, Vec<(NodeIndex, u32)>, String);
 
 impl Search<'_, '_> {
-    pub(crate) fn begin(&self, origin: &EntryState) -> (SymState, InitialState) {
+    pub(crate) fn begin(&self, entry_state: &EntryState) -> (SymState, InitialState) {
         let program = self.program;
-        let mut vars = Constraints::new(self.lore);
+        let mut constraints = Constraints::new(self.cache);
         let mut context = BTreeMap::new();
-        let node = program.node(program.point(origin.point).node);
+        let node = program.node(program.point(entry_state.point).node);
         let wanted = self.wanted().map(|path| path.root());
-        self.spend(GIVEN * (origin.given.len() + self.assumed_set.len()));
-        for given in &origin.given {
+        self.spend(GIVEN * (entry_state.given.len() + self.assumed_set.len()));
+        for given in &entry_state.given {
             let schemas = given.fits.as_slice();
-            let sym = if given.may_be_absent { vars.fresh_optional(schemas) } else { vars.fresh_fitting(schemas) };
+            let sym = if given.may_be_absent { constraints.fresh_optional(schemas) } else { constraints.fresh_fitting(schemas) };
             context.insert(given.key.clone(), sym);
         }
         let graph = program.graph_of(node);
         for (key, schema) in &node.entry.types {
             let schemas = std::slice::from_ref(schema);
-            let sym = if node.brings(graph, key) { vars.fresh_optional(schemas) } else { vars.fresh_fitting(schemas) };
+            let sym = if node.brings(graph, key) { constraints.fresh_optional(schemas) } else { constraints.fresh_fitting(schemas) };
             context.entry(key.clone()).or_insert(sym);
         }
         let required = node.entry.required.iter().filter(|path| !node.brings(graph, path.root()));
-        let required = required.filter(|path| origin.is_entry || wanted != Some(path.root()));
+        let required = required.filter(|path| entry_state.is_entry || wanted != Some(path.root()));
         for path in required.chain(self.assumed_set.iter().filter(|path| wanted != Some(path.root()))) {
             let there = context.get(path.root()).cloned();
-            if there.is_none_or(|there| !vars.assume_present_below(&there, path.rest())) {
-                let sym = vars.fresh_fitting(&[]);
-                vars.write(&mut context, path, sym);
+            if there.is_none_or(|there| !constraints.assume_present_below(&there, path.rest())) {
+                let sym = constraints.fresh_fitting(&[]);
+                constraints.write(&mut context, path, sym);
             }
         }
-        let scene = SymState {
-            point: origin.point,
+        let state = SymState {
+            point: entry_state.point,
             context: Rc::new(context.clone()),
             ans: None,
             error: None,
             rollback: None,
-            vars,
+            constraints,
             input: None,
             result: None,
             failure: None,
             visits: BTreeMap::new(),
             havocked: Rc::default(),
         };
-        (scene, InitialState { point: origin.point, is_entry: origin.is_entry, context })
+        (state, InitialState { point: entry_state.point, is_entry: entry_state.is_entry, context })
     }
 
     /// The path whose absence is looked for.
     pub(crate) fn wanted(&self) -> Option<&KeyPath> {
-        match self.candidate.accident {
-            Violation::Missing(site) => Some(self.script.sites[site as usize].path),
+        match self.alarm.violation {
+            Violation::Missing(site) => Some(self.ir.sites[site as usize].path),
             _ => None,
         }
     }
 
     /// The paths that the accident is about: ways that know the same of them are one.
     pub(crate) fn subjects(&self) -> Vec<KeyPath> {
-        match self.candidate.accident {
+        match self.alarm.violation {
             Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
-                let site = &self.script.sites[site as usize];
+                let site = &self.ir.sites[site as usize];
                 site.calculation().map_or_else(|| vec![site.path.clone()], |calculation| calculation.paths.to_vec())
             }
             Violation::NoMatch(_) => Vec::new(),
-            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.script.ops[op as usize]
-            {
+            Violation::Unfit(op) | Violation::Fails(op) | Violation::Write(op) | Violation::Args(op) => match &self.ir.ops[op as usize] {
                 Instr::Fit { node, index, .. } => {
                     self.program.node(*node).entry.types.get(*index as usize).and_then(|(key, _)| own(key)).into_iter().collect()
                 }
@@ -125,16 +124,16 @@ impl Search<'_, '_> {
     }
 
     /// What is told apart: the point, the visits that are counted, and what is known of the paths that matter.
-    pub(crate) fn state_key(&self, scene: &SymState, asked: &BTreeSet<KeyPath>) -> StateKey {
-        let mut sketcher = Fingerprinter::new(&scene.vars);
+    pub(crate) fn state_key(&self, state: &SymState, asked: &BTreeSet<KeyPath>) -> StateKey {
+        let mut sketcher = Fingerprinter::new(&state.constraints);
         for path in asked {
-            if let Some((root, rest)) = scene.root_of(path) {
+            if let Some((root, rest)) = state.root_of(path) {
                 sketcher.path(root.as_ref(), rest);
             }
         }
-        let known = sketcher.done(scene.context.iter().filter(|(key, _)| self.reads.contains(*key)));
-        let visits = scene.visits.iter().map(|(node, count)| (*node, *count)).collect();
-        (scene.point.0, scene.havocked.is_empty(), visits, known)
+        let known = sketcher.done(state.context.iter().filter(|(key, _)| self.reads.contains(*key)));
+        let visits = state.visits.iter().map(|(node, count)| (*node, *count)).collect();
+        (state.point.0, state.havocked.is_empty(), visits, known)
     }
 
     /// Takes one of two ways on where either may be; each is taken in its turn.
@@ -167,30 +166,30 @@ impl Search<'_, '_> {
     }
 
     /// Something was neither found nor ruled out. Where it was looked at as if less were known, it is looked at again.
-    pub(crate) fn leave_open(&self, scene: &SymState) {
-        if scene.havocked.is_empty() {
+    pub(crate) fn leave_open(&self, state: &SymState) {
+        if state.havocked.is_empty() {
             self.incomplete.set(true);
         } else {
-            self.imprecise.borrow_mut().get_or_insert_with(|| (*scene.havocked).clone());
+            self.imprecise.borrow_mut().get_or_insert_with(|| (*state.havocked).clone());
         }
     }
 
     /// Arrives at a point, up to what it waits for.
-    pub(crate) fn arrive(&self, scene: &mut SymState, point: PointIndex) -> ExecResult {
-        scene.point = point;
-        (scene.input, scene.result) = (None, None);
-        if self.wild[point.0 as usize] {
+    pub(crate) fn arrive(&self, state: &mut SymState, point: PointIndex) -> ExecResult {
+        state.point = point;
+        (state.input, state.result) = (None, None);
+        if self.tainted[point.0 as usize] {
             return ExecResult::Dead;
         }
-        self.all(scene, point, self.script.entering(point))
+        self.all(state, point, self.ir.entering(point))
     }
 
-    pub(crate) fn all(&self, scene: &mut SymState, point: PointIndex, ops: Range<u32>) -> ExecResult {
+    pub(crate) fn all(&self, state: &mut SymState, point: PointIndex, ops: Range<u32>) -> ExecResult {
         if !self.spend(1 + ops.len()) {
             return ExecResult::Dead;
         }
         for op in ops {
-            match self.happen(scene, point, op) {
+            match self.happen(state, point, op) {
                 ExecResult::On => {}
                 done => return done,
             }
@@ -198,40 +197,39 @@ impl Search<'_, '_> {
         ExecResult::On
     }
 
-    pub(crate) fn is_goal(&self, point: PointIndex, accident: Violation) -> bool {
-        self.candidate.point == point && self.candidate.accident == accident
+    pub(crate) fn is_goal(&self, point: PointIndex, violation: Violation) -> bool {
+        self.alarm.point == point && self.alarm.violation == violation
     }
 
-    fn happen(&self, scene: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
-        match &self.script.ops[at as usize] {
-            Instr::Read(site) => self.read(scene, point, *site),
-            Instr::Ask { site, .. } => site.map_or(ExecResult::On, |site| self.read(scene, point, site)),
-            Instr::Write { write, reads, .. } => self.write(scene, point, at, write, reads.clone()),
-            Instr::Assert { guard, .. } => self.assert(scene, point, at, guard),
+    fn happen(&self, state: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
+        match &self.ir.ops[at as usize] {
+            Instr::Read(site) => self.read(state, point, *site),
+            Instr::Ask { site, .. } => site.map_or(ExecResult::On, |site| self.read(state, point, site)),
+            Instr::Write { write, reads, .. } => self.write(state, point, at, write, reads.clone()),
+            Instr::Assert { guard, .. } => self.assert(state, point, at, guard),
             Instr::Fit { schema, node, index, .. } => {
                 let Some((key, _)) = self.program.node(*node).entry.types.get(*index as usize) else { return ExecResult::On };
-                let Some(sym) = scene.context.get(key).cloned() else { return ExecResult::On };
-                let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = scene.vars.below(&sym, &[]) else { return ExecResult::On };
+                let Some(sym) = state.context.get(key).cloned() else { return ExecResult::On };
+                let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = state.constraints.below(&sym, &[]) else { return ExecResult::On };
                 if self.is_goal(point, Violation::Unfit(at))
-                    && self.tried(
-                        scene,
-                        |vars| if vars.assume_present(&sym, true) { vars.assume_violates(&sym, schema) } else { CanViolate::No },
-                    )
+                    && self.tried(state, |constraints| {
+                        if constraints.assume_present(&sym, true) { constraints.assume_violates(&sym, schema) } else { CanViolate::No }
+                    })
                 {
                     return ExecResult::Accident;
                 }
                 // What may be absent fits, or is absent.
-                let fits =
-                    scene.vars.assume_fits(&sym, schema) || (scene.vars.presence(&sym).is_none() && scene.vars.assume_present(&sym, false));
-                if fits { ExecResult::On } else { own(key).map_or(ExecResult::Dead, |path| self.doubt(scene, &[path])) }
+                let fits = state.constraints.assume_fits(&sym, schema)
+                    || (state.constraints.presence(&sym).is_none() && state.constraints.assume_present(&sym, false));
+                if fits { ExecResult::On } else { own(key).map_or(ExecResult::Dead, |path| self.doubt(state, &[path])) }
             }
             Instr::Args { call } => {
                 if self.is_goal(point, Violation::Args(at))
                     && let Some(schema) = self.wanted_schema(|| external::taken(self.program, call).map(Value::from))
                 {
-                    call.args.iter().for_each(|args| self.settle(scene, args));
-                    if let Some(sym) = scene.arguments(call)
-                        && self.tried(scene, |vars| vars.assume_violates(&sym, &schema))
+                    call.args.iter().for_each(|args| self.settle(state, args));
+                    if let Some(sym) = state.arguments(call)
+                        && self.tried(state, |constraints| constraints.assume_violates(&sym, &schema))
                     {
                         return ExecResult::Accident;
                     }
@@ -246,46 +244,46 @@ impl Search<'_, '_> {
         self.breaks.get_or_init(|| Schema::new(&make()?).ok()).clone()
     }
 
-    fn assert(&self, scene: &mut SymState, point: PointIndex, at: u32, guard: &Guard) -> ExecResult {
+    fn assert(&self, state: &mut SymState, point: PointIndex, at: u32, guard: &Guard) -> ExecResult {
         if self.is_goal(point, Violation::Fails(at)) {
-            let mut met = scene.clone();
-            let is_known = guard.operand().is_some_and(|operand| match met.look(&operand.path) {
-                Lookup::Present(sym) => met.vars.is_known(&sym),
+            let mut details = state.clone();
+            let is_known = guard.operand().is_some_and(|operand| match details.look(&operand.path) {
+                Lookup::Present(sym) => details.constraints.is_known(&sym),
                 Lookup::MaybePresent(_) | Lookup::Absent => true,
             });
-            if is_known && self.assume(&mut met, guard, false, &mut BTreeMap::new()) {
-                *scene = met;
+            if is_known && self.assume(&mut details, guard, false, &mut BTreeMap::new()) {
+                *state = details;
                 return ExecResult::Accident;
             }
         }
-        if self.assume(scene, guard, true, &mut BTreeMap::new()) { ExecResult::On } else { self.doubt(scene, &self.asked_by(guard)) }
+        if self.assume(state, guard, true, &mut BTreeMap::new()) { ExecResult::On } else { self.doubt(state, &self.asked_by(guard)) }
     }
 
     /// A way ends because of what is at some paths, if that is what is there.
-    pub(crate) fn doubt(&self, scene: &mut SymState, paths: &[KeyPath]) -> ExecResult {
-        if self.havoc(scene, paths) { ExecResult::On } else { ExecResult::Dead }
+    pub(crate) fn doubt(&self, state: &mut SymState, paths: &[KeyPath]) -> ExecResult {
+        if self.havoc(state, paths) { ExecResult::On } else { ExecResult::Dead }
     }
 
     /// Keeps what was narrowed if it could be.
-    pub(crate) fn tried(&self, scene: &mut SymState, narrow: impl FnOnce(&mut Constraints) -> CanViolate) -> bool {
-        let mut vars = scene.vars.clone();
-        match narrow(&mut vars) {
+    pub(crate) fn tried(&self, state: &mut SymState, narrow: impl FnOnce(&mut Constraints) -> CanViolate) -> bool {
+        let mut constraints = state.constraints.clone();
+        match narrow(&mut constraints) {
             CanViolate::Yes => {
-                scene.vars = vars;
+                state.constraints = constraints;
                 true
             }
             CanViolate::Unknown => {
-                self.leave_open(scene);
+                self.leave_open(state);
                 false
             }
             CanViolate::No => false,
         }
     }
 
-    pub(crate) fn read(&self, scene: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
-        let site = &self.script.sites[at as usize];
+    pub(crate) fn read(&self, state: &mut SymState, point: PointIndex, at: u32) -> ExecResult {
+        let site = &self.ir.sites[at as usize];
         if let Some(calculation) = site.calculation() {
-            return if self.is_goal(point, Violation::Operand(at)) { self.calculate(scene, site, calculation) } else { ExecResult::On };
+            return if self.is_goal(point, Violation::Operand(at)) { self.calculate(state, site, calculation) } else { ExecResult::On };
         }
         if !site.is_followed() {
             return ExecResult::On;
@@ -293,24 +291,24 @@ impl Search<'_, '_> {
         let is_wanted = self.is_goal(point, Violation::Missing(at));
         let is_uncounted = site.is_count() && self.program.node(self.program.point(point).node).entry.max_visits.is_none();
         if is_uncounted {
-            return if is_wanted && self.meets(scene, site) { ExecResult::Accident } else { ExecResult::On };
+            return if is_wanted && self.meets(state, site) { ExecResult::Accident } else { ExecResult::On };
         }
         if is_wanted && site.inside().is_empty() {
-            let mut met = scene.clone();
-            if self.meets(&mut met, site) && self.lacks(&mut met, site.path) {
-                *scene = met;
+            let mut details = state.clone();
+            if self.meets(&mut details, site) && self.lacks(&mut details, site.path) {
+                *state = details;
                 return ExecResult::Accident;
             }
         }
-        let (sym, is_there) = match scene.look(site.path) {
+        let (sym, is_there) = match state.look(site.path) {
             Lookup::Present(sym) => (sym, true),
             Lookup::MaybePresent(sym) => (sym, false),
             // Where it depends on something, the engine will say.
-            Lookup::Absent if site.is_certain() => return self.doubt(scene, std::slice::from_ref(site.path)),
+            Lookup::Absent if site.is_certain() => return self.doubt(state, std::slice::from_ref(site.path)),
             Lookup::Absent => return ExecResult::On,
         };
         if site.is_deep() {
-            scene.vars.assume_filled(&sym);
+            state.constraints.assume_filled(&sym);
         }
         let demand = match site.demand() {
             _ if is_wanted && !site.inside().is_empty() => Some(having(site.inside())),
@@ -319,31 +317,31 @@ impl Search<'_, '_> {
             _ => None,
         };
         if let Some(schema) = demand.and_then(|demand| self.wanted_schema(|| Some(demand))) {
-            let mut met = scene.clone();
-            let is_met = self.meets(&mut met, site) && (is_there || met.decide(site.path, true));
-            if is_met && self.tried(&mut met, |vars| vars.assume_violates(&sym, &schema)) {
-                *scene = met;
+            let mut details = state.clone();
+            let is_met = self.meets(&mut details, site) && (is_there || details.decide(site.path, true));
+            if is_met && self.tried(&mut details, |constraints| constraints.assume_violates(&sym, &schema)) {
+                *state = details;
                 return ExecResult::Accident;
             }
         }
-        if !is_there && site.is_certain() && !scene.decide(site.path, true) {
-            return self.doubt(scene, std::slice::from_ref(site.path));
+        if !is_there && site.is_certain() && !state.decide(site.path, true) {
+            return self.doubt(state, std::slice::from_ref(site.path));
         }
         ExecResult::On
     }
 
     /// Narrows to where a site is met; false where it cannot be.
-    fn meets(&self, scene: &mut SymState, site: &ReadSite<'_>) -> bool {
-        site.when().iter().all(|test| scene.meets(test))
-            && site.guard().is_none_or(|guard| self.assume(scene, guard, true, &mut BTreeMap::new()))
+    fn meets(&self, state: &mut SymState, site: &ReadSite<'_>) -> bool {
+        site.when().iter().all(|test| state.meets(test))
+            && site.guard().is_none_or(|guard| self.assume(state, guard, true, &mut BTreeMap::new()))
     }
 
     /// Narrows to where nothing is at a path; false where something is, or where nothing is claimed of it.
-    fn lacks(&self, scene: &mut SymState, path: &KeyPath) -> bool {
-        match scene.look(path) {
+    fn lacks(&self, state: &mut SymState, path: &KeyPath) -> bool {
+        match state.look(path) {
             Lookup::Absent => true,
             Lookup::Present(_) => false,
-            Lookup::MaybePresent(sym) => !scene.vars.is_rendered(&sym) && scene.decide(path, false),
+            Lookup::MaybePresent(sym) => !state.constraints.is_rendered(&sym) && state.decide(path, false),
         }
     }
 }

@@ -16,92 +16,92 @@ use crate::{
 };
 
 impl Search<'_, '_> {
-    pub(crate) fn write(&self, scene: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
+    pub(crate) fn write(&self, state: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
         if let Place::Absent(key) = &write.to
-            && let Some(sym) = scene.context.get(key).cloned()
+            && let Some(sym) = state.context.get(key).cloned()
         {
-            match scene.vars.presence(&sym) {
+            match state.constraints.presence(&sym) {
                 Some(true) => return ExecResult::On,
                 None if self.fork() => {
-                    scene.vars.assume_present(&sym, true);
+                    state.constraints.assume_present(&sym, true);
                     return ExecResult::On;
                 }
-                None | Some(false) => drop(scene.vars.assume_present(&sym, false)),
+                None | Some(false) => drop(state.constraints.assume_present(&sym, false)),
             }
         }
         for site in reads {
-            match self.read(scene, point, site) {
+            match self.read(state, point, site) {
                 ExecResult::On => {}
                 done => return done,
             }
         }
-        if self.is_goal(point, Violation::Write(at)) && self.blocked(scene, &write.to) {
+        if self.is_goal(point, Violation::Write(at)) && self.blocked(state, &write.to) {
             return ExecResult::Accident;
         }
         let value = match &write.value {
-            From::Input => match &scene.input {
+            From::Input => match &state.input {
                 Some(sym) => sym.clone(),
                 None => return ExecResult::On,
             },
-            From::Error => match &scene.failure {
+            From::Error => match &state.failure {
                 Some(sym) => sym.clone(),
                 None => return ExecResult::On,
             },
             From::Shape(shape) => {
-                self.settle(scene, shape);
-                match scene.evaluate(shape) {
+                self.settle(state, shape);
+                match state.evaluate(shape) {
                     Some(sym) => sym,
                     None => return ExecResult::On,
                 }
             }
         };
         // What may not come leaves what was there.
-        if scene.vars.presence(&value).is_none() && !self.is_new(scene, &write.to) {
+        if state.constraints.presence(&value).is_none() && !self.is_new(state, &write.to) {
             let comes = !self.fork();
-            scene.vars.assume_present(&value, comes);
+            state.constraints.assume_present(&value, comes);
             if !comes {
                 return ExecResult::On;
             }
         }
         match &write.to {
             Place::Path(path) | Place::Append(path) => {
-                if self.put(scene, &write.to, path, value) {
+                if self.put(state, &write.to, path, value) {
                     ExecResult::On
                 } else {
-                    self.doubt(scene, std::slice::from_ref(path))
+                    self.doubt(state, std::slice::from_ref(path))
                 }
             }
             Place::Input => {
-                scene.input = Some(value);
+                state.input = Some(value);
                 ExecResult::On
             }
             Place::Ans => {
                 // It stands where it is saved, too.
-                scene.ans = Some(if self.reads.contains("sys") { scene.vars.copied(&value) } else { value });
+                state.ans = Some(if self.reads.contains("sys") { state.constraints.copied(&value) } else { value });
                 ExecResult::On
             }
             Place::Error => {
-                scene.error = Some(value);
+                state.error = Some(value);
                 ExecResult::On
             }
             Place::Absent(key) => {
-                Rc::make_mut(&mut scene.context).insert(Key::clone(key), value);
+                Rc::make_mut(&mut state.context).insert(Key::clone(key), value);
                 ExecResult::On
             }
         }
     }
 
     /// Whether nothing is at a place that is a key: then what may not come stands for itself.
-    fn is_new(&self, scene: &mut SymState, to: &Place) -> bool {
+    fn is_new(&self, state: &mut SymState, to: &Place) -> bool {
         match to {
-            Place::Path(path) => path.is_key() && matches!(scene.look(path), Lookup::Absent),
+            Place::Path(path) => path.is_key() && matches!(state.look(path), Lookup::Absent),
             Place::Append(_) => false,
             _ => true,
         }
     }
 
     /// Decides of what a shape may leave out whether it does, where what it stands in decides that.
-    pub(crate) fn settle(&self, scene: &mut SymState, shape: &Shape) {
+    pub(crate) fn settle(&self, state: &mut SymState, shape: &Shape) {
         let mut open = Vec::new();
         each_path(shape, &mut |path, optional| {
             if optional {
@@ -109,47 +109,47 @@ impl Search<'_, '_> {
             }
         });
         for path in open {
-            if let Lookup::MaybePresent(sym) = scene.look(&path)
-                && scene.vars.presence(&sym).is_some()
+            if let Lookup::MaybePresent(sym) = state.look(&path)
+                && state.constraints.presence(&sym).is_some()
             {
                 let there = !self.fork();
-                scene.decide(&path, there);
+                state.decide(&path, there);
             }
         }
     }
 
     /// Writes at a path, or adds to what is there; false where the place cannot be written.
-    fn put(&self, scene: &mut SymState, to: &Place, path: &KeyPath, value: SymValue) -> bool {
+    fn put(&self, state: &mut SymState, to: &Place, path: &KeyPath, value: SymValue) -> bool {
         // What it stands in may be there, or is made.
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            if matches!(scene.look(&part), Lookup::MaybePresent(_)) {
+            if matches!(state.look(&part), Lookup::MaybePresent(_)) {
                 let there = !self.fork();
-                scene.decide(&part, there);
+                state.decide(&part, there);
             }
         }
         let value = match to {
             Place::Append(_) => {
-                let list = match scene.look(path) {
+                let list = match state.look(path) {
                     Lookup::Present(sym) => Some(sym),
                     Lookup::MaybePresent(sym) => {
                         let there = !self.fork();
-                        (scene.decide(path, there) && there).then_some(sym)
+                        (state.decide(path, there) && there).then_some(sym)
                     }
                     Lookup::Absent => None,
                 };
-                match scene.vars.appended(list.as_ref(), value) {
+                match state.constraints.appended(list.as_ref(), value) {
                     Some(list) => list,
                     None => return false,
                 }
             }
             _ => value,
         };
-        scene.vars.write(Rc::make_mut(&mut scene.context), path, value)
+        state.constraints.write(Rc::make_mut(&mut state.context), path, value)
     }
 
     /// Whether a write can find something in its way.
-    fn blocked(&self, scene: &mut SymState, to: &Place) -> bool {
+    fn blocked(&self, state: &mut SymState, to: &Place) -> bool {
         let (path, is_list) = match to {
             Place::Path(path) => (path, false),
             Place::Append(path) => (path, true),
@@ -158,15 +158,15 @@ impl Search<'_, '_> {
         let (Some(mapping), Some(list)) = (typed("object"), typed("array")) else { return false };
         for length in 1..=path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
-            let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = scene.look(&part) else { return false };
+            let (Lookup::Present(sym) | Lookup::MaybePresent(sym)) = state.look(&part) else { return false };
             let wanted = match (length == path.segments().len(), is_list) {
                 (true, false) => return false,
                 (true, true) => &list,
                 (false, _) => &mapping,
             };
-            let mut met = scene.clone();
-            if met.decide(&part, true) && self.tried(&mut met, |vars| vars.assume_violates(&sym, wanted)) {
-                *scene = met;
+            let mut details = state.clone();
+            if details.decide(&part, true) && self.tried(&mut details, |constraints| constraints.assume_violates(&sym, wanted)) {
+                *state = details;
                 return true;
             }
         }
