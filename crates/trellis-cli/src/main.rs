@@ -3,6 +3,9 @@
 //! **Invariant:** no rule of the language stands here; the terminal, exit codes and `anyhow` stand nowhere else.
 
 mod args;
+mod assemble;
+mod atomic_write;
+mod check_policy;
 mod columns;
 mod commands;
 #[cfg(unix)]
@@ -11,23 +14,20 @@ mod console;
 #[path = "console/absent.rs"]
 mod console;
 mod context;
-mod demands;
-mod difference;
-mod kept;
+mod diff;
+mod fix;
 mod markdown;
-mod mending;
-mod offer;
+mod observability;
 mod open;
 mod output;
+mod pick_graph;
 mod progress;
-mod ready;
-mod replace;
 mod report;
-mod seeing;
+mod run_all;
+mod run_session;
+mod store_config;
 mod terminal;
-mod unbound;
-mod waking;
-mod walk;
+mod unbound_tools;
 mod watch;
 
 use std::{env, io::Write, path::Path, process::ExitCode};

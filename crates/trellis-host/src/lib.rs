@@ -35,6 +35,7 @@ pub mod history;
 pub mod hooks;
 pub mod interceptor;
 pub mod journal;
+pub mod key_value;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod recording;
@@ -47,7 +48,6 @@ pub mod store;
 pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod values;
 
 pub use binding::{Bindings, CallContext, Secrets};
 pub use interceptor::{Interceptor, Verdict};

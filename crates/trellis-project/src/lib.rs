@@ -18,13 +18,13 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod aliases;
 mod directory;
 mod discover;
 mod error;
 mod extent;
 mod format;
 mod ignored;
-mod linked;
 mod live;
 mod loader;
 mod memory;

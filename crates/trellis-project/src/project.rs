@@ -16,7 +16,7 @@ use trellis_core::{
 };
 
 use crate::{
-    Directory, GraphLoader, LoadError, linked,
+    Directory, GraphLoader, LoadError, aliases,
     loader::{file_name, folder, is_graph_file},
     parse::{Parsed, parse},
     threads::{FILES, both, on_threads},
@@ -99,7 +99,7 @@ impl Project {
     /// What could not be read may be anything: there is no program then.
     fn readable(&self, mut compiled: Compiled) -> Compiled {
         if let Some(root) = &self.root {
-            linked::say_once(root, &self.documents, &mut compiled);
+            aliases::say_once(root, &self.documents, &mut compiled);
         }
         if self.problems.is_empty() {
             return compiled;

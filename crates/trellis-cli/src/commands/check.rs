@@ -14,8 +14,8 @@ use trellis_project::{Watch, default_path};
 
 use crate::{
     Exit,
-    demands::{Demands, Denied},
-    mending::{Mended, Mending},
+    check_policy::{Demands, Denied},
+    fix::{Mended, Mending},
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
     report::{self, Checked, Summary, counted, printable},

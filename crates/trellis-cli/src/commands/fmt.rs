@@ -22,10 +22,10 @@ use trellis_project::{Directory, FILE_LIMIT, LoadError};
 
 use crate::{
     Exit,
-    difference::difference,
+    atomic_write::{Unreplaced, replace},
+    diff::difference,
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
-    replace::{Unreplaced, replace},
     report::{self, Checked, counted, printable},
     terminal::{self, Closed, Width},
 };

@@ -10,9 +10,9 @@ use trellis_host::history::{History, hops};
 use super::session::named;
 use crate::{
     Exit,
-    kept::{Keep, StoreArgs},
     open::{self, DEFAULT_PATH},
     report,
+    store_config::{Keep, StoreArgs},
     terminal::{self, Width},
 };
 

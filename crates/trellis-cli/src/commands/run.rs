@@ -16,19 +16,19 @@ use trellis_host::sessions::Drive;
 
 use crate::{
     Exit,
+    assemble::{Loaded, Ready, Terms},
     console::Tty,
     context,
-    kept::StoreArgs,
-    offer::{Offered, offer},
+    observability::Seeing,
     open::{self, DEFAULT_PATH, Place},
     output::{self, OutputFile},
+    pick_graph::{Offered, offer},
     progress::Progress,
-    ready::{Loaded, Ready, Terms},
     report::{self, Checked, Summary},
-    seeing::Seeing,
+    run_all,
+    run_session::{Beginning, Taped},
+    store_config::StoreArgs,
     terminal::{self, Width},
-    waking,
-    walk::{Beginning, Taped},
     watch::{Following, News},
 };
 
@@ -129,7 +129,7 @@ impl Run {
         let keep = self.store.of(place, ready.engine.inspect().documents());
         let seeing = Seeing::new(keep.graph(), self.metrics.as_deref())?;
         if self.all {
-            return waking::wake(ready, &keep, &seeing, self.yes, if self.stay { Drive::Forever } else { Drive::WhatIsDue });
+            return run_all::wake(ready, &keep, &seeing, self.yes, if self.stay { Drive::Forever } else { Drive::WhatIsDue });
         }
         let start = Start {
             session: Some(self.session.as_deref().map_or_else(new_session, SessionId::from)),

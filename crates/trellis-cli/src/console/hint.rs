@@ -7,7 +7,7 @@ use trellis_core::{
 };
 use trellis_host::runner::choose;
 
-use super::{layout::in_one_row, words::words};
+use super::{layout::in_one_row, schema_text::words};
 use crate::terminal::Look;
 
 /// What is accepted, and what Enter alone means; nothing where the prompt says it.

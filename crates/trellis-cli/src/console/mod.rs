@@ -17,11 +17,11 @@ mod live;
 mod menu;
 mod question;
 mod rows;
-mod said;
-mod talk;
 mod tty;
-mod words;
 
+mod notes;
+mod schema_text;
+mod scrollback;
 #[cfg(test)]
 mod tests;
 
@@ -159,7 +159,7 @@ impl Interactive {
     /// What ran or slept does so no longer.
     fn leave(&mut self) {
         if let Busy::Running { name, since } = std::mem::replace(&mut self.busy, Busy::Nothing) {
-            let text = said::stopped(&name, since.elapsed(), self.live.window());
+            let text = scrollback::stopped(&name, since.elapsed(), self.live.window());
             self.live.say(&text, &Frame::default());
         }
     }
@@ -172,8 +172,8 @@ impl Interactive {
         }
         let window = self.live.window();
         let shown = in_one_row(&answered.shown, window.room.saturating_sub(crate::columns::width(&answered.lead)).max(1), self.look);
-        let refusal = answered.refusal.map_or_else(String::new, |message| said::refusal(&message, window));
-        self.live.say(&(said::answer(&answered.lead, &shown) + &refusal), &Frame::default());
+        let refusal = answered.refusal.map_or_else(String::new, |message| scrollback::refusal(&message, window));
+        self.live.say(&(scrollback::answer(&answered.lead, &shown) + &refusal), &Frame::default());
     }
 
     /// The question is left without an answer: what stands there is shown, and why.

@@ -9,10 +9,10 @@ use std::{
 
 use trellis_project::{Extent, Live, Status, Version, Wake, Watch};
 
-use super::{Shown, close_on_interrupt, shown::Report, warn_of_polling};
+use super::{Shown, close_on_interrupt, render::Report, warn_of_polling};
 use crate::{
     Exit,
-    demands::Demands,
+    check_policy::Demands,
     open::Place,
     report::{Checked, Summary},
     terminal::{self, Closed},

@@ -1,9 +1,9 @@
 //! Commands that stay open while files are edited.
 
 mod checker;
-mod following;
 mod player;
-mod shown;
+mod reload;
+mod render;
 
 use std::{thread, time::SystemTime};
 
@@ -13,9 +13,9 @@ use crate::{report::printable, terminal};
 
 pub(crate) use self::{
     checker::Checker,
-    following::{Following, News},
     player::Player,
-    shown::Shown,
+    reload::{Following, News},
+    render::Shown,
 };
 
 /// In milliseconds since 1970.

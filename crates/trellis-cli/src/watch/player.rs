@@ -18,11 +18,11 @@ use trellis_host::{
     runner::{Asking, Awaited, Command, Console, Note, Reloaded, RunError},
 };
 
-use super::following::News;
+use super::reload::News;
 use crate::{
-    kept::Kept,
-    ready::{Ready, Terms},
-    walk::Taped,
+    assemble::{Ready, Terms},
+    run_session::Taped,
+    store_config::Kept,
 };
 
 /// What can be chosen after an end.

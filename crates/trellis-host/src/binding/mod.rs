@@ -8,18 +8,18 @@
 mod config;
 mod context;
 mod function;
-#[cfg(all(unix, feature = "processes"))]
-mod group;
 mod mask;
 #[cfg(feature = "processes")]
-mod obstacles;
-#[cfg(feature = "processes")]
 mod output;
+#[cfg(feature = "processes")]
+mod preflight;
 #[cfg(feature = "processes")]
 mod process;
 #[cfg(not(feature = "processes"))]
 #[path = "no_process.rs"]
 mod process;
+#[cfg(all(unix, feature = "processes"))]
+mod process_group;
 mod progress;
 mod secret;
 #[cfg(feature = "schemars")]
@@ -45,11 +45,10 @@ use trellis_core::{
 pub(crate) use self::context::Report;
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
-pub use self::secret::Secrets;
 pub use self::{
     config::check_bindings,
     context::{CallContext, Caller, Cancel},
-    secret::shown,
+    secret::{Secrets, shown},
 };
 use self::{function::Function, mask::Mask, process::Process};
 

@@ -128,7 +128,7 @@ enum Cause {
 /// A process with its pipes; each pipe is dropped when its end is reached.
 struct Running {
     #[cfg(unix)]
-    group: super::group::Group,
+    group: super::process_group::Group,
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
@@ -148,7 +148,7 @@ impl Running {
     fn new(mut child: Child, args: Vec<u8>, (limit, bound): (u64, &'static str), errors: ErrorStream) -> Self {
         Self {
             #[cfg(unix)]
-            group: super::group::Group::led_by(child.id()),
+            group: super::process_group::Group::led_by(child.id()),
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),
             stderr: child.stderr.take(),
@@ -259,7 +259,7 @@ impl Running {
 fn how(tool: &str, status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("`{tool}` died by signal {signal} ({})", super::group::name(signal));
+        return format!("`{tool}` died by signal {signal} ({})", super::process_group::name(signal));
     }
     match status.code() {
         Some(code) => format!("`{tool}` exited with {code}"),

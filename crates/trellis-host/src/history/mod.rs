@@ -10,12 +10,12 @@
 
 mod approval;
 mod check;
-mod hops;
-mod open;
 mod operator;
+mod path;
+mod read;
+mod redact;
 mod replay;
 mod transcript;
-mod veil;
 mod walk;
 
 use trellis_core::{SessionId, engine::NotEntered};
@@ -23,12 +23,12 @@ use trellis_core::{SessionId, engine::NotEntered};
 pub use self::{
     approval::{Held, Undecided},
     check::{Check, Checked, Verdict},
-    hops::hops,
-    open::{Flaw, History, state_at},
     operator::{Operator, Put},
+    path::hops,
+    read::{Flaw, History, state_at},
+    redact::Veil,
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
-    veil::Veil,
     walk::{Moment, Walk},
 };
 use crate::store::{BadName, StoreError};

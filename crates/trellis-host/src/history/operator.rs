@@ -16,7 +16,7 @@ use trellis_core::{
 
 use super::{
     HistoryError,
-    open::{state_at, stored},
+    read::{state_at, stored},
 };
 use crate::{
     journal::{Clock, Destination, Entry, Origin, Record},

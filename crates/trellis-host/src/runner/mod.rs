@@ -8,10 +8,10 @@
 mod aside;
 pub mod choose;
 mod console;
-mod farewell;
 mod held;
 mod json;
 mod lines;
+mod summary;
 mod text;
 mod turns;
 
@@ -26,8 +26,8 @@ use self::held::Held;
 pub use self::{
     choose::answer,
     console::{Asking, Awaited, Command, Console, Farewell, Findings, Note, Reloaded},
-    farewell::leaves_something,
     json::JsonLines,
+    summary::leaves_something,
     text::TextConsole,
 };
 use crate::{

@@ -15,8 +15,8 @@ use trellis_core::{
 use super::{
     Reason, aside, choose,
     console::{Asking, Awaited, Command, Console, Farewell, Note, Reloaded},
-    farewell::leaves_something,
     lines::{Line, Lines},
+    summary::leaves_something,
 };
 use crate::{binding::shown, controls::is_steering, sessions::quoted};
 

@@ -10,8 +10,8 @@ use trellis_core::{
 use super::{
     Happening, Reply, SendError, Sessions, Stop, Turn,
     predicate::Question,
+    scheduler::Seat,
     slot::{Lock, Place, Running, Slot},
-    waking::Seat,
 };
 use crate::session::{Halt, Session};
 

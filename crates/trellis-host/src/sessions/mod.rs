@@ -15,18 +15,18 @@
 
 mod call;
 mod drive;
-mod keep;
 mod memory;
+mod persistence;
 mod policy;
 mod predicate;
+mod scheduler;
 mod sending;
 mod signal;
 mod slot;
 mod stopping;
-mod swap;
 mod turn;
+mod upgrade;
 mod view;
-mod waking;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -43,14 +43,14 @@ use trellis_core::{Engine, SessionId, SignalName, Start};
 
 pub(crate) use self::drive::quoted;
 use self::{
-    keep::Keeping,
+    persistence::Keeping,
     slot::{Lock, Place, Slot},
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
+    scheduler::{Drive, DriveError, Driven},
     stopping::Stopped,
     turn::{Happening, Reply, SendError, Sent, Stop, Turn},
-    waking::{Drive, DriveError, Driven},
 };
 use crate::{
     binding::Bindings,

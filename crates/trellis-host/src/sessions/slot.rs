@@ -14,7 +14,7 @@ use trellis_core::{
     state::{PendingCall, Status},
 };
 
-use super::{Happening, Stop, keep::Tail};
+use super::{Happening, Stop, persistence::Tail};
 use crate::{
     binding::Bindings,
     hooks::{Moment, Seen, Sight},

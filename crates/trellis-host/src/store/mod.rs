@@ -13,7 +13,7 @@
 
 #[cfg(any(feature = "redis", feature = "postgres"))]
 mod address;
-mod aside;
+mod blocking;
 mod files;
 mod head;
 mod memory;

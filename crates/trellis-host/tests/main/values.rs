@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering};
 use trellis_core::Value;
 use trellis_host::{
     store::StoreError,
-    values::{Expected, ValueError, Values},
+    key_value::{Expected, ValueError, Values},
 };
 
 use crate::{

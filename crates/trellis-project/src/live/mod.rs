@@ -5,9 +5,9 @@
 //!
 //! **Invariant:** the program is always one that compiled as a whole; what did not change, byte for byte, is no edit.
 
-mod remembered;
+mod file_stamp;
+mod read_cache;
 mod scripts;
-mod stamp;
 #[cfg(feature = "watching")]
 mod waiting;
 
@@ -24,7 +24,7 @@ use trellis_core::{Compiled, Diagnostic, Document, Program, compile::Compiler, d
 
 #[cfg(feature = "watching")]
 pub use self::waiting::Waited;
-use self::{remembered::Remembered, scripts::Scripts};
+use self::{read_cache::Remembered, scripts::Scripts};
 use crate::{Extent, LoadError, Project};
 
 /// How much longer than a watch a writer may take who has emptied a file, or taken it away, before that is taken for what they meant.

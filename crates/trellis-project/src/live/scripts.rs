@@ -14,7 +14,7 @@ use trellis_core::{
     syntax::{document::Content, project::BindingSyntax},
 };
 
-use super::stamp::Stamp;
+use super::file_stamp::Stamp;
 
 /// Bytes of a script above which only its stamp is compared.
 const READ: u64 = 1 << 20;

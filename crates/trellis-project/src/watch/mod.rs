@@ -6,10 +6,10 @@
 //! **Invariant:** a folder is watched before it is looked into; a folder that takes the place of a watched one is watched anew; what the system
 //! cannot watch is looked at now and then.
 
-mod bell;
 mod error;
 mod scope;
-mod trail;
+mod signal;
+mod symlinks;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,8 +23,8 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 pub use self::error::WatchError;
 use self::{
-    bell::{Bell, Heard, Stir},
     scope::{Concern, Scope},
+    signal::{Bell, Heard, Stir},
 };
 use crate::Extent;
 

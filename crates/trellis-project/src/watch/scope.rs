@@ -15,7 +15,7 @@ use notify::{
     event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind, RenameMode},
 };
 
-use super::trail::trail;
+use super::symlinks::trail;
 use crate::{Directory, Extent, ignored, loader};
 
 /// Whether the system watches one folder at a time, so that a tree is as many watches as it has folders that count.

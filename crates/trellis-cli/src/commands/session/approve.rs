@@ -11,9 +11,9 @@ use trellis_host::{
 };
 
 use super::{
-    named::named,
-    stand::{Form, Stand, Use, Where, told},
-    times::date_time,
+    context::{Form, Stand, Use, Where, told},
+    format_time::date_time,
+    resolve_id::named,
 };
 use crate::{Exit, report::printable, terminal};
 

@@ -4,8 +4,8 @@ use serde_json::json;
 use trellis_host::history::Put;
 
 use super::{
-    named::named,
-    stand::{Form, Where, told},
+    context::{Form, Where, told},
+    resolve_id::named,
 };
 use crate::{Exit, terminal};
 

@@ -13,9 +13,9 @@ use trellis_host::{
 };
 
 use super::{
+    context::{Form, Stand, Use, Where},
     edits::Edits,
-    stand::{Form, Stand, Use, Where},
-    times::date_time,
+    format_time::date_time,
 };
 use crate::{
     Exit,

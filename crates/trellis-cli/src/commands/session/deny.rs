@@ -2,8 +2,8 @@
 
 use super::{
     approve::{call, decided, visible},
-    named::named,
-    stand::{Form, Where, told},
+    context::{Form, Where, told},
+    resolve_id::named,
 };
 use crate::{Exit, report::printable, terminal};
 

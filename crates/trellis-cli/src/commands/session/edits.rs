@@ -4,7 +4,7 @@ use std::{fs, time::UNIX_EPOCH};
 
 use trellis_core::diagnostic::FilePath;
 
-use super::times::date_time;
+use super::format_time::date_time;
 use crate::{open::Opened, report::printable};
 
 /// How many files are named.

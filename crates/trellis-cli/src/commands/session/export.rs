@@ -6,8 +6,8 @@ use anyhow::bail;
 use trellis_host::history::{History, transcript};
 
 use super::{
-    named::named,
-    stand::{Where, told},
+    context::{Where, told},
+    resolve_id::named,
 };
 use crate::{Exit, output::OutputFile, terminal};
 

@@ -7,8 +7,8 @@ use trellis_host::{
 };
 
 use super::{
-    named::named,
-    stand::{Form, Stand, Where, told},
+    context::{Form, Stand, Where, told},
+    resolve_id::named,
 };
 use crate::{Exit, terminal};
 

@@ -5,8 +5,8 @@ use trellis_host::history::HistoryError;
 
 use super::{
     back::print,
-    named::named,
-    stand::{Form, Where, told},
+    context::{Form, Where, told},
+    resolve_id::named,
 };
 use crate::Exit;
 

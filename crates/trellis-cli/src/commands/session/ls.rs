@@ -10,9 +10,9 @@ use trellis_core::SessionId;
 use trellis_host::store::{Head, Query, Standing, Which};
 
 use super::{
-    named::named,
-    stand::{Form, Stand, Use, Where},
-    times::date_time,
+    context::{Form, Stand, Use, Where},
+    format_time::date_time,
+    resolve_id::named,
 };
 use crate::{
     Exit, columns,

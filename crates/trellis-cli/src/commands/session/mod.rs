@@ -3,26 +3,26 @@
 mod approve;
 mod back;
 mod check;
+mod context;
 mod deny;
 mod edits;
 mod export;
 mod fork;
+mod format_time;
 mod goto;
 mod ls;
-mod named;
 mod prune;
 mod replay;
+mod resolve_id;
 mod rm;
 mod seal;
 mod set;
 mod show;
-mod stand;
 mod timeline;
-mod times;
 
 use clap::Subcommand;
 
-pub(crate) use self::named::named;
+pub(crate) use self::resolve_id::named;
 use crate::Exit;
 
 /// Lists, shows and moves kept sessions, and checks them against an edited graph

@@ -10,8 +10,8 @@ use trellis_host::{
 };
 
 use super::{
-    stand::{Form, Use, Where},
-    times::{date_time, span},
+    context::{Form, Use, Where},
+    format_time::{date_time, span},
 };
 use crate::{Exit, report::counted, terminal};
 

@@ -5,8 +5,8 @@ use serde_json::json;
 use trellis_host::history::{History, Replayed, replay};
 
 use super::{
-    named::named,
-    stand::{Form, Use, Where, told},
+    context::{Form, Use, Where, told},
+    resolve_id::named,
 };
 use crate::{Exit, terminal};
 

@@ -5,8 +5,8 @@ use trellis_core::SessionId;
 use trellis_host::store::{Removal, SessionStore as _, StoreError, Stored};
 
 use super::{
-    named::named,
-    stand::{Stand, Where},
+    context::{Stand, Where},
+    resolve_id::named,
 };
 use crate::{Exit, terminal};
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use trellis_core::SessionId;
 use trellis_host::store::{Keys, Query, Sealed, SessionStore, Which};
 
-use super::stand::{Form, Where};
+use super::context::{Form, Where};
 use crate::{
     Exit,
     report::{counted, printable},

@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use trellis_core::{Value, path::KeyPath};
 
 use super::{
-    named::named,
-    stand::{Form, Where, told},
+    context::{Form, Where, told},
+    resolve_id::named,
 };
 use crate::{Exit, context, terminal};
 

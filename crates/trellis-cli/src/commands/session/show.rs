@@ -12,10 +12,10 @@ use trellis_host::{
 };
 
 use super::{
-    named::named,
-    stand::{Form, Stand, Where, told},
+    context::{Form, Stand, Where, told},
+    format_time::date_time,
+    resolve_id::named,
     timeline::Timeline,
-    times::date_time,
 };
 use crate::{
     Exit,

@@ -11,7 +11,7 @@ use trellis_host::{
     journal::{Destination, Needs},
 };
 
-use super::times::date_time;
+use super::format_time::date_time;
 use crate::{
     columns,
     report::printable,

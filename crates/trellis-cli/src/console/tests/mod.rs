@@ -16,9 +16,9 @@ use super::{
     frame::Frame,
     history::History,
     keys::{Decoder, Key},
+    notes::forget_unseen,
     question::{Pressed, Question},
     rows::Window,
-    talk::forget_unseen,
 };
 use crate::{
     columns::{split, width},

@@ -36,7 +36,7 @@ use self::{
 };
 use super::{
     Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored,
-    aside::{Pace, aside},
+    blocking::{Pace, aside},
 };
 
 /// How many journals stay open.

@@ -23,7 +23,7 @@ use self::{
     read::Reader,
     write::{What, Writer},
 };
-use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, aside::aside};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, blocking::aside};
 
 /// Keeps sessions in a SQLite file. It does its work on the threads of tokio that may block; where the disk is quick, it appends where it is asked to.
 #[derive(Debug)]

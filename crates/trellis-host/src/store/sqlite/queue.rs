@@ -19,7 +19,7 @@ use super::{
     Name,
     write::{Patience, What, Writer},
 };
-use crate::store::{Pending, StoreError, aside::Pace};
+use crate::store::{Pending, StoreError, blocking::Pace};
 
 /// How many writes one commit takes at most.
 const GROUP: usize = 512;

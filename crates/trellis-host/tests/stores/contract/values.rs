@@ -6,7 +6,7 @@ use trellis_core::Value;
 use trellis_host::{
     store::SessionStore,
     testing::TestClock,
-    values::{Expected, Listed, ValueError, Values},
+    key_value::{Expected, Listed, ValueError, Values},
 };
 
 use crate::place::Place;

@@ -7,7 +7,7 @@ use std::{collections::VecDeque, io, time::Instant};
 use trellis_core::SignalName;
 use trellis_host::runner::{Asking, Awaited, Command, Console, Note, Reloaded};
 
-use super::{Busy, Interactive, keys::Key, live::Event, question::Question, rows::Window, said};
+use super::{Busy, Interactive, keys::Key, live::Event, question::Question, rows::Window, scrollback};
 use crate::markdown;
 
 /// Columns of text that are pleasant to read.
@@ -40,7 +40,7 @@ impl Console for Interactive {
                     self.written.pop_front();
                 }
                 let frame = self.frame();
-                self.live.say(&said::progress(line, window), &frame);
+                self.live.say(&scrollback::progress(line, window), &frame);
             }
             Note::Result(call, outcome) => {
                 let elapsed = match std::mem::replace(&mut self.busy, Busy::Nothing) {
@@ -50,7 +50,7 @@ impl Console for Interactive {
                 // An approval may have run out.
                 self.pass_on();
                 let written = std::mem::take(&mut self.written);
-                self.say(&said::result(call, outcome, elapsed, Vec::from(written).as_slice(), window));
+                self.say(&scrollback::result(call, outcome, elapsed, Vec::from(written).as_slice(), window));
             }
             Note::Sleep(time) => {
                 self.leave();
@@ -60,16 +60,16 @@ impl Console for Interactive {
             }
             Note::Reload(reloaded) => {
                 self.edited = matches!(reloaded, Reloaded::Sound { moved: None, .. });
-                self.say(&said::reload(reloaded, window));
+                self.say(&scrollback::reload(reloaded, window));
             }
             Note::Error { message, .. } => match &mut self.answered {
                 Some(answered) if answered.refusal.is_none() => answered.refusal = Some(message.to_owned()),
-                _ => self.say(&said::refusal(message, window)),
+                _ => self.say(&scrollback::refusal(message, window)),
             },
             Note::End(farewell) => {
                 self.leave();
                 self.pass_on();
-                self.say(&said::farewell(farewell, window));
+                self.say(&scrollback::farewell(farewell, window));
             }
             _ => {}
         }
@@ -160,18 +160,18 @@ fn lead(awaited: Awaited<'_>, window: Window) -> String {
         Awaited::Approval(call) => {
             let asks = call.approve.as_ref().and_then(|approval| approval.ask.clone());
             let asks = asks.unwrap_or_else(|| format!("May `{}` run?", call.name).into());
-            format!("\n{}{}", said::call(call, window), said::lead(&asks, window))
+            format!("\n{}{}", scrollback::call(call, window), scrollback::lead(&asks, window))
         }
-        Awaited::Result(call) => format!("\n{}", said::call(call, window)),
-        Awaited::Predicate { name, .. } => said::lead(&format!("\ndoes `{name}` hold?"), window),
+        Awaited::Result(call) => format!("\n{}", scrollback::call(call, window)),
+        Awaited::Predicate { name, .. } => scrollback::lead(&format!("\ndoes `{name}` hold?"), window),
         Awaited::Keys { node, missing } => {
             let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-            said::lead(&format!("\n`{node}` needs {names} now, which the session does not have"), window)
+            scrollback::lead(&format!("\n`{node}` needs {names} now, which the session does not have"), window)
         }
         Awaited::Changed { pending, now } => {
             let how = if *now == *pending.name { " with other arguments".to_owned() } else { format!(", not `{}`", pending.name) };
             let text = format!("`{}` calls `{now}` now{how}. Keep this call as it is?", pending.node);
-            format!("\n{}{}", said::call(pending, window), said::lead(&text, window))
+            format!("\n{}{}", scrollback::call(pending, window), scrollback::lead(&text, window))
         }
         Awaited::Input(_) | Awaited::Nothing => String::new(),
     }

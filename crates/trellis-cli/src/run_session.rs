@@ -22,12 +22,12 @@ use trellis_host::{
 
 use crate::{
     Exit,
+    assemble::{Ready, Terms},
     console::{Interactive, Tty},
-    kept::{Keep, Kept},
     markdown,
+    observability::Seeing,
     output::OutputFile,
-    ready::{Ready, Terms},
-    seeing::Seeing,
+    store_config::{Keep, Kept},
     terminal::{self, Look, clock_time},
     watch::{News, Player},
 };

@@ -17,7 +17,7 @@ use trellis_host::{
     telemetry::{Export, Otlp},
 };
 
-use crate::{kept::Kept, output::OutputFile, terminal};
+use crate::{output::OutputFile, store_config::Kept, terminal};
 
 /// How long a run that is over waits for its last spans to be sent.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -14,7 +14,7 @@ use std::{
 
 use trellis_core::{Document, Source, diagnostic::FilePath, syntax::document::Bytes};
 
-use super::stamp::Stamp;
+use super::file_stamp::Stamp;
 use crate::{Directory, GraphLoader, LoadError};
 
 /// A loader over a path that may come to mean another folder.

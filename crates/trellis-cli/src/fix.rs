@@ -19,7 +19,7 @@ use trellis_core::{
 };
 use trellis_project::{Directory, GraphLoader, LoadError, Project};
 
-use crate::{difference::difference, open::Place, replace::replace, report::Checked};
+use crate::{atomic_write::replace, diff::difference, open::Place, report::Checked};
 
 /// Rounds after which it is enough: each makes at least one change, and what one change brings to light is seldom deep.
 const ROUNDS: usize = 100;

@@ -14,7 +14,7 @@ use trellis_host::{
     sessions::{Drive, Driven},
 };
 
-use crate::{Exit, kept::Keep, ready::Ready, seeing::Seeing, terminal, walk::interrupts};
+use crate::{Exit, assemble::Ready, observability::Seeing, run_session::interrupts, store_config::Keep, terminal};
 
 /// Goes on with all sessions, a line for each turn.
 ///

@@ -14,9 +14,9 @@ use trellis_host::{
 use trellis_project::default_path;
 
 use crate::{
-    kept::{Keep, StoreArgs},
     open::{self, DEFAULT_PATH, Opened},
     report::printable,
+    store_config::{Keep, StoreArgs},
 };
 
 /// Which sessions are meant.

@@ -21,7 +21,7 @@ use trellis_core::SessionId;
 use super::{
     SendError, Sessions, Turn,
     drive::{Patience, Rest},
-    keep::Keeping,
+    persistence::Keeping,
     slot::{Lock, Running},
 };
 use crate::{

@@ -13,10 +13,10 @@ use trellis_host::{Bindings, Policy, Secrets, Sessions, Unbound, binding::check_
 use trellis_project::Version;
 
 use crate::{
-    kept::Kept,
     open::{Opened, Place},
     report::Checked,
-    unbound::unbound_tools,
+    store_config::Kept,
+    unbound_tools::unbound_tools,
 };
 
 /// Who runs graphs here, and how.

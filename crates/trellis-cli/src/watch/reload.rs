@@ -10,8 +10,8 @@ use trellis_project::{Edit, Live, Status, Version, Waited, Watch};
 
 use super::{millis, warn_of_polling};
 use crate::{
+    assemble::{Loaded, Ready, Terms},
     open::Place,
-    ready::{Loaded, Ready, Terms},
     report::{self, Checked, printable},
     terminal::{self, Width},
 };

@@ -11,7 +11,7 @@ use trellis_core::{
 };
 use trellis_host::{Bindings, binding::check_bindings};
 
-use crate::{report::Checked, unbound::unbound_tools};
+use crate::{report::Checked, unbound_tools::unbound_tools};
 
 /// What somebody asks for.
 #[derive(Clone, Debug, Default)]
