@@ -24,7 +24,7 @@ use trellis_host::{
     Bindings, Clock, Session, Sessions,
     history::{Check, Verdict},
     session::Halt,
-    store::{Append, FilesStore, Head, MemoryStore, Query, Row, SessionStore, Snapshot, SqliteStore, Standing, Stored, Which},
+    store::{Append, FilesStore, Head, MemoryStore, Query, Row, SessionStatus, SessionStore, Snapshot, SqliteStore, Stored, Which},
 };
 use trellis_project::{Memory, Project};
 
@@ -76,7 +76,7 @@ fn step(session: &str, seq: u64) -> Append {
         began: 1_790_000_000_000,
         at: 1_790_000_000_000 + seq,
         node: NodeId::from("orders/confirm"),
-        standing: Standing::WaitingForInput,
+        standing: SessionStatus::WaitingForInput,
         due: None,
     };
     let snapshot = (seq % 64 == 63).then(|| json!({ "state": { "context": { "note": "x".repeat(2_000) } } }).to_string().into());
@@ -291,7 +291,7 @@ fn waiting(engine: &Engine, name: &SessionId) -> Outcome<Append> {
         began: *began,
         at: *at,
         node: state.current_node_id.clone(),
-        standing: Standing::of(state),
+        standing: SessionStatus::of(state),
         due: None,
     };
     Ok(Append { session: name.clone(), expected: 0, records, head, snapshot: None })

@@ -15,13 +15,13 @@ use trellis_project::Version;
 use crate::{
     open::{Opened, Place},
     report::Checked,
-    store_config::Kept,
+    store_config::OpenStore,
     unbound_tools::unbound_tools,
 };
 
 /// Who runs graphs here, and how.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct RunMode {
     /// Whether a program sits at the other end, which carries out what nothing here does.
     pub(crate) json: bool,
     /// Whether a person sits there who can type in what no tool says.
@@ -46,19 +46,19 @@ pub(crate) struct Loaded {
 
 /// A graph that can be run.
 #[derive(Clone)]
-pub(crate) struct Ready {
+pub(crate) struct Runnable {
     pub(crate) engine: Engine,
     pub(crate) bindings: Bindings,
 }
 
-impl Ready {
+impl Runnable {
     /// Sessions of it, kept in a store if there is one.
-    pub(crate) fn sessions(self, terms: Terms, kept: Option<&Kept>) -> Sessions {
+    pub(crate) fn sessions(self, terms: RunMode, kept: Option<&OpenStore>) -> Sessions {
         let sessions = Sessions::new(self.engine, self.bindings)
             .unwrap_or_else(|error| unreachable!("nothing here is a function: {error}"))
             .policy(terms.policy());
         match kept {
-            Some(Kept { store, graph }) => sessions.store(Arc::clone(store), graph),
+            Some(OpenStore { store, graph }) => sessions.store(Arc::clone(store), graph),
             None => sessions,
         }
     }
@@ -83,7 +83,7 @@ impl Loaded {
     }
 }
 
-impl Terms {
+impl RunMode {
     /// What these terms let sessions do by themselves.
     fn policy(self) -> Policy {
         let unbound = match (self.json, self.can_type) {
@@ -98,7 +98,7 @@ impl Terms {
     ///
     /// # Errors
     /// It asks a predicate that nobody here can answer.
-    pub(crate) fn ready(self, loaded: &mut Loaded) -> anyhow::Result<Option<Ready>> {
+    pub(crate) fn ready(self, loaded: &mut Loaded) -> anyhow::Result<Option<Runnable>> {
         let mut found = check_bindings(&loaded.checked.documents);
         let Some(program) = loaded.program.clone() else {
             apply_severities(&loaded.checked.documents, &mut found);
@@ -122,7 +122,7 @@ impl Terms {
         let predicates = deferred_predicates(&program);
         let input = self.max_input.unwrap_or(program.limits().input);
         let engine = Engine::new(program, predicates)?.with_max_input(input);
-        Ok(Some(Ready { engine, bindings: bindings.secrets(Secrets::from_env()) }))
+        Ok(Some(Runnable { engine, bindings: bindings.secrets(Secrets::from_env()) }))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{report::Checked, unbound_tools::unbound_tools};
 
 /// What somebody asks for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Demands {
+pub(crate) struct CheckPolicy {
     /// Whether every tool has to be carried out here.
     pub(crate) host: bool,
     /// Whether it is asked again at each save.
@@ -59,7 +59,7 @@ impl Denied {
     }
 }
 
-impl Demands {
+impl CheckPolicy {
     /// Adds what a run would refuse of the bindings, what the host cannot carry out and what is not proved, and says what is an error. `program` is there if the graph compiles, `folder` is
     /// where its relative paths begin.
     pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) {

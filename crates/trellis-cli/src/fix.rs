@@ -25,18 +25,18 @@ use crate::{atomic_write::replace, diff::difference, open::Place, report::Checke
 const ROUNDS: usize = 100;
 
 /// A graph that is mended.
-pub(crate) struct Mending {
+pub(crate) struct Fixer {
     place: Place,
     root: PathBuf,
     snapshot: Snapshot,
     project: Project,
     compiled: Compiled,
-    done: Vec<Mended>,
+    done: Vec<AppliedFix>,
 }
 
 /// One change that was made.
 #[derive(Debug)]
-pub(crate) struct Mended {
+pub(crate) struct AppliedFix {
     /// The file.
     pub(crate) path: FilePath,
     /// Where the finding stood when it was mended.
@@ -55,7 +55,7 @@ pub(crate) struct Unwritten {
     pub(crate) error: anyhow::Error,
 }
 
-impl Mending {
+impl Fixer {
     /// Reads the graph at `place` and makes every change that its findings offer, in memory.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Mending {
         self.done.extend(made.filter_map(|found| {
             let (fix, place) = (found.fix.as_ref()?, found.place.as_ref()?);
             let at = LineIndex::new(&before.get(&place.path)?.text).locate(place.span.start);
-            Some(Mended { path: place.path.clone(), at, code: found.code, title: fix.title.clone() })
+            Some(AppliedFix { path: place.path.clone(), at, code: found.code, title: fix.title.clone() })
         }));
         self.compiled = self.project.compile();
         Ok(!changed.is_empty())
@@ -153,7 +153,7 @@ impl Mending {
     }
 
     /// What was done, in the order in which it was.
-    pub(crate) fn done(&self) -> &[Mended] {
+    pub(crate) fn done(&self) -> &[AppliedFix] {
         &self.done
     }
 

@@ -17,7 +17,7 @@ use trellis_host::{
     telemetry::{Export, Otlp},
 };
 
-use crate::{output::OutputFile, store_config::Kept, terminal};
+use crate::{output::OutputFile, store_config::OpenStore, terminal};
 
 /// How long a run that is over waits for its last spans to be sent.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -26,24 +26,24 @@ const EVERY: Duration = Duration::from_secs(15);
 
 /// Those who see the sessions of one run.
 #[derive(Clone, Default)]
-pub(crate) struct Seeing(Arc<Seen>);
+pub(crate) struct Observers(Arc<ObserverSet>);
 
 #[derive(Default)]
-struct Seen {
+struct ObserverSet {
     graph: String,
     metrics: Option<(Metrics, PathBuf)>,
     exports: Mutex<Vec<Export>>,
     warned: AtomicBool,
 }
 
-impl Seeing {
+impl Observers {
     /// Of sessions of `graph`; metrics are written to `metrics`.
     ///
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn new(graph: &str, metrics: Option<&Path>) -> anyhow::Result<Self> {
         let metrics = metrics.map(|file| (Metrics::new(), file.to_owned()));
-        let seeing = Self(Arc::new(Seen { graph: graph.to_owned(), metrics, ..Seen::default() }));
+        let seeing = Self(Arc::new(ObserverSet { graph: graph.to_owned(), metrics, ..ObserverSet::default() }));
         // Better now than after the work.
         seeing.write_file()?;
         Ok(seeing)
@@ -75,9 +75,9 @@ impl Seeing {
     }
 
     /// The same store, seen.
-    pub(crate) fn kept(&self, kept: Kept) -> Kept {
+    pub(crate) fn kept(&self, kept: OpenStore) -> OpenStore {
         match &self.0.metrics {
-            Some((metrics, _)) => Kept { store: metrics.store(kept.store), ..kept },
+            Some((metrics, _)) => OpenStore { store: metrics.store(kept.store), ..kept },
             None => kept,
         }
     }

@@ -10,22 +10,22 @@ use tokio::signal::unix::SignalKind;
 use trellis_core::state::Ended;
 use trellis_host::{
     Policy, Sessions, Stop, Unbound,
-    history::Veil,
+    history::Redactor,
     sessions::{Drive, Driven},
 };
 
-use crate::{Exit, assemble::Ready, observability::Seeing, run_session::interrupts, store_config::Keep, terminal};
+use crate::{Exit, assemble::Runnable, observability::Observers, run_session::interrupts, store_config::StoreConfig, terminal};
 
 /// Goes on with all sessions, a line for each turn.
 ///
 /// # Errors
 /// The store fails.
-pub(crate) fn wake(ready: Ready, keep: &Keep, seeing: &Seeing, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
+pub(crate) fn wake(ready: Runnable, keep: &StoreConfig, seeing: &Observers, approve_all: bool, how: Drive) -> anyhow::Result<Exit> {
     // What nothing here carries out is left to those who do.
     let policy = Policy::new().approve_all(approve_all).unbound(Unbound::Elsewhere);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
     // Why something failed may quote what nobody is to read here.
-    let has_secrets = Veil::new(Some(ready.engine.inspect().documents())).is_needed();
+    let has_secrets = Redactor::new(Some(ready.engine.inspect().documents())).is_needed();
     let mut tally = Tally { has_secrets, ..Tally::default() };
     let exit = runtime.block_on(async {
         let kept = seeing.kept(keep.open().await?);
@@ -90,7 +90,7 @@ fn stands(stop: &Stop, has_secrets: bool) -> String {
     match stop {
         Stop::Ask { .. } => "waits for an input".to_owned(),
         Stop::Call { call, .. } => format!("waits for the result of `{}`", call.name),
-        Stop::Held { call, .. } => format!("waits for the approval of `{}`", call.name),
+        Stop::Approve { call, .. } => format!("waits for the approval of `{}`", call.name),
         Stop::Predicate { name, .. } => format!("waits to hear whether `{name}` holds"),
         Stop::Keys { missing, .. } => format!("lacks {}", missing.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")),
         Stop::Changed { call, now } => format!("waits to hear whether `{}` stays, which is `{now}` now", call.name),

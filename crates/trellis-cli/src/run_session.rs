@@ -22,30 +22,30 @@ use trellis_host::{
 
 use crate::{
     Exit,
-    assemble::{Ready, Terms},
+    assemble::{RunMode, Runnable},
     console::{Interactive, Tty},
     markdown,
-    observability::Seeing,
+    observability::Observers,
     output::OutputFile,
-    store_config::{Keep, Kept},
+    store_config::{OpenStore, StoreConfig},
     terminal::{self, Look, clock_time},
-    watch::{News, Player},
+    watch::{Player, Reload},
 };
 
 /// Of so many sessions that moved last the names are compared with a new one.
 const NEAR: usize = 1000;
 
 /// A session that is about to begin.
-pub(crate) struct Beginning {
-    pub(crate) ready: Ready,
+pub(crate) struct SessionRun {
+    pub(crate) ready: Runnable,
     /// Where it is kept.
-    pub(crate) keep: Keep,
+    pub(crate) keep: StoreConfig,
     /// Edits of its graph, if it is watched.
-    pub(crate) news: Option<mpsc::Receiver<News>>,
+    pub(crate) news: Option<mpsc::Receiver<Reload>>,
     pub(crate) start: Start,
     /// Whether somebody named the session.
     pub(crate) is_named: bool,
-    pub(crate) terms: Terms,
+    pub(crate) terms: RunMode,
     pub(crate) taped: Taped,
     /// The terminal that a person sits at, if one does.
     pub(crate) tty: Option<Tty>,
@@ -54,10 +54,10 @@ pub(crate) struct Beginning {
     pub(crate) result: u64,
 }
 
-impl Beginning {
+impl SessionRun {
     /// Walks it to its end, over standard input and output; where it is watched, sessions follow until somebody leaves.
     pub(crate) fn walk(mut self, output: Option<OutputFile>) -> anyhow::Result<Exit> {
-        let Terms { json, no_input, .. } = self.terms;
+        let RunMode { json, no_input, .. } = self.terms;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
         let (recorder, seeing) = (self.taped.recorder.clone(), self.taped.seeing.clone());
         let outcome = runtime.block_on(async {
@@ -134,7 +134,7 @@ impl Beginning {
 
 /// Looks whether a session that somebody named is there: it cannot begin otherwise then. Of one that is not, says whose name it may have been meant to
 /// be: to go on with one that only begins so could be wrong.
-async fn taken_up(kept: &Kept, start: &Start, terms: Terms) -> anyhow::Result<()> {
+async fn taken_up(kept: &OpenStore, start: &Start, terms: RunMode) -> anyhow::Result<()> {
     let Some(id) = start.session.as_ref().filter(|id| check_name(id.as_str()).is_ok()) else { return Ok(()) };
     // A store that fails says so when the session begins.
     let Ok(found) = kept.store.load(std::slice::from_ref(id)).await else { return Ok(()) };
@@ -181,7 +181,7 @@ fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
 pub(crate) struct Taped {
     recorder: Option<Recorder>,
     recording: Option<Recording>,
-    seeing: Seeing,
+    seeing: Observers,
 }
 
 impl Taped {
@@ -197,11 +197,11 @@ impl Taped {
         }
         // First the one that is read: the other one is emptied.
         let recording = replay.map(Recording::open).transpose()?;
-        Ok(Self { recording, recorder: record.map(Recorder::create).transpose()?, seeing: Seeing::default() })
+        Ok(Self { recording, recorder: record.map(Recorder::create).transpose()?, seeing: Observers::default() })
     }
 
     /// The same, seen by others too.
-    pub(crate) fn seen(self, seeing: Seeing) -> Self {
+    pub(crate) fn seen(self, seeing: Observers) -> Self {
         Self { seeing, ..self }
     }
 

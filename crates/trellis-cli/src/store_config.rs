@@ -33,7 +33,7 @@ pub(crate) struct StoreArgs {
 
 /// Which store is meant, and the name that the graph has there.
 #[derive(Clone)]
-pub(crate) struct Keep {
+pub(crate) struct StoreConfig {
     spec: String,
     graph: Arc<str>,
     /// Whether nobody said which store: then one that cannot be used is no reason not to run.
@@ -45,33 +45,33 @@ pub(crate) struct Keep {
 
 /// A store, and the name that the graph has there.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct OpenStore {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) graph: Arc<str>,
 }
 
 impl StoreArgs {
     /// The store of the graph at `place`.
-    pub(crate) fn of(&self, place: &Place, documents: &[Arc<Document>]) -> Keep {
+    pub(crate) fn of(&self, place: &Place, documents: &[Arc<Document>]) -> StoreConfig {
         let graph = graph_name(place, documents);
         let spec = self.named();
         let is_default = spec.is_none();
         let spec = spec.unwrap_or_else(|| format!("sqlite:{}", place.folder().join(FOLDER).join(FILE).display()));
-        Keep { spec, graph, is_default, key_file: self.key_file(), redact: store::redacted_by(documents) }
+        StoreConfig { spec, graph, is_default, key_file: self.key_file(), redact: store::redacted_by(documents) }
     }
 
     /// The store that was named, whatever graphs there are.
-    pub(crate) fn alone(&self) -> Option<Keep> {
+    pub(crate) fn alone(&self) -> Option<StoreConfig> {
         let spec = self.named()?;
-        Some(Keep { spec, graph: "".into(), is_default: false, key_file: self.key_file(), redact: Vec::new() })
+        Some(StoreConfig { spec, graph: "".into(), is_default: false, key_file: self.key_file(), redact: Vec::new() })
     }
 
     /// The store that is listed where no graph was named: the one that was named, or else the one that the graph in `folder` has. No graph is looked for.
-    pub(crate) fn to_list(&self, folder: &Path) -> Option<Keep> {
+    pub(crate) fn to_list(&self, folder: &Path) -> Option<StoreConfig> {
         let usual = || {
             let file = folder.join(FOLDER).join(FILE);
             let spec = file.is_file().then(|| format!("sqlite:{}", file.display()))?;
-            Some(Keep { spec, graph: "".into(), is_default: true, key_file: self.key_file(), redact: Vec::new() })
+            Some(StoreConfig { spec, graph: "".into(), is_default: true, key_file: self.key_file(), redact: Vec::new() })
         };
         self.alone().or_else(usual)
     }
@@ -87,15 +87,15 @@ impl StoreArgs {
     }
 }
 
-impl Keep {
+impl StoreConfig {
     /// Opens the store for somebody who looks at sessions that are there, or moves them: nothing is made. Where nobody said which store, and nothing
     /// was ever kept, there is an empty one.
     ///
     /// # Errors
     /// The store that was named is not there, or it cannot be read.
-    pub(crate) async fn open_to_look(&self) -> anyhow::Result<Kept> {
+    pub(crate) async fn open_to_look(&self) -> anyhow::Result<OpenStore> {
         if self.is_untouched() {
-            return Ok(Kept { store: Arc::new(MemoryStore::new()), graph: Arc::clone(&self.graph) });
+            return Ok(OpenStore { store: Arc::new(MemoryStore::new()), graph: Arc::clone(&self.graph) });
         }
         self.wrapped(store::open_existing(&self.spec).await?)
     }
@@ -119,7 +119,7 @@ impl Keep {
     ///
     /// # Errors
     /// It is not there, or cannot be written or read.
-    pub(crate) async fn open(&self) -> anyhow::Result<Kept> {
+    pub(crate) async fn open(&self) -> anyhow::Result<OpenStore> {
         if let (true, Some(file)) = (self.is_default, self.spec.strip_prefix("sqlite:")) {
             let folder = Path::new(file).parent().unwrap_or(Path::new(""));
             made(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
@@ -128,14 +128,14 @@ impl Keep {
     }
 
     /// A store, sealed and without what is not stored.
-    fn wrapped(&self, mut store: Arc<dyn SessionStore>) -> anyhow::Result<Kept> {
+    fn wrapped(&self, mut store: Arc<dyn SessionStore>) -> anyhow::Result<OpenStore> {
         if let Some(keys) = self.keys()? {
             store = Arc::new(Sealed::new(store, keys));
         }
         if !self.redact.is_empty() {
             store = Arc::new(Redacted::new(store, self.redact.clone()));
         }
-        Ok(Kept { store, graph: Arc::clone(&self.graph) })
+        Ok(OpenStore { store, graph: Arc::clone(&self.graph) })
     }
 
     /// The keys that seal and open it, if there are any.
@@ -181,7 +181,7 @@ impl Keep {
     ///
     /// # Errors
     /// The store that was named cannot be used.
-    pub(crate) async fn open_if_it_can_be(&self) -> anyhow::Result<Option<Kept>> {
+    pub(crate) async fn open_if_it_can_be(&self) -> anyhow::Result<Option<OpenStore>> {
         match self.open().await {
             Ok(kept) => {
                 self.warn().await;

@@ -101,7 +101,7 @@ pub trait Hooks: Send + Sync + 'static {
 
 /// What a hook may be told of one moment.
 #[derive(Clone, Debug)]
-pub(crate) enum Seen {
+pub(crate) enum HookEvent {
     Began,
     TakenUp(TakenUp),
     Step,
@@ -110,7 +110,7 @@ pub(crate) enum Seen {
 
 /// What a hook is to be told.
 enum Told {
-    Happened(Arc<[(Moment, Seen)]>),
+    Happened(Arc<[(Moment, HookEvent)]>),
     Reload {
         from: Arc<str>,
         to: Arc<str>,
@@ -137,7 +137,7 @@ impl Hooked {
     }
 
     /// Tells what happened, if there is room.
-    pub(crate) fn tell(&self, happened: &Arc<[(Moment, Seen)]>) {
+    pub(crate) fn tell(&self, happened: &Arc<[(Moment, HookEvent)]>) {
         if self.queue.try_send(Told::Happened(Arc::clone(happened))).is_err() {
             self.dropped.fetch_add(happened.len() as u64, Ordering::Relaxed);
         }
@@ -189,12 +189,12 @@ fn listen(hooks: &impl Hooks, told: &Receiver<Told>, dropped: &AtomicU64) {
     }
 }
 
-fn call(hooks: &impl Hooks, moment: &Moment, seen: &Seen) {
+fn call(hooks: &impl Hooks, moment: &Moment, seen: &HookEvent) {
     let event = match seen {
-        Seen::Began => return hooks.on_start(moment),
-        Seen::TakenUp(taken_up) => return hooks.on_resume(moment, taken_up),
-        Seen::Step => return hooks.on_step(moment),
-        Seen::Event(event) => event,
+        HookEvent::Began => return hooks.on_start(moment),
+        HookEvent::TakenUp(taken_up) => return hooks.on_resume(moment, taken_up),
+        HookEvent::Step => return hooks.on_step(moment),
+        HookEvent::Event(event) => event,
     };
     match event {
         Event::Entered(node) => hooks.on_node_enter(moment, node),
@@ -230,7 +230,7 @@ impl Sight {
     }
 
     /// Of a session that was stored and whose next record is `next`; with what hooks are told of that.
-    pub(crate) fn taken_up(here: &Snapshot, next: u64) -> (Self, (Moment, Seen)) {
+    pub(crate) fn taken_up(here: &Snapshot, next: u64) -> (Self, (Moment, HookEvent)) {
         let state = &here.state;
         let sight = Self { next, began: here.began, entered: state.entered, is_over: state.ended.is_some() };
         let moment = Moment {
@@ -243,11 +243,11 @@ impl Sight {
             program: Arc::clone(&state.program),
         };
         let call = state.pending_tool_call.as_ref().map(|call| (call.id.clone(), Arc::clone(&call.name), here.stepped_at));
-        (sight, (moment, Seen::TakenUp(TakenUp { entered_at: here.entered_at, call })))
+        (sight, (moment, HookEvent::TakenUp(TakenUp { entered_at: here.entered_at, call })))
     }
 
     /// What hooks are told of the records that they were not told of, in the order of the records.
-    pub(crate) fn see(&mut self, session: &SessionId, records: &[Record], seen: &mut Vec<(Moment, Seen)>) {
+    pub(crate) fn see(&mut self, session: &SessionId, records: &[Record], seen: &mut Vec<(Moment, HookEvent)>) {
         let told = records.partition_point(|record| record.seq < self.next);
         for record in &records[told..] {
             let epoch = record.entry.epoch();
@@ -261,25 +261,25 @@ impl Sight {
                 began: self.began,
                 program: Arc::clone(&record.program),
             };
-            let mut tell = |happened: Seen| seen.push((moment.clone(), happened));
+            let mut tell = |happened: HookEvent| seen.push((moment.clone(), happened));
             match &record.entry {
-                Entry::Start { .. } => tell(Seen::Began),
-                Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => tell(Seen::Step),
+                Entry::Start { .. } => tell(HookEvent::Began),
+                Entry::Input { .. } | Entry::Result { .. } | Entry::Signal { .. } => tell(HookEvent::Step),
                 // The program or a person put it elsewhere, which is no event of a step.
                 Entry::Reload { .. } | Entry::Move { .. } => {
                     if let Some(from) = record.from.as_ref().filter(|from| **from != record.to) {
-                        tell(Seen::Event(Event::Left(from.clone())));
-                        tell(Seen::Event(Event::Entered(record.to.clone())));
+                        tell(HookEvent::Event(Event::Left(from.clone())));
+                        tell(HookEvent::Event(Event::Entered(record.to.clone())));
                     }
                     self.is_over = false;
                 }
                 // Told already, if a step brought it about.
-                Entry::End { ended } if !self.is_over => tell(Seen::Event(Event::Ended(ended.reason))),
+                Entry::End { ended } if !self.is_over => tell(HookEvent::Event(Event::Ended(ended.reason))),
                 Entry::End { .. } | Entry::Context { .. } | Entry::Blocked { .. } | Entry::Approve { .. } | Entry::Late { .. } => {}
             }
             for event in &record.events {
                 self.is_over |= matches!(event, Event::Ended(_));
-                tell(Seen::Event(event.clone()));
+                tell(HookEvent::Event(event.clone()));
             }
             self.next = record.seq + 1;
         }

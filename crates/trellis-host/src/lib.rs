@@ -55,7 +55,7 @@ pub use journal::{Clock, Entry, Record};
 #[cfg(feature = "runner")]
 pub use runner::{Console, JsonLines, Outcome, Reason, Runner, TextConsole};
 pub use session::{Session, SessionError};
-pub use sessions::{Happening, Policy, Reply, SendError, Sent, Sessions, Stop, Turn, Unbound};
+pub use sessions::{Policy, Reply, SendError, Sent, SessionEvent, Sessions, Stop, Turn, Unbound};
 
 #[cfg(all(doctest, feature = "runner"))]
 #[doc = include_str!("../README.md")]

@@ -18,7 +18,7 @@ use trellis_core::{Mapping, ToolOutcome, Value, state::PendingCall};
 
 use crate::{
     interceptor::{Deciding, Intercepted, Interceptor, Verdict},
-    sessions::Happening,
+    sessions::SessionEvent,
 };
 
 /// One result.
@@ -87,8 +87,8 @@ impl Recorder {
     }
 
     /// Takes what happens: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
-    pub fn take(&self, happening: &Happening) {
-        let (Happening::Returned(call, outcome) | Happening::Given(call, outcome)) = happening else { return };
+    pub fn take(&self, happening: &SessionEvent) {
+        let (SessionEvent::Returned(call, outcome) | SessionEvent::Given(call, outcome)) = happening else { return };
         let recorded = Recorded { tool: Arc::clone(&call.name), args: call.args.clone(), outcome: outcome.clone() };
         let mut file = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(open) = &mut *file {
@@ -209,7 +209,7 @@ mod tests {
         let path = folder.path().join("tools.jsonl");
         let recorder = Recorder::create(&path).unwrap();
         for (tool, args, outcome) in results {
-            recorder.take(&Happening::Returned(call(tool, args), outcome.clone()));
+            recorder.take(&SessionEvent::Returned(call(tool, args), outcome.clone()));
         }
         recorder.finish().unwrap();
         (folder, path)
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_said_at_the_end_with_the_file() {
         let recorder = Recorder::create("/dev/full").unwrap();
-        recorder.take(&Happening::Returned(call("pay", "{}"), ToolOutcome::Denied(None)));
+        recorder.take(&SessionEvent::Returned(call("pay", "{}"), ToolOutcome::Denied(None)));
         let error = recorder.finish().unwrap_err().to_string();
         assert!(error.starts_with("the recording `/dev/full` cannot be written: No space left"), "{error}");
     }

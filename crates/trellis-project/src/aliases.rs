@@ -16,7 +16,7 @@ use trellis_core::{
 };
 
 /// Says once what is wrong with a text that stands under several paths, at the file itself where it is among them.
-pub(crate) fn say_once(root: &Path, documents: &[Arc<Document>], compiled: &mut Compiled) {
+pub(crate) fn dedup_aliased(root: &Path, documents: &[Arc<Document>], compiled: &mut Compiled) {
     let text = |path: &FilePath| {
         let at = documents.binary_search_by(|document| document.path.cmp(path)).ok()?;
         Some(&*documents[at].text)

@@ -99,7 +99,7 @@ impl Project {
     /// What could not be read may be anything: there is no program then.
     fn readable(&self, mut compiled: Compiled) -> Compiled {
         if let Some(root) = &self.root {
-            aliases::say_once(root, &self.documents, &mut compiled);
+            aliases::dedup_aliased(root, &self.documents, &mut compiled);
         }
         if self.problems.is_empty() {
             return compiled;

@@ -78,7 +78,7 @@ fn answer(turn: Result<Turn, SendError>) -> Answer {
 fn wire(turn: &Turn) -> Wire {
     let (stop, about) = match &turn.stop {
         Stop::Ask { request, .. } => ("ask", json!(request)),
-        Stop::Held { call, .. } => ("approve", json!(call)),
+        Stop::Approve { call, .. } => ("approve", json!(call)),
         Stop::Call { call, .. } => ("call", json!(call)),
         Stop::Ended(ended) => ("ended", json!(ended)),
         Stop::Running { .. } | Stop::Sleeping { .. } => ("busy", Wire::Null),

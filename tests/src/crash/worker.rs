@@ -87,7 +87,7 @@ fn acknowledge(host: &Sessions, turn: &Turn, acknowledged: &Mutex<File>) {
 fn reply(host: &Sessions, turn: &Turn) -> Option<Reply> {
     match &turn.stop {
         Stop::Ended(_) => None,
-        Stop::Held { call, .. } => Some(Reply::Approve { call: Some(call.id.clone()), yes: !call.id.as_str().ends_with('7') }),
+        Stop::Approve { call, .. } => Some(Reply::Approve { call: Some(call.id.clone()), yes: !call.id.as_str().ends_with('7') }),
         Stop::Ask { .. } => {
             let paid = host.look(&turn.session, |session| session.state().context.get("n").cloned()).flatten();
             let is_last = matches!(paid, Some(Value::Int(paid)) if paid > PAYMENTS);

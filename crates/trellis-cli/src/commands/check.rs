@@ -14,8 +14,8 @@ use trellis_project::{Watch, default_path};
 
 use crate::{
     Exit,
-    check_policy::{Demands, Denied},
-    fix::{Mended, Mending},
+    check_policy::{CheckPolicy, Denied},
+    fix::{AppliedFix, Fixer},
     open::{self, DEFAULT_PATH, Place},
     progress::Progress,
     report::{self, Checked, Summary, counted, printable},
@@ -110,7 +110,7 @@ impl Check {
                 "`--dry-run` shows a difference, which is no JSON and no SARIF\nleave `--format` out; every finding of `--format json` has its `fix`"
             );
         }
-        let demands = Demands { host: self.host, watch: self.watch, strict: self.strict, deny: std::mem::take(&mut self.deny) };
+        let demands = CheckPolicy { host: self.host, watch: self.watch, strict: self.strict, deny: std::mem::take(&mut self.deny) };
         if self.watch {
             return self.stay(demands);
         }
@@ -133,7 +133,7 @@ impl Check {
         })
     }
 
-    fn look(&self, demands: &Demands) -> anyhow::Result<Outcome> {
+    fn look(&self, demands: &CheckPolicy) -> anyhow::Result<Outcome> {
         let progress = Progress::begin("checking");
         let mut outcome = Outcome { graphs: Vec::new(), whole: true };
         for place in self.places()? {
@@ -152,14 +152,14 @@ impl Check {
     }
 
     /// Makes the changes that findings offer; what is left is the outcome, or what is there now, with `--dry-run` and where something could not be written.
-    fn mend(&self, demands: &Demands) -> anyhow::Result<Outcome> {
+    fn mend(&self, demands: &CheckPolicy) -> anyhow::Result<Outcome> {
         let mut outcome = Outcome { graphs: Vec::new(), whole: true };
         let mut said = String::new();
         let (mut count, mut is_written) = (0, true);
         for place in self.places()? {
             let progress = Progress::begin("mending");
             progress.at(&place.path.to_string_lossy());
-            let mending = Mending::begin(&place)?;
+            let mending = Fixer::begin(&place)?;
             drop(progress);
             for problem in mending.problems() {
                 terminal::print_error(&format!("error: {}\n", printable(&problem.to_string())));
@@ -168,7 +168,7 @@ impl Check {
                 outcome.whole = false;
                 terminal::print_error("note: nothing is mended: what could not be read may be just what a name means\n");
             }
-            let mut made: Vec<&Mended> = mending.done().iter().collect();
+            let mut made: Vec<&AppliedFix> = mending.done().iter().collect();
             if self.dry_run {
                 terminal::print(&mending.differences())?;
             } else if let Err(unwritten) = mending.write() {
@@ -203,7 +203,7 @@ impl Check {
         Ok(Outcome { whole: now.whole && outcome.whole, ..now })
     }
 
-    fn stay(self, demands: Demands) -> anyhow::Result<Exit> {
+    fn stay(self, demands: CheckPolicy) -> anyhow::Result<Exit> {
         let shown = match self.format {
             Format::Human => Shown::here(),
             Format::Json => Shown::Json,

@@ -12,7 +12,7 @@ use crate::{
     Exit,
     open::{self, DEFAULT_PATH},
     report,
-    store_config::{Keep, StoreArgs},
+    store_config::{StoreArgs, StoreConfig},
     terminal::{self, Width},
 };
 
@@ -51,7 +51,7 @@ enum Format {
 }
 
 /// The history of a kept session.
-fn walked(keep: &Keep, session: &str) -> anyhow::Result<History> {
+fn walked(keep: &StoreConfig, session: &str) -> anyhow::Result<History> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("the host cannot start")?;
     runtime.block_on(async {
         let store = keep.open_to_look().await?.store;

@@ -16,20 +16,20 @@ use trellis_host::sessions::Drive;
 
 use crate::{
     Exit,
-    assemble::{Loaded, Ready, Terms},
+    assemble::{Loaded, RunMode, Runnable},
     console::Tty,
     context,
-    observability::Seeing,
+    observability::Observers,
     open::{self, DEFAULT_PATH, Place},
     output::{self, OutputFile},
     pick_graph::{Offered, offer},
     progress::Progress,
     report::{self, Checked, Summary},
     run_all,
-    run_session::{Beginning, Taped},
+    run_session::{SessionRun, Taped},
     store_config::StoreArgs,
     terminal::{self, Width},
-    watch::{Following, News},
+    watch::{Following, Reload},
 };
 
 /// The bound for inputs, in bytes (language A.1).
@@ -127,7 +127,7 @@ impl Run {
             Begun::Refused(exit) => return Ok(exit),
         };
         let keep = self.store.of(place, ready.engine.inspect().documents());
-        let seeing = Seeing::new(keep.graph(), self.metrics.as_deref())?;
+        let seeing = Observers::new(keep.graph(), self.metrics.as_deref())?;
         if self.all {
             return run_all::wake(ready, &keep, &seeing, self.yes, if self.stay { Drive::Forever } else { Drive::WhatIsDue });
         }
@@ -141,7 +141,7 @@ impl Run {
         let taped = Taped::open(self.record.as_deref(), self.replay_tools.as_deref())?.seen(seeing);
         let output = self.output.as_deref().map(OutputFile::create).transpose()?;
         let (input, result) = (max_input.unwrap_or(limits.input), limits.tool_output);
-        Beginning { ready, keep, news, start, is_named: self.session.is_some(), terms, taped, tty, input, result }.walk(output)
+        SessionRun { ready, keep, news, start, is_named: self.session.is_some(), terms, taped, tty, input, result }.walk(output)
     }
 
     fn choose<'p>(&self, places: &'p [Place], tty: &mut Option<Tty>) -> anyhow::Result<Offered<'p>> {
@@ -152,13 +152,13 @@ impl Run {
         }
     }
 
-    fn terms(&self, max_input: Option<u64>) -> Terms {
+    fn terms(&self, max_input: Option<u64>) -> RunMode {
         let can_type = !self.no_input && io::stdin().is_terminal();
-        Terms { json: self.json, can_type, no_input: self.no_input, approve_all: self.yes, max_input }
+        RunMode { json: self.json, can_type, no_input: self.no_input, approve_all: self.yes, max_input }
     }
 
     /// Loads a graph that stays as it is.
-    fn load(&self, place: &Place, terms: Terms) -> anyhow::Result<Begun> {
+    fn load(&self, place: &Place, terms: RunMode) -> anyhow::Result<Begun> {
         let progress = Progress::begin("loading");
         progress.at(&place.path.to_string_lossy());
         let mut loaded = Loaded::opened(place.open()?);
@@ -173,7 +173,7 @@ impl Run {
     }
 
     /// Loads a graph that is edited, when it can be run.
-    fn follow(&self, place: &Place, terms: Terms) -> anyhow::Result<Begun> {
+    fn follow(&self, place: &Place, terms: RunMode) -> anyhow::Result<Begun> {
         let mut following = Following::open(place, terms, self.poll)?;
         let (ready, checked) = following.first()?;
         warn(checked);
@@ -198,7 +198,7 @@ fn warn(checked: Checked) {
 
 /// What a run begins with.
 enum Begun {
-    Ready(Box<Ready>, Option<mpsc::Receiver<News>>),
+    Ready(Box<Runnable>, Option<mpsc::Receiver<Reload>>),
     Refused(Exit),
 }
 

@@ -14,7 +14,7 @@ use trellis_core::{
 use trellis_host::{
     Reason,
     binding::shown,
-    runner::{Farewell, Reloaded, leaves_something},
+    runner::{Reloaded, RunSummary, leaves_something},
 };
 
 use super::rows::{Window, spoken};
@@ -143,7 +143,7 @@ pub(super) fn reload(reloaded: &Reloaded<'_>, window: Window) -> String {
 }
 
 /// Why it is over, where that was, and what to do.
-pub(super) fn farewell(farewell: &Farewell, window: Window) -> String {
+pub(super) fn farewell(farewell: &RunSummary, window: Window) -> String {
     let ended = farewell.ended.as_deref();
     let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());
     let node = ended.map(|ended| format!("`{}`", ended.node));

@@ -12,7 +12,7 @@ use trellis_project::{Extent, Live, Status, Version, Wake, Watch};
 use super::{Shown, close_on_interrupt, render::Report, warn_of_polling};
 use crate::{
     Exit,
-    check_policy::Demands,
+    check_policy::CheckPolicy,
     open::Place,
     report::{Checked, Summary},
     terminal::{self, Closed},
@@ -26,7 +26,7 @@ pub(crate) struct Checker<P> {
     /// Where they are.
     places: P,
     /// What is asked of each.
-    demands: Demands,
+    demands: CheckPolicy,
     shown: Shown,
     graphs: Vec<Graph>,
     /// Why they cannot be found, if they cannot.
@@ -51,7 +51,7 @@ where
     ///
     /// # Errors
     /// There is nothing to begin with.
-    pub(crate) fn open(places: P, demands: Demands, shown: Shown) -> anyhow::Result<Self> {
+    pub(crate) fn open(places: P, demands: CheckPolicy, shown: Shown) -> anyhow::Result<Self> {
         let graphs = places()?.into_iter().map(Graph::open).collect();
         Ok(Self { places, demands, shown, graphs, gone: None, was_wrong: false })
     }
@@ -178,7 +178,7 @@ impl Graph {
         self.gone.clone().into_iter().chain(unread)
     }
 
-    fn checked(&self, demands: &Demands) -> Option<Checked> {
+    fn checked(&self, demands: &CheckPolicy) -> Option<Checked> {
         let version = self.version()?;
         let root = self.live.as_ref().map(Live::root).unwrap_or_default();
         let mut checked = Checked {

@@ -14,7 +14,7 @@ use crate::{report::printable, terminal};
 pub(crate) use self::{
     checker::Checker,
     player::Player,
-    reload::{Following, News},
+    reload::{Following, Reload},
     render::Shown,
 };
 

@@ -18,11 +18,11 @@ use trellis_host::{
     runner::{Asking, Awaited, Command, Console, Note, Reloaded, RunError},
 };
 
-use super::reload::News;
+use super::reload::Reload;
 use crate::{
-    assemble::{Ready, Terms},
+    assemble::{RunMode, Runnable},
     run_session::Taped,
-    store_config::Kept,
+    store_config::OpenStore,
 };
 
 /// What can be chosen after an end.
@@ -32,13 +32,13 @@ const LEAVE: &str = "leave";
 /// Sessions of a graph that is edited.
 pub(crate) struct Player<C> {
     pub(crate) console: C,
-    pub(crate) terms: Terms,
+    pub(crate) terms: RunMode,
     pub(crate) taped: Taped,
-    pub(crate) ready: Ready,
-    pub(crate) kept: Option<Kept>,
+    pub(crate) ready: Runnable,
+    pub(crate) kept: Option<OpenStore>,
     /// What the first session begins with.
     pub(crate) start: Start,
-    pub(crate) news: mpsc::Receiver<News>,
+    pub(crate) news: mpsc::Receiver<Reload>,
     /// Whether the graph was broken when it was saved last.
     pub(crate) broken: bool,
     /// How many sessions there were.
@@ -95,8 +95,8 @@ impl<C: Console> Player<C> {
         let run = Runner::new(console, sessions).signals(signals).edits(edits).run(start);
         let relay = async {
             while let Some(edit) = news.recv().await {
-                *broken = matches!(edit, News::Broken { .. });
-                if let News::Sound(newer, _) = &edit {
+                *broken = matches!(edit, Reload::Broken { .. });
+                if let Reload::Sound(newer, _) = &edit {
                     *ready = (**newer).clone();
                 }
                 if sender.send(edit.into()).await.is_err() {
@@ -151,10 +151,10 @@ impl<C: Console> Player<C> {
     }
 
     /// Takes up an edit after an end; how it goes on, if it does.
-    async fn take(&mut self, news: News, ended: &Ended) -> io::Result<Option<Next>> {
+    async fn take(&mut self, news: Reload, ended: &Ended) -> io::Result<Option<Next>> {
         let (ready, told) = match news {
-            News::Sound(ready, told) => (*ready, told),
-            News::Broken { findings, since } => {
+            Reload::Sound(ready, told) => (*ready, told),
+            Reload::Broken { findings, since } => {
                 self.broken = true;
                 self.console.note(Note::Reload(&Reloaded::Broken { findings: &findings, since })).await?;
                 return Ok(None);

@@ -10,7 +10,7 @@ use trellis_project::{Edit, Live, Status, Version, Waited, Watch};
 
 use super::{millis, warn_of_polling};
 use crate::{
-    assemble::{Loaded, Ready, Terms},
+    assemble::{Loaded, RunMode, Runnable},
     open::Place,
     report::{self, Checked, printable},
     terminal::{self, Width},
@@ -25,28 +25,28 @@ pub(crate) struct Following {
     live: Live,
     place: Place,
     root: PathBuf,
-    terms: Terms,
+    terms: RunMode,
     /// When the version that runs was loaded.
     taken: SystemTime,
 }
 
 /// What an edit came to.
 #[derive(Clone)]
-pub(crate) enum News {
+pub(crate) enum Reload {
     /// It can be run; with what else there is to say, in one line.
-    Sound(Box<Ready>, Option<String>),
+    Sound(Box<Runnable>, Option<String>),
     /// It cannot; the version of `since` goes on, in milliseconds since 1970.
     Broken { findings: Findings, since: u64 },
 }
 
-impl From<News> for runner::Edit {
-    fn from(news: News) -> Self {
+impl From<Reload> for runner::Edit {
+    fn from(news: Reload) -> Self {
         match news {
-            News::Sound(ready, told) => {
-                let Ready { engine, bindings } = *ready;
+            Reload::Sound(ready, told) => {
+                let Runnable { engine, bindings } = *ready;
                 Self::Sound { engine, bindings: Box::new(bindings), told }
             }
-            News::Broken { findings, since } => Self::Broken { findings, since },
+            Reload::Broken { findings, since } => Self::Broken { findings, since },
         }
     }
 }
@@ -56,7 +56,7 @@ impl Following {
     ///
     /// # Errors
     /// There is no graph.
-    pub(crate) fn open(place: &Place, terms: Terms, poll: bool) -> anyhow::Result<Self> {
+    pub(crate) fn open(place: &Place, terms: RunMode, poll: bool) -> anyhow::Result<Self> {
         let watch = if poll { Watch::polling([&place.path]) } else { Watch::new([&place.path]) };
         let live = Live::open(&place.path)?;
         warn_of_polling(&watch);
@@ -67,7 +67,7 @@ impl Following {
     ///
     /// # Errors
     /// Standard output fails.
-    pub(crate) fn first(&mut self) -> anyhow::Result<(Ready, Checked)> {
+    pub(crate) fn first(&mut self) -> anyhow::Result<(Runnable, Checked)> {
         loop {
             match self.prepare(self.live.version()) {
                 Ok(first) => return Ok(first),
@@ -83,7 +83,7 @@ impl Following {
     ///
     /// # Errors
     /// There is no thread to be had.
-    pub(crate) fn tell(mut self) -> anyhow::Result<mpsc::Receiver<News>> {
+    pub(crate) fn tell(mut self) -> anyhow::Result<mpsc::Receiver<Reload>> {
         let (sender, news) = mpsc::channel(WAITING);
         thread::Builder::new().name("edits".to_owned()).spawn(move || {
             while let Waited::Edit(edit) = self.live.next(&mut self.watch, None) {
@@ -96,7 +96,7 @@ impl Following {
         Ok(news)
     }
 
-    fn news(&mut self, edit: &Edit) -> News {
+    fn news(&mut self, edit: &Edit) -> Reload {
         self.root = self.live.root();
         let prepared = match &edit.status {
             Status::Gone { error, .. } => Err(self.findings(&[], std::slice::from_ref(error))),
@@ -105,9 +105,9 @@ impl Following {
         match prepared {
             Ok((ready, _)) => {
                 self.taken = edit.version.at;
-                News::Sound(Box::new(ready), self.told(&edit.scripts))
+                Reload::Sound(Box::new(ready), self.told(&edit.scripts))
             }
-            Err(findings) => News::Broken { findings, since: millis(self.taken) },
+            Err(findings) => Reload::Broken { findings, since: millis(self.taken) },
         }
     }
 
@@ -119,7 +119,7 @@ impl Following {
     }
 
     /// A version that can be run here, with everything that was found; or why it cannot.
-    fn prepare(&self, version: &Version) -> Result<(Ready, Checked), Findings> {
+    fn prepare(&self, version: &Version) -> Result<(Runnable, Checked), Findings> {
         let mut loaded = Loaded::version(version, &self.root, &self.place);
         let ready = self.terms.ready(&mut loaded);
         loaded.checked.diagnostics.sort_by(|a, b| a.order().cmp(&b.order()));

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     session::{Adoption, Session},
-    store::{Head, Query, Snapshot, Standing, StoreError, Stored, Which, absent},
+    store::{Head, Query, SessionStatus, Snapshot, StoreError, Stored, Which, absent},
 };
 
 /// Sessions that are asked for at once.
@@ -25,7 +25,7 @@ const PAGE: usize = 500;
 /// A call that waits for an approval.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Held {
+pub struct PendingApproval {
     /// Its session.
     pub session: SessionId,
     /// The graph that it walks.
@@ -38,7 +38,7 @@ pub struct Held {
     pub due: Option<u64>,
 }
 
-impl Held {
+impl PendingApproval {
     /// The call of a session that waits for an approval, if one does.
     fn of(session: &Session, graph: &Arc<str>) -> Option<Self> {
         let call = session.state().pending_tool_call.clone()?;
@@ -80,7 +80,7 @@ impl Operator<'_> {
     ///
     /// # Errors
     /// There is no such session, none of its calls waits, or another one.
-    pub async fn held(&self, id: &SessionId, meant: Option<&str>) -> Result<Held, HistoryError> {
+    pub async fn held(&self, id: &SessionId, meant: Option<&str>) -> Result<PendingApproval, HistoryError> {
         Ok(self.case(id, meant).await?.2)
     }
 
@@ -89,16 +89,16 @@ impl Operator<'_> {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn all_held(&self, graph: Option<Arc<str>>, mut show: impl FnMut(Held)) -> Result<(), StoreError> {
+    pub async fn all_held(&self, graph: Option<Arc<str>>, mut show: impl FnMut(PendingApproval)) -> Result<(), StoreError> {
         let (mut after, now) = (None, self.clock.now());
         loop {
             let page = self.store.list(Query { graph: graph.clone(), which: Which::Newest, after, limit: PAGE }).await?;
             let is_last = page.len() < PAGE;
             after = page.last().map(|head| (head.at, head.session.clone()));
-            let calls = page.iter().filter(|head| matches!(head.standing, Standing::WaitingForTool | Standing::RollingBack));
+            let calls = page.iter().filter(|head| matches!(head.standing, SessionStatus::WaitingForTool | SessionStatus::RollingBack));
             let ids: Vec<_> = calls.map(|head| head.session.clone()).collect();
             for stored in self.store.load(&ids).await?.into_iter().flatten() {
-                let held = self.session(&stored).ok().and_then(|session| Held::of(&session, &stored.head.graph));
+                let held = self.session(&stored).ok().and_then(|session| PendingApproval::of(&session, &stored.head.graph));
                 held.filter(|held| held.due.is_none_or(|due| due > now)).into_iter().for_each(&mut show);
             }
             if is_last {
@@ -111,7 +111,7 @@ impl Operator<'_> {
     ///
     /// # Errors
     /// As [`Operator::held`].
-    pub async fn approve(&self, id: &SessionId, meant: Option<&str>) -> Result<(Held, Put), HistoryError> {
+    pub async fn approve(&self, id: &SessionId, meant: Option<&str>) -> Result<(PendingApproval, Put), HistoryError> {
         let (head, mut session, held) = self.case(id, meant).await?;
         session.approve(held.call.idempotency_key.clone());
         Ok((held, self.decided(head, session).await?))
@@ -121,7 +121,7 @@ impl Operator<'_> {
     ///
     /// # Errors
     /// As [`Operator::held`]; or the graph was edited and does not make this call any more, or somebody must be asked first.
-    pub async fn deny(&self, id: &SessionId, meant: Option<&str>, because: Option<String>) -> Result<(Held, Put), HistoryError> {
+    pub async fn deny(&self, id: &SessionId, meant: Option<&str>, because: Option<String>) -> Result<(PendingApproval, Put), HistoryError> {
         let (head, mut session, held) = self.case(id, meant).await?;
         let unknown = |why: String| HistoryError::Undecided(id.clone(), Undecided::Unknown(why));
         let (engine, before) = (self.engine, session.state().clone());
@@ -149,11 +149,11 @@ impl Operator<'_> {
     }
 
     /// A session whose call waits.
-    async fn case(&self, id: &SessionId, meant: Option<&str>) -> Result<(Head, Session, Held), HistoryError> {
+    async fn case(&self, id: &SessionId, meant: Option<&str>) -> Result<(Head, Session, PendingApproval), HistoryError> {
         let stored = self.stored(id).await?;
         let session = self.session(&stored)?;
         let undecided = |why| HistoryError::Undecided(id.clone(), why);
-        let Some(held) = Held::of(&session, &stored.head.graph) else { return Err(undecided(waits_for(&session))) };
+        let Some(held) = PendingApproval::of(&session, &stored.head.graph) else { return Err(undecided(waits_for(&session))) };
         let is_meant = |meant: &&str| **meant == *held.call.id.as_str() || **meant == *held.call.idempotency_key.as_str();
         if let Some(meant) = meant.filter(|meant| !is_meant(meant)) {
             return Err(undecided(Undecided::Other { meant: meant.to_owned(), now: held.call.id.to_string() }));

@@ -15,7 +15,7 @@ use trellis_core::{
 use super::{HistoryError, Operator, Put};
 use crate::{
     journal::Clock,
-    store::{Head, Query, SessionStore, Snapshot, Standing, StoreError, Stored, Which, lacking},
+    store::{Head, Query, SessionStatus, SessionStore, Snapshot, StoreError, Stored, Which, lacking},
 };
 
 /// Sessions that are asked for at once.
@@ -133,7 +133,7 @@ impl<'s> Check<'s> {
         let heads = self.store.list(query).await?;
         self.is_done = heads.len() < PAGE;
         self.after = heads.last().map(|head| (head.at, head.session.clone()));
-        let is_live = |head: &Head| head.graph == self.graph && !head.standing.has_ended() || head.standing == Standing::Unreadable;
+        let is_live = |head: &Head| head.graph == self.graph && !head.standing.has_ended() || head.standing == SessionStatus::Unreadable;
         let ids: Vec<_> = heads.iter().filter(|head| is_live(head)).map(|head| head.session.clone()).collect();
         let mut loaded = self.loaded(&ids).await?.into_iter();
         let mut found = Vec::with_capacity(heads.len());

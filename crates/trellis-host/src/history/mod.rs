@@ -21,12 +21,12 @@ mod walk;
 use trellis_core::{SessionId, engine::NotEntered};
 
 pub use self::{
-    approval::{Held, Undecided},
+    approval::{PendingApproval, Undecided},
     check::{Check, Checked, Verdict},
     operator::{Operator, Put},
     path::hops,
     read::{Flaw, History, state_at},
-    redact::Veil,
+    redact::Redactor,
     replay::{Replayed, replay},
     transcript::{Script, Transcript, print, transcript},
     walk::{Moment, Walk},

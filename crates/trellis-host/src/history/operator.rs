@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     journal::{Clock, Destination, Entry, Origin, Record},
-    store::{Append, Head, SessionStore, Snapshot, Standing, Stored, check_name},
+    store::{Append, Head, SessionStatus, SessionStore, Snapshot, Stored, check_name},
 };
 
 /// Puts stored sessions elsewhere.
@@ -191,7 +191,7 @@ impl<'s> Operator<'s> {
             began: here.began,
             at: here.at,
             node: here.state.current_node_id.clone(),
-            standing: Standing::of(&here.state),
+            standing: SessionStatus::of(&here.state),
             due,
         };
         let records = records.iter().map(|record| json(record).into()).collect();

@@ -31,7 +31,7 @@ const SHORT: usize = 4;
 
 /// Hides what is secret in one session.
 #[derive(Debug)]
-pub struct Veil {
+pub struct Redactor {
     /// What the graph says; without it, every value is hidden.
     graph: Option<Graph>,
     /// Secrets as they are and as they stand in JSON, the longest first.
@@ -46,7 +46,7 @@ struct Graph {
     asks: BTreeMap<NodeId, bool>,
 }
 
-impl Veil {
+impl Redactor {
     /// For sessions of the graph that these are the files of, sound or not; without it, no value is shown.
     pub fn new(documents: Option<&[Arc<Document>]>) -> Self {
         Self { graph: documents.map(Graph::of), known: Vec::new(), short: BTreeSet::new() }

@@ -16,7 +16,7 @@ use trellis_core::{SessionId, Value};
 use self::entry::{Entry, Found};
 use crate::{
     journal::Clock,
-    store::{Append, BadName, Head, Query, Removal, SessionStore, Standing, StoreError, Which, check_name},
+    store::{Append, BadName, Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which, check_name},
 };
 
 /// Records of a key that are read at most: behind so many a snapshot takes their place.
@@ -174,7 +174,7 @@ impl Values {
         let mut after = after.map(|last| (last.at, self.session(&last.key)));
         loop {
             let query = Query { graph: Some(self.graph()), which: Which::Newest, after, limit: PAGE.min(limit) };
-            let is_wanted = |head: &&Head| head.standing == Standing::Active && head.due.is_none_or(|until| until > now);
+            let is_wanted = |head: &&Head| head.standing == SessionStatus::Active && head.due.is_none_or(|until| until > now);
             let page = self.store.list(query).await?;
             listed.extend(page.iter().filter(is_wanted).filter_map(|head| self.listed(head)));
             listed.truncate(limit);
@@ -252,8 +252,8 @@ impl Values {
 
     fn append(&self, session: &SessionId, found: &Found, (entry, text): (&Entry, &Arc<str>), now: u64) -> Append {
         let (standing, due) = match entry {
-            Entry::Kept { until, .. } => (Standing::Active, *until),
-            Entry::Gone { until } => (Standing::Finished, Some(*until)),
+            Entry::Kept { until, .. } => (SessionStatus::Active, *until),
+            Entry::Gone { until } => (SessionStatus::Finished, Some(*until)),
         };
         let next = found.next + 1;
         let head = Head {

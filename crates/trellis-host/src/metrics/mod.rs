@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Hooks (stored steps) ─┐
-//! Happening (calls) ────┼──▶ Metrics ──render──▶ text
+//! SessionEvent (calls) ────┼──▶ Metrics ──render──▶ text
 //! SessionStore ─────────┘
 //! ```
 //!
@@ -27,7 +27,7 @@ use trellis_core::{NodeId, SessionId, id::CallId, state::EndReason};
 use self::series::Series;
 use crate::{
     hooks::{Hooks, Moment, TakenUp},
-    sessions::{Happening, Sessions},
+    sessions::{SessionEvent, Sessions},
     store::SessionStore,
 };
 
@@ -98,10 +98,10 @@ impl Metrics {
 }
 
 impl Counted {
-    fn happened(&self, session: &SessionId, happening: &Happening) {
+    fn happened(&self, session: &SessionId, happening: &SessionEvent) {
         match happening {
-            Happening::Calling(_) => remember(&self.running, session, Instant::now()),
-            Happening::Returned(call, _) => {
+            SessionEvent::Calling(_) => remember(&self.running, session, Instant::now()),
+            SessionEvent::Returned(call, _) => {
                 if let Some(since) = locked(&self.running).remove(session) {
                     self.series.took(&call.name, since.elapsed());
                 }

@@ -51,7 +51,7 @@ impl<'a> Awaited<'a> {
         match stop {
             Stop::Ask { request, .. } => Self::Input(request),
             Stop::Call { call, .. } => Self::Result(call),
-            Stop::Held { call, .. } => Self::Approval(call),
+            Stop::Approve { call, .. } => Self::Approval(call),
             Stop::Predicate { id, name, .. } => Self::Predicate { id, name },
             Stop::Keys { node, missing } => Self::Keys { node, missing },
             Stop::Changed { call, now } => Self::Changed { pending: call, now },
@@ -150,7 +150,7 @@ pub enum Note<'a> {
         message: &'a str,
     },
     /// The run is over.
-    End(&'a Farewell),
+    End(&'a RunSummary),
 }
 
 /// What an edit of the graph came to.
@@ -183,7 +183,7 @@ pub struct Findings {
 
 /// How a run ended.
 #[derive(Clone, Debug)]
-pub struct Farewell {
+pub struct RunSummary {
     /// Why.
     pub reason: Reason,
     /// How the session ended, if it did.
@@ -196,7 +196,7 @@ pub struct Farewell {
     pub help: Option<&'static str>,
 }
 
-impl Farewell {
+impl RunSummary {
     /// The value that the session ended with.
     pub fn output(&self) -> Option<&Value> {
         self.ended.as_ref().and_then(|ended| ended.output.as_ref())

@@ -25,7 +25,7 @@ use trellis_core::{
 use self::held::Held;
 pub use self::{
     choose::answer,
-    console::{Asking, Awaited, Command, Console, Farewell, Findings, Note, Reloaded},
+    console::{Asking, Awaited, Command, Console, Findings, Note, Reloaded, RunSummary},
     json::JsonLines,
     summary::leaves_something,
     text::TextConsole,
@@ -33,7 +33,7 @@ pub use self::{
 use crate::{
     binding::Bindings,
     session::Session,
-    sessions::{Happening, SendError, Sessions},
+    sessions::{SendError, SessionEvent, Sessions},
     store::StoreError,
 };
 
@@ -136,7 +136,7 @@ pub struct Runner<C> {
     sessions: Sessions,
     signals: mpsc::Receiver<SignalName>,
     edits: mpsc::Receiver<Edit>,
-    happenings: mpsc::UnboundedReceiver<Happening>,
+    happenings: mpsc::UnboundedReceiver<SessionEvent>,
     edited: Edited,
     held: Held,
 }
@@ -199,24 +199,24 @@ impl<C: Console> Runner<C> {
     }
 
     /// Shows something that happened.
-    async fn show(console: &mut C, happening: &Happening, edited: &mut Edited) -> io::Result<()> {
+    async fn show(console: &mut C, happening: &SessionEvent, edited: &mut Edited) -> io::Result<()> {
         let note = match happening {
-            Happening::Said(content) => Note::Content(content),
-            Happening::Invalid(message) => Note::Error { code: "invalid-input", message },
-            Happening::Calling(call) => Note::Call(call),
-            Happening::Progress(call, line) => Note::Progress(call, line),
-            Happening::Returned(call, outcome) => Note::Result(call, outcome),
-            Happening::Sleeping(left) => Note::Sleep(*left),
-            Happening::Trouble(code, message) => Note::Error { code, message },
-            Happening::Adopted(moved) => {
+            SessionEvent::Said(content) => Note::Content(content),
+            SessionEvent::Invalid(message) => Note::Error { code: "invalid-input", message },
+            SessionEvent::Calling(call) => Note::Call(call),
+            SessionEvent::Progress(call, line) => Note::Progress(call, line),
+            SessionEvent::Returned(call, outcome) => Note::Result(call, outcome),
+            SessionEvent::Sleeping(left) => Note::Sleep(*left),
+            SessionEvent::Trouble(code, message) => Note::Error { code, message },
+            SessionEvent::Adopted(moved) => {
                 let Edited { broken: healed, told } = std::mem::take(edited);
                 let said = moved.iter().map(|moved| &**moved).chain(told.as_deref()).collect::<Vec<_>>().join("; ");
                 let moved = (!said.is_empty()).then_some(&*said);
                 return console.note(Note::Reload(&Reloaded::Sound { healed, moved })).await;
             }
-            Happening::Refused(call, why) => Note::Refused(call, why),
-            Happening::RollingBack { node, why } => Note::RollingBack { node, why: why.as_deref() },
-            Happening::Given(..) => return Ok(()),
+            SessionEvent::Refused(call, why) => Note::Refused(call, why),
+            SessionEvent::RollingBack { node, why } => Note::RollingBack { node, why: why.as_deref() },
+            SessionEvent::Given(..) => return Ok(()),
         };
         console.note(note).await
     }

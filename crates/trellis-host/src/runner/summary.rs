@@ -2,9 +2,9 @@
 
 use trellis_core::{Program, Value, engine::EndView, program::Role, span::LineIndex, state::EndReason, syntax::document::Content};
 
-use super::{Reason, console::Farewell};
+use super::{Reason, console::RunSummary};
 
-impl Farewell {
+impl RunSummary {
     /// The end of a run whose session ended, on the program that it ended on.
     pub(super) fn ended(ended: EndView, program: &Program) -> Self {
         let failed = matches!(ended.reason, EndReason::Failed | EndReason::Denied);

@@ -14,7 +14,7 @@ use trellis_core::{
 
 use super::{
     Reason, aside, choose,
-    console::{Asking, Awaited, Command, Console, Farewell, Note, Reloaded},
+    console::{Asking, Awaited, Command, Console, Note, Reloaded, RunSummary},
     lines::{Line, Lines},
     summary::leaves_something,
 };
@@ -336,7 +336,7 @@ fn call_text(call: &PendingCall) -> String {
 }
 
 /// How it ended, unless it finished.
-fn farewell_text(farewell: &Farewell) -> Option<String> {
+fn farewell_text(farewell: &RunSummary) -> Option<String> {
     let ended = farewell.ended.as_deref();
     let at = ended.map_or_else(String::new, |ended| format!(" at `{}`", ended.node));
     let message = ended.and_then(|ended| ended.message.as_deref()).or(farewell.message.as_deref());

@@ -11,7 +11,7 @@ use tokio::{
 use trellis_core::{Input, NodeId, SessionId, SignalName, Start, id::CallId};
 
 use super::{
-    Asking, Awaited, Command, Console, Edit, Edited, Farewell, Note, Reason, Reloaded, RunError, Runner,
+    Asking, Awaited, Command, Console, Edit, Edited, Note, Reason, Reloaded, RunError, RunSummary, Runner,
     held::{Raised, Work, has_begun, is_interrupt},
 };
 use crate::{
@@ -36,11 +36,11 @@ enum Onward {
     Resume,
 }
 
-type Flow<T> = ControlFlow<Farewell, T>;
+type Flow<T> = ControlFlow<RunSummary, T>;
 
 impl<C: Console> Runner<C> {
     /// Walks a session to its end, or to where nobody goes on with it.
-    pub(super) async fn walk(&mut self, id: &SessionId, start: Start) -> Result<Farewell, RunError> {
+    pub(super) async fn walk(&mut self, id: &SessionId, start: Start) -> Result<RunSummary, RunError> {
         let mut onward = None;
         let mut start = Some(start);
         // What was asked last, and its number.
@@ -67,8 +67,8 @@ impl<C: Console> Runner<C> {
             let (seq, stop, again) = match turn {
                 Ok(Turn { stop: Stop::Ended(ended), .. }) => {
                     let program = self.sessions.look(id, |session| session.engine().clone());
-                    let farewell = program.map(|engine| Farewell::ended(std::sync::Arc::clone(&ended), engine.inspect()));
-                    return Ok(farewell.unwrap_or_else(|| Farewell::stopped(ended.reason.into(), None)));
+                    let farewell = program.map(|engine| RunSummary::ended(std::sync::Arc::clone(&ended), engine.inspect()));
+                    return Ok(farewell.unwrap_or_else(|| RunSummary::stopped(ended.reason.into(), None)));
                 }
                 Ok(Turn { stop, asked: seq, .. }) => {
                     let again = asked.as_ref().is_some_and(|(at, asked)| *at == seq && is_same(asked, &stop));
@@ -90,7 +90,7 @@ impl<C: Console> Runner<C> {
                     continue;
                 }
                 Err(SendError::Store(error)) if !is_answer || !self.console.can_repeat() => return Err(RunError::Refused(error.into())),
-                Err(SendError::Stopped) => return Ok(Farewell::stopped(Reason::Interrupted, None)),
+                Err(SendError::Stopped) => return Ok(RunSummary::stopped(Reason::Interrupted, None)),
                 Err(refusal) => {
                     self.refuse(&refusal).await?;
                     match (&asked, is_answer && !matches!(refusal, SendError::Stuck(_))) {
@@ -99,7 +99,7 @@ impl<C: Console> Runner<C> {
                             onward = Some(Onward::Resume);
                             continue;
                         }
-                        (_, false) => return Ok(Farewell::stopped(Reason::Failed, Some(refusal.to_string()))),
+                        (_, false) => return Ok(RunSummary::stopped(Reason::Failed, Some(refusal.to_string()))),
                     }
                 }
             };
@@ -220,10 +220,10 @@ impl<C: Console> Runner<C> {
         }
     }
 
-    fn end_of_input(&self, id: &SessionId) -> Farewell {
+    fn end_of_input(&self, id: &SessionId) -> RunSummary {
         let node: Option<NodeId> = self.sessions.look(id, |session| session.state().current_node_id.clone());
         let message = node.map(|node| format!("the input ended while `{node}` was waiting"));
-        Farewell::stopped(Reason::EndOfInput, message)
+        RunSummary::stopped(Reason::EndOfInput, message)
     }
 }
 
@@ -237,7 +237,7 @@ fn is_waiting(turn: &Result<Turn, SendError>) -> bool {
 }
 
 fn interrupted<T>() -> Flow<T> {
-    Flow::Break(Farewell::stopped(Reason::Interrupted, None))
+    Flow::Break(RunSummary::stopped(Reason::Interrupted, None))
 }
 
 /// Takes up an edit; whether there is another program now.
@@ -318,9 +318,8 @@ fn reply(command: Command) -> Option<Reply> {
 fn is_same(one: &Stop, other: &Stop) -> bool {
     match (one, other) {
         (Stop::Ask { request: one, .. }, Stop::Ask { request: other, .. }) => one == other,
-        (Stop::Call { call: one, .. }, Stop::Call { call: other, .. }) | (Stop::Held { call: one, .. }, Stop::Held { call: other, .. }) => {
-            one == other
-        }
+        (Stop::Call { call: one, .. }, Stop::Call { call: other, .. })
+        | (Stop::Approve { call: one, .. }, Stop::Approve { call: other, .. }) => one == other,
         (one, other) => one == other,
     }
 }

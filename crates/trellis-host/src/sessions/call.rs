@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trellis_core::{Context, Engine, Input, ToolError, ToolOutcome, ToolResult, engine::Call, state::PendingCall};
 
 use super::{
-    Happening, SendError, Sessions, Stop, Unbound,
+    SendError, SessionEvent, Sessions, Stop, Unbound,
     drive::Patience,
     slot::{Running, Slot},
 };
@@ -90,7 +90,7 @@ impl Sessions {
         if due.is_some_and(|due| due <= now) {
             return self.settle(slot, &call, ToolOutcome::Denied(Some("the approval expired".to_owned())));
         }
-        Ok(Some(Stop::Held { call, due }))
+        Ok(Some(Stop::Approve { call, due }))
     }
 
     /// A call that the client carries out, or nobody, and then why.
@@ -113,10 +113,10 @@ impl Sessions {
 
     /// A call with a binding. A signal that the session takes, and a pause, stop it.
     async fn carry_out(&self, slot: &Slot, call: Call, scene: Scene) -> Result<Option<Stop>, SendError> {
-        self.tell(slot, &Happening::Calling(Arc::clone(&call)));
+        self.tell(slot, &SessionEvent::Calling(Arc::clone(&call)));
         let caller = {
             let (tell, call) = (self.teller(&slot.id), Arc::clone(&call));
-            Caller::new(slot.id.clone(), self.graph(), move |line| tell(&Happening::Progress(Arc::clone(&call), line.into())))
+            Caller::new(slot.id.clone(), self.graph(), move |line| tell(&SessionEvent::Progress(Arc::clone(&call), line.into())))
                 .within(scene.context)
         };
         let mut work = std::pin::pin!(scene.bindings.call(scene.engine.inspect(), &call, &caller));
@@ -135,7 +135,7 @@ impl Sessions {
 
     /// Hands the session what became of its call.
     fn settle(&self, slot: &Slot, call: &Call, outcome: ToolOutcome) -> Result<Option<Stop>, SendError> {
-        self.tell(slot, &Happening::Returned(Arc::clone(call), outcome.clone()));
+        self.tell(slot, &SessionEvent::Returned(Arc::clone(call), outcome.clone()));
         self.running(slot, |running| {
             running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?;
             running.tell_breach(call);

@@ -8,7 +8,7 @@ use trellis_core::{
 };
 
 use super::{
-    Happening, Reply, SendError, Sessions, Stop, Turn,
+    Reply, SendError, SessionEvent, Sessions, Stop, Turn,
     predicate::Question,
     scheduler::Seat,
     slot::{Lock, Place, Running, Slot},
@@ -171,12 +171,12 @@ impl Sessions {
         let due = |running: &Running, timeout: Option<Duration>| timeout.map(|timeout| running.session.entered_at() + millis(timeout));
         Ok(match running.session.advance()? {
             Halt::Said { content, .. } => {
-                running.telling.push(Happening::Said(Arc::clone(&content)));
+                running.telling.push(SessionEvent::Said(Arc::clone(&content)));
                 running.said.push(content);
                 Act::Go
             }
             Halt::Invalid(message) => {
-                running.telling.push(Happening::Invalid(message));
+                running.telling.push(SessionEvent::Invalid(message));
                 Act::Go
             }
             Halt::Ask(request) if matches!(request.input_type, RequestType::None(_)) => {
@@ -225,13 +225,13 @@ impl Sessions {
                 running.session.supply(keys)?;
             }
             (Some(Stop::Changed { .. }), Reply::Keep(kept)) => running.decide(kept),
-            (Some(Stop::Held { call, .. }), Reply::Approve { call: id, yes }) if id.as_ref().is_none_or(|id| *id == call.id) => {
+            (Some(Stop::Approve { call, .. }), Reply::Approve { call: id, yes }) if id.as_ref().is_none_or(|id| *id == call.id) => {
                 let call = Arc::clone(call);
                 if yes {
                     running.session.approve(call.idempotency_key.clone());
                 } else {
                     let outcome = trellis_core::ToolOutcome::Denied(None);
-                    self.tell(slot, &Happening::Returned(Arc::clone(&call), outcome.clone()));
+                    self.tell(slot, &SessionEvent::Returned(Arc::clone(&call), outcome.clone()));
                     running.session.send(Input::Result(ToolResult { id: call.id.clone(), outcome }))?;
                 }
             }
@@ -246,7 +246,7 @@ impl Sessions {
                 let outcome = result.outcome.clone();
                 running.session.send(Input::Result(result))?;
                 if let Some(call) = call {
-                    self.tell(slot, &Happening::Given(call, outcome));
+                    self.tell(slot, &SessionEvent::Given(call, outcome));
                 }
             }
             (None | Some(Stop::Ask { .. } | Stop::Call { .. } | Stop::Ended(_)), Reply::Input(input)) => running.session.send(input)?,
@@ -271,7 +271,7 @@ impl Sessions {
         if left.is_zero() {
             return true;
         }
-        self.tell(slot, &Happening::Sleeping(left));
+        self.tell(slot, &SessionEvent::Sleeping(left));
         tokio::select! {
             () = slot.until_disturbed(step) => false,
             () = tokio::time::sleep(left) => true,
@@ -287,7 +287,7 @@ impl Running {
     /// Whether this result is that of a call whose turn has not come: it waits for an approval, or for a decision.
     fn holds_back(&self, stop: Option<&Stop>, result: &ToolResult) -> bool {
         let is_pending = self.session.state().pending_tool_call.as_ref().is_some_and(|call| call.id == result.id);
-        is_pending && matches!(stop, Some(Stop::Held { .. } | Stop::Keys { .. } | Stop::Changed { .. } | Stop::Predicate { .. }))
+        is_pending && matches!(stop, Some(Stop::Approve { .. } | Stop::Keys { .. } | Stop::Changed { .. } | Stop::Predicate { .. }))
     }
 }
 
@@ -296,7 +296,7 @@ fn expected(stop: &Stop) -> String {
     match stop {
         Stop::Ask { .. } => "an input".to_owned(),
         Stop::Call { call, .. } => format!("the result of call `{}`", call.id),
-        Stop::Held { call, .. } => format!("the approval of call `{}`", call.id),
+        Stop::Approve { call, .. } => format!("the approval of call `{}`", call.id),
         Stop::Predicate { name, .. } => predicate(name),
         Stop::Keys { missing, .. } => format!("the context with {}", quoted(missing)),
         Stop::Changed { call, .. } => format!("whether to keep call `{}`", call.id),

@@ -3,7 +3,7 @@
 //! ```text
 //! start(Start) ──┐
 //! send(Sent) ────┼──▶ drive: store, act, move, until somebody else is needed ──▶ Turn { seq, asked, said, stop }
-//! resume ────────┘        └─▶ Happening, Happening … to observers, as it happens
+//! resume ────────┘        └─▶ SessionEvent, SessionEvent … to observers, as it happens
 //! view ─────────────▶ the same Turn, without going on
 //! ```
 //!
@@ -43,14 +43,14 @@ use trellis_core::{Engine, SessionId, SignalName, Start};
 
 pub(crate) use self::drive::quoted;
 use self::{
-    persistence::Keeping,
+    persistence::Persistence,
     slot::{Lock, Place, Slot},
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
     scheduler::{Drive, DriveError, Driven},
     stopping::Stopped,
-    turn::{Happening, Reply, SendError, Sent, Stop, Turn},
+    turn::{Reply, SendError, Sent, SessionEvent, Stop, Turn},
 };
 use crate::{
     binding::Bindings,
@@ -67,7 +67,7 @@ const CONFLICTS: usize = 8;
 /// How many sessions that nobody goes on with stay in memory, if nothing else is said.
 const IN_MEMORY: usize = 1024;
 
-type Observer = Arc<dyn Fn(&SessionId, &Happening) + Send + Sync>;
+type Observer = Arc<dyn Fn(&SessionId, &SessionEvent) + Send + Sync>;
 
 /// The sessions of one graph.
 ///
@@ -115,7 +115,7 @@ pub struct Sessions {
     in_memory: usize,
     uses: AtomicU64,
     is_stopping: AtomicBool,
-    keeping: Option<Keeping>,
+    keeping: Option<Persistence>,
     /// When the one who wakes sessions looks again, and how to make it look before.
     wakes_at: AtomicU64,
     sooner: Notify,
@@ -179,7 +179,7 @@ impl Sessions {
     #[must_use]
     pub fn store(self, store: Arc<dyn SessionStore>, graph: &str) -> Self {
         let store = Arc::new(Redacted::of(self.current().engine.inspect(), store));
-        Self { keeping: Some(Keeping { store, graph: graph.into() }), ..self }
+        Self { keeping: Some(Persistence { store, graph: graph.into() }), ..self }
     }
 
     /// The same, with so many sessions in memory that nobody goes on with; others are loaded when they are needed. Where there is no store, all stay.
@@ -215,7 +215,7 @@ impl Sessions {
 
     /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is. A panic in it is counted
     /// ([`Sessions::untold`]) and stops nothing.
-    pub fn observe(&self, observe: impl Fn(&SessionId, &Happening) + Send + Sync + 'static) {
+    pub fn observe(&self, observe: impl Fn(&SessionId, &SessionEvent) + Send + Sync + 'static) {
         self.observers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(observe));
     }
 
@@ -372,12 +372,12 @@ impl Sessions {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn tell(&self, slot: &Slot, happening: &Happening) {
+    fn tell(&self, slot: &Slot, happening: &SessionEvent) {
         self.teller(&slot.id)(happening);
     }
 
     /// Tells what happens in a session to who observes it.
-    fn teller(&self, session: &SessionId) -> impl Fn(&Happening) + Send + Sync + use<> {
+    fn teller(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
         let (session, observers, untold) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.untold));
         move |happening| {
             for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     hooks::Sight,
     session::Session,
-    store::{Append, Head, Redacted, SessionStore, Snapshot, Standing, StoreError, Stored, absent},
+    store::{Append, Head, Redacted, SessionStatus, SessionStore, Snapshot, StoreError, Stored, absent},
 };
 
 /// Records that may wait for those behind them, while a session passes through.
@@ -31,7 +31,7 @@ const AGAIN: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(2
 
 /// The store of some sessions, and the graph that they walk.
 #[derive(Clone)]
-pub(super) struct Keeping {
+pub(super) struct Persistence {
     pub(super) store: Arc<Redacted<Arc<dyn SessionStore>>>,
     pub(super) graph: Arc<str>,
 }
@@ -117,7 +117,7 @@ impl Sessions {
     }
 
     /// What the store has of a session of this graph.
-    pub(super) async fn loaded_once(&self, keeping: &Keeping, id: &SessionId) -> Result<Stored, SendError> {
+    pub(super) async fn loaded_once(&self, keeping: &Persistence, id: &SessionId) -> Result<Stored, SendError> {
         let Some(stored) = load(keeping, id).await? else { return Err(SendError::Unknown(id.clone())) };
         if stored.head.graph == keeping.graph {
             return Ok(stored);
@@ -125,7 +125,7 @@ impl Sessions {
         Err(SendError::OtherGraph { session: id.clone(), graph: stored.head.graph, here: Arc::clone(&keeping.graph) })
     }
 
-    async fn loaded(&self, slot: &Slot, keeping: &Keeping) -> Result<Running, SendError> {
+    async fn loaded(&self, slot: &Slot, keeping: &Persistence) -> Result<Running, SendError> {
         let stored = self.loaded_once(keeping, &slot.id).await?;
         let here = Snapshot::of(&stored)?;
         let current = self.current();
@@ -190,7 +190,7 @@ impl Sessions {
     }
 
     /// What is to be appended now; nothing where nothing happened, or where it can wait.
-    fn append(&self, running: &mut Running, keeping: &Keeping, act: &Act) -> Option<Append> {
+    fn append(&self, running: &mut Running, keeping: &Persistence, act: &Act) -> Option<Append> {
         let waiting = running.session.journal().records().len() as u64;
         if waiting == 0 || matches!(act, Act::Go) && waiting < BATCH {
             return None;
@@ -240,7 +240,7 @@ impl Sessions {
     }
 }
 
-fn head(keeping: &Keeping, here: &Snapshot, next: u64, due: Option<u64>) -> Head {
+fn head(keeping: &Persistence, here: &Snapshot, next: u64, due: Option<u64>) -> Head {
     let state: &State = &here.state;
     Head {
         session: state.session_id.clone(),
@@ -250,12 +250,12 @@ fn head(keeping: &Keeping, here: &Snapshot, next: u64, due: Option<u64>) -> Head
         began: here.began,
         at: here.at,
         node: state.current_node_id.clone(),
-        standing: Standing::of(state),
+        standing: SessionStatus::of(state),
         due: due.filter(|_| state.ended.is_none()),
     }
 }
 
-async fn load(keeping: &Keeping, id: &SessionId) -> Result<Option<Stored>, StoreError> {
+async fn load(keeping: &Persistence, id: &SessionId) -> Result<Option<Stored>, StoreError> {
     let mut pauses = AGAIN.iter();
     loop {
         match keeping.store.load(std::slice::from_ref(id)).await {

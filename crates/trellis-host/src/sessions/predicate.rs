@@ -11,7 +11,7 @@ use trellis_core::{
 };
 
 use super::{
-    Happening, SendError, Sessions, Stop,
+    SendError, SessionEvent, Sessions, Stop,
     drive::millis,
     slot::{Lock, Place, Slot},
 };
@@ -58,7 +58,7 @@ impl Sessions {
                     self.answer(slot, &question.asked.name, holds)?;
                     return Ok(None);
                 }
-                Some(Err(why)) => self.tell(slot, &Happening::Trouble("predicate", why.into())),
+                Some(Err(why)) => self.tell(slot, &SessionEvent::Trouble("predicate", why.into())),
             }
         }
         Ok(Some(Stop::predicate(question.id, question.asked)))
@@ -96,7 +96,7 @@ impl Sessions {
                 () = slot.disturbed_from_here() => return None,
             },
         };
-        self.tell(slot, &Happening::Given(Arc::clone(&call), outcome.clone()));
+        self.tell(slot, &SessionEvent::Given(Arc::clone(&call), outcome.clone()));
         Some(match outcome {
             ToolOutcome::Success(value) => {
                 value.as_bool().ok_or_else(|| format!("the predicate `{name}` is answered with true or false, not {}", value.kind()))

@@ -21,7 +21,7 @@ use trellis_core::SessionId;
 use super::{
     SendError, Sessions, Turn,
     drive::{Patience, Rest},
-    persistence::Keeping,
+    persistence::Persistence,
     slot::{Lock, Running},
 };
 use crate::{
@@ -263,7 +263,7 @@ impl Schedule {
     }
 
     /// Asks for the heads that are due soonest, until enough of them are news.
-    async fn ask(&mut self, keeping: &Keeping, now: u64) -> Result<(), StoreError> {
+    async fn ask(&mut self, keeping: &Persistence, now: u64) -> Result<(), StoreError> {
         (self.asked, self.is_outdated) = (Some(Instant::now()), false);
         let (mut after, mut news) = (None, BTreeSet::new());
         loop {

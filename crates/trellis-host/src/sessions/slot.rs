@@ -14,10 +14,10 @@ use trellis_core::{
     state::{PendingCall, Status},
 };
 
-use super::{Happening, Stop, persistence::Tail};
+use super::{SessionEvent, Stop, persistence::Tail};
 use crate::{
     binding::Bindings,
-    hooks::{Moment, Seen, Sight},
+    hooks::{HookEvent, Moment, Sight},
     session::Session,
     store::StoreError,
 };
@@ -37,7 +37,7 @@ pub(super) struct Slot {
 /// How far a session is.
 pub(super) enum Place {
     /// It has not begun: its entry may need predicates first.
-    Beginning(Box<Beginning>),
+    Beginning(Box<NewSession>),
     Running(Box<Running>),
     /// It is in the store only.
     Away,
@@ -45,7 +45,7 @@ pub(super) enum Place {
     Gone,
 }
 
-pub(super) struct Beginning {
+pub(super) struct NewSession {
     pub(super) start: Start,
     pub(super) answers: Answers,
     pub(super) asks: Option<Box<Unanswered>>,
@@ -63,9 +63,9 @@ pub(super) struct Running {
     /// What was said since the last turn.
     pub(super) said: Vec<Arc<str>>,
     /// What is told as soon as it is stored.
-    pub(super) telling: Vec<Happening>,
+    pub(super) telling: Vec<SessionEvent>,
     /// What hooks are told as soon as it is stored.
-    pub(super) seen: Vec<(Moment, Seen)>,
+    pub(super) seen: Vec<(Moment, HookEvent)>,
     /// How far they were told.
     pub(super) sight: Sight,
     /// Whether it was told that a rollback goes on.
@@ -156,7 +156,7 @@ impl Slot {
 
 impl Place {
     pub(super) fn beginning(start: Start) -> Self {
-        Self::Beginning(Box::new(Beginning { start, answers: Answers::new(), asks: None }))
+        Self::Beginning(Box::new(NewSession { start, answers: Answers::new(), asks: None }))
     }
 
     pub(super) fn running(&self) -> Option<&Running> {
@@ -205,7 +205,7 @@ impl Running {
             let own = error.filter(|error| text(error, "node").as_deref() == Some(state.current_node_id.as_str()));
             let last = |message: String| message.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
             let why = own.and_then(|error| Some(format!("`{}` failed: {}", text(error, "tool")?, text(error, "message").and_then(last)?)));
-            self.telling.push(Happening::RollingBack { node: state.current_node_id.clone(), why: why.map(Arc::from) });
+            self.telling.push(SessionEvent::RollingBack { node: state.current_node_id.clone(), why: why.map(Arc::from) });
         }
         self.unwinds = unwinds;
     }
@@ -218,7 +218,7 @@ impl Running {
         if events.any(breaks) {
             let error = self.session.state().system_context.error.as_ref().and_then(Value::as_map);
             let why = error.and_then(|error| error.get("message")).and_then(Value::as_str).unwrap_or("its result does not fit");
-            self.telling.push(Happening::Refused(Arc::clone(call), why.into()));
+            self.telling.push(SessionEvent::Refused(Arc::clone(call), why.into()));
         }
     }
 

@@ -57,7 +57,7 @@ pub enum Stop {
         due: Option<u64>,
     },
     /// The approval of a call: [`Reply::Approve`].
-    Held {
+    Approve {
         /// Exactly this call, with these arguments.
         call: Call,
         /// When the approval expires; it is denied then.
@@ -115,7 +115,7 @@ impl Stop {
     /// When it stops waiting, in milliseconds since 1970.
     pub fn due(&self) -> Option<u64> {
         match self {
-            Self::Ask { due, .. } | Self::Call { due, .. } | Self::Held { due, .. } => *due,
+            Self::Ask { due, .. } | Self::Call { due, .. } | Self::Approve { due, .. } => *due,
             Self::Predicate { .. } | Self::Keys { .. } | Self::Changed { .. } => None,
             Self::Running { .. } | Self::Sleeping { .. } | Self::Ended(_) => None,
         }
@@ -196,7 +196,7 @@ impl From<Input> for Reply {
 /// What happens between two turns.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Happening {
+pub enum SessionEvent {
     /// A node says something, as Markdown.
     Said(Arc<str>),
     /// An input was counted as invalid, with what to say (language 6.5).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trellis_core::engine::{Blocker, ChangedCall, Moved};
 
 use super::{
-    Happening, SendError, Sessions, Stop,
+    SendError, SessionEvent, Sessions, Stop,
     slot::{Running, Slot},
 };
 use crate::{journal::Needs, session::Adoption, store::lacking};
@@ -49,14 +49,14 @@ impl Sessions {
                         return Err(SendError::Unfit { session: slot.id.clone(), why });
                     }
                     let why = format!("the session goes on with the version that it has: {why}");
-                    running.telling.push(Happening::Trouble("not-adopted", why.into()));
+                    running.telling.push(SessionEvent::Trouble("not-adopted", why.into()));
                     running.version = current.version;
                 }
                 return Ok(stop.map(|stop| ask(running, stop)));
             }
         };
         (running.version, running.bindings, running.changed) = (current.version, current.bindings, ChangedCall::Blocks);
-        running.telling.push(Happening::Adopted(moved.map(Arc::from)));
+        running.telling.push(SessionEvent::Adopted(moved.map(Arc::from)));
         Ok(None)
     }
 }

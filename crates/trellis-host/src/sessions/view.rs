@@ -102,7 +102,7 @@ impl Sessions {
             return Stop::Sleeping { node, until: asked };
         }
         if let Some(approval) = call.approve.as_ref().filter(|_| !session.is_approved(&call) && !self.policy.approve_all) {
-            return Stop::Held { due: approval.expires.map(|expires| asked.saturating_add(expires)), call };
+            return Stop::Approve { due: approval.expires.map(|expires| asked.saturating_add(expires)), call };
         }
         if bindings.carries_out(program, &call) || self.policy.unbound == Unbound::Fail {
             return Stop::Running { node, since: asked, call: Some(call) };

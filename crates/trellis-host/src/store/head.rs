@@ -28,7 +28,7 @@ pub struct Head {
     /// Where it stands.
     pub node: NodeId,
     /// What it waits for, or how it ended.
-    pub standing: Standing,
+    pub standing: SessionStatus,
     /// When it goes on by itself: a sleep or a `timeout` is over, a call can be made. Nothing: somebody must answer.
     pub due: Option<u64>,
 }
@@ -37,7 +37,7 @@ impl Head {
     /// That of a session of which only the name can be read, and when something of it was written last.
     pub(super) fn unreadable(session: SessionId, at: u64) -> Self {
         let (graph, program, node) = ("".into(), "".into(), "".into());
-        Self { session, graph, program, next: 0, began: at, at, node, standing: Standing::Unreadable, due: None }
+        Self { session, graph, program, next: 0, began: at, at, node, standing: SessionStatus::Unreadable, due: None }
     }
 }
 
@@ -83,7 +83,7 @@ impl Query {
 /// What a session waits for, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum SessionStatus {
     /// Nothing: it passes on.
     Active,
     /// An input, or the end of a sleep.
@@ -105,7 +105,7 @@ pub enum Standing {
     Unreadable,
 }
 
-impl Standing {
+impl SessionStatus {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Active,

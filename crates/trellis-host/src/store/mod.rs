@@ -43,7 +43,7 @@ pub use self::redis::RedisStore;
 pub use self::sealed::{Keys, Resealed, Sealed};
 pub use self::{
     files::FilesStore,
-    head::{Head, Standing},
+    head::{Head, SessionStatus},
     memory::MemoryStore,
     name::{BadName, check_name},
     open::{open, open_existing, weaknesses},
@@ -74,7 +74,7 @@ pub trait SessionStore: Send + Sync {
     /// The history: records from number `from` on that are still kept, at most `limit`.
     fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>>;
 
-    /// Heads of many sessions, a page at a time. One that cannot be read takes no other with it: it is listed as [`Standing::Unreadable`], of no
+    /// Heads of many sessions, a page at a time. One that cannot be read takes no other with it: it is listed as [`SessionStatus::Unreadable`], of no
     /// graph, where the store can tell whose it is.
     fn list(&self, query: Query) -> Pending<'_, Vec<Head>>;
 

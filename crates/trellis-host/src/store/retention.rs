@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Head, Query, Removal, SessionStore, Standing, StoreError, Which};
+use super::{Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which};
 
 /// Heads that are asked for at once.
 const PAGE: usize = 256;
@@ -47,7 +47,7 @@ impl Retention {
             after = page.last().map(|head| (head.at, head.session.clone()));
             let is_last = page.len() < PAGE;
             // What nobody can read, nobody can judge.
-            for head in page.into_iter().filter(|head| head.standing != Standing::Unreadable) {
+            for head in page.into_iter().filter(|head| head.standing != SessionStatus::Unreadable) {
                 seen += usize::from(self.may_take(&head));
                 let (pruned, removal) = match self.records {
                     _ if self.takes(&head, seen) => (Pruned::Session, Removal::Session { expected: head.next }),

@@ -211,7 +211,7 @@ mod tests {
     use crate::{
         journal::Clock,
         session::Session,
-        store::{Head, Standing},
+        store::{Head, SessionStatus},
     };
 
     fn session(clock: Clock) -> Session {
@@ -235,7 +235,7 @@ mod tests {
                 began: 0,
                 at: 0,
                 node: state.current_node_id.clone(),
-                standing: Standing::of(state),
+                standing: SessionStatus::of(state),
                 due: None,
             },
             snapshot: None,

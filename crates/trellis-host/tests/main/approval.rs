@@ -68,7 +68,7 @@ fn an_approval_from_elsewhere_lets_the_one_who_wakes_sessions_make_the_call() {
         // This process has the session in memory, as it was before the approval.
         let sessions = stage.stored(&store);
         let turn = sessions.start(Start::default()).await.unwrap();
-        assert!(matches!(turn.stop, Stop::Held { .. }));
+        assert!(matches!(turn.stop, Stop::Approve { .. }));
         let turns: Arc<Mutex<Vec<Turn>>> = Arc::default();
         let (told, driven) = (Arc::clone(&turns), Arc::clone(&sessions));
         let driving = tokio::spawn(async move { driven.drive(Drive::Forever, |driven| told.lock().unwrap().push(turn_of(driven))).await });
@@ -114,7 +114,7 @@ fn an_approval_of_another_call_says_which_one_is_awaited() {
     run(async {
         let sessions = stage.stored(&store);
         let turn = sessions.start(Start::default()).await.unwrap();
-        let Stop::Held { call, .. } = turn.stop else { panic!("{:?}", turn.stop) };
+        let Stop::Approve { call, .. } = turn.stop else { panic!("{:?}", turn.stop) };
         let other = Reply::Approve { call: Some("other".into()), yes: true };
         let refused = sessions.send(&id(), other).await.unwrap_err().to_string();
         assert_eq!(refused, format!("the approval of call `{}` is awaited, not the approval of call `other`", call.id));
@@ -176,7 +176,7 @@ fn a_decision_is_bound_to_the_call_that_was_seen() {
         assert_eq!(undecided(operator.approve(&id(), None).await.unwrap_err()), Undecided::Approved("charge".to_owned()));
         // What was approved is forgotten with its call.
         operator.goto(&id(), &"start".into()).await.unwrap();
-        assert!(matches!(stage.stored(&store).resume(&id()).await.unwrap().stop, Stop::Held { .. }));
+        assert!(matches!(stage.stored(&store).resume(&id()).await.unwrap().stop, Stop::Approve { .. }));
     });
 }
 

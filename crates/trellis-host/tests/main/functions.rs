@@ -7,7 +7,7 @@ use std::{
 
 use trellis_core::{Input, SessionId, Start, ToolError, ToolOutcome, Value};
 use trellis_host::{
-    Bindings, CallContext, Happening, Interceptor, Sessions, Stop, Turn, Verdict,
+    Bindings, CallContext, Interceptor, SessionEvent, Sessions, Stop, Turn, Verdict,
     interceptor::{Deciding, Intercepted},
     sessions::Drive,
     store::{MemoryStore, SessionStore},
@@ -99,7 +99,7 @@ fn progress_of_a_function_is_told_and_its_cancel_heard() {
         tokio::time::pause();
         let sessions = stage.sessions();
         sessions.observe(move |_, happening| {
-            if let Happening::Progress(_, line) = happening {
+            if let SessionEvent::Progress(_, line) = happening {
                 let _ = sender.send(line.to_string());
             }
         });

@@ -13,7 +13,7 @@ use trellis_host::{
     Policy, SendError, Sessions, Stop,
     hooks::{Hooks, Moment},
     sessions::{Drive, DriveError, Driven},
-    store::{MemoryStore, SessionStore, Standing},
+    store::{MemoryStore, SessionStatus, SessionStore},
 };
 
 use crate::{
@@ -157,7 +157,7 @@ fn time_is_up_when_it_is_up_whatever_else_runs() {
         };
         tokio::select! {
             _ = sessions.drive(Drive::Forever, |_| {}) => panic!(),
-            standing = work => assert_eq!(standing, Standing::Finished),
+            standing = work => assert_eq!(standing, SessionStatus::Finished),
         }
     });
 }
@@ -188,7 +188,7 @@ fn calls_of_woken_sessions_do_not_hold_up_time_that_is_up() {
         };
         tokio::select! {
             _ = sessions.drive(Drive::Forever, |_| {}) => panic!(),
-            standing = look => assert_eq!(standing, Standing::Finished),
+            standing = look => assert_eq!(standing, SessionStatus::Finished),
         }
         sessions.drive(Drive::UntilIdle, |_| {}).await.unwrap();
     });

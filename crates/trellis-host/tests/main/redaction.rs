@@ -6,7 +6,7 @@ use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Va
 use trellis_host::{
     Record, Reply, Sessions, Stop,
     history::{Check, Verdict},
-    store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStore, SqliteStore, Standing},
+    store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStatus, SessionStore, SqliteStore},
 };
 
 use crate::stage::{Stage, run};
@@ -248,7 +248,7 @@ fn whatever_a_secret_is_called_records_stay_records() {
                 began: 0,
                 at: 0,
                 node: "start".into(),
-                standing: Standing::Active,
+                standing: SessionStatus::Active,
                 due: None,
             };
             store.append(Append { session: id(), expected: 0, records, head, snapshot: None }).await.unwrap();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, engine::EndView};
-use trellis_host::{Bindings, Happening, Reply, SendError, Sessions, Stop, Turn, Verdict, interceptor::Intercepted};
+use trellis_host::{Bindings, Reply, SendError, SessionEvent, Sessions, Stop, Turn, Verdict, interceptor::Intercepted};
 
 use crate::stage::{Stage, clock, run, run_timeless};
 
@@ -30,7 +30,7 @@ fn text(text: &str) -> Input {
 }
 
 /// What happened, from here on.
-fn watched(sessions: &Sessions) -> Arc<Mutex<Vec<Happening>>> {
+fn watched(sessions: &Sessions) -> Arc<Mutex<Vec<SessionEvent>>> {
     let all = Arc::new(Mutex::new(Vec::new()));
     let watch = Arc::clone(&all);
     sessions.observe(move |_, happening| watch.lock().unwrap().push(happening.clone()));
@@ -109,7 +109,7 @@ fn a_held_call_runs_when_it_is_approved_and_its_result_is_not_taken_before() {
     let seen = watched(&sessions);
     run(async {
         let turn = sessions.start(Start::default()).await.unwrap();
-        let Stop::Held { call, due } = turn.stop else { panic!("{turn:?}") };
+        let Stop::Approve { call, due } = turn.stop else { panic!("{turn:?}") };
         assert_eq!(due, Some(1000 + 15 * 60 * 1000));
         let early = ToolResult { id: call.id.clone(), outcome: ToolOutcome::Success(Value::Null) };
         assert!(matches!(sessions.send(&id(), Input::Result(early)).await, Err(SendError::NotAwaited { .. })));
@@ -119,7 +119,10 @@ fn a_held_call_runs_when_it_is_approved_and_its_result_is_not_taken_before() {
         assert_eq!(ended(turn).output, Some(Value::Int(7)));
     });
     let seen = seen.lock().unwrap();
-    assert!(matches!(&seen[..], [Happening::Calling(_), Happening::Returned(_, ToolOutcome::Success(_)), Happening::Said(_)]), "{seen:?}");
+    assert!(
+        matches!(&seen[..], [SessionEvent::Calling(_), SessionEvent::Returned(_, ToolOutcome::Success(_)), SessionEvent::Said(_)]),
+        "{seen:?}"
+    );
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn an_interceptor_allows_denies_answers_holds_or_hands_on() {
     assert_eq!(ended(with(Verdict::Allow)).output, Some(Value::Int(1)));
     assert_eq!(said(&with(Verdict::Deny(None))), ["Not paid."]);
     assert_eq!(ended(with(Verdict::Answer(ToolOutcome::Success(Value::Int(2))))).output, Some(Value::Int(2)));
-    assert!(matches!(with(Verdict::Hold).stop, Stop::Held { due: None, .. }));
+    assert!(matches!(with(Verdict::Hold).stop, Stop::Approve { due: None, .. }));
     assert!(matches!(with(Verdict::Elsewhere("x".into())).stop, Stop::Call { .. }));
 }
 
@@ -194,7 +197,7 @@ fn a_paused_session_stays_waiting_and_makes_the_same_call_when_it_goes_on() {
     let keys: Vec<_> = seen
         .iter()
         .filter_map(|happening| match happening {
-            Happening::Calling(call) => Some(call.idempotency_key.clone()),
+            SessionEvent::Calling(call) => Some(call.idempotency_key.clone()),
             _ => None,
         })
         .collect();
@@ -223,8 +226,12 @@ fn another_program_is_taken_up_between_an_answer_and_the_next_view() {
         assert_eq!(said(&turn), ["Which?"]);
         swap(&sessions, &[texts, END]).await;
         assert_eq!(said(&sessions.resume(&other).await.unwrap()), ["Which?"]);
-        let told =
-            seen.lock().unwrap().iter().filter(|happening| matches!(happening, Happening::Said(text) if text.trim() == "Which?")).count();
+        let told = seen
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|happening| matches!(happening, SessionEvent::Said(text) if text.trim() == "Which?"))
+            .count();
         assert_eq!(told, 1, "the same words do not happen again");
         swap(&sessions, &[ASK, END]).await;
         assert_eq!(said(&sessions.resume(&other).await.unwrap()), ["How many?"]);
@@ -235,7 +242,7 @@ fn another_program_is_taken_up_between_an_answer_and_the_next_view() {
         let folded = trellis_host::journal::fold(records.journal().records()).unwrap();
         assert_eq!(&folded, records.state());
     });
-    assert!(seen.lock().unwrap().contains(&Happening::Adopted(None)));
+    assert!(seen.lock().unwrap().contains(&SessionEvent::Adopted(None)));
 }
 
 #[test]
@@ -274,7 +281,7 @@ fn a_session_moves_with_its_node_and_says_so() {
     let moved: Vec<_> = seen
         .iter()
         .filter_map(|happening| match happening {
-            Happening::Adopted(moved) => moved.as_deref(),
+            SessionEvent::Adopted(moved) => moved.as_deref(),
             _ => None,
         })
         .collect();
@@ -316,7 +323,7 @@ fn a_session_that_cannot_be_adopted_goes_on_with_the_version_that_it_has() {
         assert_eq!(said(&sessions.send(&id(), text("x")).await.unwrap()), ["End."]);
     });
     let seen = seen.lock().unwrap();
-    assert!(seen.iter().any(|happening| matches!(happening, Happening::Trouble("not-adopted", _))), "{seen:?}");
+    assert!(seen.iter().any(|happening| matches!(happening, SessionEvent::Trouble("not-adopted", _))), "{seen:?}");
 }
 
 #[test]
@@ -344,7 +351,7 @@ fn tools_say_what_they_are_doing() {
     let lines: Vec<_> = seen
         .iter()
         .filter_map(|happening| match happening {
-            Happening::Progress(_, line) => Some(&**line),
+            SessionEvent::Progress(_, line) => Some(&**line),
             _ => None,
         })
         .collect();

@@ -7,9 +7,9 @@ use std::sync::{
 
 use trellis_core::{Input, Mapping, SessionId, Start, ToolError, Value};
 use trellis_host::{
-    Happening, Reply, SendError, Sessions, Stop, Turn,
+    Reply, SendError, SessionEvent, Sessions, Stop, Turn,
     sessions::{Drive, Driven},
-    store::{Head, MemoryStore, Query, SessionStore, Standing, StoreError, Which},
+    store::{Head, MemoryStore, Query, SessionStatus, SessionStore, StoreError, Which},
 };
 
 use crate::{
@@ -54,7 +54,7 @@ fn a_session_goes_on_in_another_process() {
     run(async {
         stage.stored(&store).start(Start::default()).await.unwrap();
         let [head] = &heads(&*store).await[..] else { panic!() };
-        assert_eq!((head.node.as_str(), head.standing, head.due, head.next), ("start", Standing::WaitingForInput, None, 1));
+        assert_eq!((head.node.as_str(), head.standing, head.due, head.next), ("start", SessionStatus::WaitingForInput, None, 1));
         let sessions = stage.stored(&store);
         assert!(matches!(sessions.start(Start::default()).await, Err(SendError::Exists(_))));
         let turn = sessions.resume(&id()).await.unwrap();
@@ -62,7 +62,7 @@ fn a_session_goes_on_in_another_process() {
         let turn = stage.stored(&store).send(&id(), int(3)).await.unwrap();
         assert!(ended(&turn), "{turn:?}");
         let [head] = &heads(&*store).await[..] else { panic!() };
-        assert_eq!((head.standing, head.due), (Standing::Finished, None));
+        assert_eq!((head.standing, head.due), (SessionStatus::Finished, None));
         assert!(ended(&stage.stored(&store).resume(&id()).await.unwrap()));
         assert!(matches!(sessions.resume(&"other".into()).await, Err(SendError::Unknown(_))));
         assert!(matches!(sessions.start(named("../../x")).await, Err(SendError::BadName(_))));
@@ -106,7 +106,7 @@ fn charging(approve: bool) -> Stage {
 fn keys(sessions: &Sessions, all: &Arc<Mutex<Vec<String>>>) {
     let all = Arc::clone(all);
     sessions.observe(move |_, happening| {
-        if let Happening::Calling(call) = happening {
+        if let SessionEvent::Calling(call) = happening {
             all.lock().unwrap().push(call.idempotency_key.to_string());
         }
     });
@@ -123,7 +123,7 @@ fn the_delay_before_another_attempt_goes_on_over_a_restart_and_the_key_is_the_sa
             () = tokio::time::sleep(std::time::Duration::from_secs(20)) => {}
         }
         let [head] = &heads(&*store).await[..] else { panic!() };
-        assert_eq!((head.standing, head.due), (Standing::WaitingForTool, Some(61_000)));
+        assert_eq!((head.standing, head.due), (SessionStatus::WaitingForTool, Some(61_000)));
         let began = tokio::time::Instant::now();
         let sessions = stage.stored(&store);
         keys(&sessions, &calls);
@@ -141,7 +141,7 @@ fn an_approval_outlives_the_process() {
         let sessions = stage.stored(&store);
         keys(&sessions, &calls);
         let turn = sessions.start(Start::default()).await.unwrap();
-        assert!(matches!(turn.stop, Stop::Held { .. }));
+        assert!(matches!(turn.stop, Stop::Approve { .. }));
         // Approved, and the process ends before the second attempt.
         let (id, approval) = (id(), Reply::Approve { call: None, yes: true });
         let approved = sessions.send(&id, approval);
@@ -159,7 +159,7 @@ fn what_is_not_stored_did_not_happen_and_nothing_is_told() {
     run_timeless(async {
         let sessions = stage.stored(&store);
         sessions.start(Start::default()).await.unwrap();
-        let told: Arc<Mutex<Vec<Happening>>> = Arc::default();
+        let told: Arc<Mutex<Vec<SessionEvent>>> = Arc::default();
         let telling = Arc::clone(&told);
         sessions.observe(move |_, happening| telling.lock().unwrap().push(happening.clone()));
         store.troubles.lock().unwrap().push(Trouble::Full);
@@ -244,7 +244,7 @@ fn thousands_of_sleepers_wake_without_being_asked_one_by_one() {
         let waking = sessions.drive(Drive::UntilIdle, |driven| woken += usize::from(ended(&turn_of(driven))));
         waking.await.unwrap();
         assert_eq!(woken, SESSIONS);
-        assert!(heads(&*store).await.iter().all(|head| head.standing == Standing::Finished));
+        assert!(heads(&*store).await.iter().all(|head| head.standing == SessionStatus::Finished));
         let lists = store.count("list");
         assert!(lists < 200, "{lists} questions for {SESSIONS} sessions");
     });

@@ -4,8 +4,8 @@ use std::sync::{Arc, atomic::Ordering};
 
 use trellis_core::Value;
 use trellis_host::{
-    store::StoreError,
     key_value::{Expected, ValueError, Values},
+    store::StoreError,
 };
 
 use crate::{

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trellis_core::{Start, Value};
 use trellis_host::{
     Record,
-    history::{History, Veil},
+    history::{History, Redactor},
     store::MemoryStore,
 };
 
@@ -44,7 +44,7 @@ fn a_short_secret_is_hidden_where_it_is_the_whole_value_and_a_long_one_anywhere(
         run(async {
             let mut history = asked(&stage, &store, &[pin, "3"]).await;
             assert!(json(&history.records).contains(&Value::text(pin).to_json()));
-            let mut veil = Veil::new(Some(stage.program.documents()));
+            let mut veil = Redactor::new(Some(stage.program.documents()));
             veil.hide(&mut history);
             assert_eq!((history.records.len(), history.flaws.len()), (3, 0));
             let state = history.at(2).unwrap();
@@ -68,7 +68,7 @@ fn an_answer_at_a_node_that_is_gone_is_taken_for_a_secret() {
     let now = stage(&[PIN[0], ("start.md", "---\ninput_type: int\nsave_to: n\n---\nHow many?\n")]);
     run(async {
         let mut history = asked(&before, &store, &["hunter2", "31415"]).await;
-        Veil::new(Some(now.program.documents())).hide(&mut history);
+        Redactor::new(Some(now.program.documents())).hide(&mut history);
         let shown = json(&history.records);
         // What the graph asks for now is no secret; what it does not know may be.
         assert!(shown.contains("hunter2") && !shown.contains("31415"), "{shown}");
@@ -82,7 +82,7 @@ fn without_its_graph_every_record_is_told_and_no_value() {
         ended(&stage, &store).await;
         let mut history = history(&store, "s").await;
         let (nodes, kinds) = (history.records.iter().map(|record| record.to.clone()).collect::<Vec<_>>(), history.records.len());
-        let mut veil = Veil::new(None);
+        let mut veil = Redactor::new(None);
         veil.hide(&mut history);
         assert_eq!((history.records.len(), history.flaws.len()), (kinds, 0));
         assert_eq!(history.records.iter().map(|record| record.to.clone()).collect::<Vec<_>>(), nodes);

@@ -1,6 +1,6 @@
 //! One head that cannot be read takes no other with it, and can be taken out.
 
-use trellis_host::store::{SessionStore, Standing, StoreError, Which};
+use trellis_host::store::{SessionStatus, SessionStore, StoreError, Which};
 
 use crate::make::{append, load, names, query, take_out, with_head};
 
@@ -16,7 +16,7 @@ pub(crate) async fn takes_no_other_with_it(store: &dyn SessionStore) {
     for which in [Which::Newest, Which::Due(9)] {
         let heads = store.list(query(which, None, 9)).await.unwrap();
         assert!(which == Which::Newest || heads.iter().all(|head| head.due == Some(7)), "{heads:?}");
-        let (bad, good): (Vec<_>, Vec<_>) = heads.into_iter().partition(|head| head.standing == Standing::Unreadable);
+        let (bad, good): (Vec<_>, Vec<_>) = heads.into_iter().partition(|head| head.standing == SessionStatus::Unreadable);
         assert_eq!((names(&bad), names(&good)), (vec!["two"], vec!["one", "three"]));
         // A page goes on behind it.
         let after = (if which == Which::Newest { bad[0].at } else { 7 }, "two");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use trellis_core::SessionId;
-use trellis_host::store::{Append, Head, Query, Removal, SessionStore, Standing, StoreError, Stored, Which};
+use trellis_host::store::{Append, Head, Query, Removal, SessionStatus, SessionStore, StoreError, Stored, Which};
 
 /// The head of a session that goes on with `next`, and moved at that moment.
 pub(crate) fn head(session: &str, next: u64) -> Head {
@@ -16,7 +16,7 @@ pub(crate) fn head(session: &str, next: u64) -> Head {
         began: 1_790_000_000_000,
         at: 1_790_000_000_000 + next,
         node: "orders/ask".into(),
-        standing: Standing::WaitingForInput,
+        standing: SessionStatus::WaitingForInput,
         due: None,
     }
 }

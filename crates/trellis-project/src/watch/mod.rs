@@ -24,7 +24,7 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 pub use self::error::WatchError;
 use self::{
     scope::{Concern, Scope},
-    signal::{Bell, Heard, Stir},
+    signal::{Burst, ChangeSignal, Heard},
 };
 use crate::Extent;
 
@@ -47,7 +47,7 @@ pub struct Watch {
     roots: Vec<PathBuf>,
     files: BTreeSet<PathBuf>,
     identity: Vec<Option<Identity>>,
-    bell: Arc<Bell>,
+    bell: Arc<ChangeSignal>,
     /// What the last wake was about.
     extent: Extent,
     means: Means,
@@ -71,7 +71,7 @@ pub enum Wake {
 
 /// Ends a wait from another thread.
 #[derive(Clone, Debug)]
-pub struct Closer(Arc<Bell>);
+pub struct Closer(Arc<ChangeSignal>);
 
 #[derive(Debug)]
 enum Means {
@@ -172,7 +172,7 @@ impl Watch {
 
     /// Waits for the end of a burst, and watches what must be watched after it.
     fn settle(&mut self) -> Wake {
-        let Some(Stir { concern, extent, .. }) = self.bell.settle(QUIET, BURST) else { return Wake::Closed };
+        let Some(Burst { concern, extent, .. }) = self.bell.settle(QUIET, BURST) else { return Wake::Closed };
         self.extent = extent;
         match concern {
             Concern::File => {}

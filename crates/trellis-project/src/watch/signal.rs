@@ -13,7 +13,7 @@ use crate::Extent;
 
 /// Shared by the two.
 #[derive(Debug, Default)]
-pub(super) struct Bell {
+pub(super) struct ChangeSignal {
     state: Mutex<State>,
     rung: Condvar,
 }
@@ -21,13 +21,13 @@ pub(super) struct Bell {
 #[derive(Debug, Default)]
 struct State {
     scope: Arc<Scope>,
-    stir: Option<Stir>,
+    stir: Option<Burst>,
     closed: bool,
 }
 
 /// What happened since somebody looked.
 #[derive(Clone, Debug)]
-pub(super) struct Stir {
+pub(super) struct Burst {
     pub(super) concern: Concern,
     pub(super) extent: Extent,
     first: Instant,
@@ -41,7 +41,7 @@ pub(super) enum Heard {
     Closed,
 }
 
-impl Bell {
+impl ChangeSignal {
     /// Takes an event, or the news that some were lost.
     pub(super) fn event(&self, event: &notify::Result<notify::Event>) {
         // A statement of its own, so that the lock is free while the file is looked at.
@@ -63,8 +63,8 @@ impl Bell {
         let before = state.stir.take();
         let is_first = before.is_none();
         state.stir = Some(match before {
-            None => Stir { concern, extent, first: now, last: now },
-            Some(since) => Stir { concern: since.concern.max(concern), extent: since.extent.and(extent), last: now, ..since },
+            None => Burst { concern, extent, first: now, last: now },
+            Some(since) => Burst { concern: since.concern.max(concern), extent: since.extent.and(extent), last: now, ..since },
         });
         drop(state);
         // Whoever waits for the end of a burst looks by the clock; only the first event wakes somebody.
@@ -96,7 +96,7 @@ impl Bell {
 
     /// Waits until nothing more has happened for `quiet`, or `most` has passed since the first; takes what
     /// happened. Nothing where it is closed, or nothing happened.
-    pub(super) fn settle(&self, quiet: Duration, most: Duration) -> Option<Stir> {
+    pub(super) fn settle(&self, quiet: Duration, most: Duration) -> Option<Burst> {
         loop {
             let left = {
                 let mut state = self.lock();

@@ -7,11 +7,11 @@ use serde_json::{Value as Json, json};
 use trellis_core::Value;
 use trellis_host::{
     binding::shown,
-    history::{Held, History, Put},
+    history::{History, PendingApproval, Put},
 };
 
 use super::{
-    context::{Form, Stand, Use, Where, told},
+    context::{OutputArgs, SessionCommand, TargetArgs, Use, told},
     format_time::date_time,
     resolve_id::named,
 };
@@ -41,9 +41,9 @@ pub(super) struct Approve {
     #[arg(long, requires = "id")]
     dry_run: bool,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Approve {
@@ -95,7 +95,7 @@ impl Approve {
 }
 
 /// A call as people may see it.
-pub(super) async fn visible(stand: &Stand, mut held: Held) -> anyhow::Result<Held> {
+pub(super) async fn visible(stand: &SessionCommand, mut held: PendingApproval) -> anyhow::Result<PendingApproval> {
     let mut veil = stand.veil(&held.graph);
     let (mut call, args) = ((*held.call).clone(), shown(&held.call));
     if veil.is_needed() {
@@ -113,12 +113,12 @@ pub(super) async fn visible(stand: &Stand, mut held: Held) -> anyhow::Result<Hel
 }
 
 /// A call as it is made: `` `charge` {"n":1} ``.
-pub(super) fn call(held: &Held) -> String {
+pub(super) fn call(held: &PendingApproval) -> String {
     format!("`{}` {}", printable(&held.call.name), printable(&Value::Map(held.call.args.clone()).to_json()))
 }
 
 /// A call that waits, for people.
-fn waiting(held: &Held) -> String {
+fn waiting(held: &PendingApproval) -> String {
     const BOLD: Style = Style::new().bold();
     const QUIET: Style = Style::new().dimmed();
     let mut out = format!("{BOLD}{}{BOLD:#}  {} at `{}`\n", held.session, call(held), printable(held.call.node.as_str()));
@@ -131,7 +131,7 @@ fn waiting(held: &Held) -> String {
 }
 
 /// The same for programs.
-fn wire(held: &Held) -> Json {
+fn wire(held: &PendingApproval) -> Json {
     let call = &held.call;
     json!({
         "id": held.session,
@@ -149,7 +149,7 @@ fn wire(held: &Held) -> Json {
 }
 
 /// What was decided, for programs.
-pub(super) fn decided(held: &Held, put: &Put, decision: &str, because: Option<&str>) -> String {
+pub(super) fn decided(held: &PendingApproval, put: &Put, decision: &str, because: Option<&str>) -> String {
     let mut wire = wire(held);
     wire["decision"] = decision.into();
     if let Some(because) = because {
@@ -157,6 +157,6 @@ pub(super) fn decided(held: &Held, put: &Put, decision: &str, because: Option<&s
     }
     wire["record"] = put.seq.into();
     wire["node"] = put.state.current_node_id.as_str().into();
-    wire["status"] = trellis_host::store::Standing::of(&put.state).as_str().into();
+    wire["status"] = trellis_host::store::SessionStatus::of(&put.state).as_str().into();
     format!("{wire}\n")
 }

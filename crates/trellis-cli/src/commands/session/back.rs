@@ -4,7 +4,7 @@ use serde_json::json;
 use trellis_host::history::Put;
 
 use super::{
-    context::{Form, Where, told},
+    context::{OutputArgs, TargetArgs, told},
     resolve_id::named,
 };
 use crate::{Exit, terminal};
@@ -27,9 +27,9 @@ pub(super) struct Back {
     #[arg(long, value_name = "N")]
     to: u64,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Back {
@@ -44,7 +44,7 @@ impl Back {
 }
 
 /// Tells where a session was put.
-pub(super) fn print(put: &Put, form: Form) -> anyhow::Result<()> {
+pub(super) fn print(put: &Put, form: OutputArgs) -> anyhow::Result<()> {
     if form.is_json() {
         return terminal::print(&wire(put));
     }
@@ -56,7 +56,7 @@ pub(super) fn print(put: &Put, form: Form) -> anyhow::Result<()> {
 /// The same as programs get it.
 pub(super) fn wire(put: &Put) -> String {
     let state = &put.state;
-    let standing = trellis_host::store::Standing::of(state);
+    let standing = trellis_host::store::SessionStatus::of(state);
     let wire = json!({
         "id": put.session, "record": put.seq, "from": put.from, "node": state.current_node_id, "status": standing.as_str(),
     });

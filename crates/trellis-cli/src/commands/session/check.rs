@@ -9,11 +9,11 @@ use trellis_core::{Engine, engine::Moved};
 use trellis_host::{
     Clock,
     history::{Check as Look, Checked, HistoryError, Verdict},
-    store::{Standing, StoreError},
+    store::{SessionStatus, StoreError},
 };
 
 use super::{
-    context::{Form, Stand, Use, Where},
+    context::{OutputArgs, SessionCommand, TargetArgs, Use},
     edits::Edits,
     format_time::date_time,
 };
@@ -47,9 +47,9 @@ pub(super) struct Check {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 /// What was counted, and how the list goes.
@@ -86,7 +86,7 @@ impl Check {
         Ok(if tally.stopped == 0 && !tally.is_of_others() { Exit::Fine } else { Exit::Failed })
     }
 
-    async fn look(&self, stand: &Stand, tally: &mut Tally) -> anyhow::Result<()> {
+    async fn look(&self, stand: &SessionCommand, tally: &mut Tally) -> anyhow::Result<()> {
         let engine = stand.engine()?;
         let edits = stand.opened().map(Edits::of).unwrap_or_default();
         let mut look = Look::new(&*stand.store, engine, &stand.graph);
@@ -161,7 +161,7 @@ impl Check {
             Verdict::Stuck { why, .. } => {
                 (bad, format!("cannot go on: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
             }
-            Verdict::Unreadable { error } if head.standing == Standing::Unreadable => {
+            Verdict::Unreadable { error } if head.standing == SessionStatus::Unreadable => {
                 let is_lost = matches!(error, StoreError::Corrupt { .. });
                 (bad, printable(&error.to_string()).into_owned(), is_lost.then(|| format!("trellis session rm {id} --force")))
             }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use trellis_core::{Engine, SessionId, engine::NotEntered};
 use trellis_host::{
     Clock,
-    history::{HistoryError, Operator, Undecided, Veil},
+    history::{HistoryError, Operator, Redactor, Undecided},
     runner::deferred_predicates,
     store::{Head, SessionStore},
 };
@@ -16,12 +16,12 @@ use trellis_project::default_path;
 use crate::{
     open::{self, DEFAULT_PATH, Opened},
     report::printable,
-    store_config::{Keep, StoreArgs},
+    store_config::{StoreArgs, StoreConfig},
 };
 
 /// Which sessions are meant.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Where {
+pub(crate) struct TargetArgs {
     #[arg(long, value_name = "PATH", help = DEFAULT_PATH)]
     graph: Option<PathBuf>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ impl Use {
 
 /// How something is printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub(crate) struct Form {
+pub(crate) struct OutputArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -64,14 +64,14 @@ enum Format {
     Json,
 }
 
-impl Form {
+impl OutputArgs {
     pub(super) fn is_json(self) -> bool {
         self.json || self.format == Format::Json
     }
 }
 
 /// A store, and the graph as it is now where there is one.
-pub(crate) struct Stand {
+pub(crate) struct SessionCommand {
     pub(crate) store: Arc<dyn SessionStore>,
     /// The name that the graph has in the store.
     pub(crate) graph: Arc<str>,
@@ -81,12 +81,12 @@ pub(crate) struct Stand {
     engine: Option<Engine>,
 }
 
-impl Where {
+impl TargetArgs {
     /// Opens graph and store, and does something with them that changes nothing.
     ///
     /// # Errors
     /// The graph cannot be found or loaded, or the store cannot be opened; or what `act` says.
-    pub(crate) fn with<T>(&self, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    pub(crate) fn with<T>(&self, act: impl AsyncFnOnce(&SessionCommand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.opened(Use::Look, act)
     }
 
@@ -94,7 +94,7 @@ impl Where {
     ///
     /// # Errors
     /// As [`Where::with`].
-    pub(crate) fn writing<T>(&self, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    pub(crate) fn writing<T>(&self, act: impl AsyncFnOnce(&SessionCommand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.opened(Use::Write, act)
     }
 
@@ -102,7 +102,7 @@ impl Where {
     ///
     /// # Errors
     /// The graph cannot be found or loaded.
-    pub(super) fn keep(&self) -> anyhow::Result<Keep> {
+    pub(super) fn keep(&self) -> anyhow::Result<StoreConfig> {
         Ok(self.graph()?.1)
     }
 
@@ -110,7 +110,7 @@ impl Where {
     ///
     /// # Errors
     /// As [`Where::with`].
-    pub(super) fn opened<T>(&self, what: Use, act: impl AsyncFnOnce(&Stand) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    pub(super) fn opened<T>(&self, what: Use, act: impl AsyncFnOnce(&SessionCommand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let (opened, keep) = match &self.graph {
             None if what == Use::List => self.store.to_list(&default_path()).map_or_else(|| self.graph(), |keep| Ok((None, keep)))?,
             _ => self.graph()?,
@@ -124,7 +124,7 @@ impl Where {
             if what == Use::Write {
                 keep.warn().await;
             }
-            let stand = Stand { store: kept.store, graph: kept.graph, is_named: self.graph.is_some(), opened, engine };
+            let stand = SessionCommand { store: kept.store, graph: kept.graph, is_named: self.graph.is_some(), opened, engine };
             act(&stand).await
         });
         runtime.shutdown_background();
@@ -132,7 +132,7 @@ impl Where {
     }
 
     /// The graph and its store; of a store that was named, also without any graph.
-    fn graph(&self) -> anyhow::Result<(Option<Opened>, Keep)> {
+    fn graph(&self) -> anyhow::Result<(Option<Opened>, StoreConfig)> {
         let place = match (open::only(self.graph.as_deref(), "session … --graph"), self.store.alone()) {
             (Err(_), Some(keep)) if self.graph.is_none() => return Ok((None, keep)),
             (place, _) => place?,
@@ -143,7 +143,7 @@ impl Where {
     }
 }
 
-impl Stand {
+impl SessionCommand {
     /// The graph as it is now.
     ///
     /// # Errors
@@ -166,9 +166,9 @@ impl Stand {
     }
 
     /// What is not shown of a session of this graph: without the graph, no value.
-    pub(super) fn veil(&self, graph: &str) -> Veil {
+    pub(super) fn veil(&self, graph: &str) -> Redactor {
         let opened = self.opened.as_ref().filter(|_| *graph == *self.graph);
-        Veil::new(opened.map(|opened| opened.project.documents()))
+        Redactor::new(opened.map(|opened| opened.project.documents()))
     }
 
     /// The graph, if it is the one that a session walks.

@@ -2,7 +2,7 @@
 
 use super::{
     approve::{call, decided, visible},
-    context::{Form, Where, told},
+    context::{OutputArgs, TargetArgs, told},
     resolve_id::named,
 };
 use crate::{Exit, report::printable, terminal};
@@ -30,9 +30,9 @@ pub(super) struct Deny {
     #[arg(long, value_name = "CALL")]
     call: Option<String>,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Deny {

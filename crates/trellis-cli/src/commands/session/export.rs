@@ -6,7 +6,7 @@ use anyhow::bail;
 use trellis_host::history::{History, transcript};
 
 use super::{
-    context::{Where, told},
+    context::{TargetArgs, told},
     resolve_id::named,
 };
 use crate::{Exit, output::OutputFile, terminal};
@@ -38,7 +38,7 @@ pub(super) struct Export {
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Export {

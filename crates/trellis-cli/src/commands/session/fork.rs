@@ -7,7 +7,7 @@ use trellis_host::{
 };
 
 use super::{
-    context::{Form, Stand, Where, told},
+    context::{OutputArgs, SessionCommand, TargetArgs, told},
     resolve_id::named,
 };
 use crate::{Exit, terminal};
@@ -37,9 +37,9 @@ pub(super) struct Fork {
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Fork {
@@ -55,7 +55,7 @@ impl Fork {
         Ok(Exit::Fine)
     }
 
-    async fn fork(&self, stand: &Stand) -> anyhow::Result<Put> {
+    async fn fork(&self, stand: &SessionCommand) -> anyhow::Result<Put> {
         let id = named(&*stand.store, &self.id).await?;
         let operator = stand.operator()?;
         if let Some(name) = &self.name {

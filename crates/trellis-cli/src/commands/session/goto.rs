@@ -5,7 +5,7 @@ use trellis_host::history::HistoryError;
 
 use super::{
     back::print,
-    context::{Form, Where, told},
+    context::{OutputArgs, TargetArgs, told},
     resolve_id::named,
 };
 use crate::Exit;
@@ -27,9 +27,9 @@ pub(super) struct Goto {
     /// The node
     node: String,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Goto {

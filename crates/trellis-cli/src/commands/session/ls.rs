@@ -7,10 +7,10 @@ use anyhow::{anyhow, bail};
 use clap::{ValueEnum, builder::PossibleValue};
 use serde_json::json;
 use trellis_core::SessionId;
-use trellis_host::store::{Head, Query, Standing, Which};
+use trellis_host::store::{Head, Query, SessionStatus, Which};
 
 use super::{
-    context::{Form, Stand, Use, Where},
+    context::{OutputArgs, SessionCommand, TargetArgs, Use},
     format_time::date_time,
     resolve_id::named,
 };
@@ -49,26 +49,26 @@ pub(super) struct Ls {
     #[arg(long, value_name = "ID")]
     after: Option<String>,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 /// What sessions wait for, or how they ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    Is(Standing),
+    Is(SessionStatus),
     Open,
     Ended,
 }
 
 impl ValueEnum for Status {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Status; Standing::ALL.len() + 2] = {
-            let mut all = [Status::Open; Standing::ALL.len() + 2];
+        const ALL: [Status; SessionStatus::ALL.len() + 2] = {
+            let mut all = [Status::Open; SessionStatus::ALL.len() + 2];
             let mut at = 0;
-            while at < Standing::ALL.len() {
-                all[at] = Status::Is(Standing::ALL[at]);
+            while at < SessionStatus::ALL.len() {
+                all[at] = Status::Is(SessionStatus::ALL[at]);
                 at += 1;
             }
             all[at + 1] = Status::Ended;
@@ -88,22 +88,22 @@ impl ValueEnum for Status {
 }
 
 /// A standing in a few words.
-fn meaning(standing: Standing) -> &'static str {
+fn meaning(standing: SessionStatus) -> &'static str {
     match standing {
-        Standing::Active => "Passes on",
-        Standing::WaitingForInput => "Waits for an input, or sleeps",
-        Standing::WaitingForTool => "Waits for the result of a call, or for its approval",
-        Standing::RollingBack => "Undoes what it did",
-        Standing::Finished => "Ended in success",
-        Standing::Failed => "Failed",
-        Standing::Denied => "Ended by a denial",
-        Standing::RolledBack => "Was rolled back",
-        Standing::Unreadable => "Cannot be read",
+        SessionStatus::Active => "Passes on",
+        SessionStatus::WaitingForInput => "Waits for an input, or sleeps",
+        SessionStatus::WaitingForTool => "Waits for the result of a call, or for its approval",
+        SessionStatus::RollingBack => "Undoes what it did",
+        SessionStatus::Finished => "Ended in success",
+        SessionStatus::Failed => "Failed",
+        SessionStatus::Denied => "Ended by a denial",
+        SessionStatus::RolledBack => "Was rolled back",
+        SessionStatus::Unreadable => "Cannot be read",
     }
 }
 
 impl Status {
-    fn holds(self, standing: Standing) -> bool {
+    fn holds(self, standing: SessionStatus) -> bool {
         match self {
             Self::Is(meant) => meant == standing,
             Self::Open => !standing.has_ended(),
@@ -121,7 +121,7 @@ impl Ls {
     }
 
     /// The heads to list, and whether there are more.
-    async fn heads(&self, stand: &Stand) -> anyhow::Result<(Vec<Head>, bool)> {
+    async fn heads(&self, stand: &SessionCommand) -> anyhow::Result<(Vec<Head>, bool)> {
         let limit = if self.all { usize::MAX } else { self.limit };
         if limit == 0 {
             bail!("`--limit` is at least 1; `--all` lists all");
@@ -153,7 +153,7 @@ impl Ls {
 }
 
 /// Where a session stands in the list.
-async fn behind(stand: &Stand, id: &SessionId) -> anyhow::Result<(u64, SessionId)> {
+async fn behind(stand: &SessionCommand, id: &SessionId) -> anyhow::Result<(u64, SessionId)> {
     let stored = stand.store.load(std::slice::from_ref(id)).await?.pop().flatten();
     let stored = stored.ok_or_else(|| anyhow!("there is no session `{id}`"))?;
     Ok((stored.head.at, id.clone()))

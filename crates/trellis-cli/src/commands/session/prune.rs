@@ -10,7 +10,7 @@ use trellis_host::{
 };
 
 use super::{
-    context::{Form, Use, Where},
+    context::{OutputArgs, TargetArgs, Use},
     format_time::{date_time, span},
 };
 use crate::{Exit, report::counted, terminal};
@@ -45,9 +45,9 @@ pub(super) struct Prune {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Prune {

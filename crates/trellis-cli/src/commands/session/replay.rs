@@ -5,7 +5,7 @@ use serde_json::json;
 use trellis_host::history::{History, Replayed, replay};
 
 use super::{
-    context::{Form, Use, Where, told},
+    context::{OutputArgs, TargetArgs, Use, told},
     resolve_id::named,
 };
 use crate::{Exit, terminal};
@@ -28,9 +28,9 @@ pub(super) struct Replay {
     /// The session
     id: String,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Replay {

@@ -5,7 +5,7 @@ use trellis_core::SessionId;
 use trellis_host::store::{Removal, SessionStore as _, StoreError, Stored};
 
 use super::{
-    context::{Stand, Where},
+    context::{SessionCommand, TargetArgs},
     resolve_id::named,
 };
 use crate::{Exit, terminal};
@@ -28,7 +28,7 @@ pub(super) struct Rm {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Rm {
@@ -38,7 +38,7 @@ impl Rm {
     }
 
     /// Takes all of them out, or none where one cannot be.
-    async fn remove(&self, stand: &Stand) -> anyhow::Result<()> {
+    async fn remove(&self, stand: &SessionCommand) -> anyhow::Result<()> {
         let mut found = Vec::new();
         for text in &self.ids {
             let id = named(&*stand.store, text).await?;
@@ -72,6 +72,6 @@ impl Rm {
     }
 }
 
-async fn taken(stand: &Stand, id: &SessionId, expected: u64) -> Result<(), StoreError> {
+async fn taken(stand: &SessionCommand, id: &SessionId, expected: u64) -> Result<(), StoreError> {
     stand.store.remove(id, Removal::Session { expected }).await
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use trellis_core::SessionId;
 use trellis_host::store::{Keys, Query, Sealed, SessionStore, Which};
 
-use super::context::{Form, Where};
+use super::context::{OutputArgs, TargetArgs};
 use crate::{
     Exit,
     report::{counted, printable},
@@ -39,9 +39,9 @@ pub(super) struct Seal {
     #[arg(long, conflicts_with = "new_key")]
     needed: bool,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 /// What became of the sessions.

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use trellis_core::{Value, path::KeyPath};
 
 use super::{
-    context::{Form, Where, told},
+    context::{OutputArgs, TargetArgs, told},
     resolve_id::named,
 };
 use crate::{Exit, context, terminal};
@@ -28,9 +28,9 @@ pub(super) struct Set {
     #[arg(value_name = "KEY=VALUE", required = true)]
     assignments: Vec<String>,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Set {

@@ -7,12 +7,12 @@ use anyhow::bail;
 use serde_json::json;
 use trellis_core::{SessionId, State, Value};
 use trellis_host::{
-    history::{Flaw, History, Veil, Walk},
+    history::{Flaw, History, Redactor, Walk},
     store::Head,
 };
 
 use super::{
-    context::{Form, Stand, Where, told},
+    context::{OutputArgs, SessionCommand, TargetArgs, told},
     format_time::date_time,
     resolve_id::named,
     timeline::Timeline,
@@ -51,9 +51,9 @@ pub(super) struct Show {
     #[arg(long, short)]
     follow: bool,
     #[command(flatten)]
-    form: Form,
+    form: OutputArgs,
     #[command(flatten)]
-    place: Where,
+    place: TargetArgs,
 }
 
 impl Show {
@@ -82,7 +82,7 @@ impl Show {
     }
 
     /// Shows the history, and what is added to it.
-    async fn tell(&self, stand: &Stand, id: &SessionId, history: History, mut veil: Veil) -> anyhow::Result<()> {
+    async fn tell(&self, stand: &SessionCommand, id: &SessionId, history: History, mut veil: Redactor) -> anyhow::Result<()> {
         let is_json = self.form.is_json();
         if !is_json {
             terminal::print(&title(&history.head))?;
@@ -154,7 +154,7 @@ fn title(head: &Head) -> String {
 
 /// Where a session was, for people.
 fn standing(state: &State) -> String {
-    let status = trellis_host::store::Standing::of(state).as_str().replace('_', " ");
+    let status = trellis_host::store::SessionStatus::of(state).as_str().replace('_', " ");
     let mut out = format!("{status} at `{}`, step {}\n", printable(state.current_node_id.as_str()), state.step);
     if let Some(call) = &state.pending_tool_call {
         let _ = writeln!(out, "calls {} {}", call.name, printable(&Value::Map(call.args.clone()).to_json()));

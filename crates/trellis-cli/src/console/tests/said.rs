@@ -8,7 +8,7 @@ use trellis_core::{
 };
 use trellis_host::{
     Reason,
-    runner::{Farewell, Findings, Reloaded},
+    runner::{Findings, Reloaded, RunSummary},
 };
 
 use super::{LOOK, WINDOW, pending};
@@ -63,7 +63,7 @@ fn the_end_says_why_where_and_what_to_do() {
         output: None,
         rollback: None,
     };
-    let farewell = Farewell {
+    let farewell = RunSummary {
         reason: Reason::Failed,
         ended: Some(Arc::new(ended(EndReason::Failed, "`refund` failed: no such order"))),
         message: None,
@@ -73,10 +73,10 @@ fn the_end_says_why_where_and_what_to_do() {
     let expected = "\n✗ failed at `pay`: `refund` failed: no such order\n  pay.md:4\nhelp: say where to go then with `on_error`\n";
     assert_eq!(plain(&scrollback::farewell(&farewell, WINDOW)), expected);
     let named =
-        Farewell { ended: Some(Arc::new(ended(EndReason::Failed, "`pay` has no way"))), place: None, help: None, ..farewell.clone() };
+        RunSummary { ended: Some(Arc::new(ended(EndReason::Failed, "`pay` has no way"))), place: None, help: None, ..farewell.clone() };
     assert_eq!(plain(&scrollback::farewell(&named, WINDOW)), "\n✗ failed: `pay` has no way\n");
     let over =
-        Farewell { reason: Reason::EndOfInput, ended: None, message: Some("the input ended while `pay` was waiting".into()), ..named };
+        RunSummary { reason: Reason::EndOfInput, ended: None, message: Some("the input ended while `pay` was waiting".into()), ..named };
     assert_eq!(plain(&scrollback::farewell(&over, WINDOW)), "\n■ the input ended while `pay` was waiting\n");
     let narrow = Window { room: 24, height: 5, look: LOOK };
     assert_eq!(

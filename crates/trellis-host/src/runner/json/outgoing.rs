@@ -9,7 +9,7 @@ use trellis_core::{
     template::SecretUse,
 };
 
-use crate::runner::console::{Farewell, Reloaded};
+use crate::runner::console::{Reloaded, RunSummary};
 
 #[derive(Serialize)]
 pub(super) struct ErrorPayload<'a> {
@@ -185,7 +185,7 @@ pub(super) struct EndPayload<'a> {
 }
 
 impl<'a> EndPayload<'a> {
-    pub(super) fn new(farewell: &'a Farewell) -> Self {
+    pub(super) fn new(farewell: &'a RunSummary) -> Self {
         let ended = farewell.ended.as_deref();
         Self {
             reason: farewell.reason.as_str(),

@@ -18,7 +18,7 @@ use serde::{
 };
 use trellis_core::{NodeId, SessionId};
 
-use crate::store::{Head, Standing};
+use crate::store::{Head, SessionStatus};
 
 /// The format that is written, and the newest that is read.
 pub(super) const FORMAT: u64 = 1;
@@ -127,7 +127,7 @@ pub(super) struct Mark {
     began: u64,
     at: u64,
     node: NodeId,
-    standing: Standing,
+    standing: SessionStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     due: Option<u64>,
 }
@@ -230,7 +230,7 @@ mod tests {
 
     fn mark() -> Mark {
         let (graph, program, node) = ("a \"b\"".into(), "p".into(), "n".into());
-        Mark { graph, program, began: 1, at: 2, node, standing: Standing::Active, due: Some(3) }
+        Mark { graph, program, began: 1, at: 2, node, standing: SessionStatus::Active, due: Some(3) }
     }
 
     #[test]

@@ -287,14 +287,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::Standing;
+    use crate::store::SessionStatus;
 
     #[test]
     fn a_journal_that_another_process_holds_keeps_nobody_else_waiting() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let append = |seq: u64| {
             let (session, graph, program, node) = (SessionId::from("one"), "orders".into(), "".into(), "start".into());
-            let head = Head { session, graph, program, next: seq + 1, began: 0, at: 0, node, standing: Standing::Active, due: None };
+            let head = Head { session, graph, program, next: seq + 1, began: 0, at: 0, node, standing: SessionStatus::Active, due: None };
             Append { session: "one".into(), expected: seq, records: vec!["{}".into()], head, snapshot: None }
         };
         for is_quick in [false, true] {

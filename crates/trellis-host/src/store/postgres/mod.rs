@@ -17,7 +17,7 @@ use tokio_postgres::{Config, Error, NoTls, error::SqlState, types::ToSql};
 use trellis_core::SessionId;
 
 use self::migrate::{Obstacle, migrate};
-use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, Standing, StoreError, Stored, Which, address::Address};
+use super::{Append, Head, Pending, Query, Removal, Row, SessionStatus, SessionStore, StoreError, Stored, Which, address::Address};
 
 /// How many connections one process makes at most.
 const CONNECTIONS: usize = 16;
@@ -210,7 +210,7 @@ impl PostgresStore {
     fn head(&self, row: &tokio_postgres::Row) -> Result<Head, StoreError> {
         let session: &str = row.get(0);
         let standing: StrDeserializer<'_, serde::de::value::Error> = StrDeserializer::new(row.get(7));
-        let standing = Standing::deserialize(standing).map_err(|error| StoreError::Corrupt {
+        let standing = SessionStatus::deserialize(standing).map_err(|error| StoreError::Corrupt {
             place: format!("session `{session}` in {}", self.name),
             message: format!("its standing is none: {error}"),
         })?;

@@ -173,11 +173,12 @@ mod tests {
     use trellis_core::SessionId;
 
     use super::*;
-    use crate::store::{Append, Head, SessionStore, SqliteStore, Standing};
+    use crate::store::{Append, Head, SessionStatus, SessionStore, SqliteStore};
 
     fn beginning(session: &str) -> Append {
         let (graph, program, node) = ("orders".into(), "".into(), "start".into());
-        let head = Head { session: session.into(), graph, program, next: 1, began: 0, at: 0, node, standing: Standing::Active, due: None };
+        let head =
+            Head { session: session.into(), graph, program, next: 1, began: 0, at: 0, node, standing: SessionStatus::Active, due: None };
         Append { session: session.into(), expected: 0, records: vec!["{}".into()], head, snapshot: None }
     }
 

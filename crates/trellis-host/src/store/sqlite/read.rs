@@ -7,7 +7,7 @@ use serde::{Deserialize, de::IntoDeserializer};
 use trellis_core::{NodeId, SessionId};
 
 use super::{listed, number, place, stored};
-use crate::store::{Head, Query, Row, Standing, Stored, Which};
+use crate::store::{Head, Query, Row, SessionStatus, Stored, Which};
 
 /// The one that reads. Statements are prepared once, and kept by the connection.
 #[derive(Debug)]
@@ -187,7 +187,7 @@ fn told(row: &Found<'_>, session: Arc<str>) -> rusqlite::Result<Head> {
         began: number(row, 4)?,
         at: number(row, 5)?,
         node: NodeId::new(text(row, 6)?),
-        standing: Standing::deserialize((&*standing).into_deserializer()).map_err(|error: serde::de::value::Error| unfit(7, error))?,
+        standing: SessionStatus::deserialize((&*standing).into_deserializer()).map_err(|error: serde::de::value::Error| unfit(7, error))?,
         due: row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs),
     })
 }

@@ -1,7 +1,7 @@
 //! Beginning, going on, conflicts, snapshots.
 
 use trellis_core::SessionId;
-use trellis_host::store::{Row, Standing};
+use trellis_host::store::{Row, SessionStatus};
 
 use crate::{
     make::{append, conflict, head, load, record, snapshot, texts, with_head, with_snapshot},
@@ -64,7 +64,7 @@ pub(crate) async fn the_head_is_replaced(place: &Place) {
     store.append(append("one", 0, &["start"])).await.unwrap();
     let moved = with_head(append("one", 1, &["step"]), |head| {
         (head.graph, head.program) = ("returns".into(), "beef".into());
-        (head.node, head.standing, head.due) = ("returns/wait".into(), Standing::WaitingForTool, Some(12));
+        (head.node, head.standing, head.due) = ("returns/wait".into(), SessionStatus::WaitingForTool, Some(12));
         (head.began, head.at) = (3, 4);
     });
     let expected = moved.head.clone();

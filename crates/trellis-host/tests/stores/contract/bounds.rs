@@ -10,7 +10,7 @@ use trellis_host::{
     Clock, Session,
     history::{History, Operator, replay, transcript},
     session::Halt,
-    store::{Append, Head, SessionStore, Snapshot, Standing},
+    store::{Append, Head, SessionStatus, SessionStore, Snapshot},
 };
 
 use crate::{make::load, place::Place};
@@ -57,7 +57,7 @@ async fn keep(store: &dyn SessionStore, session: &mut Session, with_snapshot: bo
         began: here.began,
         at: here.at,
         node: here.state.current_node_id.clone(),
-        standing: Standing::of(&here.state),
+        standing: SessionStatus::of(&here.state),
         due: None,
     };
     let append = Append {

@@ -6,7 +6,7 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 use trellis_core::SessionId;
-use trellis_host::store::{Append, MemoryStore, Query, Removal, SessionStore, Standing, Which};
+use trellis_host::store::{Append, MemoryStore, Query, Removal, SessionStatus, SessionStore, Which};
 
 use crate::{
     make::{head, record, snapshot},
@@ -55,7 +55,7 @@ async fn take(place: &Place, store: &mut std::sync::Arc<dyn SessionStore>, model
             let expected = next(model, &NAMES[session].into(), off).await;
             let mut head = head(NAMES[session], expected + texts.len() as u64);
             (head.at, head.due, head.graph) = (at, due, GRAPHS[graph].into());
-            head.standing = if ended { Standing::Finished } else { Standing::Active };
+            head.standing = if ended { SessionStatus::Finished } else { SessionStatus::Active };
             let records = texts.iter().zip(expected..).map(|(text, seq)| record(seq, text)).collect();
             let snapshot = wanted.then(|| snapshot(&format!("{} {}", texts.len(), head.next)));
             let append = Append { session: NAMES[session].into(), expected, records, head, snapshot };

@@ -1,6 +1,6 @@
 //! Which sessions go by age, by count and by how they stand, and how much of the others' history.
 
-use trellis_host::store::{Pruned, Retention, SessionStore, Standing, Which};
+use trellis_host::store::{Pruned, Retention, SessionStatus, SessionStore, Which};
 
 use crate::{
     make::{append, load, names, query, snapshot, texts, with_head, with_snapshot},
@@ -12,7 +12,7 @@ async fn ten(place: &Place) -> std::sync::Arc<dyn SessionStore> {
     let store = place.open().await;
     for number in 0..10 {
         let name = format!("s{number}");
-        let standing = if number % 2 == 0 { Standing::Finished } else { Standing::WaitingForInput };
+        let standing = if number % 2 == 0 { SessionStatus::Finished } else { SessionStatus::WaitingForInput };
         let graph = if number < 5 { "orders" } else { "returns" };
         let change = |head: &mut trellis_host::store::Head| (head.at, head.standing, head.graph) = (number, standing, graph.into());
         store.append(with_snapshot(append(&name, 0, &["a", "b"]), "ab")).await.unwrap();

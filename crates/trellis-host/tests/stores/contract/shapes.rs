@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trellis_host::store::{Head, Standing, Which};
+use trellis_host::store::{Head, SessionStatus, Which};
 
 use crate::{
     make::{append, load, query, record, snapshot, take_out, texts, with_head, with_snapshot},
@@ -110,14 +110,14 @@ pub(crate) async fn moments_at_the_edges(place: &Place) {
 pub(crate) async fn a_head_comes_back_whole(place: &Place) {
     let store = place.open().await;
     let standings = [
-        Standing::Active,
-        Standing::WaitingForInput,
-        Standing::WaitingForTool,
-        Standing::RollingBack,
-        Standing::Finished,
-        Standing::Failed,
-        Standing::Denied,
-        Standing::RolledBack,
+        SessionStatus::Active,
+        SessionStatus::WaitingForInput,
+        SessionStatus::WaitingForTool,
+        SessionStatus::RollingBack,
+        SessionStatus::Finished,
+        SessionStatus::Failed,
+        SessionStatus::Denied,
+        SessionStatus::RolledBack,
     ];
     for (standing, next) in standings.into_iter().zip(1..) {
         let head = Head {

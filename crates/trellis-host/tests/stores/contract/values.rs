@@ -4,9 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use trellis_core::Value;
 use trellis_host::{
+    key_value::{Expected, Listed, ValueError, Values},
     store::SessionStore,
     testing::TestClock,
-    key_value::{Expected, Listed, ValueError, Values},
 };
 
 use crate::place::Place;

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf, sync::Arc};
 
 use tempfile::TempDir;
-use trellis_host::store::{FilesStore, Retention, Row, SessionStore, Standing, StoreError, Which};
+use trellis_host::store::{FilesStore, Retention, Row, SessionStatus, SessionStore, StoreError, Which};
 
 use crate::make::{append, conflict, head, load, query, record, snapshot, texts, with_snapshot};
 
@@ -218,7 +218,7 @@ async fn unreadable(store: &FilesStore) -> Vec<String> {
     all.apply(store, false, |head, _| panic!("{head:?}")).await.unwrap();
     assert_eq!(store.list(query(Which::Due(u64::MAX), None, 9)).await, Ok(vec![]));
     let heads = store.list(query(Which::Newest, None, 9)).await.unwrap();
-    assert!(heads.iter().all(|head| head.standing == Standing::Unreadable && head.at > 0), "{heads:?}");
+    assert!(heads.iter().all(|head| head.standing == SessionStatus::Unreadable && head.at > 0), "{heads:?}");
     heads.into_iter().map(|head| head.session.to_string()).collect()
 }
 
