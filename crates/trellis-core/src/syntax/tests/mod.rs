@@ -96,9 +96,9 @@ fn bodies_and_content() {
 
 #[test]
 fn every_mistake_of_a_node_is_found_at_once() {
-    let text = include_str!("tests/mistakes.md");
+    let text = include_str!("mistakes.md");
     let found = findings("a.md", text);
-    let expected = include_str!("tests/mistakes.txt");
+    let expected = include_str!("mistakes.txt");
     assert_eq!(found.join("\n"), expected.trim_end(), "\n{}", found.join("\n"));
 }
 
@@ -174,8 +174,8 @@ fn types_become_schemas() {
 
 #[test]
 fn a_project_is_decoded_with_all_its_mistakes() {
-    let found = findings("trellis.yaml", include_str!("tests/project.yaml"));
-    let expected = include_str!("tests/project.txt");
+    let found = findings("trellis.yaml", include_str!("project.yaml"));
+    let expected = include_str!("project.txt");
     assert_eq!(found.join("\n"), expected.trim_end(), "\n{}", found.join("\n"));
 }
 
