@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 use trellis_core::{Engine, Input, NodeId, Predicates, SessionId, Start, Value, engine::Answers};
 use trellis_host::{
     Bindings, Clock, Session, Sessions,
-    history::{Check, Verdict},
+    history::{Check, EditVerdict},
     session::Halt,
     store::{Append, FilesStore, Head, MemoryStore, Query, Row, SessionStatus, SessionStore, Snapshot, SqliteStore, Stored, Which},
 };
@@ -258,7 +258,7 @@ async fn many(name: &str, store: &dyn SessionStore, sessions: u64, rounds: u64) 
             if page.is_empty() {
                 break;
             }
-            fine += page.iter().filter(|checked| checked.verdict == Verdict::GoesOn && checked.is_edited(&edited)).count() as u64;
+            fine += page.iter().filter(|checked| checked.verdict == EditVerdict::GoesOn && checked.is_edited(&edited)).count() as u64;
         }
         checks.push(began.elapsed() / u32::try_from(sessions)?);
         assert_eq!(fine, sessions);

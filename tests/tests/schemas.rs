@@ -8,7 +8,7 @@ use trellis_core::{
     Code, Document, Source,
     syntax::{
         document::{Bytes, Content},
-        vocabulary::{Kind, schema},
+        vocabulary::{FileKind, schema},
     },
 };
 use trellis_tests::harness::{Case, Loaded, Sheet, graph::parse, run::markdown_files};
@@ -18,7 +18,7 @@ use crate::repository;
 /// Validators by the name of their kind.
 fn validators() -> BTreeMap<&'static str, Validator> {
     let options = jsonschema::options().with_draft(jsonschema::Draft::Draft7);
-    Kind::ALL.iter().map(|kind| (kind.name(), options.build(&schema(*kind)).expect("the schema is a schema"))).collect()
+    FileKind::ALL.iter().map(|kind| (kind.name(), options.build(&schema(*kind)).expect("the schema is a schema"))).collect()
 }
 
 /// Every case of the suite and the docs.
@@ -29,14 +29,14 @@ fn cases() -> Vec<Case> {
 }
 
 /// What a file is, and its keys as JSON; nothing for pages and what is no YAML.
-fn keys(document: &Document) -> Option<(Kind, Json)> {
+fn keys(document: &Document) -> Option<(FileKind, Json)> {
     let (kind, yaml) = match &document.content {
         Content::Node(node) if !node.has_matter => return None,
-        Content::Node(_) => (Kind::Node, matter(document)),
-        Content::Nodes(..) => (Kind::Graph, &*document.text),
-        Content::Library(_) => (Kind::Library, matter(document)),
-        Content::Project(_) if document.path.ends_with("tools.yaml") => (Kind::Tools, &*document.text),
-        Content::Project(_) => (Kind::Project, &*document.text),
+        Content::Node(_) => (FileKind::Node, matter(document)),
+        Content::Nodes(..) => (FileKind::Graph, &*document.text),
+        Content::Library(_) => (FileKind::Library, matter(document)),
+        Content::Project(_) if document.path.ends_with("tools.yaml") => (FileKind::Tools, &*document.text),
+        Content::Project(_) => (FileKind::Project, &*document.text),
         Content::Broken => return None,
     };
     let json: Json = serde_yaml::from_str(yaml.trim_start_matches('\u{feff}')).ok()?;
@@ -71,7 +71,7 @@ fn what_compiles_meets_its_schema() {
             *met.entry(kind.name()).or_default() += 1;
         }
     }
-    for kind in Kind::ALL {
+    for kind in FileKind::ALL {
         assert!(met.get(kind.name()).is_some_and(|met| *met > 0), "no {} was met: {met:?}", kind.name());
     }
 }
@@ -101,7 +101,7 @@ fn what_is_wrong_in_one_value_does_not_meet_its_schema() {
 
 #[test]
 fn the_docs_hold_what_is_printed() {
-    for kind in Kind::ALL {
+    for kind in FileKind::ALL {
         let path = repository().join(format!("docs/reference/schema/{}.json", kind.name()));
         let schema = schema(kind);
         if std::env::var_os("UPDATE").is_some() {

@@ -18,16 +18,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap}
 
 use crate::{
     path::{KeyPath, Segment, walk},
-    value::{Key, List, Mapping, Parts, Value},
+    value::{Key, List, Mapping, PartSizes, Value},
 };
 
 /// One mapping per session (language 4.1).
 #[derive(Clone, Debug)]
 pub struct Context {
-    given: Arc<Given>,
+    given: Arc<InitialContext>,
     settled: HashTrieMapSync<Key, Value, BuildHasherDefault<FxHasher>>,
     recent: RedBlackTreeMapSync<Key, Value>,
-    parts: Parts,
+    parts: PartSizes,
 }
 
 /// Keys from which on `recent` is taken over by `settled`.
@@ -38,13 +38,13 @@ const DEGREE: u8 = 16;
 
 /// What a context began with: it never changes, so an index pays for itself.
 #[derive(Debug, Default)]
-struct Given {
+struct InitialContext {
     entries: Mapping,
     /// The same entries by hash; empty where a search of `entries` is as quick. Never iterated.
     index: FxHashMap<Key, Value>,
 }
 
-impl Given {
+impl InitialContext {
     /// Entries from which on they are indexed.
     const INDEXED: usize = 16;
 
@@ -81,10 +81,10 @@ pub struct NotAMapping {
 impl Context {
     /// A context that begins with `given`.
     pub fn new(given: Mapping) -> Self {
-        let mut parts = Parts::default();
+        let mut parts = PartSizes::default();
         given.iter().for_each(|(key, value)| parts.add_entry(key, value.measure()));
         let settled = HashTrieMap::new_with_hasher_and_degree_and_ptr_kind(BuildHasherDefault::default(), DEGREE);
-        Self { given: Arc::new(Given::new(given)), settled, recent: RedBlackTreeMapSync::new_sync(), parts }
+        Self { given: Arc::new(InitialContext::new(given)), settled, recent: RedBlackTreeMapSync::new_sync(), parts }
     }
 
     /// Bytes of the context as compact JSON; what JSON escapes in a text counts as what it stands for.
@@ -130,7 +130,7 @@ impl Context {
     }
 
     /// What the parts come to once `value` stands under `key`.
-    fn parts_with(&self, key: &str, value: &Value) -> Parts {
+    fn parts_with(&self, key: &str, value: &Value) -> PartSizes {
         self.parts.with_entry(key, self.get(key).map(Value::measure), value.measure())
     }
 

@@ -24,7 +24,7 @@ use crate::{
 /// One result.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Recorded {
+struct RecordedResult {
     tool: Arc<str>,
     args: Mapping,
     outcome: ToolOutcome,
@@ -89,7 +89,7 @@ impl Recorder {
     /// Takes what happens: for [`crate::Sessions::observe`]. A line that cannot be written ends the recording, not the session.
     pub fn take(&self, happening: &SessionEvent) {
         let (SessionEvent::Returned(call, outcome) | SessionEvent::Given(call, outcome)) = happening else { return };
-        let recorded = Recorded { tool: Arc::clone(&call.name), args: call.args.clone(), outcome: outcome.clone() };
+        let recorded = RecordedResult { tool: Arc::clone(&call.name), args: call.args.clone(), outcome: outcome.clone() };
         let mut file = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(open) = &mut *file {
             let line = serde_json::to_string(&recorded).map_err(io::Error::other);
@@ -151,7 +151,7 @@ impl Recording {
             if text.trim().is_empty() {
                 continue;
             }
-            let Recorded { tool, args, outcome } = serde_json::from_str(&text).map_err(|error| {
+            let RecordedResult { tool, args, outcome } = serde_json::from_str(&text).map_err(|error| {
                 let why = error.to_string();
                 let why = why.split_once(" at line").map_or(&*why, |(why, _)| why).to_owned();
                 RecordingError::Line { path: path.clone(), line, why }

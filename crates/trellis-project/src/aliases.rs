@@ -21,7 +21,7 @@ pub(crate) fn dedup_aliased(root: &Path, documents: &[Arc<Document>], compiled: 
         let at = documents.binary_search_by(|document| document.path.cmp(path)).ok()?;
         Some(&*documents[at].text)
     };
-    let mut files = Files { root, known: BTreeMap::new() };
+    let mut files = RealPaths { root, known: BTreeMap::new() };
     let mut places: BTreeMap<(Code, Span), Vec<&Place>> = BTreeMap::new();
     for found in compiled.diagnostics.iter().filter(|found| !is_about_the_node(found.code)) {
         if let Some(place) = &found.place {
@@ -67,12 +67,12 @@ fn is_about_the_node(code: Code) -> bool {
 }
 
 /// Where files really are, each looked up once.
-struct Files<'r> {
+struct RealPaths<'r> {
     root: &'r Path,
     known: BTreeMap<FilePath, PathBuf>,
 }
 
-impl Files<'_> {
+impl RealPaths<'_> {
     /// Without links; a file that has vanished is where its path says.
     fn real(&mut self, path: &FilePath) -> PathBuf {
         let look = || {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use trellis_core::{
     Program,
-    program::{Edge, Guard, Operand, Outcome, Part, Place, PointIndex, Provenance, Reason, Target, Way, Write},
+    program::{Edge, Guard, Operand, Outcome, Part, PointIndex, Provenance, Reason, Target, Way, Write, WriteTarget},
     span::LineIndex,
 };
 
@@ -100,12 +100,12 @@ fn target(program: &Program, target: &Target) -> String {
 /// What is written before the guards are tried.
 fn write(write: &Write) -> String {
     match &write.to {
-        Place::Input => "input".into(),
-        Place::Ans => "sys.ans".into(),
-        Place::Error => "sys.error".into(),
-        Place::Path(path) => path.to_string(),
-        Place::Append(path) => format!("{path}[]"),
-        Place::Absent(key) => format!("{key}?"),
+        WriteTarget::Input => "input".into(),
+        WriteTarget::Ans => "sys.ans".into(),
+        WriteTarget::Error => "sys.error".into(),
+        WriteTarget::Path(path) => path.to_string(),
+        WriteTarget::Append(path) => format!("{path}[]"),
+        WriteTarget::Absent(key) => format!("{key}?"),
     }
 }
 

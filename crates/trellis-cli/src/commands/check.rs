@@ -20,7 +20,7 @@ use crate::{
     progress::Progress,
     report::{self, Checked, Summary, counted, printable},
     terminal::{self, Look, Width},
-    watch::{Checker, Shown},
+    watch::{Checker, ReportOutput},
 };
 
 /// Proves that graphs make sense, on every way
@@ -47,8 +47,8 @@ pub(crate) struct Check {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     paths: Vec<PathBuf>,
     /// How to print what was found
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
+    format: ReportFormat,
     /// Make the safe changes that findings offer, then report what is left
     #[arg(long, conflicts_with = "watch")]
     fix: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Check {
 
 /// How findings are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ReportFormat {
     /// For people
     Human,
     /// For people too: drawn, with the lines around each place
@@ -90,14 +90,14 @@ enum Format {
     Github,
 }
 
-impl Format {
+impl ReportFormat {
     fn is_for_people(self) -> bool {
         matches!(self, Self::Human | Self::Graphical)
     }
 }
 
 /// What checking came to.
-struct Outcome {
+struct CheckOutcome {
     graphs: Vec<Checked>,
     /// Whether every file could be read, and written.
     whole: bool,
@@ -115,12 +115,12 @@ impl Check {
             return self.stay(demands);
         }
         let began = Instant::now();
-        let Outcome { graphs, whole } = if self.fix { self.mend(&demands)? } else { self.look(&demands)? };
+        let CheckOutcome { graphs, whole } = if self.fix { self.mend(&demands)? } else { self.look(&demands)? };
         let text = match self.format {
-            Format::Json => report::json(&graphs),
-            Format::Sarif => report::sarif(&graphs),
-            Format::Github => report::github(&graphs),
-            Format::Human | Format::Graphical => self.human(&graphs, began.elapsed(), whole),
+            ReportFormat::Json => report::json(&graphs),
+            ReportFormat::Sarif => report::sarif(&graphs),
+            ReportFormat::Github => report::github(&graphs),
+            ReportFormat::Human | ReportFormat::Graphical => self.human(&graphs, began.elapsed(), whole),
         };
         terminal::print(&text)?;
         let errors = Summary::of(&graphs).errors;
@@ -133,9 +133,9 @@ impl Check {
         })
     }
 
-    fn look(&self, demands: &CheckPolicy) -> anyhow::Result<Outcome> {
+    fn look(&self, demands: &CheckPolicy) -> anyhow::Result<CheckOutcome> {
         let progress = Progress::begin("checking");
-        let mut outcome = Outcome { graphs: Vec::new(), whole: true };
+        let mut outcome = CheckOutcome { graphs: Vec::new(), whole: true };
         for place in self.places()? {
             progress.at(&place.path.to_string_lossy());
             let mut compiler = Compiler::default();
@@ -152,8 +152,8 @@ impl Check {
     }
 
     /// Makes the changes that findings offer; what is left is the outcome, or what is there now, with `--dry-run` and where something could not be written.
-    fn mend(&self, demands: &CheckPolicy) -> anyhow::Result<Outcome> {
-        let mut outcome = Outcome { graphs: Vec::new(), whole: true };
+    fn mend(&self, demands: &CheckPolicy) -> anyhow::Result<CheckOutcome> {
+        let mut outcome = CheckOutcome { graphs: Vec::new(), whole: true };
         let mut said = String::new();
         let (mut count, mut is_written) = (0, true);
         for place in self.places()? {
@@ -193,22 +193,22 @@ impl Check {
             let _ = writeln!(said, "{} {verb}\n", counted(count, "finding"));
         }
         match self.format {
-            Format::Human | Format::Graphical => terminal::print(&said)?,
+            ReportFormat::Human | ReportFormat::Graphical => terminal::print(&said)?,
             _ => terminal::print_error(&said),
         }
         if !self.dry_run && is_written {
             return Ok(outcome);
         }
         let now = self.look(demands)?;
-        Ok(Outcome { whole: now.whole && outcome.whole, ..now })
+        Ok(CheckOutcome { whole: now.whole && outcome.whole, ..now })
     }
 
     fn stay(self, demands: CheckPolicy) -> anyhow::Result<Exit> {
         let shown = match self.format {
-            Format::Human => Shown::here(),
-            Format::Json => Shown::Json,
-            Format::Graphical => bail!("`--watch` has a page of its own on a terminal\nleave `--format` out"),
-            Format::Sarif | Format::Github => {
+            ReportFormat::Human => ReportOutput::here(),
+            ReportFormat::Json => ReportOutput::Json,
+            ReportFormat::Graphical => bail!("`--watch` has a page of its own on a terminal\nleave `--format` out"),
+            ReportFormat::Sarif | ReportFormat::Github => {
                 bail!("`--watch` reports again and again, which this format cannot\nuse `--format json`: one line each time")
             }
         };
@@ -232,7 +232,7 @@ impl Check {
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let width = Width::of(&std::io::stdout());
         let findings = match self.format {
-            Format::Graphical => report::graphical(graphs, width, Look::of_stdout(), limit),
+            ReportFormat::Graphical => report::graphical(graphs, width, Look::of_stdout(), limit),
             _ => report::human_up_to(graphs, width, limit),
         };
         let summary = Summary::of(graphs).line();

@@ -56,10 +56,10 @@ pub(crate) struct Fmt {
 }
 
 /// A file, and what came of it.
-type File = (FilePath, Result<Outcome, LoadError>);
+type FormattedFile = (FilePath, Result<FormatOutcome, LoadError>);
 
 /// What came of one file.
-enum Outcome {
+enum FormatOutcome {
     Same,
     Changed,
     /// With the difference, in colours.
@@ -110,19 +110,19 @@ impl Fmt {
     }
 
     /// Formats the files of one graph; nothing more is written once `stopped`.
-    fn format(&self, place: &Place, stopped: &AtomicBool) -> Result<Vec<File>, LoadError> {
+    fn format(&self, place: &Place, stopped: &AtomicBool) -> Result<Vec<FormattedFile>, LoadError> {
         let directory = Directory::new(&place.path)?;
         trellis_project::format(&directory, |path, formatted| match formatted {
-            Formatted::Same => Outcome::Same,
-            Formatted::Broken { text, diagnostics } => Outcome::Broken(text, diagnostics),
-            Formatted::Changed { from, to } if self.check => Outcome::WouldChange(difference(&place.shown(path), &from, &to)),
-            Formatted::Changed { .. } if stopped.load(Ordering::Relaxed) => Outcome::Untried,
+            Formatted::Same => FormatOutcome::Same,
+            Formatted::Broken { text, diagnostics } => FormatOutcome::Broken(text, diagnostics),
+            Formatted::Changed { from, to } if self.check => FormatOutcome::WouldChange(difference(&place.shown(path), &from, &to)),
+            Formatted::Changed { .. } if stopped.load(Ordering::Relaxed) => FormatOutcome::Untried,
             Formatted::Changed { from, to } => match replace(&directory.root().join(&**path), from.as_bytes(), to.as_bytes()) {
-                Ok(()) => Outcome::Changed,
-                Err(error @ Unreplaced::Changed) => Outcome::Unwritten(error),
+                Ok(()) => FormatOutcome::Changed,
+                Err(error @ Unreplaced::Changed) => FormatOutcome::Unwritten(error),
                 Err(error) => {
                     stopped.store(true, Ordering::Relaxed);
-                    Outcome::Unwritten(error)
+                    FormatOutcome::Unwritten(error)
                 }
             },
         })
@@ -131,7 +131,7 @@ impl Fmt {
 
 impl Count {
     /// Says what came of a file, where a person should know.
-    fn tell(&mut self, place: &Place, path: &FilePath, outcome: Result<Outcome, LoadError>) -> anyhow::Result<()> {
+    fn tell(&mut self, place: &Place, path: &FilePath, outcome: Result<FormatOutcome, LoadError>) -> anyhow::Result<()> {
         self.files += 1;
         let shown = place.shown(path);
         let outcome = match outcome {
@@ -143,20 +143,20 @@ impl Count {
             }
         };
         match outcome {
-            Outcome::Same => {}
-            Outcome::Changed => {
+            FormatOutcome::Same => {}
+            FormatOutcome::Changed => {
                 self.changed += 1;
                 terminal::print(&format!("formatted {}\n", printable(&shown)))?;
             }
-            Outcome::WouldChange(difference) => {
+            FormatOutcome::WouldChange(difference) => {
                 self.changed += 1;
                 terminal::print(&difference)?;
             }
-            Outcome::Broken(text, diagnostics) => {
+            FormatOutcome::Broken(text, diagnostics) => {
                 self.broken += 1;
                 terminal::print_error(&findings(&shown, path, text, diagnostics));
             }
-            Outcome::Unwritten(error) => {
+            FormatOutcome::Unwritten(error) => {
                 self.unwritten += 1;
                 let unwritten = match &error {
                     Unreplaced::Changed => format!("`{shown}` is not formatted"),
@@ -164,7 +164,7 @@ impl Count {
                 };
                 terminal::print_error(&report::failure(&anyhow::Error::new(error).context(unwritten)));
             }
-            Outcome::Untried => self.untried += 1,
+            FormatOutcome::Untried => self.untried += 1,
         }
         Ok(())
     }

@@ -30,8 +30,8 @@ pub(crate) struct Graph {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     path: Option<PathBuf>,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Mermaid)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = DrawingFormat::Mermaid)]
+    format: DrawingFormat,
     /// Lay the path of this kept session over it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) struct Graph {
 
 /// How a graph is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum DrawingFormat {
     /// A Mermaid flowchart
     Mermaid,
     /// Graphviz
@@ -69,9 +69,9 @@ impl Graph {
             return Ok(exit);
         };
         let format = match self.format {
-            Format::Mermaid => draw::Format::Mermaid,
-            Format::Dot => draw::Format::Dot,
-            Format::Json => draw::Format::Json,
+            DrawingFormat::Mermaid => draw::Format::Mermaid,
+            DrawingFormat::Dot => draw::Format::Dot,
+            DrawingFormat::Json => draw::Format::Json,
         };
         let Some(session) = &self.session else {
             terminal::print(&draw::draw(program, format))?;

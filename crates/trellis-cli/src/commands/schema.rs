@@ -1,7 +1,7 @@
 //! `trellis schema [KIND]`: what editors need to know of the keys of a file.
 
 use clap::ValueEnum;
-use trellis_core::syntax::vocabulary::{self, Kind};
+use trellis_core::syntax::vocabulary::{self, FileKind};
 
 use crate::{Exit, terminal};
 
@@ -21,13 +21,13 @@ In VS Code, for all files, in settings.json:
   \"yaml.schemas\": { \"./project.schema.json\": \"**/trellis.yaml\" }")]
 pub(crate) struct Schema {
     /// What the file is
-    #[arg(value_enum, default_value_t = File::Node)]
-    kind: File,
+    #[arg(value_enum, default_value_t = SchemaFile::Node)]
+    kind: SchemaFile,
 }
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum File {
+enum SchemaFile {
     /// A node: frontmatter, or a YAML or JSON file
     Node,
     /// A graph in one file, with `nodes`
@@ -43,11 +43,11 @@ enum File {
 impl Schema {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let kind = match self.kind {
-            File::Node => Kind::Node,
-            File::Graph => Kind::Graph,
-            File::Project => Kind::Project,
-            File::Library => Kind::Library,
-            File::Tools => Kind::Tools,
+            SchemaFile::Node => FileKind::Node,
+            SchemaFile::Graph => FileKind::Graph,
+            SchemaFile::Project => FileKind::Project,
+            SchemaFile::Library => FileKind::Library,
+            SchemaFile::Tools => FileKind::Tools,
         };
         terminal::print(&format!("{:#}\n", vocabulary::schema(kind)))?;
         Ok(Exit::Fine)

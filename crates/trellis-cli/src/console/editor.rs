@@ -9,7 +9,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 use super::{
     keys::Key,
-    layout::{Layout, Shown},
+    layout::{RowLayout, VisibleRows},
 };
 use crate::terminal::Look;
 
@@ -167,8 +167,8 @@ impl Editor {
 
     /// The text in rows of `room` columns, at most `most` of them around the cursor; and where the cursor stands in them.
     /// `first` columns of the first row are taken, if it is shown.
-    pub(super) fn rows(&self, room: usize, first: usize, most: usize, look: Look) -> Shown {
-        let mut layout = Layout::new(room, first);
+    pub(super) fn rows(&self, room: usize, first: usize, most: usize, look: Look) -> VisibleRows {
+        let mut layout = RowLayout::new(room, first);
         let (start, end) = self.window();
         if start > 0 {
             layout.put("…");
@@ -301,11 +301,11 @@ mod tests {
     fn a_text_is_shown_around_the_cursor() {
         let mut long = Editor::new(1 << 20, false);
         long.press(&Key::Paste("0123456789".repeat(10_000)));
-        let Shown { rows, cursor, from_top } = long.rows(20, 2, 3, LOOK);
+        let VisibleRows { rows, cursor, from_top } = long.rows(20, 2, 3, LOOK);
         assert_eq!((rows.len(), cursor.0, from_top), (3, 2, false));
         assert!(rows.iter().all(|row| width(row) <= 20), "{rows:?}");
         long.press(&Key::Home);
-        let Shown { rows, cursor, from_top } = long.rows(20, 2, 3, LOOK);
+        let VisibleRows { rows, cursor, from_top } = long.rows(20, 2, 3, LOOK);
         assert_eq!(rows, ["012345678901234567", "89012345678901234567", "89012345678901234567"]);
         assert_eq!((cursor, from_top), ((0, 2), true));
     }
@@ -315,7 +315,7 @@ mod tests {
         let wide = editor("日本e\u{301}👩‍👩‍👧 x");
         for room in 0..12 {
             for most in 0..4 {
-                let Shown { rows, cursor: (row, column), .. } = wide.rows(room, 2, most, LOOK);
+                let VisibleRows { rows, cursor: (row, column), .. } = wide.rows(room, 2, most, LOOK);
                 assert!(row < rows.len() && column <= room.max(1), "{room} {most}: {rows:?} {row} {column}");
             }
         }
@@ -326,6 +326,6 @@ mod tests {
     fn a_secret_is_as_many_dots() {
         let mut secret = Editor::new(100, true);
         secret.press(&Key::Text("pass\u{301}".into()));
-        assert_eq!(secret.rows(40, 0, 1, LOOK), Shown { rows: vec!["••••".into()], cursor: (0, 4), from_top: true });
+        assert_eq!(secret.rows(40, 0, 1, LOOK), VisibleRows { rows: vec!["••••".into()], cursor: (0, 4), from_top: true });
     }
 }

@@ -9,7 +9,7 @@ use crate::{
 
 /// Rows of the text around its cursor.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct VisibleRows {
     pub(super) rows: Vec<String>,
     pub(super) cursor: (usize, usize),
     /// Whether the first of them is the first of the text.
@@ -17,14 +17,14 @@ pub(super) struct Shown {
 }
 
 /// Graphemes being put into rows.
-pub(super) struct Layout {
+pub(super) struct RowLayout {
     rows: Vec<String>,
     column: usize,
     room: usize,
     cursor: Option<(usize, usize)>,
 }
 
-impl Layout {
+impl RowLayout {
     /// An empty one, of whose first row `first` columns are taken.
     pub(super) fn new(room: usize, first: usize) -> Self {
         let room = room.max(1);
@@ -56,10 +56,10 @@ impl Layout {
     }
 
     /// The rows around the cursor, at most `most`.
-    pub(super) fn around_cursor(self, most: usize) -> Shown {
+    pub(super) fn around_cursor(self, most: usize) -> VisibleRows {
         let (row, column) = self.cursor.unwrap_or((self.rows.len() - 1, self.column));
         let top = (row + 1).saturating_sub(most.div_ceil(2)).min(self.rows.len().saturating_sub(most));
-        Shown { rows: self.rows.into_iter().skip(top).take(most).collect(), cursor: (row - top, column), from_top: top == 0 }
+        VisibleRows { rows: self.rows.into_iter().skip(top).take(most).collect(), cursor: (row - top, column), from_top: top == 0 }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{frame::Frame, layout::Shown, question::Question};
+use super::{frame::Frame, layout::VisibleRows, question::Question};
 use crate::{
     columns::{cut, width, wrapped},
     report::printable,
@@ -37,7 +37,7 @@ impl Question {
         let lead = printable(&self.lead(look)).into_owned();
         let lead = if width(&lead) * 2 > room { cut(&lead, room / 2) } else { lead };
         let most = if self.menu.is_some() { 1 } else { (height / 3).max(1) };
-        let Shown { rows: mut typed, cursor: (row, column), from_top } = self.editor.rows(room, width(&lead), most, look);
+        let VisibleRows { rows: mut typed, cursor: (row, column), from_top } = self.editor.rows(room, width(&lead), most, look);
         let bright = AnsiColor::Cyan.on_default();
         if let Some(first) = typed.first_mut().filter(|_| from_top) {
             *first = format!("{bright}{lead}{bright:#}{first}");

@@ -9,7 +9,7 @@ use std::{
 
 use trellis_project::{Extent, Live, Status, Version, Wake, Watch};
 
-use super::{Shown, close_on_interrupt, render::Report, warn_of_polling};
+use super::{ReportOutput, close_on_interrupt, render::Report, warn_of_polling};
 use crate::{
     Exit,
     check_policy::CheckPolicy,
@@ -27,15 +27,15 @@ pub(crate) struct Checker<P> {
     places: P,
     /// What is asked of each.
     demands: CheckPolicy,
-    shown: Shown,
-    graphs: Vec<Graph>,
+    shown: ReportOutput,
+    graphs: Vec<WatchedGraph>,
     /// Why they cannot be found, if they cannot.
     gone: Option<String>,
     /// Whether something was wrong with what was shown last.
     was_wrong: bool,
 }
 
-struct Graph {
+struct WatchedGraph {
     place: Place,
     shown_below: String,
     live: Option<Live>,
@@ -51,8 +51,8 @@ where
     ///
     /// # Errors
     /// There is nothing to begin with.
-    pub(crate) fn open(places: P, demands: CheckPolicy, shown: Shown) -> anyhow::Result<Self> {
-        let graphs = places()?.into_iter().map(Graph::open).collect();
+    pub(crate) fn open(places: P, demands: CheckPolicy, shown: ReportOutput) -> anyhow::Result<Self> {
+        let graphs = places()?.into_iter().map(WatchedGraph::open).collect();
         Ok(Self { places, demands, shown, graphs, gone: None, was_wrong: false })
     }
 
@@ -81,7 +81,7 @@ where
                 self.show(began, Some(&changed))?;
             }
         }
-        if self.shown == Shown::Page {
+        if self.shown == ReportOutput::Page {
             terminal::print("\n")?;
         }
         Ok(Exit::Fine)
@@ -114,7 +114,7 @@ where
         for place in places {
             let at = known.iter().position(|graph| graph.place.path == place.path && graph.place.below == place.below);
             news |= at.is_none();
-            self.graphs.push(at.map_or_else(|| Graph::open(place), |at| known.swap_remove(at)));
+            self.graphs.push(at.map_or_else(|| WatchedGraph::open(place), |at| known.swap_remove(at)));
         }
         news | !known.is_empty()
     }
@@ -124,7 +124,7 @@ where
             Some(_) => Vec::new(),
             None => self.graphs.iter().filter_map(|graph| graph.checked(&self.demands)).collect(),
         };
-        let of_graphs = self.graphs.iter().flat_map(Graph::problems);
+        let of_graphs = self.graphs.iter().flat_map(WatchedGraph::problems);
         let problems: Vec<String> = self.gone.as_ref().map_or_else(|| of_graphs.collect(), |gone| vec![gone.clone()]);
         let is_wrong = !problems.is_empty() || Summary::of(&graphs).errors > 0;
         let report = Report {
@@ -140,7 +140,7 @@ where
     }
 }
 
-impl Graph {
+impl WatchedGraph {
     fn open(place: Place) -> Self {
         let shown_below = place.shown_below();
         let (live, gone) = match Live::open(&place.path) {
@@ -151,7 +151,7 @@ impl Graph {
     }
 
     /// Looks at it again; adds the files that changed, and says whether anything did.
-    fn look(&mut self, extent: &Extent, shown: Shown, changed: &mut Vec<String>) -> bool {
+    fn look(&mut self, extent: &Extent, shown: ReportOutput, changed: &mut Vec<String>) -> bool {
         let Some(live) = &mut self.live else {
             let again = Self::open(self.place.clone());
             let news = again.live.is_some() || again.gone != self.gone;
@@ -159,7 +159,7 @@ impl Graph {
             return news;
         };
         let Some(edit) = live.look_at(extent) else { return false };
-        let below = if shown == Shown::Json { &self.place.below } else { &self.shown_below };
+        let below = if shown == ReportOutput::Json { &self.place.below } else { &self.shown_below };
         changed.extend(edit.changed.iter().map(|path| format!("{below}{path}")));
         self.gone = match edit.status {
             Status::Gone { error, .. } => Some(error),

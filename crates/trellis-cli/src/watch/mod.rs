@@ -15,7 +15,7 @@ pub(crate) use self::{
     checker::Checker,
     player::Player,
     reload::{Following, Reload},
-    render::Shown,
+    render::ReportOutput,
 };
 
 /// In milliseconds since 1970.

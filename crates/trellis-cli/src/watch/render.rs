@@ -21,7 +21,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 
 /// Where reports go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ReportOutput {
     /// A terminal: the newest report alone.
     Page,
     /// A pipe or a file: one report after another.
@@ -44,7 +44,7 @@ pub(super) struct Report<'r> {
     pub(super) first: bool,
 }
 
-impl Shown {
+impl ReportOutput {
     /// What suits standard output.
     pub(crate) fn here() -> Self {
         if stdout().is_terminal() { Self::Page } else { Self::Reports }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
-use super::names::{Names, join, library_help};
+use super::names::{NameTable, join, library_help};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     span::Span,
@@ -47,7 +47,7 @@ pub(super) struct Defaults<'d> {
 
 /// Which graphs there are: the outermost first, then each folder with a `trellis.yaml`.
 #[derive(Debug)]
-pub(super) struct Split {
+pub(super) struct GraphSplit {
     pub(super) roots: Vec<Arc<str>>,
     /// To which graph each document belongs.
     pub(super) owner: Vec<u32>,
@@ -57,7 +57,7 @@ pub(super) struct Split {
     incomplete: Vec<bool>,
 }
 
-impl Split {
+impl GraphSplit {
     pub(super) fn new(documents: &[Arc<Document>]) -> Self {
         let nested = documents.iter().filter_map(|document| document.path.strip_suffix("/trellis.yaml"));
         let roots: BTreeSet<&str> = std::iter::once("").chain(nested).collect();
@@ -122,7 +122,7 @@ impl<'d> GraphSyntax<'d> {
     }
 
     /// Joins what `trellis.yaml` and the entry node say; a key in both is reported.
-    pub(super) fn defaults(&self, names: &Names<'d>, found: &mut Vec<Diagnostic>) -> Defaults<'d> {
+    pub(super) fn defaults(&self, names: &NameTable<'d>, found: &mut Vec<Diagnostic>) -> Defaults<'d> {
         let mut defaults = Defaults::default();
         for &(document, path, project) in &self.projects {
             let said = |value| Said { document, path, value };
@@ -221,7 +221,7 @@ fn saved(call: &CallSyntax) -> impl Iterator<Item = &str> {
 }
 
 /// Finds the entry of each graph; a graph without one is reported.
-pub(super) fn entries(graphs: &mut [GraphSyntax<'_>], names: &Names<'_>, found: &mut Vec<Diagnostic>) {
+pub(super) fn entries(graphs: &mut [GraphSyntax<'_>], names: &NameTable<'_>, found: &mut Vec<Diagnostic>) {
     for (index, graph) in graphs.iter_mut().enumerate() {
         let start = join(&graph.root, "start");
         graph.entry = names.of_id(&start);

@@ -63,13 +63,13 @@ pub(super) struct Previous {
     pub(super) page_names: PageNames,
     pub(super) layouts: Arc<NodeLayout>,
     pub(super) schemas: Schemas,
-    pub(super) lowered: Lowered,
+    pub(super) lowered: LoweredNodes,
     pub(super) own: NodeFindings,
 }
 
 /// What lowering the nodes found, by node.
 #[derive(Debug, Default)]
-pub(super) struct Lowered {
+pub(super) struct LoweredNodes {
     found: Vec<(u32, Diagnostic)>,
     unresolved: Vec<u32>,
     /// Whether some condition asked for every key of its graph.
@@ -80,7 +80,7 @@ pub(super) struct Lowered {
     unread: bool,
 }
 
-impl Lowered {
+impl LoweredNodes {
     /// Whether as much would be reported now.
     pub(super) fn fits(&self, unread: bool) -> bool {
         self.unread == unread
@@ -130,14 +130,14 @@ impl Previous {
 /// What stays of the last time: its program and what lowering its nodes found, and the documents that were edited since.
 pub(super) struct Reused<'t> {
     pub(super) program: &'t Arc<Program>,
-    pub(super) lowered: &'t Lowered,
+    pub(super) lowered: &'t LoweredNodes,
     pub(super) edited: &'t [u32],
 }
 
 /// Lowers all nodes, or those that were edited; also says which those were.
-pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>) -> (Lowered, Vec<u32>) {
+pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>) -> (LoweredNodes, Vec<u32>) {
     let names = lowering.names;
-    let mut lowered = Lowered { unread: lowering.unread, ..Lowered::default() };
+    let mut lowered = LoweredNodes { unread: lowering.unread, ..LoweredNodes::default() };
     let mut fresh = Vec::new();
     let asked: Vec<Range<u32>> = match taken {
         Some(taken) => taken.edited.iter().map(|document| names.of_document(*document)).collect(),
@@ -184,7 +184,7 @@ fn is_private(node: &NodeSyntax) -> bool {
 
 impl Lowering<'_> {
     /// Takes over nodes that follow each other, with their points, replies and edges.
-    fn take_over(&mut self, taken: &Reused<'_>, nodes: Range<u32>, lowered: &mut Lowered) {
+    fn take_over(&mut self, taken: &Reused<'_>, nodes: Range<u32>, lowered: &mut LoweredNodes) {
         if nodes.is_empty() {
             return;
         }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     check,
-    graphs::Split,
+    graphs::GraphSplit,
     lower::GraphInfo,
-    names::{Names, Table},
+    names::{NameClaims, NameTable},
 };
 use crate::{
     diagnostic::{Diagnostic, FilePath},
@@ -18,17 +18,17 @@ use crate::{
 /// Files and names.
 #[derive(Debug)]
 pub(super) struct FileLayout {
-    pub(super) split: Split,
-    pub(super) table: Table,
+    pub(super) split: GraphSplit,
+    pub(super) table: NameClaims,
     /// What is wrong with names.
     pub(super) found: Vec<Diagnostic>,
 }
 
 impl FileLayout {
     pub(super) fn new(documents: &[Arc<Document>]) -> Self {
-        let split = Split::new(documents);
+        let split = GraphSplit::new(documents);
         let mut found = Vec::new();
-        let table = Table::collect(documents, &split, &mut found);
+        let table = NameClaims::collect(documents, &split, &mut found);
         Self { split, table, found }
     }
 }
@@ -62,7 +62,7 @@ pub(super) struct NodeLayout {
 
 impl NodeLayout {
     /// The seats; the ones of the last time where they are the same. `naming` says which pages are named.
-    pub(super) fn new(names: &Names<'_>, graphs: &[GraphInfo<'_>], page_names: &PageNames, last: Option<&Arc<Self>>) -> Arc<Self> {
+    pub(super) fn new(names: &NameTable<'_>, graphs: &[GraphInfo<'_>], page_names: &PageNames, last: Option<&Arc<Self>>) -> Arc<Self> {
         let gates: Vec<bool> = graphs.iter().map(|graph| graph.defaults.before_each.is_some()).collect();
         let mut named: Vec<u32> = page_names.iter().map(|(_, page)| *page).collect();
         named.sort_unstable();
@@ -96,7 +96,7 @@ impl NodeLayout {
 }
 
 /// Who names pages: all that do, or what `last` said with the edited documents asked again.
-pub(super) fn page_names(names: &Names<'_>, graphs: &[GraphInfo<'_>], last: Option<(&PageNames, &[u32])>) -> PageNames {
+pub(super) fn page_names(names: &NameTable<'_>, graphs: &[GraphInfo<'_>], last: Option<(&PageNames, &[u32])>) -> PageNames {
     let mut page_names = PageNames::new();
     if names.pages().is_empty() {
         return page_names;

@@ -29,7 +29,7 @@ use self::{
     incremental::{Previous, Reused},
     layout::{FileLayout, NodeLayout, PageNames},
     lower::{Common, Declared, GraphInfo, Lowering},
-    names::Names,
+    names::NameTable,
     schemas::Schemas,
     severity::Severities,
     tools::Tools,
@@ -125,12 +125,12 @@ fn link_files<'d>(
 ) -> Option<(Compiled, Option<Previous>)> {
     let mut parsed: Vec<Diagnostic> = severities.parsed().cloned().collect();
     let mut found = files.frame.found.clone();
-    let names = Names::new(files.documents, &files.frame.table);
+    let names = NameTable::new(files.documents, &files.frame.table);
     graphs::entries(&mut graphs, &names, &mut found);
 
     // The names outlive what is lowered with them.
     let names = &names;
-    let Lowered { program, linked, mut found, nodes, mut unchecked, pages } =
+    let LoweredGraph { program, linked, mut found, nodes, mut unchecked, pages } =
         lower_all(files, names, graphs, severities, found, last, both)?;
     parsed.retain(|diagnostic| diagnostic.place.as_ref().is_none_or(|place| !pages.contains(&place.path)));
     dialects::say_once(&mut parsed, files.documents, &files.frame.split.owner);
@@ -162,7 +162,7 @@ fn explained(parsed: &[Diagnostic], found: &mut Vec<Diagnostic>) {
 /// Everything but the nodes: tools, predicates, defaults, and which node is which.
 fn prepare<'d>(
     files: &Files<'d>,
-    names: &'d Names<'d>,
+    names: &'d NameTable<'d>,
     graphs: Vec<GraphSyntax<'d>>,
     mut found: Vec<Diagnostic>,
     mut schemas: Schemas,
@@ -251,7 +251,7 @@ fn types_of<'d>(syntax: &GraphSyntax<'d>, schemas: &mut Schemas, found: &mut Vec
 }
 
 /// A graph that was lowered and checked.
-struct Lowered<'d> {
+struct LoweredGraph<'d> {
     program: Option<Arc<Program>>,
     linked: Option<Previous>,
     found: Vec<Diagnostic>,
@@ -264,13 +264,13 @@ struct Lowered<'d> {
 /// Nothing where taking over from the last time was in vain.
 fn lower_all<'d>(
     files: &Files<'d>,
-    names: &'d Names<'d>,
+    names: &'d NameTable<'d>,
     graphs: Vec<GraphSyntax<'d>>,
     severities: &Severities<'_>,
     found: Vec<Diagnostic>,
     mut last: Option<(Previous, Vec<u32>)>,
     both: Option<Join>,
-) -> Option<Lowered<'d>> {
+) -> Option<LoweredGraph<'d>> {
     // What could not be read, or has no name, may lead anywhere.
     let unread = !files.frame.found.is_empty() || severities.parsed().any(Diagnostic::is_error);
     let schemas = last.as_mut().map(|(last, _)| std::mem::take(&mut last.schemas)).unwrap_or_default();
@@ -296,7 +296,7 @@ fn lower_all<'d>(
         lowering.graphs.iter().map(|graph| lowering.layouts.nodes_of[graph.syntax.entry? as usize]).collect();
     let nodes = lowering.nodes.len();
     let Some(entries) = entries else {
-        return Some(Lowered { program: None, linked: None, found: lowering.found, nodes, unchecked: Vec::new(), pages });
+        return Some(LoweredGraph { program: None, linked: None, found: lowering.found, nodes, unchecked: Vec::new(), pages });
     };
     let unresolved = lowering.unresolved;
     let layouts = Arc::clone(&lowering.layouts);
@@ -318,7 +318,7 @@ fn lower_all<'d>(
         lowered,
         own,
     };
-    Some(Lowered { program: Some(program), linked: Some(linked), found, nodes, unchecked, pages })
+    Some(LoweredGraph { program: Some(program), linked: Some(linked), found, nodes, unchecked, pages })
 }
 
 fn assemble<'d>(
@@ -381,7 +381,7 @@ fn inputs(syntax: &GraphSyntax<'_>, schemas: &mut Schemas, found: &mut Vec<Diagn
 }
 
 /// Ids that sessions may still hold, by the node that has them now; an id that is a node again is no old one.
-fn renamed(names: &Names<'_>, layouts: &NodeLayout) -> BTreeMap<crate::id::NodeId, NodeIndex> {
+fn renamed(names: &NameTable<'_>, layouts: &NodeLayout) -> BTreeMap<crate::id::NodeId, NodeIndex> {
     let mut renamed = BTreeMap::new();
     for (candidate, index) in names.candidates().zip(&layouts.nodes_of) {
         if let (Some(syntax), Some(index)) = (candidate.syntax, index) {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     document_index::DocumentIndex,
-    graphs::{GraphSyntax, Split},
+    graphs::{GraphSplit, GraphSyntax},
     names::at_path,
 };
 use crate::{
@@ -27,7 +27,7 @@ const LATE: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 /// they are allowed.
 pub fn apply_severities(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
     let documents = &super::in_order(documents)[..];
-    let (split, index) = (Split::new(documents), DocumentIndex::new(documents));
+    let (split, index) = (GraphSplit::new(documents), DocumentIndex::new(documents));
     Severities::new(documents, &split, &split.graphs(documents), &index).apply(found);
 }
 
@@ -36,12 +36,12 @@ pub(super) struct Severities<'d> {
     /// What each graph says; a graph of its own inside another says it for itself.
     severities: Vec<BTreeMap<Code, Option<Severity>>>,
     documents: &'d [Arc<Document>],
-    split: &'d Split,
+    split: &'d GraphSplit,
     index: &'d DocumentIndex,
 }
 
 impl<'d> Severities<'d> {
-    pub(super) fn new(documents: &'d [Arc<Document>], split: &'d Split, graphs: &[GraphSyntax<'_>], index: &'d DocumentIndex) -> Self {
+    pub(super) fn new(documents: &'d [Arc<Document>], split: &'d GraphSplit, graphs: &[GraphSyntax<'_>], index: &'d DocumentIndex) -> Self {
         let said = |graph: &GraphSyntax<'_>| {
             let all = graph.projects.iter().flat_map(|(_, _, project)| &project.severity);
             all.map(|(code, severity)| (code.value, *severity)).collect::<BTreeMap<_, _>>()

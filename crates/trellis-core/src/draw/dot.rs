@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Drawing, Kind, Path, Spot, label, path::marks};
+use super::{Drawing, DrawnKind, DrawnNode, Path, label, path::marks};
 
 /// The drawing as a DOT digraph, with a path over it.
 pub(super) fn spell(drawing: &Drawing<'_>, path: Option<&Path>) -> String {
@@ -37,15 +37,15 @@ pub(super) fn spell(drawing: &Drawing<'_>, path: Option<&Path>) -> String {
     out
 }
 
-fn shape(spot: &Spot<'_>) -> &'static str {
+fn shape(spot: &DrawnNode<'_>) -> &'static str {
     match spot.kind {
         _ if spot.entry => "circle",
-        Kind::Act => "component",
-        Kind::Listen => "parallelogram",
-        Kind::Rollback => "hexagon",
-        Kind::End => "doublecircle",
-        Kind::Pass if spot.terminal => "oval",
-        Kind::Pass => "box",
+        DrawnKind::Act => "component",
+        DrawnKind::Listen => "parallelogram",
+        DrawnKind::Rollback => "hexagon",
+        DrawnKind::End => "doublecircle",
+        DrawnKind::Pass if spot.terminal => "oval",
+        DrawnKind::Pass => "box",
     }
 }
 

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    Drawing, Kind, Path, Spot, label,
+    Drawing, DrawnKind, DrawnNode, Path, label,
     path::{Marks, marks},
 };
 
@@ -63,18 +63,18 @@ fn indent(depth: usize) -> String {
     "  ".repeat(depth + 1)
 }
 
-fn shape(spot: &Spot<'_>, walked: Option<&Marks>) -> String {
+fn shape(spot: &DrawnNode<'_>, walked: Option<&Marks>) -> String {
     let walked = walked.map(|walked| format!(" · {}", marks(walked))).unwrap_or_default();
     let id = escaped(&spot.id) + &walked;
     if spot.entry {
         return format!("((\"{id}\"))");
     }
     match spot.kind {
-        Kind::Act => format!("[[\"{id}\"]]"),
-        Kind::Listen => format!("[/\"{id}\"/]"),
-        Kind::Rollback => format!("{{{{\"{id}\"}}}}"),
-        Kind::Pass | Kind::End if spot.terminal => format!("([\"{id}\"])"),
-        Kind::Pass | Kind::End => format!("[\"{id}\"]"),
+        DrawnKind::Act => format!("[[\"{id}\"]]"),
+        DrawnKind::Listen => format!("[/\"{id}\"/]"),
+        DrawnKind::Rollback => format!("{{{{\"{id}\"}}}}"),
+        DrawnKind::Pass | DrawnKind::End if spot.terminal => format!("([\"{id}\"])"),
+        DrawnKind::Pass | DrawnKind::End => format!("[\"{id}\"]"),
     }
 }
 

@@ -12,7 +12,7 @@ mod path;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::path::{Hop, Path};
+pub use self::path::{Path, PathStep};
 
 use crate::{
     diagnostic::FilePath,
@@ -38,7 +38,7 @@ pub fn draw(program: &Program, format: Format) -> String {
 }
 
 /// Draws a program with the path of a session over it, in order and with counts; and which spots of the path the program does not have any more.
-pub fn draw_walked(program: &Program, hops: &[Hop], format: Format) -> (String, Vec<String>) {
+pub fn draw_walked(program: &Program, hops: &[PathStep], format: Format) -> (String, Vec<String>) {
     let drawing = Drawing::new(program);
     let path = Path::new(&drawing, hops);
     (spell(&drawing, Some(&path), format), path.gone)
@@ -57,7 +57,7 @@ fn spell(drawing: &Drawing<'_>, path: Option<&Path>, format: Format) -> String {
 #[non_exhaustive]
 pub struct Drawing<'p> {
     /// Nodes in the program's order; then, where an arrow leads there, rollbacks and ends.
-    pub spots: Vec<Spot<'p>>,
+    pub spots: Vec<DrawnNode<'p>>,
     /// Every way out of every node, then the ways that follow rollbacks.
     pub arrows: Vec<Arrow<'p>>,
 }
@@ -65,11 +65,11 @@ pub struct Drawing<'p> {
 /// Something that arrows join.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Spot<'p> {
+pub struct DrawnNode<'p> {
     /// The node's id; `rollback` or `rollback:<graph>`; `end:<reason>`.
     pub id: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: DrawnKind,
     /// Whether sessions of its graph begin there.
     pub entry: bool,
     /// Whether no target leads on from it (language 2.4).
@@ -85,7 +85,7 @@ pub struct Spot<'p> {
 /// What a spot is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum DrawnKind {
     /// A node that passes through, or ends.
     Pass,
     /// A node that listens.
@@ -98,7 +98,7 @@ pub enum Kind {
     End,
 }
 
-impl Kind {
+impl DrawnKind {
     /// As JSON has it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -161,7 +161,7 @@ impl<'p> Drawing<'p> {
 /// A drawing in the making.
 struct Pen<'p> {
     program: &'p Program,
-    spots: Vec<Spot<'p>>,
+    spots: Vec<DrawnNode<'p>>,
     arrows: Vec<Arrow<'p>>,
     /// Spots that are no nodes, by id.
     extra: BTreeMap<String, usize>,
@@ -179,14 +179,14 @@ impl<'p> Pen<'p> {
         pen
     }
 
-    fn node(&mut self, node: &'p Node, modules: &BTreeSet<&'p str>) -> Spot<'p> {
+    fn node(&mut self, node: &'p Node, modules: &BTreeSet<&'p str>) -> DrawnNode<'p> {
         let kind = match node.role {
-            Role::Pass => Kind::Pass,
-            Role::Listen(_) => Kind::Listen,
-            Role::Act(_) => Kind::Act,
+            Role::Pass => DrawnKind::Pass,
+            Role::Listen(_) => DrawnKind::Listen,
+            Role::Act(_) => DrawnKind::Act,
         };
         let graph = self.program.graph_of(node);
-        Spot {
+        DrawnNode {
             id: node.id.to_string(),
             kind,
             entry: graph.entry == node.index,
@@ -269,20 +269,20 @@ impl<'p> Pen<'p> {
 
     fn rollback(&mut self, graph: usize) -> usize {
         let root = &*self.program.graphs()[graph].root;
-        self.spot(self.rollback_id(graph), Kind::Rollback, Some(root))
+        self.spot(self.rollback_id(graph), DrawnKind::Rollback, Some(root))
     }
 
     fn end(&mut self, reason: &Reason) -> usize {
-        self.spot(format!("end:{}", label::reason(reason)), Kind::End, None)
+        self.spot(format!("end:{}", label::reason(reason)), DrawnKind::End, None)
     }
 
-    fn spot(&mut self, id: String, kind: Kind, graph: Option<&'p str>) -> usize {
+    fn spot(&mut self, id: String, kind: DrawnKind, graph: Option<&'p str>) -> usize {
         if let Some(&at) = self.extra.get(&id) {
             return at;
         }
         let at = self.spots.len();
         self.extra.insert(id.clone(), at);
-        self.spots.push(Spot { id, kind, entry: false, terminal: kind == Kind::End, at: None, graph, module: "" });
+        self.spots.push(DrawnNode { id, kind, entry: false, terminal: kind == DrawnKind::End, at: None, graph, module: "" });
         at
     }
 

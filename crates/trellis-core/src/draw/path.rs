@@ -9,7 +9,7 @@ use super::{Drawing, label};
 
 /// One hop of a path, from spot to spot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hop {
+pub struct PathStep {
     /// The spot that was left: a node's id, or `rollback`; nothing where the session began.
     pub from: Option<String>,
     /// The spot that was reached: a node's id, `rollback`, or `end:<reason>`.
@@ -36,7 +36,7 @@ pub struct Path {
 
 impl Path {
     /// Lays a path over a drawing.
-    pub fn new(drawing: &Drawing<'_>, hops: &[Hop]) -> Self {
+    pub fn new(drawing: &Drawing<'_>, hops: &[PathStep]) -> Self {
         let mut path = Self::default();
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
         for (at, spot) in drawing.spots.iter().enumerate() {

@@ -6,7 +6,7 @@
 
 use super::{
     Input, Request, RequestType,
-    input::{Given, Taken, read, written},
+    input::{ReceivedInput, Taken, read, written},
 };
 use crate::{
     program::{Choice, Listen},
@@ -50,9 +50,9 @@ impl Acceptance {
     /// It would be refused; with what is wrong, in one line. A secret is never part of it.
     pub fn check(&self, input: &Input) -> Result<Value, String> {
         let given = match input {
-            Input::Text(text) => Given::Text(text.clone()),
-            Input::Value(value) => Given::Value(value.clone()),
-            Input::Pass => Given::Nothing,
+            Input::Text(text) => ReceivedInput::Text(text.clone()),
+            Input::Value(value) => ReceivedInput::Value(value.clone()),
+            Input::Pass => ReceivedInput::Nothing,
             Input::Result(_) | Input::Signal(_) => return Err("this is no input".to_owned()),
         };
         match read(&self.0, &written, given) {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     id::NodeId,
     path::KeyPath,
-    program::{Call, Node, Place, Role},
+    program::{Call, Node, Role, WriteTarget},
     state::{CallRole, PendingCall, State, Status, VERSION},
 };
 
@@ -149,7 +149,7 @@ impl Engine {
         }
         let missing = self.program.admits_at(state, node).err().map(|missing| missing.0).unwrap_or_default();
         let by_default =
-            |path: &KeyPath| node.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(key) if key == path.root()));
+            |path: &KeyPath| node.entry.defaults.iter().any(|write| matches!(&write.to, WriteTarget::Absent(key) if key == path.root()));
         if !missing.is_empty() && pending.is_none() && missing.iter().all(by_default) {
             return Fit::Again;
         }

@@ -17,7 +17,7 @@ use crate::{
 pub(super) type Called<'c> = &'c dyn Fn(&Choice) -> [Option<Arc<str>>; 2];
 
 /// What was handed in.
-pub(super) enum Given {
+pub(super) enum ReceivedInput {
     Nothing,
     Text(String),
     Value(Value),
@@ -33,7 +33,7 @@ pub(super) enum Taken {
     Invalid(String),
 }
 
-impl Given {
+impl ReceivedInput {
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Nothing => "a pass",
@@ -90,7 +90,7 @@ impl Given {
 }
 
 /// Reads an input as the node declares it.
-pub(super) fn read(listen: &Listen, called: Called<'_>, given: Given) -> Taken {
+pub(super) fn read(listen: &Listen, called: Called<'_>, given: ReceivedInput) -> Taken {
     if listen.sleep.is_some() {
         return if given.is_blank() { Taken::Slept } else { Taken::Invalid("nothing is asked here, it goes on by itself".to_owned()) };
     }
@@ -114,39 +114,39 @@ pub(crate) fn accept_default(listen: &Listen, default: &Value) -> Result<Value, 
 
 /// What a listening node makes of a value, or why it is no input of it.
 pub(crate) fn accept(listen: &Listen, value: &Value) -> Result<Value, String> {
-    normalised(listen, &written, Given::Value(value.clone()))
+    normalised(listen, &written, ReceivedInput::Value(value.clone()))
 }
 
-fn normalised(listen: &Listen, called: Called<'_>, given: Given) -> Result<Value, String> {
+fn normalised(listen: &Listen, called: Called<'_>, given: ReceivedInput) -> Result<Value, String> {
     let value = match listen.kind {
         None => undeclared(given),
         Some(InputType::Json) => json(given)?,
         Some(kind) => match given {
-            Given::Nothing => typed(kind, listen, called, "")?,
-            Given::Text(text) => typed(kind, listen, called, clean(&text).trim())?,
-            Given::Value(Value::Text(text)) => typed(kind, listen, called, clean(&text).trim())?,
-            Given::Value(value) => from_value(kind, listen, called, value)?,
+            ReceivedInput::Nothing => typed(kind, listen, called, "")?,
+            ReceivedInput::Text(text) => typed(kind, listen, called, clean(&text).trim())?,
+            ReceivedInput::Value(Value::Text(text)) => typed(kind, listen, called, clean(&text).trim())?,
+            ReceivedInput::Value(value) => from_value(kind, listen, called, value)?,
         },
     };
     fitting(listen, value)
 }
 
 /// Any input, as it came.
-fn undeclared(given: Given) -> Value {
+fn undeclared(given: ReceivedInput) -> Value {
     match given {
-        Given::Nothing => Value::text(""),
-        Given::Text(text) => Value::text(clean(&text)),
-        Given::Value(Value::Text(text)) => Value::text(clean(&text)),
-        Given::Value(value) => value,
+        ReceivedInput::Nothing => Value::text(""),
+        ReceivedInput::Text(text) => Value::text(clean(&text)),
+        ReceivedInput::Value(Value::Text(text)) => Value::text(clean(&text)),
+        ReceivedInput::Value(value) => value,
     }
 }
 
 /// A JSON value, or its text.
-fn json(given: Given) -> Result<Value, String> {
+fn json(given: ReceivedInput) -> Result<Value, String> {
     match given {
-        Given::Nothing => Err("a JSON value is needed".to_owned()),
-        Given::Text(text) => Value::from_json(clean(&text).trim()).map_err(|error| format!("not a JSON value: {error}")),
-        Given::Value(value) => Ok(value),
+        ReceivedInput::Nothing => Err("a JSON value is needed".to_owned()),
+        ReceivedInput::Text(text) => Value::from_json(clean(&text).trim()).map_err(|error| format!("not a JSON value: {error}")),
+        ReceivedInput::Value(value) => Ok(value),
     }
 }
 
@@ -296,7 +296,7 @@ mod tests {
         Listen { options: options.into(), closed, ..listen(Some(InputType::Choice)) }
     }
 
-    fn said(listen: &Listen, given: Given) -> Result<String, String> {
+    fn said(listen: &Listen, given: ReceivedInput) -> Result<String, String> {
         match read(listen, &written, given) {
             Taken::Answer(value) => Ok(value.to_json()),
             Taken::Invalid(problem) => Err(problem),
@@ -305,11 +305,11 @@ mod tests {
     }
 
     fn text(listen: &Listen, text: &str) -> Result<String, String> {
-        said(listen, Given::Text(text.into()))
+        said(listen, ReceivedInput::Text(text.into()))
     }
 
     fn value(listen: &Listen, json: &str) -> Result<String, String> {
-        said(listen, Given::Value(Value::from_json(json).unwrap()))
+        said(listen, ReceivedInput::Value(Value::from_json(json).unwrap()))
     }
 
     #[test]
@@ -351,22 +351,22 @@ mod tests {
     fn nothing_typed_is_the_default_and_undeclared_input_is_kept_as_it_came() {
         let defaulted = Listen { default: Some(Value::Int(3)), ..listen(Some(InputType::Int)) };
         assert_eq!(text(&defaulted, " ").unwrap(), "3");
-        assert_eq!(said(&defaulted, Given::Nothing).unwrap(), "3");
+        assert_eq!(said(&defaulted, ReceivedInput::Nothing).unwrap(), "3");
         assert_eq!(text(&listen(None), " a ").unwrap(), r#"" a ""#);
-        assert_eq!(said(&listen(None), Given::Nothing).unwrap(), r#""""#);
+        assert_eq!(said(&listen(None), ReceivedInput::Nothing).unwrap(), r#""""#);
         assert_eq!(value(&listen(None), "[1]").unwrap(), "[1]");
     }
 
     #[test]
     fn a_sleep_takes_nothing_but_its_end() {
         let asleep = Listen { sleep: Some(std::time::Duration::from_secs(30)), ..listen(None) };
-        assert_eq!(said(&asleep, Given::Nothing).unwrap(), "slept");
+        assert_eq!(said(&asleep, ReceivedInput::Nothing).unwrap(), "slept");
         assert_eq!(text(&asleep, "hello").unwrap_err(), "nothing is asked here, it goes on by itself");
     }
 
     #[test]
     fn an_input_above_the_bound_is_refused_whole() {
-        assert_eq!(Given::Text("äbc".into()).check_size(3), Err(NavigateError::TooLarge { size: 4, limit: 3 }));
-        assert!(Given::Value(Value::text("a")).check_size(3).is_ok());
+        assert_eq!(ReceivedInput::Text("äbc".into()).check_size(3), Err(NavigateError::TooLarge { size: 4, limit: 3 }));
+        assert!(ReceivedInput::Value(Value::text("a")).check_size(3).is_ok());
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     Engine, Event, Expected, Input, NavigateError, Step, ToolError, ToolErrorKind, ToolResult,
     fail::Stop,
-    input::{self, Given, Taken},
+    input::{self, ReceivedInput, Taken},
     render,
     result::error_value,
     step::{Move, find, limits, point, scope},
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What was given, as `on_invalid` may show it: not what was meant to be a secret, and nothing where nobody looks at it.
-fn told(listen: &Listen, given: &Given) -> Option<Value> {
+fn told(listen: &Listen, given: &ReceivedInput) -> Option<Value> {
     let invalid = listen.on_invalid.as_ref().filter(|_| listen.kind != Some(InputType::Secret))?;
     let mut texts = invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text));
     texts.any(|text| !text.is_literal()).then(|| given.shown())
@@ -30,17 +30,17 @@ impl Engine {
             Input::Result(result) => self.take_result(state, result),
             _ if state.status == Status::Terminated => Err(self.ended(state)),
             Input::Signal(signal) => self.take_signal(state, &signal),
-            Input::Pass => self.take_input(state, Given::Nothing),
-            Input::Text(text) => self.take_input(state, Given::Text(text)),
-            Input::Value(value) => self.take_input(state, Given::Value(value)),
+            Input::Pass => self.take_input(state, ReceivedInput::Nothing),
+            Input::Text(text) => self.take_input(state, ReceivedInput::Text(text)),
+            Input::Value(value) => self.take_input(state, ReceivedInput::Value(value)),
         }
     }
 
-    fn take_input(&self, state: &State, given: Given) -> Result<Step, NavigateError> {
+    fn take_input(&self, state: &State, given: ReceivedInput) -> Result<Step, NavigateError> {
         given.check_size(self.max_input)?;
         let node = self.node(state)?;
         match (state.status, &node.role) {
-            (Status::Active, Role::Pass) if matches!(given, Given::Nothing) => self.advance(state, node.body, &Outcome::Pass, None),
+            (Status::Active, Role::Pass) if matches!(given, ReceivedInput::Nothing) => self.advance(state, node.body, &Outcome::Pass, None),
             (Status::WaitingForInput, Role::Listen(listen)) => self.listen(state, node, listen, given),
             (Status::WaitingForInput, _) | (Status::Active, Role::Listen(_) | Role::Act(_)) => {
                 Err(NavigateError::Unadopted(node.id.clone()))
@@ -49,7 +49,7 @@ impl Engine {
         }
     }
 
-    fn listen(&self, state: &State, node: &Node, listen: &Listen, given: Given) -> Result<Step, NavigateError> {
+    fn listen(&self, state: &State, node: &Node, listen: &Listen, given: ReceivedInput) -> Result<Step, NavigateError> {
         let called = |choice: &Choice| render::called(&self.program, state, node, choice);
         given.check_depth(listen, self.program.limits())?;
         let refused = told(listen, &given);

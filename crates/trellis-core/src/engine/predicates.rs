@@ -13,12 +13,12 @@ pub struct MissingPredicate {
     pub names: Vec<Arc<str>>,
 }
 
-type Answer = dyn Fn(&Context) -> bool + Send + Sync;
+type HostAnswer = dyn Fn(&Context) -> bool + Send + Sync;
 
 /// The host's answers to named predicates (language 6.2).
 #[derive(Clone, Default)]
 pub struct Predicates {
-    pub(super) known: Arc<BTreeMap<Arc<str>, Option<Arc<Answer>>>>,
+    pub(super) known: Arc<BTreeMap<Arc<str>, Option<Arc<HostAnswer>>>>,
 }
 
 impl Predicates {

@@ -8,7 +8,7 @@ use crate::{
     context::TooLarge,
     id::NodeId,
     path::{KeyPath, walk},
-    program::{Bound, Excess, Failure, From, Place, Write},
+    program::{Bound, Excess, Failure, Write, WriteSource, WriteTarget},
     state::ContextWrite,
     value::{Key, Value},
 };
@@ -16,31 +16,31 @@ use crate::{
 impl Move<'_> {
     /// Makes one write; a failing one changes nothing.
     pub(super) fn write(&mut self, node: &NodeId, write: &Write) -> Result<(), Stop> {
-        if let Place::Absent(key) = &write.to
+        if let WriteTarget::Absent(key) = &write.to
             && self.state.context.contains(key)
         {
             return Ok(());
         }
         let Some(value) = self.source(node, &write.value)? else { return Ok(()) };
         match &write.to {
-            Place::Input => self.input = Some(value),
-            Place::Ans => self.state.system_context.ans = Some(value),
-            Place::Error => self.state.system_context.error = Some(value),
-            Place::Absent(key) => {
+            WriteTarget::Input => self.input = Some(value),
+            WriteTarget::Ans => self.state.system_context.ans = Some(value),
+            WriteTarget::Error => self.state.system_context.error = Some(value),
+            WriteTarget::Absent(key) => {
                 self.hold(node, key, value)?;
                 self.wrote.push(ContextWrite::Set(key.clone()));
             }
-            Place::Path(path) => self.assign(node, path, value)?,
-            Place::Append(path) => self.append(node, path, value)?,
+            WriteTarget::Path(path) => self.assign(node, path, value)?,
+            WriteTarget::Append(path) => self.append(node, path, value)?,
         }
         Ok(())
     }
 
-    fn source(&self, node: &NodeId, from: &From) -> Result<Option<Value>, Stop> {
+    fn source(&self, node: &NodeId, from: &WriteSource) -> Result<Option<Value>, Stop> {
         match from {
-            From::Input => Ok(self.input.clone()),
-            From::Error => Ok(self.error.clone()),
-            From::Shape(shape) => self.evaluate(node, shape),
+            WriteSource::Input => Ok(self.input.clone()),
+            WriteSource::Error => Ok(self.error.clone()),
+            WriteSource::Shape(shape) => self.evaluate(node, shape),
         }
     }
 

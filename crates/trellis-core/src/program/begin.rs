@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{From, Place, Program};
+use super::{Program, WriteSource, WriteTarget};
 use crate::{
     template::Shape,
     value::{Key, Value},
@@ -14,8 +14,8 @@ impl Program {
     pub(crate) fn defaults(&self) -> BTreeMap<&Key, bool> {
         let mut keys = BTreeMap::new();
         for write in self.nodes.iter().flat_map(|node| &node.entry.defaults) {
-            let Place::Absent(key) = &write.to else { continue };
-            let is_number = matches!(&write.value, From::Shape(Shape::Literal(Value::Int(_) | Value::UInt(_) | Value::Float(_))));
+            let WriteTarget::Absent(key) = &write.to else { continue };
+            let is_number = matches!(&write.value, WriteSource::Shape(Shape::Literal(Value::Int(_) | Value::UInt(_) | Value::Float(_))));
             *keys.entry(key).or_insert(true) &= is_number;
         }
         keys

@@ -79,16 +79,16 @@ pub struct Reply {
 #[derive(Clone, Debug)]
 pub struct Write {
     /// Where to.
-    pub to: Place,
+    pub to: WriteTarget,
     /// What.
-    pub value: From,
+    pub value: WriteSource,
     /// The key in the author's file that asks for it.
     pub origin: Span,
 }
 
 /// Where a write goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WriteTarget {
     /// `input` itself: `input_default` standing in for an answer that did not come.
     Input,
     /// `sys.ans`.
@@ -105,7 +105,7 @@ pub enum Place {
 
 /// What a write puts there.
 #[derive(Clone, Debug)]
-pub enum From {
+pub enum WriteSource {
     /// The accepted input or the bare result.
     Input,
     /// The error that led here.

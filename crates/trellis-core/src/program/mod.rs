@@ -20,8 +20,8 @@ use std::{
 };
 
 pub use self::edges::{
-    Domain, Edge, Failure, From, Guard, Operand, Origin, Outcome, Part, Place, Point, PointIndex, Provenance, Reason, Reply, Root, Target,
-    Truth, Way, Write,
+    Domain, Edge, Failure, Guard, Operand, Origin, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, Target, Truth, Way,
+    Write, WriteSource, WriteTarget,
 };
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};

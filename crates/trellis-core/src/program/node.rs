@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Call, Graph, Guard, NodeIndex, Outcome, Place, PointIndex, Write};
+use super::{Call, Graph, Guard, NodeIndex, Outcome, PointIndex, Write, WriteTarget};
 use crate::{
     id::NodeId,
     path::KeyPath,
@@ -55,7 +55,7 @@ pub struct Node {
 impl Node {
     /// Whether entering the node brings a key before its requirements are checked: by `default_context`, or by what `before_each` saves.
     pub(crate) fn brings(&self, graph: &Graph, key: &str) -> bool {
-        let by_default = self.entry.defaults.iter().any(|write| matches!(&write.to, Place::Absent(absent) if **absent == *key));
+        let by_default = self.entry.defaults.iter().any(|write| matches!(&write.to, WriteTarget::Absent(absent) if **absent == *key));
         let saved = graph.before_each.as_ref().filter(|_| self.gate.is_some()).and_then(|call| call.save_to.as_ref());
         by_default || saved.is_some_and(|path| **path.root() == *key)
     }
@@ -188,7 +188,7 @@ pub struct OnInvalid {
 pub struct Entry {
     /// How many entries are admitted.
     pub max_visits: Option<u32>,
-    /// `default_context`, as writes to [`super::Place::Absent`].
+    /// `default_context`, as writes to [`super::WriteTarget::Absent`].
     pub defaults: Box<[Write]>,
     /// Paths that must be there.
     pub required: Box<[KeyPath]>,

@@ -1,6 +1,6 @@
 //! What a step that leaves or enters a node may read, in no order: for whoever must know whether a value could have mattered.
 
-use super::{Call, Callee, From, Guard, Node, PointIndex, PredicateSource, Program, Role, Write};
+use super::{Call, Callee, Guard, Node, PointIndex, PredicateSource, Program, Role, Write, WriteSource};
 use crate::{
     path::KeyPath,
     template::{Shape, Template},
@@ -32,7 +32,7 @@ impl Reads {
     }
 
     fn write(&mut self, write: &Write) {
-        if let From::Shape(shape) = &write.value {
+        if let WriteSource::Shape(shape) = &write.value {
             self.shape(shape);
         }
     }

@@ -19,21 +19,21 @@ pub(super) enum TokenKind {
 
 /// One word of a condition.
 #[derive(Clone, Debug)]
-pub(super) struct Token<'c> {
+pub(super) struct ConditionToken<'c> {
     pub(super) kind: TokenKind,
     pub(super) text: &'c str,
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-impl Token<'_> {
+impl ConditionToken<'_> {
     pub(super) fn range(&self) -> Range<usize> {
         self.start..self.end
     }
 }
 
 /// Cuts a condition into words; every byte that is not blank is in one of them.
-pub(super) struct Lexer<'c> {
+pub(super) struct ConditionLexer<'c> {
     text: &'c str,
     at: usize,
 }
@@ -41,16 +41,16 @@ pub(super) struct Lexer<'c> {
 /// Symbols of more than one character, longest first.
 const LONG: [&str; 12] = ["===", "!==", "==", "!=", "<=", ">=", "&&", "||", "{{", "}}", "{%", "%}"];
 
-impl<'c> Lexer<'c> {
+impl<'c> ConditionLexer<'c> {
     pub(super) fn new(text: &'c str) -> Self {
         Self { text, at: 0 }
     }
 }
 
-impl<'c> Iterator for Lexer<'c> {
-    type Item = Token<'c>;
+impl<'c> Iterator for ConditionLexer<'c> {
+    type Item = ConditionToken<'c>;
 
-    fn next(&mut self) -> Option<Token<'c>> {
+    fn next(&mut self) -> Option<ConditionToken<'c>> {
         let start = self.at + blanks(&self.text[self.at..]);
         let rest = &self.text[start..];
         let first = rest.chars().next()?;
@@ -67,7 +67,7 @@ impl<'c> Iterator for Lexer<'c> {
             (TokenKind::Symbol, long.map_or(first.len_utf8(), |symbol| symbol.len()))
         };
         self.at = start + length;
-        Some(Token { kind, text: &rest[..length], start, end: start + length })
+        Some(ConditionToken { kind, text: &rest[..length], start, end: start + length })
     }
 }
 

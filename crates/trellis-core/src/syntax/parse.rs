@@ -14,7 +14,7 @@ use super::{
     node::{NodeSyntax, SpeechSyntax},
     project::ProjectSyntax,
     text,
-    tree::{self, Data, Entry, Node},
+    tree::{self, YamlData, YamlEntry, YamlNode},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
@@ -90,7 +90,7 @@ fn markdown(text: &Arc<str>, dialect: Dialect, report: &mut Report) -> Content {
     };
     let entries = match mapping(text, yaml, "frontmatter", report) {
         Ok(entries) => entries,
-        Err(tree::Broken) => return Content::Broken,
+        Err(tree::Malformed) => return Content::Broken,
     };
     let mut decoder = Decoder { text, dialect, report };
     if is_library(&entries) {
@@ -137,7 +137,7 @@ fn data(text: &str, path: &str, dialect: Dialect, report: &mut Report) -> Conten
             report.add(Code::MissingValue, Span::at(0), "the file is empty").help = Some("a node that only ends is `{}`".into());
             return Content::Broken;
         }
-        Err(tree::Broken) => return Content::Broken,
+        Err(tree::Malformed) => return Content::Broken,
     };
     let span = root.span;
     let Ok(entries) = entries(root, text, "a file of a graph", report) else { return Content::Broken };
@@ -160,13 +160,13 @@ fn data(text: &str, path: &str, dialect: Dialect, report: &mut Report) -> Conten
     }
 }
 
-fn library<'t>(decoder: &mut Decoder<'t, '_>, entries: &[Entry<'t>]) -> Content {
+fn library<'t>(decoder: &mut Decoder<'t, '_>, entries: &[YamlEntry<'t>]) -> Content {
     let tools = entries.iter().find(|entry| entry.key == "tools");
     Content::Library(tools.map(|entry| decoder.tools(&entry.value)).unwrap_or_default())
 }
 
 /// The entries of the frontmatter; none when there is nothing in it.
-fn mapping<'t>(text: &'t str, yaml: Range<usize>, what: &str, report: &mut Report) -> Result<Vec<Entry<'t>>, tree::Broken> {
+fn mapping<'t>(text: &'t str, yaml: Range<usize>, what: &str, report: &mut Report) -> Result<Vec<YamlEntry<'t>>, tree::Malformed> {
     if yaml.is_empty() {
         return Ok(Vec::new());
     }
@@ -176,21 +176,21 @@ fn mapping<'t>(text: &'t str, yaml: Range<usize>, what: &str, report: &mut Repor
     }
 }
 
-fn entries<'t>(root: Node<'t>, text: &str, what: &str, report: &mut Report) -> Result<Vec<Entry<'t>>, tree::Broken> {
+fn entries<'t>(root: YamlNode<'t>, text: &str, what: &str, report: &mut Report) -> Result<Vec<YamlEntry<'t>>, tree::Malformed> {
     let kind = root.kind();
     match root.data {
-        Data::Map(entries) => Ok(entries),
-        Data::Reported => Err(tree::Broken),
-        Data::Scalar(..) | Data::List(_) => {
+        YamlData::Map(entries) => Ok(entries),
+        YamlData::Reported => Err(tree::Malformed),
+        YamlData::Scalar(..) | YamlData::List(_) => {
             let line = text[root.span.range()].lines().next().unwrap_or_default().trim_end().len();
             let start = root.span.start as usize;
             if let Some(slip) = misspellings::missing_space(&text[start..start + line], start) {
                 slip.report(Code::WrongType, report);
-                return Err(tree::Broken);
+                return Err(tree::Malformed);
             }
             let found = report.add(Code::WrongType, Span::new(start, start + line), format!("{what} is a mapping of keys, not {kind}"));
             found.help = Some("a key is followed by `: ` and its value".into());
-            Err(tree::Broken)
+            Err(tree::Malformed)
         }
     }
 }

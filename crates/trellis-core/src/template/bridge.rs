@@ -250,7 +250,7 @@ pub(super) fn print(value: &Dyn, out: &mut dyn Write, bytes: u64) -> Result<u64,
         _ => match from_dyn(value, Size::printed(bytes))? {
             Value::Int(number) => write!(out, "{number}"),
             Value::UInt(number) => write!(out, "{number}"),
-            other => serde_json::to_writer(Bytes(&mut out), &other).map_err(|_| std::fmt::Error),
+            other => serde_json::to_writer(JsonWriter(&mut out), &other).map_err(|_| std::fmt::Error),
         },
     };
     written.map_err(|_| too_long())?;
@@ -271,9 +271,9 @@ impl Write for Bounded<'_> {
 }
 
 /// The same for a writer of bytes: JSON comes in whole characters.
-struct Bytes<'b, 'w>(&'b mut Bounded<'w>);
+struct JsonWriter<'b, 'w>(&'b mut Bounded<'w>);
 
-impl std::io::Write for Bytes<'_, '_> {
+impl std::io::Write for JsonWriter<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let text = std::str::from_utf8(bytes).map_err(std::io::Error::other)?;
         self.0.write_str(text).map_err(std::io::Error::other)?;

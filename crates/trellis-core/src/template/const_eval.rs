@@ -10,7 +10,7 @@ use minijinja::{
     value::Value as Dyn,
 };
 
-use super::{RenderLimits, explain, lower, machine::Program};
+use super::{RenderLimits, explain, lower, machine::Machine};
 use crate::scope::Scope;
 
 /// What one trial may cost.
@@ -50,7 +50,7 @@ fn fails(run: impl Fn(Dyn) -> Option<String>) -> Option<String> {
 }
 
 fn run(lowered: &Expr<'_>) -> Option<String> {
-    let error = Program::expression("", lowered).evaluate(&Scope::default(), LIMITS).err()?;
+    let error = Machine::expression("", lowered).evaluate(&Scope::default(), LIMITS).err()?;
     // A graph may have other limits.
     if matches!(error.kind(), ErrorKind::WriteFailure | ErrorKind::OutOfFuel) {
         return None;

@@ -12,19 +12,19 @@ use self_cell::self_cell;
 
 use super::{
     Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Term, Text, check, explain, formula, go, jinja, lower,
-    machine::Program,
+    machine::Machine,
     path_text,
     reads::{self, Use},
-    secret::{self, Found},
+    secret::{self, SecretUse},
 };
 use crate::{path::KeyPath, scope::Scope, value::Value};
 
 /// A checked template.
-pub(super) struct Engine {
+pub(super) struct TemplateEngine {
     dialect: Dialect,
     /// Whether it is exactly one `{{ expression }}` that keeps its type: then it is evaluated, else it is rendered.
     sole: bool,
-    secrets: Box<[Found]>,
+    secrets: Box<[SecretUse]>,
     uses: Box<[Use]>,
     /// Whether it is one expression that may leave its key out, and the path that it is, if it is one.
     optional: bool,
@@ -35,7 +35,7 @@ pub(super) struct Engine {
 }
 
 struct Ready<'s> {
-    program: Program<'s>,
+    program: Machine<'s>,
     /// Whether a value that is not set is nothing, not a failure.
     optional: bool,
 }
@@ -48,12 +48,12 @@ self_cell! {
     }
 }
 
-impl Engine {
+impl TemplateEngine {
     /// Checks a text, and says whether it is exactly one expression whose type is to be kept (`typed`).
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn parse(text: &str, dialect: Dialect, typed: bool, secrets: Vec<Found>) -> Result<(Self, bool), Vec<Mistake>> {
+    pub(super) fn parse(text: &str, dialect: Dialect, typed: bool, secrets: Vec<SecretUse>) -> Result<(Self, bool), Vec<Mistake>> {
         let masked = (!secrets.is_empty()).then(|| secret::mask(text, &secrets));
         let source = masked.as_deref().unwrap_or(text);
         let tree = match dialect {
@@ -135,9 +135,9 @@ impl Engine {
         match sole_expression(&tree, source).filter(|_| self.sole) {
             Some(expression) => {
                 let (lowered, optional) = lower::expression(expression);
-                Ready { program: Program::expression(source, &lowered), optional }
+                Ready { program: Machine::expression(source, &lowered), optional }
             }
-            None => Ready { program: Program::template(source, &lower::template(&tree, !self.secrets.is_empty())), optional: false },
+            None => Ready { program: Machine::template(source, &lower::template(&tree, !self.secrets.is_empty())), optional: false },
         }
     }
 

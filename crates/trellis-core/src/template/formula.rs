@@ -13,7 +13,7 @@ use super::{
     bridge::{Size, from_dyn},
     kinds::{self, KindSet},
     machine::hook,
-    reads::{Names, Source, inner, is_range},
+    reads::{TemplateNames, ValueSource, inner, is_range},
 };
 use crate::{
     path::KeyPath,
@@ -78,9 +78,9 @@ impl Term {
 
 /// What a lowered expression makes.
 pub(super) fn term(tree: &Expr<'_>) -> Term {
-    let names = Names::default();
+    let names = TemplateNames::default();
     if let Some(source) = names.source(tree) {
-        return Source::plain(source).map_or(Term::Unknown, Term::Path);
+        return ValueSource::plain(source).map_or(Term::Unknown, Term::Path);
     }
     let both = |left: &Expr<'_>, right: &Expr<'_>| Box::new([term(left), term(right)]);
     match tree {

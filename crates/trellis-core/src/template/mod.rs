@@ -35,14 +35,14 @@ mod tests;
 use std::{fmt, ops::Deref, sync::Arc};
 
 pub(crate) use self::kinds::{Demand, KindSet, LOOPED, RECKONED};
-pub(crate) use calculation::{Calculation, Last, Outcome, PATHS};
-use engine::Engine;
+pub(crate) use calculation::{Calculation, CalculationOutcome, LastOperation, PATHS};
+use engine::TemplateEngine;
 pub(crate) use formula::Term;
 use memchr::memchr;
 use mistake::Mistake;
 use reads::Use;
-pub use reads::{Step, Test};
-use segments::{Piece, Unreadable};
+pub use reads::{ElementStep, Test};
+use segments::{SegmentPiece, Unreadable};
 pub use shape::{Expression, Shape};
 
 use crate::{
@@ -112,8 +112,8 @@ impl Text {
 
 enum Body {
     Literal,
-    Pieces(Box<[Piece]>),
-    Engine(Box<Engine>),
+    Pieces(Box<[SegmentPiece]>),
+    Engine(Box<TemplateEngine>),
     /// Reported; there is no program that could render it.
     Broken,
 }
@@ -149,7 +149,7 @@ pub struct Read {
 pub(crate) struct Used<'t> {
     pub(crate) path: &'t KeyPath,
     pub(crate) when: &'t [Test],
-    pub(crate) inside: &'t [Step],
+    pub(crate) inside: &'t [ElementStep],
     pub(crate) deep: bool,
     pub(crate) demand: Option<Demand>,
     /// Whether it only says that something is used of which nothing is known.
@@ -202,7 +202,7 @@ pub(crate) fn forbid_secrets(text: &str, map: &SourceMap, dialect: Dialect, repo
     expose(text, secret::find(text, dialect), map, report);
 }
 
-fn expose(text: &str, found: Vec<secret::Found>, map: &SourceMap, report: &mut Report) {
+fn expose(text: &str, found: Vec<secret::SecretUse>, map: &SourceMap, report: &mut Report) {
     for secret in found {
         let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);
         report.add(Code::SecretExposed, map.span(secret.place), message).help =
@@ -282,7 +282,7 @@ impl Template {
             Body::Literal | Body::Broken => {}
             Body::Pieces(pieces) => {
                 for piece in pieces {
-                    if let Piece::Path(path, place) = piece {
+                    if let SegmentPiece::Path(path, place) = piece {
                         see(Used { path, when: &[], inside: &[], deep: false, demand: None, blind: false, calculation: None, place, map });
                     }
                 }
@@ -338,12 +338,12 @@ impl Template {
             Dialect::Go => segments::split(text, true, &found),
         };
         if let Some(pieces) = pieces {
-            let sole = matches!(pieces.as_slice(), [Piece::Path(..)]);
-            let literal = matches!(pieces.as_slice(), [] | [Piece::Text(_)]);
+            let sole = matches!(pieces.as_slice(), [SegmentPiece::Path(..)]);
+            let literal = matches!(pieces.as_slice(), [] | [SegmentPiece::Text(_)]);
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
             return (Self::with(whole, map, body), sole);
         }
-        match Engine::parse(text, dialect, used != Purpose::Text, found) {
+        match TemplateEngine::parse(text, dialect, used != Purpose::Text, found) {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
                 // One finding says more than one for each action would.

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-use super::{Mistake, secret::Found};
+use super::{Mistake, secret::SecretUse};
 use crate::{path::KeyPath, scope::Scope, value::Value};
 
 /// A piece of such a template; ranges are bytes of its text.
 #[derive(Clone, Debug)]
-pub(super) enum Piece {
+pub(super) enum SegmentPiece {
     /// Text as written.
     Text(Range<usize>),
     /// The value at a path, and the bytes of the path.
@@ -30,7 +30,7 @@ pub(super) enum Unreadable {
 const WORDS: &[&str] = &["true", "True", "false", "False", "none", "None", "loop", "self", "not", "if", "else", "and", "or", "in", "is"];
 
 /// The pieces of a template in the jinja or Go dialect (`dots` in front of paths), or nothing where it needs more than this.
-pub(super) fn split(text: &str, dots: bool, secrets: &[Found]) -> Option<Vec<Piece>> {
+pub(super) fn split(text: &str, dots: bool, secrets: &[SecretUse]) -> Option<Vec<SegmentPiece>> {
     let mut pieces = Vec::new();
     let mut from = 0;
     let mut at = 0;
@@ -41,7 +41,7 @@ pub(super) fn split(text: &str, dots: bool, secrets: &[Found]) -> Option<Vec<Pie
                 let close = open + 2 + closing(&text[open + 2..])?;
                 let piece = secret_at(secrets, open).or_else(|| plain_path(text, open + 2..close, dots))?;
                 if open > from {
-                    pieces.push(Piece::Text(from..open));
+                    pieces.push(SegmentPiece::Text(from..open));
                 }
                 pieces.push(piece);
                 (from, at) = (close + 2, close + 2);
@@ -51,7 +51,7 @@ pub(super) fn split(text: &str, dots: bool, secrets: &[Found]) -> Option<Vec<Pie
         }
     }
     if from < text.len() {
-        pieces.push(Piece::Text(from..text.len()));
+        pieces.push(SegmentPiece::Text(from..text.len()));
     }
     Some(pieces)
 }
@@ -62,12 +62,12 @@ fn closing(text: &str) -> Option<usize> {
     memchr_iter(b'}', bytes).find(|at| bytes.get(at + 1) == Some(&b'}'))
 }
 
-fn secret_at(secrets: &[Found], open: usize) -> Option<Piece> {
-    secrets.iter().find(|found| found.place.start == open).map(|found| Piece::Secret(found.name.clone()))
+fn secret_at(secrets: &[SecretUse], open: usize) -> Option<SegmentPiece> {
+    secrets.iter().find(|found| found.place.start == open).map(|found| SegmentPiece::Secret(found.name.clone()))
 }
 
 /// A path of ASCII names without indexes: what both the engine and [`KeyPath`] read alike.
-fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<Piece> {
+fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<SegmentPiece> {
     let inner = trimmed(text, range);
     let mut written = &text[inner.clone()];
     if dots {
@@ -82,21 +82,21 @@ fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<Piece> {
     if !parts.clone().all(name) || (!dots && WORDS.contains(&parts.next()?)) {
         return None;
     }
-    Some(Piece::Path(KeyPath::parse(written)?, inner))
+    Some(SegmentPiece::Path(KeyPath::parse(written)?, inner))
 }
 
 /// The pieces of a template in the legacy dialect. `{{` without `}}` is text.
 ///
 /// # Errors
 /// What stands between the braces is no key.
-pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, Vec<Mistake>> {
+pub(super) fn split_legacy(text: &str, secrets: &[SecretUse]) -> Result<Vec<SegmentPiece>, Vec<Mistake>> {
     let mut pieces = Vec::new();
     let mut mistakes = Vec::new();
     let mut from = 0;
     while let Some(open) = text[from..].find("{{").map(|found| from + found) {
         let Some(close) = text[open + 2..].find("}}").map(|found| open + 2 + found) else { break };
         if open > from {
-            pieces.push(Piece::Text(from..open));
+            pieces.push(SegmentPiece::Text(from..open));
         }
         let inner = trimmed(text, open + 2..close);
         from = close + 2;
@@ -105,7 +105,7 @@ pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, 
             continue;
         }
         match KeyPath::parse(&text[inner.clone()]).filter(KeyPath::is_key) {
-            Some(path) => pieces.push(Piece::Path(path, inner)),
+            Some(path) => pieces.push(SegmentPiece::Path(path, inner)),
             None if inner.is_empty() => mistakes.push(Mistake::syntax(open..close + 2, "a key is missing here")),
             None => {
                 let message = format!("`{}` is no key, and `templates: legacy` knows nothing else", one_line(&text[inner]));
@@ -115,7 +115,7 @@ pub(super) fn split_legacy(text: &str, secrets: &[Found]) -> Result<Vec<Piece>, 
         }
     }
     if from < text.len() {
-        pieces.push(Piece::Text(from..text.len()));
+        pieces.push(SegmentPiece::Text(from..text.len()));
     }
     if mistakes.is_empty() { Ok(pieces) } else { Err(mistakes) }
 }
@@ -130,7 +130,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
 /// Renders pieces; `secret` hears of each one with its offset in the result.
 pub(super) fn render(
     text: &str,
-    pieces: &[Piece],
+    pieces: &[SegmentPiece],
     scope: &Scope,
     bytes: u64,
     mut secret: impl FnMut(usize, &str),
@@ -140,12 +140,12 @@ pub(super) fn render(
     let mut out = String::with_capacity(text.len() + 64);
     for piece in pieces {
         match piece {
-            Piece::Text(range) => out.push_str(&text[range.clone()]),
-            Piece::Path(path, range) => match scope.lookup(path).ok_or_else(|| Unreadable::Unset(range.clone()))? {
+            SegmentPiece::Text(range) => out.push_str(&text[range.clone()]),
+            SegmentPiece::Path(path, range) => match scope.lookup(path).ok_or_else(|| Unreadable::Unset(range.clone()))? {
                 Value::Text(value) => out.push_str(value),
                 value => write!(out, "{value}").unwrap_or_default(),
             },
-            Piece::Secret(name) => secret(out.len(), &text[name.clone()]),
+            SegmentPiece::Secret(name) => secret(out.len(), &text[name.clone()]),
         }
         if out.len() as u64 > bytes {
             return Err(Unreadable::TooLong);

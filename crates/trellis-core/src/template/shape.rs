@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Body, Dialect, Piece, Purpose, Read, RenderLimits, SecretUse, Template, TemplateError, Term, Text, Used};
+use super::{Body, Dialect, Purpose, Read, RenderLimits, SecretUse, SegmentPiece, Template, TemplateError, Term, Text, Used};
 use crate::{
     diagnostic::Report,
     path::KeyPath,
@@ -130,7 +130,7 @@ impl Expression {
     pub fn path(&self) -> Option<(&KeyPath, bool)> {
         match &self.template.inner.body {
             Body::Pieces(pieces) => match &**pieces {
-                [Piece::Path(path, _)] => Some((path, false)),
+                [SegmentPiece::Path(path, _)] => Some((path, false)),
                 _ => None,
             },
             Body::Engine(engine) => {
@@ -158,7 +158,7 @@ impl Expression {
         let inner = &*self.template.inner;
         match &inner.body {
             Body::Pieces(pieces) => match &**pieces {
-                [Piece::Path(path, place)] => match scope.lookup(path) {
+                [SegmentPiece::Path(path, place)] => match scope.lookup(path) {
                     Some(value) => Ok(Some(value.clone())),
                     None => Err(TemplateError { message: format!("`{path}` is not set"), span: Some(inner.map.span(place.clone())) }),
                 },

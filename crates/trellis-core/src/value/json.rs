@@ -42,11 +42,11 @@ impl Value {
             match next {
                 Some(Self::List(items)) => {
                     into.push(b'[');
-                    open.push(Open::List(items.iter()));
+                    open.push(OpenContainer::List(items.iter()));
                 }
                 Some(Self::Map(entries)) => {
                     into.push(b'{');
-                    open.push(Open::Map(Box::new(entries.iter())));
+                    open.push(OpenContainer::Map(Box::new(entries.iter())));
                 }
                 Some(scalar) => write_scalar(scalar, into),
                 None => {}
@@ -64,12 +64,12 @@ impl Value {
 pub const DEPTH: u32 = 127;
 
 /// A list or mapping that is being written.
-enum Open<'v> {
+enum OpenContainer<'v> {
     List(list::Iter<'v>),
     Map(Box<dyn Iterator<Item = (&'v Key, &'v Value)> + 'v>),
 }
 
-impl<'v> Open<'v> {
+impl<'v> OpenContainer<'v> {
     /// The next part, with what stands before it; behind the last one the bracket.
     fn next(&mut self, into: &mut Vec<u8>) -> Option<&'v Value> {
         let is_first = matches!(into.last(), Some(b'[' | b'{'));

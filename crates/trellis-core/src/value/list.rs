@@ -20,7 +20,7 @@ use rpds::VectorSync;
 
 use super::{
     Value,
-    measure::{Measure, Parts},
+    measure::{Measure, PartSizes},
 };
 
 /// Items of a block.
@@ -40,7 +40,7 @@ pub struct List {
 #[derive(Clone, Default)]
 struct Run {
     items: Vec<Value>,
-    parts: OnceLock<Parts>,
+    parts: OnceLock<PartSizes>,
 }
 
 /// What was appended to a list.
@@ -49,7 +49,7 @@ struct Back {
     /// Counted, so that who lets go of them knows whether others hold them.
     blocks: Option<Arc<VectorSync<Arc<Run>>>>,
     tail: Vec<Value>,
-    parts: Parts,
+    parts: PartSizes,
 }
 
 impl List {
@@ -137,13 +137,13 @@ impl List {
     }
 
     pub(super) fn measured(&self) -> Option<Measure> {
-        let back = self.back.as_ref().map_or_else(Parts::default, |back| back.parts);
+        let back = self.back.as_ref().map_or_else(PartSizes::default, |back| back.parts);
         Some(self.front.parts.get()?.and(back).whole())
     }
 
     pub(super) fn sum_up(&self) {
         self.front.parts.get_or_init(|| {
-            let mut parts = Parts::default();
+            let mut parts = PartSizes::default();
             self.front.items.iter().for_each(|item| parts.add(item.measure()));
             parts
         });

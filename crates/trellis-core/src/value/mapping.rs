@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Key, Value,
-    measure::{Measure, Parts},
+    measure::{Measure, PartSizes},
 };
 
 /// Levels that are written out where a value is shown to programmers.
@@ -21,7 +21,7 @@ pub struct Mapping(Arc<Entries>);
 #[derive(Clone, Default)]
 struct Entries {
     entries: BTreeMap<Key, Value>,
-    parts: OnceLock<Parts>,
+    parts: OnceLock<PartSizes>,
 }
 
 impl Mapping {
@@ -91,7 +91,7 @@ impl Mapping {
 
     pub(super) fn sum_up(&self) {
         self.0.parts.get_or_init(|| {
-            let mut parts = Parts::default();
+            let mut parts = PartSizes::default();
             self.iter().for_each(|(key, value)| parts.add_entry(key, value.measure()));
             parts
         });

@@ -20,14 +20,14 @@ pub(crate) struct Measure {
 
 /// The sum of what stands in a list or a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts {
+pub(crate) struct PartSizes {
     /// Bytes with one comma each, and of a mapping with the keys.
     bytes: u64,
     /// Of the deepest part.
     depth: u32,
 }
 
-impl Parts {
+impl PartSizes {
     pub(crate) fn add(&mut self, part: Measure) {
         self.bytes = self.bytes.saturating_add(part.size).saturating_add(1);
         self.depth = self.depth.max(part.depth);

@@ -26,7 +26,7 @@ pub use json::{DEPTH, JsonError};
 pub(crate) use json::{nesting, present};
 pub use list::{Iter, List};
 pub use mapping::Mapping;
-pub(crate) use measure::Parts;
+pub(crate) use measure::PartSizes;
 pub use serialize::to_value;
 
 /// The key of a mapping.

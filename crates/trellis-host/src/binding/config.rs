@@ -70,7 +70,7 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
     if FOREIGN.iter().any(|kind| config.contains(kind)) {
         return Ok(Decoded::Foreign);
     }
-    let mut reader = Reader { syntax, path, found: Vec::new() };
+    let mut reader = ConfigReader { syntax, path, found: Vec::new() };
     let Config { function, process, env, cwd, grace, output_limit } = reader.read(config);
     if process.as_ref().is_some_and(Vec::is_empty) {
         reader.report("process", format!("the binding `{name}` names no command"), Some("write `process: [./bin/tool]`".into()));
@@ -80,7 +80,7 @@ pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder
         return Err(reader.found);
     }
     let Some((command, args)) = process.as_deref().and_then(<[String]>::split_first) else {
-        let named = |Function(own): Function| Decoded::Function(own.map_or_else(|| name.into(), Into::into));
+        let named = |FunctionName(own): FunctionName| Decoded::Function(own.map_or_else(|| name.into(), Into::into));
         return Ok(function.map_or(Decoded::Foreign, named));
     };
     let folder = absolute(folder);
@@ -111,7 +111,7 @@ fn program(command: &str, folder: &Path) -> PathBuf {
 #[serde(default)]
 struct Config {
     #[serde(deserialize_with = "given")]
-    function: Option<Function>,
+    function: Option<FunctionName>,
     #[serde(deserialize_with = "given")]
     process: Option<Vec<String>>,
     env: BTreeMap<String, Plain>,
@@ -128,13 +128,13 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Res
     T::deserialize(deserializer).map(Some)
 }
 
-struct Reader<'s> {
+struct ConfigReader<'s> {
     syntax: &'s BindingSyntax,
     path: &'s FilePath,
     found: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// All keys. Decoding ends at the first mistake, so a key with one is reported and left out, and the others are decoded again.
     fn read(&mut self, config: &Mapping) -> Config {
         let Ok(serde_yaml::Value::Mapping(mut keys)) = serde_yaml::to_value(config) else { return Config::default() };
@@ -188,25 +188,25 @@ impl Reader<'_> {
 }
 
 /// The name of a registered function; nothing for the tool's own, `{}`.
-struct Function(Option<String>);
+struct FunctionName(Option<String>);
 
-impl<'de> Deserialize<'de> for Function {
+impl<'de> Deserialize<'de> for FunctionName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Name;
         impl<'de> Visitor<'de> for Name {
-            type Value = Function;
+            type Value = FunctionName;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name")
             }
-            fn visit_str<E>(self, name: &str) -> Result<Function, E> {
-                Ok(Function(Some(name.to_owned())))
+            fn visit_str<E>(self, name: &str) -> Result<FunctionName, E> {
+                Ok(FunctionName(Some(name.to_owned())))
             }
-            fn visit_unit<E>(self) -> Result<Function, E> {
-                Ok(Function(None))
+            fn visit_unit<E>(self) -> Result<FunctionName, E> {
+                Ok(FunctionName(None))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Function, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FunctionName, A::Error> {
                 match entries.next_key::<String>()? {
-                    None => Ok(Function(None)),
+                    None => Ok(FunctionName(None)),
                     Some(key) => Err(A::Error::custom(format!("`function` takes a name or `{{}}`, not a mapping with `{key}`"))),
                 }
             }

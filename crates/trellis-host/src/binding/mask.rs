@@ -21,10 +21,10 @@ pub(super) const SHORTEST: usize = 4;
 
 /// Texts that nobody may see, as they are and as they stand in JSON.
 #[derive(Clone, Default)]
-pub(super) struct Mask(Arc<Secrets>);
+pub(super) struct Mask(Arc<MaskedSecrets>);
 
 #[derive(Default)]
-struct Secrets {
+struct MaskedSecrets {
     /// The longest first.
     texts: Vec<Vec<u8>>,
     /// Whether a text begins with this byte.
@@ -41,7 +41,7 @@ impl Mask {
         for text in &all {
             begins[usize::from(text[0])] = true;
         }
-        Self(Arc::new(Secrets { texts: all, begins }))
+        Self(Arc::new(MaskedSecrets { texts: all, begins }))
     }
 
     /// A text that is all there, without secrets.
@@ -52,7 +52,7 @@ impl Mask {
         let mut masked = Vec::with_capacity(text.len());
         let mut masker = Masker::new(self.clone());
         masker.push(text.as_bytes(), &mut |part| masked.extend_from_slice(part));
-        masker.finish(End::Whole, &mut |part| masked.extend_from_slice(part));
+        masker.finish(StreamEnd::Whole, &mut |part| masked.extend_from_slice(part));
         Cow::Owned(String::from_utf8_lossy(&masked).into_owned())
     }
 }
@@ -100,7 +100,7 @@ pub(super) struct Masker {
 
 /// How a stream came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum StreamEnd {
     /// All of it came.
     Whole,
     /// There was more, which nobody read. Where it ends inside of a secret, the beginning of that is masked.
@@ -133,14 +133,14 @@ impl Masker {
     }
 
     /// Hands on what was held back.
-    pub(super) fn finish(&mut self, end: End, take: &mut dyn FnMut(&[u8])) {
+    pub(super) fn finish(&mut self, end: StreamEnd, take: &mut dyn FnMut(&[u8])) {
         self.settle(Some(end), take);
         self.held.clear();
         self.covered = 0;
     }
 
     /// Hands on what no later byte can change, all of it at the end; its length.
-    fn settle(&mut self, end: Option<End>, take: &mut dyn FnMut(&[u8])) -> usize {
+    fn settle(&mut self, end: Option<StreamEnd>, take: &mut dyn FnMut(&[u8])) -> usize {
         let (mut at, mut plain) = (0, self.covered);
         while at < self.held.len() {
             let rest = &self.held[at..];
@@ -148,7 +148,7 @@ impl Masker {
             let length = match (found, end) {
                 (Match::Whole(length), _) => length,
                 (Match::Begun, None) => break,
-                (Match::Begun, Some(End::Cut)) if rest.len() >= SHORTEST => rest.len(),
+                (Match::Begun, Some(StreamEnd::Cut)) if rest.len() >= SHORTEST => rest.len(),
                 (Match::Begun | Match::None, _) => 0,
             };
             if length > 0 {
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     /// What comes of a stream in pieces.
-    fn masked(mask: &Mask, pieces: &[&[u8]], end: End) -> String {
+    fn masked(mask: &Mask, pieces: &[&[u8]], end: StreamEnd) -> String {
         let (mut masker, mut out) = (Masker::new(mask.clone()), Vec::new());
         for piece in pieces {
             masker.push(piece, &mut |part| out.extend_from_slice(part));
@@ -222,7 +222,7 @@ mod tests {
         ] {
             for size in 1..=text.len().max(1) {
                 let pieces: Vec<_> = text.as_bytes().chunks(size).collect();
-                assert_eq!(masked(&mask, &pieces, End::Whole), expected, "{text:?} by {size}");
+                assert_eq!(masked(&mask, &pieces, StreamEnd::Whole), expected, "{text:?} by {size}");
             }
             assert_eq!(mask.text(text), expected);
         }
@@ -238,9 +238,9 @@ mod tests {
     #[test]
     fn a_stream_that_was_cut_inside_of_a_secret_shows_less_than_four_bytes_of_it() {
         let mask = mask(&["hunter2"]);
-        assert_eq!(masked(&mask, &[b"x hunte"], End::Cut), "x ***");
-        assert_eq!(masked(&mask, &[b"x hun"], End::Cut), "x hun");
-        assert_eq!(masked(&mask, &[b"x hunte"], End::Whole), "x hunte");
+        assert_eq!(masked(&mask, &[b"x hunte"], StreamEnd::Cut), "x ***");
+        assert_eq!(masked(&mask, &[b"x hun"], StreamEnd::Cut), "x hun");
+        assert_eq!(masked(&mask, &[b"x hunte"], StreamEnd::Whole), "x hunte");
     }
 
     #[test]

@@ -217,15 +217,15 @@ impl Bindings {
         self.faulty.contains(&(Arc::from(root), Arc::from(tool)))
     }
 
-    fn find(&self, root: &str, tool: &str) -> Option<Found<'_>> {
+    fn find(&self, root: &str, tool: &str) -> Option<FoundBinding<'_>> {
         if let Some(function) = self.functions.get(tool) {
-            return Some(Found::Function(function));
+            return Some(FoundBinding::Function(function));
         }
         if let Some(process) = self.processes.get(root).and_then(|of_graph| of_graph.get(tool)) {
-            return Some(Found::Process(process));
+            return Some(FoundBinding::Process(process));
         }
         let alias = self.aliases.get(&(Arc::from(root), Arc::from(tool)))?;
-        self.functions.get(alias).map(Found::Function)
+        self.functions.get(alias).map(FoundBinding::Function)
     }
 
     /// Whether a call of this program is carried out here. Composite calls are not.
@@ -262,8 +262,8 @@ impl Bindings {
         let timeout = call.timeout.map(Duration::from_millis);
         let job = Job { call, args, timeout, bounds: self.bounds, mask: mask.clone(), cancel: caller.cancel(), progress: &*report };
         let outcome = match found {
-            Found::Process(process) => process.run(job).await,
-            Found::Function(function) => function.run(job, CallContext::new(caller, call, Arc::clone(&report))).await,
+            FoundBinding::Process(process) => process.run(job).await,
+            FoundBinding::Function(function) => function.run(job, CallContext::new(caller, call, Arc::clone(&report))).await,
         };
         outcome.map_or_else(
             |error| ToolOutcome::Error(ToolError { message: mask.text(&error.message).into_owned(), ..error }),
@@ -272,7 +272,7 @@ impl Bindings {
     }
 }
 
-enum Found<'b> {
+enum FoundBinding<'b> {
     Process(&'b Arc<Process>),
     Function(&'b Function),
 }

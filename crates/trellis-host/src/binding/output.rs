@@ -26,9 +26,9 @@ pub(super) fn value(tool: &str, bytes: Vec<u8>) -> Result<Value, ToolError> {
 
 /// The last bytes of a stream.
 #[derive(Default)]
-pub(super) struct Tail(Vec<u8>);
+pub(super) struct OutputTail(Vec<u8>);
 
-impl Tail {
+impl OutputTail {
     const BYTES: usize = 2048;
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -75,11 +75,11 @@ mod tests {
 
     #[test]
     fn the_tail_keeps_the_end() {
-        let mut tail = Tail::default();
+        let mut tail = OutputTail::default();
         for line in 0..10_000 {
             tail.push(format!("line {line}\n").as_bytes());
         }
         let message = tail.message().unwrap();
-        assert!(message.ends_with("line 9999") && message.len() <= Tail::BYTES);
+        assert!(message.ends_with("line 9999") && message.len() <= OutputTail::BYTES);
     }
 }

@@ -34,7 +34,7 @@ impl Amount {
 
 /// Cuts a stream into lines and tells them. A carriage return ends a line too, since progress bars draw over themselves.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct ProgressLines {
     /// The line that is not over.
     line: Vec<u8>,
     /// What was told in all.
@@ -47,7 +47,7 @@ pub(super) struct Lines {
     last: Option<String>,
 }
 
-impl Lines {
+impl ProgressLines {
     /// Takes the next piece of the stream, and the time.
     pub(super) fn push(&mut self, bytes: &[u8], now: Instant, tell: Progress<'_>) {
         for part in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -115,7 +115,7 @@ mod tests {
     /// Lines with what they told.
     #[derive(Default)]
     struct Told {
-        lines: Lines,
+        lines: ProgressLines,
         told: Mutex<Vec<String>>,
     }
 

@@ -25,7 +25,7 @@ const SHARE: usize = 64;
 
 /// What the graph as it is now means for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum EditVerdict {
     /// It has ended: nothing can happen to it.
     Ended,
     /// It goes on where it is.
@@ -65,7 +65,7 @@ pub enum Verdict {
     OtherGraph,
 }
 
-impl Verdict {
+impl EditVerdict {
     /// As JSON has it.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ pub struct Checked {
     /// What it is found by: where it stands, when it moved last, and the program that it was on then.
     pub head: Head,
     /// What the graph means for it.
-    pub verdict: Verdict,
+    pub verdict: EditVerdict,
     /// Where it would go on, if that is elsewhere.
     moved: Option<Box<(Stored, Snapshot, State)>>,
 }
@@ -141,13 +141,13 @@ impl<'s> Check<'s> {
             let known = match is_live(&head) {
                 true => match loaded.next() {
                     Some(Ok(Some(stored))) if stored.head.graph == self.graph => Ok(stored),
-                    Some(Ok(Some(_))) => Err(Verdict::OtherGraph),
-                    Some(Err(error)) => Err(Verdict::Unreadable { error }),
+                    Some(Ok(Some(_))) => Err(EditVerdict::OtherGraph),
+                    Some(Err(error)) => Err(EditVerdict::Unreadable { error }),
                     // It was taken out since it was listed.
                     Some(Ok(None)) | None => continue,
                 },
-                false if head.graph != self.graph => Err(Verdict::OtherGraph),
-                false => Err(Verdict::Ended),
+                false if head.graph != self.graph => Err(EditVerdict::OtherGraph),
+                false => Err(EditVerdict::Ended),
             };
             found.push((head, known));
         }
@@ -169,7 +169,7 @@ impl<'s> Check<'s> {
     }
 
     /// Judges sessions on as many threads as are worth it.
-    fn judged(&self, found: Vec<(Head, Result<Stored, Verdict>)>) -> Vec<Checked> {
+    fn judged(&self, found: Vec<(Head, Result<Stored, EditVerdict>)>) -> Vec<Checked> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get).min(found.len() / SHARE + 1);
         let share = found.len().div_ceil(threads).max(1);
         let mut found = found.into_iter();
@@ -198,26 +198,26 @@ impl<'s> Check<'s> {
     }
 }
 
-fn judged(engine: &Engine, head: Head, stored: Result<Stored, Verdict>) -> Checked {
+fn judged(engine: &Engine, head: Head, stored: Result<Stored, EditVerdict>) -> Checked {
     let stored = match stored {
         Ok(stored) => stored,
         Err(verdict) => return Checked { head, verdict, moved: None },
     };
     let now = match Snapshot::of(&stored) {
         Ok(now) => now,
-        Err(error) => return Checked { head, verdict: Verdict::Unreadable { error }, moved: None },
+        Err(error) => return Checked { head, verdict: EditVerdict::Unreadable { error }, moved: None },
     };
     // It may have gone on since it was listed.
     let head = stored.head.clone();
     // It asks for what was redacted before anything else.
     let keys = lacking(&now.state);
     if !keys.is_empty() {
-        return Checked { head, verdict: Verdict::Lacks { keys }, moved: None };
+        return Checked { head, verdict: EditVerdict::Lacks { keys }, moved: None };
     }
     match engine.adopt(now.state.clone()) {
-        Adopted::Kept(_) => Checked { head, verdict: Verdict::GoesOn, moved: None },
+        Adopted::Kept(_) => Checked { head, verdict: EditVerdict::GoesOn, moved: None },
         Adopted::Moved { state, why, .. } => {
-            let verdict = Verdict::Elsewhere { to: state.current_node_id.clone(), why };
+            let verdict = EditVerdict::Elsewhere { to: state.current_node_id.clone(), why };
             Checked { head, verdict, moved: Some(Box::new((stored, now, state))) }
         }
         Adopted::Blocked { blockers, .. } => Checked { head, verdict: blocked(blockers), moved: None },
@@ -225,24 +225,24 @@ fn judged(engine: &Engine, head: Head, stored: Result<Stored, Verdict>) -> Check
 }
 
 /// The gravest of what is in the way.
-fn blocked(blockers: Vec<Blocker>) -> Verdict {
+fn blocked(blockers: Vec<Blocker>) -> EditVerdict {
     let mut verdicts: Vec<_> = blockers.into_iter().map(verdict).collect();
-    let gravity = |verdict: &Verdict| match verdict {
-        Verdict::Stuck { .. } => 2,
-        Verdict::Lacks { .. } => 1,
+    let gravity = |verdict: &EditVerdict| match verdict {
+        EditVerdict::Stuck { .. } => 2,
+        EditVerdict::Lacks { .. } => 1,
         _ => 0,
     };
     verdicts.sort_by_key(gravity);
-    verdicts.pop().unwrap_or_else(|| Verdict::Stuck { node: None, why: "it does not fit".to_owned() })
+    verdicts.pop().unwrap_or_else(|| EditVerdict::Stuck { node: None, why: "it does not fit".to_owned() })
 }
 
-fn verdict(blocker: Blocker) -> Verdict {
+fn verdict(blocker: Blocker) -> EditVerdict {
     match blocker {
-        Blocker::MissingKeys(keys) => Verdict::Lacks { keys },
-        Blocker::CallChanged { pending, now } => Verdict::CallChanged { pending, now },
-        Blocker::NotEntered { node, message } => Verdict::Stuck { node: Some(node), why: message },
+        Blocker::MissingKeys(keys) => EditVerdict::Lacks { keys },
+        Blocker::CallChanged { pending, now } => EditVerdict::CallChanged { pending, now },
+        Blocker::NotEntered { node, message } => EditVerdict::Stuck { node: Some(node), why: message },
         Blocker::Version(version) => {
-            Verdict::Stuck { node: None, why: format!("its state is of version {version}, which a newer version of trellis wrote") }
+            EditVerdict::Stuck { node: None, why: format!("its state is of version {version}, which a newer version of trellis wrote") }
         }
     }
 }

@@ -22,14 +22,14 @@ use trellis_core::{SessionId, engine::NotEntered};
 
 pub use self::{
     approval::{PendingApproval, Undecided},
-    check::{Check, Checked, Verdict},
+    check::{Check, Checked, EditVerdict},
     operator::{Operator, Put},
     path::hops,
     read::{Flaw, History, state_at},
     redact::Redactor,
     replay::{Replayed, replay},
-    transcript::{Script, Transcript, print, transcript},
-    walk::{Moment, Walk},
+    transcript::{Transcript, TranscriptWriter, print, transcript},
+    walk::{RecordWalk, WalkedRecord},
 };
 use crate::store::{BadName, StoreError};
 

@@ -1,6 +1,6 @@
 //! The path that a session walked, for whoever draws it.
 
-use trellis_core::{Event, Input, NodeId, Program, draw::Hop};
+use trellis_core::{Event, Input, NodeId, Program, draw::PathStep};
 
 use super::History;
 use crate::journal::{Entry, Record};
@@ -9,7 +9,7 @@ use crate::journal::{Entry, Record};
 const ROLLBACK: &str = "rollback";
 
 /// The hops of a history, in order. A node that has another name in `program` has it here too.
-pub fn hops(program: &Program, history: &History) -> Vec<Hop> {
+pub fn hops(program: &Program, history: &History) -> Vec<PathStep> {
     let spot = |node: &NodeId| match program.find(node) {
         None => program.find_renamed(node).map_or_else(|| node.to_string(), |now| program.node(now).id.to_string()),
         Some(_) => node.to_string(),
@@ -38,7 +38,7 @@ pub fn hops(program: &Program, history: &History) -> Vec<Hop> {
             is_rolling_back = to == ROLLBACK;
             // What follows an arrival in the same step is a terminal's own way to the end.
             let on = if at == 0 { on } else { Some("pass") };
-            hops.push(Hop { from: here.replace(to.clone()), to, on: on.filter(|_| !is_put) });
+            hops.push(PathStep { from: here.replace(to.clone()), to, on: on.filter(|_| !is_put) });
         }
     }
     hops

@@ -8,7 +8,7 @@ use crate::journal::{Entry, Record};
 
 /// Walks along records.
 #[derive(Debug)]
-pub struct Walk<'e> {
+pub struct RecordWalk<'e> {
     engine: Option<&'e Engine>,
     state: Option<State>,
     next: u64,
@@ -17,7 +17,7 @@ pub struct Walk<'e> {
 /// What one record came to.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Moment {
+pub struct WalkedRecord {
     /// Where the session was after it; nothing where that is not known.
     pub state: Option<State>,
     /// The call that was pending before it.
@@ -30,7 +30,7 @@ pub struct Moment {
     pub is_secret: bool,
 }
 
-impl<'e> Walk<'e> {
+impl<'e> RecordWalk<'e> {
     /// A walk that begins with a state, if one is known. Without an engine nobody knows what was said.
     pub fn new(engine: Option<&'e Engine>, before: Option<(u64, State)>) -> Self {
         let (next, state) = before.map_or((0, None), |(next, state)| (next, Some(state)));
@@ -38,7 +38,7 @@ impl<'e> Walk<'e> {
     }
 
     /// Takes the next record.
-    pub fn take(&mut self, record: &Record) -> Moment {
+    pub fn take(&mut self, record: &Record) -> WalkedRecord {
         let typed = matches!(&record.entry, Entry::Input { input: Input::Text(_) | Input::Value(_) });
         let is_secret = typed && self.engine.zip(record.from.as_ref()).is_some_and(|(engine, node)| is_secret(engine, node));
         let call = self.state.as_ref().and_then(|state| state.pending_tool_call.clone());
@@ -56,7 +56,7 @@ impl<'e> Walk<'e> {
         let engine = self.engine.filter(|_| is_entered);
         let said = engine.zip(state.as_ref()).and_then(|(engine, state)| engine.render(state).ok()?.content);
         let is_same_graph = self.engine.is_some_and(|engine| record.program == *engine.inspect().fingerprint());
-        Moment { state, call, said, is_same_graph, is_secret }
+        WalkedRecord { state, call, said, is_same_graph, is_secret }
     }
 }
 

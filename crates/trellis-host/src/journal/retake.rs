@@ -54,7 +54,7 @@ struct Retaking<'e> {
 }
 
 /// A recorded step.
-struct Recorded<'r> {
+struct RecordedStep<'r> {
     record: &'r Record,
     before: Option<&'r State>,
     after: State,
@@ -69,7 +69,7 @@ impl Retaking<'_> {
         match (&record.entry, state) {
             (Entry::Start { start, state: began, origin: None }, _) => {
                 let engine = engine.of_graph(began.graph.clone());
-                let recorded = Recorded { record, before: None, after: (**began).clone() };
+                let recorded = RecordedStep { record, before: None, after: (**began).clone() };
                 self.take(&engine, recorded, &|engine| engine.start((**start).clone()).map_err(|error| error.to_string()))
             }
             (Entry::Start { state, .. } | Entry::Reload { state } | Entry::Move { state, .. }, _) => Ok((**state).clone()),
@@ -87,12 +87,12 @@ impl Retaking<'_> {
                     return Ok(after);
                 }
                 let take = |engine: &Engine| engine.navigate(&state, moment.input.clone()).map_err(|refusal| refusal.to_string());
-                self.take(&engine, Recorded { record, before: Some(&state), after }, &take)
+                self.take(&engine, RecordedStep { record, before: Some(&state), after }, &take)
             }
         }
     }
 
-    fn take(&mut self, engine: &Engine, recorded: Recorded<'_>, take: Take<'_>) -> Result<State, Divergence> {
+    fn take(&mut self, engine: &Engine, recorded: RecordedStep<'_>, take: Take<'_>) -> Result<State, Divergence> {
         let marked = recorded.marked();
         let from = recorded.before.map_or(&recorded.after, |before| before).current_node_id.clone();
         if marked.is_empty() {
@@ -128,7 +128,7 @@ impl Retaking<'_> {
     }
 }
 
-impl Recorded<'_> {
+impl RecordedStep<'_> {
     /// Whether a step came to the same, byte for byte.
     fn is(&self, step: &Step) -> bool {
         match self.before {

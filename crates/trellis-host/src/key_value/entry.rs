@@ -3,15 +3,15 @@
 use serde::{Deserialize, Serialize};
 use trellis_core::{SessionId, Value};
 
-use super::{Kept, ValueError};
+use super::{StoredValue, ValueError};
 use crate::store::{StoreError, Stored};
 
 /// What a record says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Entry {
+pub(super) enum ValueRecord {
     /// There is a value, until its time is over.
-    Kept {
+    StoredValue {
         value: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) enum Entry {
     Gone { until: u64 },
 }
 
-impl Entry {
+impl ValueRecord {
     /// JSON on one line.
     ///
     /// # Errors
@@ -34,15 +34,15 @@ impl Entry {
 
 /// Where a key is.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct KeyPlace {
     /// How often it was written.
     pub(super) next: u64,
     /// When it was written first, in milliseconds since 1970.
     pub(super) began: Option<u64>,
-    entry: Option<Entry>,
+    entry: Option<ValueRecord>,
 }
 
-impl Found {
+impl KeyPlace {
     /// # Errors
     /// The newest record cannot be read. An older one is not asked: its value was replaced.
     pub(super) fn read(session: &SessionId, stored: &Stored) -> Result<Self, StoreError> {
@@ -59,10 +59,10 @@ impl Found {
     }
 
     /// The value, if there is one at this moment.
-    pub(super) fn live(&self, now: u64) -> Option<Kept> {
+    pub(super) fn live(&self, now: u64) -> Option<StoredValue> {
         match &self.entry {
-            Some(Entry::Kept { value, until }) if until.is_none_or(|until| until > now) => {
-                Some(Kept { value: value.clone(), version: self.next, until: *until })
+            Some(ValueRecord::StoredValue { value, until }) if until.is_none_or(|until| until > now) => {
+                Some(StoredValue { value: value.clone(), version: self.next, until: *until })
             }
             _ => None,
         }

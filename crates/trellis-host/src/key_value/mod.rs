@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 
 use trellis_core::{SessionId, Value};
 
-use self::entry::{Entry, Found};
+use self::entry::{KeyPlace, ValueRecord};
 use crate::{
     journal::Clock,
     store::{Append, BadName, Head, Query, Removal, SessionStatus, SessionStore, StoreError, Which, check_name},
@@ -58,7 +58,7 @@ pub struct Values {
 /// A value as it is kept.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Kept {
+pub struct StoredValue {
     /// The value.
     pub value: Value,
     /// How often its key was written: what the next writer expects.
@@ -73,11 +73,11 @@ pub struct Kept {
 pub struct Listed {
     /// Its key.
     pub key: String,
-    /// As in [`Kept::version`].
+    /// As in [`StoredValue::version`].
     pub version: u64,
     /// When it was written, in milliseconds since 1970.
     pub at: u64,
-    /// As in [`Kept::until`].
+    /// As in [`StoredValue::until`].
     pub until: Option<u64>,
 }
 
@@ -139,7 +139,7 @@ impl Values {
     ///
     /// # Errors
     /// The key is none; the store fails, or what it has cannot be read.
-    pub async fn get(&self, key: &str) -> Result<Option<Kept>, ValueError> {
+    pub async fn get(&self, key: &str) -> Result<Option<StoredValue>, ValueError> {
         let (_, found) = self.find(key).await?;
         Ok(found.live(self.clock.now()))
     }
@@ -152,7 +152,7 @@ impl Values {
     pub async fn put(&self, key: &str, value: Value, expected: Expected, ttl: Option<Duration>) -> Result<u64, ValueError> {
         let lasts = ttl.map(|ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
         let until = lasts.map(|lasts| self.clock.now().saturating_add(lasts));
-        self.write(key, &Entry::Kept { value, until }, expected).await
+        self.write(key, &ValueRecord::StoredValue { value, until }, expected).await
     }
 
     /// Takes out the value at a key. Where none is, that is fine, unless another version is expected.
@@ -161,7 +161,7 @@ impl Values {
     /// As [`Values::put`].
     pub async fn remove(&self, key: &str, expected: Expected) -> Result<(), ValueError> {
         let until = self.clock.now().saturating_add(REMEMBERED);
-        self.write(key, &Entry::Gone { until }, expected).await.map(drop)
+        self.write(key, &ValueRecord::Gone { until }, expected).await.map(drop)
     }
 
     /// The keys that have a value, those that were written last first: at most `limit`, behind `after`, the last of the page before.
@@ -209,7 +209,7 @@ impl Values {
         }
     }
 
-    async fn write(&self, key: &str, entry: &Entry, expected: Expected) -> Result<u64, ValueError> {
+    async fn write(&self, key: &str, entry: &ValueRecord, expected: Expected) -> Result<u64, ValueError> {
         let text: Arc<str> = entry.text()?.into();
         let mut lost: Option<(u64, StoreError)> = None;
         loop {
@@ -229,7 +229,7 @@ impl Values {
             };
             match (is_fit, version, entry) {
                 (false, ..) => return Err(ValueError::Conflict { key: key.to_owned(), found: version }),
-                (true, None, Entry::Gone { .. }) => return Ok(found.next),
+                (true, None, ValueRecord::Gone { .. }) => return Ok(found.next),
                 (true, ..) => {}
             }
             let next = found.next + 1;
@@ -250,10 +250,10 @@ impl Values {
         }
     }
 
-    fn append(&self, session: &SessionId, found: &Found, (entry, text): (&Entry, &Arc<str>), now: u64) -> Append {
+    fn append(&self, session: &SessionId, found: &KeyPlace, (entry, text): (&ValueRecord, &Arc<str>), now: u64) -> Append {
         let (standing, due) = match entry {
-            Entry::Kept { until, .. } => (SessionStatus::Active, *until),
-            Entry::Gone { until } => (SessionStatus::Finished, Some(*until)),
+            ValueRecord::StoredValue { until, .. } => (SessionStatus::Active, *until),
+            ValueRecord::Gone { until } => (SessionStatus::Finished, Some(*until)),
         };
         let next = found.next + 1;
         let head = Head {
@@ -271,13 +271,13 @@ impl Values {
         Append { session: session.clone(), expected: found.next, records: vec![Arc::clone(text)], head, snapshot }
     }
 
-    async fn find(&self, key: &str) -> Result<(SessionId, Found), ValueError> {
+    async fn find(&self, key: &str) -> Result<(SessionId, KeyPlace), ValueError> {
         if key.is_empty() || key.len() > LONGEST || key.chars().any(char::is_control) {
             return Err(ValueError::Key);
         }
         let session = self.session(key);
         let stored = self.store.load(std::slice::from_ref(&session)).await?.pop().flatten();
-        let found = stored.map_or_else(|| Ok(Found::default()), |stored| Found::read(&session, &stored))?;
+        let found = stored.map_or_else(|| Ok(KeyPlace::default()), |stored| KeyPlace::read(&session, &stored))?;
         Ok((session, found))
     }
 

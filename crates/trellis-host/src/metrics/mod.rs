@@ -40,19 +40,19 @@ const CALLS: usize = 10_000;
 /// Counts what happens. Clones count together.
 #[derive(Clone, Default)]
 pub struct Metrics {
-    counted: Arc<Counted>,
+    counted: Arc<CountedSession>,
     /// Each ends when everything about some sessions was counted.
     pending: Arc<Mutex<Vec<Receiver<()>>>>,
 }
 
 /// The hooks that count the steps of some sessions.
 struct Counting {
-    counted: Arc<Counted>,
+    counted: Arc<CountedSession>,
     _done: Sender<()>,
 }
 
 #[derive(Default)]
-struct Counted {
+struct CountedSession {
     series: Series,
     /// The tools of pending calls: a result names only its call.
     pending: Mutex<BTreeMap<SessionId, (CallId, Arc<str>)>>,
@@ -97,7 +97,7 @@ impl Metrics {
     }
 }
 
-impl Counted {
+impl CountedSession {
     fn happened(&self, session: &SessionId, happening: &SessionEvent) {
         match happening {
             SessionEvent::Calling(_) => remember(&self.running, session, Instant::now()),

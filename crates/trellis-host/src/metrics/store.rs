@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Instant};
 
 use trellis_core::SessionId;
 
-use super::Counted;
+use super::CountedSession;
 use crate::store::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
 pub(super) struct Timed {
     pub(super) store: Arc<dyn SessionStore>,
-    pub(super) counted: Arc<Counted>,
+    pub(super) counted: Arc<CountedSession>,
 }
 
 impl Timed {

@@ -12,7 +12,7 @@ pub(super) type Work<'s> = Pin<Box<dyn Future<Output = Result<Turn, SendError>> 
 
 /// Signals that no session took yet, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Held(VecDeque<SignalName>);
+pub(super) struct HeldSignals(VecDeque<SignalName>);
 
 /// What became of a signal.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) enum Raised {
     Refused(SignalName, SendError),
 }
 
-impl Held {
+impl HeldSignals {
     /// Holds one more.
     pub(super) fn push(&mut self, signal: SignalName) {
         self.0.push_back(signal);

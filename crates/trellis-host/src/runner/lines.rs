@@ -20,7 +20,7 @@ pub(super) enum Line {
 }
 
 /// Reads lines.
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     reader: R,
     line: Vec<u8>,
     /// Bytes of the current line so far, kept or not.
@@ -28,7 +28,7 @@ pub(super) struct Lines<R> {
     ended: bool,
 }
 
-impl<R: AsyncBufRead + Unpin> Lines<R> {
+impl<R: AsyncBufRead + Unpin> LineReader<R> {
     pub(super) fn new(reader: R) -> Self {
         Self { reader, line: Vec::new(), size: 0, ended: false }
     }
@@ -84,7 +84,7 @@ mod tests {
     fn read(bytes: &[u8], limit: u64) -> Vec<Line> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let mut lines = Lines::new(BufReader::with_capacity(3, bytes));
+            let mut lines = LineReader::new(BufReader::with_capacity(3, bytes));
             let mut all = Vec::new();
             loop {
                 match lines.next(limit).await.unwrap() {

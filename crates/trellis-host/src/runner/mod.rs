@@ -22,7 +22,7 @@ use trellis_core::{
     Engine, Predicates, Program, SessionId, SignalName, Start, Value, engine::StartError, program::PredicateSource, state::EndReason,
 };
 
-use self::held::Held;
+use self::held::HeldSignals;
 pub use self::{
     choose::answer,
     console::{Asking, Awaited, Command, Console, Findings, Note, Reloaded, RunSummary},
@@ -138,7 +138,7 @@ pub struct Runner<C> {
     edits: mpsc::Receiver<Edit>,
     happenings: mpsc::UnboundedReceiver<SessionEvent>,
     edited: Edited,
-    held: Held,
+    held: HeldSignals,
 }
 
 /// What is to be said when a session takes an edit up.
@@ -171,7 +171,7 @@ impl<C: Console> Runner<C> {
             edits: mpsc::channel(1).1,
             happenings,
             edited: Edited::default(),
-            held: Held::default(),
+            held: HeldSignals::default(),
         }
     }
 

@@ -15,7 +15,7 @@ use trellis_core::{
 use super::{
     Reason, aside, choose,
     console::{Asking, Awaited, Command, Console, Note, Reloaded, RunSummary},
-    lines::{Line, Lines},
+    lines::{Line, LineReader},
     summary::leaves_something,
 };
 use crate::{binding::shown, controls::is_steering, sessions::quoted};
@@ -26,7 +26,7 @@ type Hide = Box<dyn Fn(bool)>;
 
 /// A person at the other end.
 pub struct TextConsole<R, W> {
-    lines: Lines<R>,
+    lines: LineReader<R>,
     writer: W,
     /// Where failures, attempts and rollbacks are told, a line each.
     aside: Option<Box<dyn AsyncWrite + Unpin>>,
@@ -59,7 +59,7 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> TextConsole<R, W> {
     pub fn new(reader: R, writer: W, input: u64, result: u64) -> Self {
         let format = Box::new(|text: &str| text.to_owned());
         Self {
-            lines: Lines::new(reader),
+            lines: LineReader::new(reader),
             writer,
             aside: None,
             untold: None,

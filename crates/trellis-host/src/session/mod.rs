@@ -100,12 +100,12 @@ pub struct Session {
     /// What to say about a counted invalid input.
     invalid: Option<Arc<str>>,
     /// An input whose step needs answers first, and what is known so far.
-    held: Option<Held>,
+    held: Option<HeldCall>,
     passes: u64,
 }
 
 #[derive(Clone)]
-struct Held {
+struct HeldCall {
     input: Input,
     answers: Answers,
     asks: Box<Unanswered>,
@@ -228,7 +228,7 @@ impl Session {
                 Ok(())
             }
             Err(NavigateError::Unanswered(asks)) => {
-                self.held = Some(Held { input, answers, asks });
+                self.held = Some(HeldCall { input, answers, asks });
                 Ok(())
             }
             Err(refusal) => Err(refusal),

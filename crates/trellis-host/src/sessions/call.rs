@@ -6,8 +6,8 @@ use trellis_core::{Context, Engine, Input, ToolError, ToolOutcome, ToolResult, e
 
 use super::{
     SendError, SessionEvent, Sessions, Stop, Unbound,
-    drive::Patience,
-    slot::{Running, Slot},
+    drive::SleepPolicy,
+    slot::{RunningSession, Slot},
 };
 use crate::{
     binding::{Bindings, Caller, timed_out},
@@ -28,7 +28,7 @@ struct Scene {
 
 impl Sessions {
     /// Does what a pending call needs. Nothing, where the session went on by it.
-    pub(super) async fn call(&self, slot: &Slot, call: Call, patience: Patience) -> Result<Option<Stop>, SendError> {
+    pub(super) async fn call(&self, slot: &Slot, call: Call, patience: SleepPolicy) -> Result<Option<Stop>, SendError> {
         let scene = self.running(slot, |running| Ok(Scene::of(running, &call)))?;
         if call.delay > 0 && !self.sleep(slot, scene.step, scene.since, scene.since.saturating_add(call.delay)).await {
             return Ok(None);
@@ -48,7 +48,7 @@ impl Sessions {
             let why = format!("nothing here carries out `{}`", call.name);
             return self.elsewhere(slot, call, why);
         }
-        if patience == Patience::Brief {
+        if patience == SleepPolicy::Brief {
             return Ok(Some(Stop::Running { node: call.node.clone(), since: self.now(), call: Some(call) }));
         }
         self.carry_out(slot, call, scene).await
@@ -146,7 +146,7 @@ impl Sessions {
 }
 
 impl Scene {
-    fn of(running: &Running, call: &Call) -> Self {
+    fn of(running: &RunningSession, call: &Call) -> Self {
         Self {
             engine: running.session.engine().clone(),
             bindings: Arc::clone(&running.bindings),

@@ -9,9 +9,9 @@ use trellis_core::{
 
 use super::{
     Reply, SendError, SessionEvent, Sessions, Stop, Turn,
-    predicate::Question,
+    predicate::PredicateQuestion,
     scheduler::Seat,
-    slot::{Lock, Place, Running, Slot},
+    slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::session::{Halt, Session};
 
@@ -29,7 +29,7 @@ pub(super) enum Act {
         since: u64,
         due: u64,
     },
-    Predicate(Question),
+    Predicate(PredicateQuestion),
 }
 
 impl Act {
@@ -48,7 +48,7 @@ impl Act {
 
 /// Whether somebody waits while a session sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum SleepPolicy {
     /// It is slept until it is over, and calls are carried out.
     Whole,
     /// What sleeps, and what is carried out, is left to whoever wakes sessions.
@@ -58,7 +58,7 @@ pub(super) enum Patience {
 }
 
 /// Where a session came to rest.
-pub(super) enum Rest {
+pub(super) enum RestPoint {
     Stopped(Turn),
     /// It goes on by itself then.
     Asleep(u64),
@@ -75,21 +75,21 @@ impl Sessions {
 
     /// The same, for one who holds `driving`.
     pub(super) async fn onward(&self, slot: &Slot) -> Result<Turn, SendError> {
-        let patience = if self.policy.is_detached && self.keeping.is_some() { Patience::Brief } else { Patience::Whole };
+        let patience = if self.policy.is_detached && self.keeping.is_some() { SleepPolicy::Brief } else { SleepPolicy::Whole };
         loop {
             match self.rest(slot, patience, None).await? {
-                Rest::Stopped(turn) => return Ok(turn),
-                Rest::Asleep(until) if patience == Patience::Brief => {
+                RestPoint::Stopped(turn) => return Ok(turn),
+                RestPoint::Asleep(until) if patience == SleepPolicy::Brief => {
                     let node = self.running(slot, |running| Ok(running.session.state().current_node_id.clone()))?;
                     return Ok(self.stopped(slot, Stop::Sleeping { node, until }));
                 }
-                Rest::Asleep(_) => {}
+                RestPoint::Asleep(_) => {}
             }
         }
     }
 
     /// Goes on until somebody else is needed, or time must pass that nobody waits for. Who was woken has a seat.
-    pub(super) async fn rest(&self, slot: &Slot, patience: Patience, mut seat: Option<&mut Seat>) -> Result<Rest, SendError> {
+    pub(super) async fn rest(&self, slot: &Slot, patience: SleepPolicy, mut seat: Option<&mut Seat>) -> Result<RestPoint, SendError> {
         slot.take_pause();
         loop {
             let (act, step) = self.next(slot)?;
@@ -98,8 +98,8 @@ impl Sessions {
             if matches!(act, Act::Stop(_)) && slot.step() != step {
                 continue;
             }
-            if let Some(due) = act.sleeps_until(slot).filter(|due| patience != Patience::Whole && *due > self.now()) {
-                return Ok(Rest::Asleep(due));
+            if let Some(due) = act.sleeps_until(slot).filter(|due| patience != SleepPolicy::Whole && *due > self.now()) {
+                return Ok(RestPoint::Asleep(due));
             }
             if let (Some(seat), Act::Call(_) | Act::Predicate(_)) = (&mut seat, &act) {
                 seat.take_for_a_call().await;
@@ -120,7 +120,7 @@ impl Sessions {
                 seat.take_for_a_move().await;
             }
             if let Some(stop) = stop {
-                return Ok(Rest::Stopped(self.stopped(slot, stop)));
+                return Ok(RestPoint::Stopped(self.stopped(slot, stop)));
             }
             if slot.take_pause() {
                 return Err(SendError::Stopped);
@@ -132,7 +132,7 @@ impl Sessions {
     pub(super) fn stopped(&self, slot: &Slot, stop: Stop) -> Turn {
         let mut place = slot.place.locked();
         let mut turn = Turn { session: slot.id.clone(), seq: 0, asked: 0, said: Vec::new(), stop };
-        if let Place::Running(running) = &mut *place {
+        if let SlotState::Running(running) = &mut *place {
             running.stop = Some(turn.stop.clone());
             (turn.seq, turn.asked) = (running.session.journal().next_seq(), running.session.here().asked);
             turn.said = std::mem::take(&mut running.said);
@@ -148,15 +148,15 @@ impl Sessions {
         Ok((act, step))
     }
 
-    fn act(&self, slot: &Slot, place: &mut Place) -> Result<Act, SendError> {
-        if let Place::Beginning(beginning) = place {
+    fn act(&self, slot: &Slot, place: &mut SlotState) -> Result<Act, SendError> {
+        if let SlotState::Beginning(beginning) = place {
             let current = self.current();
             let begun = Session::start(current.engine.clone(), beginning.start.clone(), beginning.answers.clone(), self.clock.clone());
             match begun {
-                Ok(session) => *place = Place::Running(Box::new(Running::new(session, current.bindings, current.version))),
+                Ok(session) => *place = SlotState::Running(Box::new(RunningSession::new(session, current.bindings, current.version))),
                 Err(StartError::Unanswered(asked)) => {
                     beginning.asks = Some(asked.clone());
-                    return Ok(Act::Predicate(Question::at_start(*asked, current.engine.inspect(), &beginning.start)));
+                    return Ok(Act::Predicate(PredicateQuestion::at_start(*asked, current.engine.inspect(), &beginning.start)));
                 }
                 Err(refused) => return Err(refused.into()),
             }
@@ -168,7 +168,8 @@ impl Sessions {
         }
         running.tell_rollback();
         let now = self.clock.now();
-        let due = |running: &Running, timeout: Option<Duration>| timeout.map(|timeout| running.session.entered_at() + millis(timeout));
+        let due =
+            |running: &RunningSession, timeout: Option<Duration>| timeout.map(|timeout| running.session.entered_at() + millis(timeout));
         Ok(match running.session.advance()? {
             Halt::Said { content, .. } => {
                 running.telling.push(SessionEvent::Said(Arc::clone(&content)));
@@ -191,7 +192,7 @@ impl Sessions {
                 due => Act::Stop(Stop::Ask { request, due }),
             },
             Halt::Call(call) => Act::Call(call),
-            Halt::Predicate(asked) => Act::Predicate(Question::in_step(*asked, &running.session)),
+            Halt::Predicate(asked) => Act::Predicate(PredicateQuestion::in_step(*asked, &running.session)),
             Halt::Ended(ended) => Act::Stop(Stop::Ended(ended)),
         })
     }
@@ -200,9 +201,9 @@ impl Sessions {
     pub(super) fn take(&self, slot: &Slot, reply: Reply) -> Result<(), SendError> {
         let mut place = slot.place.locked();
         let running = match &mut *place {
-            Place::Running(running) => running,
-            Place::Away | Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
-            Place::Beginning(beginning) => {
+            SlotState::Running(running) => running,
+            SlotState::Away | SlotState::Gone => return Err(SendError::Unknown(slot.id.clone())),
+            SlotState::Beginning(beginning) => {
                 return match (beginning.asks.take(), reply) {
                     (Some(asked), Reply::Predicate { id, holds }) if id == super::predicate::id(&asked.name, None) => {
                         beginning.answers.insert(asked.name, holds);
@@ -259,7 +260,7 @@ impl Sessions {
     }
 
     /// Does something with a session that has begun.
-    pub(super) fn running<T>(&self, slot: &Slot, act: impl FnOnce(&mut Running) -> Result<T, SendError>) -> Result<T, SendError> {
+    pub(super) fn running<T>(&self, slot: &Slot, act: impl FnOnce(&mut RunningSession) -> Result<T, SendError>) -> Result<T, SendError> {
         let mut place = slot.place.locked();
         act(place.running_mut().ok_or_else(|| SendError::Unknown(slot.id.clone()))?)
     }
@@ -283,7 +284,7 @@ impl Sessions {
     }
 }
 
-impl Running {
+impl RunningSession {
     /// Whether this result is that of a call whose turn has not come: it waits for an approval, or for a decision.
     fn holds_back(&self, stop: Option<&Stop>, result: &ToolResult) -> bool {
         let is_pending = self.session.state().pending_tool_call.as_ref().is_some_and(|call| call.id == result.id);

@@ -8,7 +8,7 @@ use trellis_core::SessionId;
 
 use super::{
     SendError, Sessions,
-    slot::{Lock, Place, Running, Slot},
+    slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::store::check_name;
 
@@ -27,7 +27,7 @@ impl Sessions {
         if self.keeping.is_none() || check_name(id.as_str()).is_err() {
             return Err(SendError::Unknown(id.clone()));
         }
-        let slot = Arc::new(Slot::new(id.clone(), Place::Away));
+        let slot = Arc::new(Slot::new(id.clone(), SlotState::Away));
         slots.insert(id.clone(), Arc::clone(&slot));
         Ok(slot)
     }
@@ -39,9 +39,9 @@ impl Sessions {
         }
         slot.used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let is_over = match &*slot.place.locked() {
-            Place::Running(running) => running.session.state().ended.is_some(),
-            Place::Away | Place::Gone => true,
-            Place::Beginning(_) => false,
+            SlotState::Running(running) => running.session.state().ended.is_some(),
+            SlotState::Away | SlotState::Gone => true,
+            SlotState::Beginning(_) => false,
         };
         let id = slot.id.clone();
         drop(slot);
@@ -70,9 +70,9 @@ impl Sessions {
         let mut slots = self.slots.locked();
         let Some(slot) = slots.get(id).filter(|slot| self.keeping.is_some() && Arc::strong_count(slot) == 1) else { return };
         let is_stored = match &*slot.place.locked() {
-            Place::Running(running) => running.is_whole_in_store(),
-            Place::Away | Place::Gone => true,
-            Place::Beginning(_) => false,
+            SlotState::Running(running) => running.is_whole_in_store(),
+            SlotState::Away | SlotState::Gone => true,
+            SlotState::Beginning(_) => false,
         };
         if is_stored {
             slots.remove(id);
@@ -80,7 +80,7 @@ impl Sessions {
     }
 }
 
-impl Running {
+impl RunningSession {
     /// Whether the store has all of it: nothing is lost when it is forgotten.
     fn is_whole_in_store(&self) -> bool {
         let is_written = self.is_stored && !self.is_ahead && self.session.journal().records().is_empty();

@@ -44,7 +44,7 @@ use trellis_core::{Engine, SessionId, SignalName, Start};
 pub(crate) use self::drive::quoted;
 use self::{
     persistence::Persistence,
-    slot::{Lock, Place, Slot},
+    slot::{PanicSafeLock, Slot, SlotState},
 };
 pub use self::{
     policy::{Policy, Unbound, UnknownFunctions, Vetoed},
@@ -230,7 +230,7 @@ impl Sessions {
         if self.is_stored(&id).await? {
             return Err(SendError::Exists(id));
         }
-        let slot = Arc::new(Slot::new(id.clone(), Place::beginning(Start { session: Some(id.clone()), ..start })));
+        let slot = Arc::new(Slot::new(id.clone(), SlotState::beginning(Start { session: Some(id.clone()), ..start })));
         match self.slots.locked().entry(id.clone()) {
             Entry::Occupied(_) => return Err(SendError::Exists(id)),
             Entry::Vacant(place) => drop(place.insert(Arc::clone(&slot))),

@@ -12,7 +12,7 @@ use trellis_core::{SessionId, State};
 use super::{
     SendError, Sessions, Stop, Unbound,
     drive::Act,
-    slot::{Lock, Place, Running, Slot},
+    slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::{
     hooks::Sight,
@@ -55,14 +55,14 @@ impl Drop for Unsure<'_> {
 
 /// What a store has behind its newest snapshot of a session.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct StoreTail {
     records: u64,
     bytes: usize,
     /// The size of that snapshot.
     snapshot: usize,
 }
 
-impl Tail {
+impl StoreTail {
     fn of(stored: &Stored) -> Self {
         let bytes = stored.records.iter().filter_map(|row| row.text.as_ref().ok()).map(|text| text.len()).sum();
         Self { records: stored.records.len() as u64, bytes, snapshot: stored.snapshot.as_ref().map_or(0, |(_, text)| text.len()) }
@@ -91,7 +91,7 @@ impl Sessions {
 
     /// Loads a session that is not in memory, while nobody goes on with it.
     pub(super) async fn arrived(&self, slot: &Slot) -> Result<(), SendError> {
-        if !matches!(*slot.place.locked(), Place::Away) {
+        if !matches!(*slot.place.locked(), SlotState::Away) {
             return Ok(());
         }
         let _driving = slot.driving.lock().await;
@@ -103,10 +103,10 @@ impl Sessions {
     /// # Errors
     /// There is none, or it cannot be read: it is looked for again the next time.
     pub(super) async fn awake(&self, slot: &Slot) -> Result<bool, SendError> {
-        let Some(keeping) = self.keeping.as_ref().filter(|_| matches!(*slot.place.locked(), Place::Away)) else { return Ok(false) };
+        let Some(keeping) = self.keeping.as_ref().filter(|_| matches!(*slot.place.locked(), SlotState::Away)) else { return Ok(false) };
         match self.loaded(slot, keeping).await {
             Ok(running) => {
-                *slot.place.locked() = Place::Running(Box::new(running));
+                *slot.place.locked() = SlotState::Running(Box::new(running));
                 Ok(true)
             }
             Err(error) => {
@@ -125,7 +125,7 @@ impl Sessions {
         Err(SendError::OtherGraph { session: id.clone(), graph: stored.head.graph, here: Arc::clone(&keeping.graph) })
     }
 
-    async fn loaded(&self, slot: &Slot, keeping: &Persistence) -> Result<Running, SendError> {
+    async fn loaded(&self, slot: &Slot, keeping: &Persistence) -> Result<RunningSession, SendError> {
         let stored = self.loaded_once(keeping, &slot.id).await?;
         let here = Snapshot::of(&stored)?;
         let current = self.current();
@@ -137,7 +137,14 @@ impl Sessions {
         let session = Session::resume(current.engine, here, stored.head.next, self.clock.clone());
         let (sight, taken_up) = Sight::taken_up(session.here(), stored.head.next);
         let seen = if self.hooks.is_empty() { Vec::new() } else { vec![taken_up] };
-        Ok(Running { is_stored: true, is_ahead, tail: Tail::of(&stored), seen, sight, ..Running::new(session, current.bindings, version) })
+        Ok(RunningSession {
+            is_stored: true,
+            is_ahead,
+            tail: StoreTail::of(&stored),
+            seen,
+            sight,
+            ..RunningSession::new(session, current.bindings, version)
+        })
     }
 
     /// Appends what happened, if others get to know of it by `act`, or if enough has come together; then tells it.
@@ -190,7 +197,7 @@ impl Sessions {
     }
 
     /// What is to be appended now; nothing where nothing happened, or where it can wait.
-    fn append(&self, running: &mut Running, keeping: &Persistence, act: &Act) -> Option<Append> {
+    fn append(&self, running: &mut RunningSession, keeping: &Persistence, act: &Act) -> Option<Append> {
         let waiting = running.session.journal().records().len() as u64;
         if waiting == 0 || matches!(act, Act::Go) && waiting < BATCH {
             return None;
@@ -210,7 +217,7 @@ impl Sessions {
     }
 
     /// Remembers what hooks are to be told of the records that are here.
-    fn see(&self, running: &mut Running) {
+    fn see(&self, running: &mut RunningSession) {
         if self.hooks.is_empty() {
             return;
         }
@@ -219,7 +226,7 @@ impl Sessions {
     }
 
     /// When the session goes on by itself.
-    fn due_of(&self, running: &Running, act: &Act) -> Option<u64> {
+    fn due_of(&self, running: &RunningSession, act: &Act) -> Option<u64> {
         let session = &running.session;
         match act {
             Act::Go | Act::Leave | Act::Predicate(_) => Some(session.here().at),

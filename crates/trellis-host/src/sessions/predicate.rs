@@ -13,7 +13,7 @@ use trellis_core::{
 use super::{
     SendError, SessionEvent, Sessions, Stop,
     drive::millis,
-    slot::{Lock, Place, Slot},
+    slot::{PanicSafeLock, Slot, SlotState},
 };
 use crate::{
     binding::{Bindings, Caller},
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What is asked, and about what.
-pub(super) struct Question {
+pub(super) struct PredicateQuestion {
     asked: Unanswered,
     id: Arc<str>,
     node: NodeId,
@@ -33,7 +33,7 @@ pub(super) fn id(name: &str, step: Option<u64>) -> Arc<str> {
     format!("{name}@{}", step.map_or(0, |step| step + 1)).into()
 }
 
-impl Question {
+impl PredicateQuestion {
     pub(super) fn at_start(asked: Unanswered, program: &Program, start: &Start) -> Self {
         let node = start.at.clone().unwrap_or_else(|| program.entry().id.clone());
         Self { id: id(&asked.name, None), asked, node }
@@ -47,7 +47,7 @@ impl Question {
 
 impl Sessions {
     /// Asks the bound tool, or else the client.
-    pub(super) async fn predicate(&self, slot: &Slot, question: Question) -> Result<Option<Stop>, SendError> {
+    pub(super) async fn predicate(&self, slot: &Slot, question: PredicateQuestion) -> Result<Option<Stop>, SendError> {
         let (engine, bindings) = self.situation(slot);
         if let Some(call) = bound(engine.inspect(), &question)
             && bindings.carries_out(engine.inspect(), &call)
@@ -108,18 +108,18 @@ impl Sessions {
 
     fn answer(&self, slot: &Slot, name: &Arc<str>, holds: bool) -> Result<(), SendError> {
         match &mut *slot.place.locked() {
-            Place::Running(running) => Ok(running.session.answer(name, holds)?),
-            Place::Beginning(beginning) => {
+            SlotState::Running(running) => Ok(running.session.answer(name, holds)?),
+            SlotState::Beginning(beginning) => {
                 beginning.answers.insert(Arc::clone(name), holds);
                 Ok(())
             }
-            Place::Away | Place::Gone => Err(SendError::Unknown(slot.id.clone())),
+            SlotState::Away | SlotState::Gone => Err(SendError::Unknown(slot.id.clone())),
         }
     }
 }
 
 /// The call that answers a predicate with a bound tool; its arguments are the context.
-fn bound(program: &Program, question: &Question) -> Option<PendingCall> {
+fn bound(program: &Program, question: &PredicateQuestion) -> Option<PendingCall> {
     let predicate = program.predicates().iter().find(|predicate| predicate.name == question.asked.name)?;
     let PredicateSource::Binding(tool) = &predicate.source else { return None };
     let graph = program.find(&question.node).map_or(program.root(), |node| program.graph_of(program.node(node)));

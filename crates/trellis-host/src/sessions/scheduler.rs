@@ -20,9 +20,9 @@ use trellis_core::SessionId;
 
 use super::{
     SendError, Sessions, Turn,
-    drive::{Patience, Rest},
+    drive::{RestPoint, SleepPolicy},
     persistence::Persistence,
-    slot::{Lock, Running},
+    slot::{PanicSafeLock, RunningSession},
 };
 use crate::{
     guard::{Guarded, Panicked},
@@ -135,7 +135,7 @@ impl Seat {
 struct Woken {
     session: SessionId,
     next: u64,
-    rest: Result<Rest, SendError>,
+    rest: Result<RestPoint, SendError>,
 }
 
 /// What is due, and when.
@@ -224,7 +224,7 @@ impl Sessions {
     }
 
     /// Goes on until somebody else is needed, or time must pass; from record `seen` at least, which the store was seen to have.
-    async fn rested(&self, id: &SessionId, seen: u64, mut seat: Seat) -> Result<Rest, SendError> {
+    async fn rested(&self, id: &SessionId, seen: u64, mut seat: Seat) -> Result<RestPoint, SendError> {
         let slot = self.slot(id)?;
         let _driving = match slot.driving.try_lock() {
             Ok(driving) => driving,
@@ -238,12 +238,12 @@ impl Sessions {
         };
         slot.outdated(seen);
         let is_loaded = self.awake(&slot).await?;
-        let found = slot.place.locked().running().map_or(seen, Running::stored_to);
+        let found = slot.place.locked().running().map_or(seen, RunningSession::stored_to);
         if is_loaded && found > seen {
             // Somebody else went on with it since it was listed, and may be at it.
             return Err(StoreError::Conflict { session: id.clone(), expected: seen, found }.into());
         }
-        self.rest(&slot, Patience::None, Some(&mut seat)).await
+        self.rest(&slot, SleepPolicy::None, Some(&mut seat)).await
     }
 }
 
@@ -314,11 +314,11 @@ impl Schedule {
     }
 
     /// Remembers where a session rests; its turn, if it had one.
-    fn woken(&mut self, session: &SessionId, next: u64, rest: Result<Rest, SendError>, now: u64) -> Option<Result<Turn, SendError>> {
+    fn woken(&mut self, session: &SessionId, next: u64, rest: Result<RestPoint, SendError>, now: u64) -> Option<Result<Turn, SendError>> {
         self.awake.remove(session);
         let (next, due, turn) = match rest {
-            Ok(Rest::Asleep(due)) => (next, Some(due), None),
-            Ok(Rest::Stopped(turn)) => (next, turn.stop.due(), Some(Ok(turn))),
+            Ok(RestPoint::Asleep(due)) => (next, Some(due), None),
+            Ok(RestPoint::Stopped(turn)) => (next, turn.stop.due(), Some(Ok(turn))),
             // A store that is away comes back; what else is wrong stays wrong until somebody moves the session.
             Err(error @ SendError::Store(StoreError::Unavailable { .. })) => (next, Some(now + AWAY), Some(Err(error))),
             Err(SendError::Store(StoreError::Conflict { found, .. })) => {

@@ -11,23 +11,23 @@ use trellis_core::{Next, SignalName};
 use super::{
     CONFLICTS, Reply, SendError, Sent, Sessions, Stop, Turn,
     drive::millis,
-    slot::{Lock, Place, Running, Slot},
+    slot::{PanicSafeLock, RunningSession, Slot, SlotState},
 };
 use crate::store::{Approved, SessionStore, StoreError};
 
 /// What a session asked when an answer came for it.
 #[derive(Clone, Copy)]
-struct Question {
+struct AskedAtSend {
     /// The number from which on it is asked; nothing where nothing is.
     asked: Option<u64>,
     /// Whether the time for an answer is up.
     is_over: bool,
 }
 
-impl Question {
+impl AskedAtSend {
     const NONE: Self = Self { asked: None, is_over: false };
 
-    fn of(running: &Running, now: u64) -> Self {
+    fn of(running: &RunningSession, now: u64) -> Self {
         let here = running.session.here();
         let is_asked = here.blocked.is_some() || here.state.status == trellis_core::state::Status::WaitingForInput;
         Self { asked: is_asked.then_some(here.asked), is_over: running.time_is_up(now) }
@@ -45,14 +45,14 @@ struct Saw {
 }
 
 impl Saw {
-    fn of(running: &Running) -> Self {
+    fn of(running: &RunningSession) -> Self {
         let here = running.session.here();
         let (asked, approved) = (here.asked, here.approved.clone());
         Self { next: running.stored_to(), version: running.version, asked, approved, stop: running.stop.clone() }
     }
 }
 
-impl Running {
+impl RunningSession {
     /// Whether it stopped waiting for what it waits for.
     fn time_is_up(&self, now: u64) -> bool {
         let due = match &self.stop {
@@ -138,11 +138,11 @@ impl Sessions {
     }
 
     /// Goes to the question that an answer is for: loads the session where it is not in memory, and lets time pass that has passed.
-    async fn arrive(&self, slot: &Slot) -> Result<Question, SendError> {
+    async fn arrive(&self, slot: &Slot) -> Result<AskedAtSend, SendError> {
         let is_loaded = self.awake(slot).await?;
         let now = self.now();
-        let question = slot.place.locked().running_mut().map_or(Question::NONE, |running| {
-            let question = Question::of(running, now);
+        let question = slot.place.locked().running_mut().map_or(AskedAtSend::NONE, |running| {
+            let question = AskedAtSend::of(running, now);
             if is_loaded && question.asked.is_some() {
                 // Who answers a question has heard it.
                 running.session.was_heard();
@@ -157,7 +157,7 @@ impl Sessions {
     }
 
     /// Refuses an answer to a question that is not asked any more.
-    async fn hold_against(&self, slot: &Slot, expected: Option<u64>, question: Question) -> Result<(), SendError> {
+    async fn hold_against(&self, slot: &Slot, expected: Option<u64>, question: AskedAtSend) -> Result<(), SendError> {
         let is_asked = match slot.place.locked().running() {
             Some(running) => {
                 let numbers = running.session.here().asked..=running.session.journal().next_seq();
@@ -205,7 +205,7 @@ impl Sessions {
 
     /// Forgets a session that the store has more of.
     pub(super) async fn catch_up(&self, slot: &Slot) {
-        let next = slot.place.locked().running().filter(|running| running.is_stored).map(Running::stored_to);
+        let next = slot.place.locked().running().filter(|running| running.is_stored).map(RunningSession::stored_to);
         if let (Some(keeping), Some(next)) = (&self.keeping, next)
             // A store that does not answer says so when there is something to append.
             && keeping.store.records(&slot.id, next, 1).await.is_ok_and(|rows| !rows.is_empty())
@@ -216,7 +216,7 @@ impl Sessions {
 
     /// Keeps what a turn said for the one that comes back.
     fn unsay(&self, slot: &Slot, turn: Turn) {
-        if let Place::Running(running) = &mut *slot.place.locked() {
+        if let SlotState::Running(running) = &mut *slot.place.locked() {
             running.said.splice(0..0, turn.said);
         }
     }

@@ -6,7 +6,7 @@ use trellis_core::SignalName;
 use super::{
     SendError, Sessions,
     drive::Act,
-    slot::{Lock, Place, Slot},
+    slot::{PanicSafeLock, Slot, SlotState},
 };
 use crate::store::StoreError;
 
@@ -28,7 +28,7 @@ impl Sessions {
     pub(super) fn raise(&self, slot: &Slot, signal: &SignalName) -> Result<Promise, SendError> {
         let mut place = slot.place.locked();
         let promise = match &mut *place {
-            Place::Running(running) => {
+            SlotState::Running(running) => {
                 running.session.signal(signal)?;
                 let is_promised = self.keeping.is_some() && !running.session.is_held();
                 is_promised.then(|| {
@@ -37,8 +37,8 @@ impl Sessions {
                     receiver
                 })
             }
-            Place::Beginning(_) => return Err(SendError::NotBegun(signal.clone())),
-            Place::Away | Place::Gone => return Err(SendError::Unknown(slot.id.clone())),
+            SlotState::Beginning(_) => return Err(SendError::NotBegun(signal.clone())),
+            SlotState::Away | SlotState::Gone => return Err(SendError::Unknown(slot.id.clone())),
         };
         slot.disturb();
         Ok(Promise(promise))

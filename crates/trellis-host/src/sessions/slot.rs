@@ -14,7 +14,7 @@ use trellis_core::{
     state::{PendingCall, Status},
 };
 
-use super::{SessionEvent, Stop, persistence::Tail};
+use super::{SessionEvent, Stop, persistence::StoreTail};
 use crate::{
     binding::Bindings,
     hooks::{HookEvent, Moment, Sight},
@@ -26,7 +26,7 @@ use crate::{
 pub(super) struct Slot {
     pub(super) id: SessionId,
     pub(super) driving: tokio::sync::Mutex<()>,
-    pub(super) place: Mutex<Place>,
+    pub(super) place: Mutex<SlotState>,
     /// Wakes the one who goes on: a signal moved the session, or it was told to pause.
     disturbed: Notify,
     paused: AtomicBool,
@@ -35,10 +35,10 @@ pub(super) struct Slot {
 }
 
 /// How far a session is.
-pub(super) enum Place {
+pub(super) enum SlotState {
     /// It has not begun: its entry may need predicates first.
     Beginning(Box<NewSession>),
-    Running(Box<Running>),
+    Running(Box<RunningSession>),
     /// It is in the store only.
     Away,
     /// It was taken out.
@@ -51,7 +51,7 @@ pub(super) struct NewSession {
     pub(super) asks: Option<Box<Unanswered>>,
 }
 
-pub(super) struct Running {
+pub(super) struct RunningSession {
     pub(super) session: Session,
     pub(super) bindings: Arc<Bindings>,
     /// The version of the program that it runs, or was found not to fit.
@@ -76,11 +76,11 @@ pub(super) struct Running {
     pub(super) is_ahead: bool,
     /// Who wants to know when what happened is stored.
     pub(super) promised: Vec<oneshot::Sender<Result<(), StoreError>>>,
-    pub(super) tail: Tail,
+    pub(super) tail: StoreTail,
 }
 
 impl Slot {
-    pub(super) fn new(id: SessionId, place: Place) -> Self {
+    pub(super) fn new(id: SessionId, place: SlotState) -> Self {
         Self {
             id,
             driving: tokio::sync::Mutex::new(()),
@@ -127,7 +127,7 @@ impl Slot {
 
     /// Forgets a session that the store has: it is loaded when it is needed. Who waits for something of it to be stored hears why it is not.
     pub(super) fn forget(&self, error: &StoreError) {
-        if let Place::Running(running) = std::mem::replace(&mut *self.place.locked(), Place::Away) {
+        if let SlotState::Running(running) = std::mem::replace(&mut *self.place.locked(), SlotState::Away) {
             running.promised.into_iter().for_each(|promised| drop(promised.send(Err(error.clone()))));
         }
     }
@@ -139,7 +139,7 @@ impl Slot {
 
     /// Forgets a session whose store has record `seen - 1`, if it is not there yet: what was not stored did not happen.
     pub(super) fn outdated(&self, seen: u64) {
-        let expected = self.place.locked().running().filter(|running| running.is_stored).map(Running::stored_to);
+        let expected = self.place.locked().running().filter(|running| running.is_stored).map(RunningSession::stored_to);
         if let Some(expected) = expected.filter(|expected| *expected < seen) {
             self.forget(&StoreError::Conflict { session: self.id.clone(), expected, found: seen });
         }
@@ -147,26 +147,26 @@ impl Slot {
 
     /// Takes the session out, if it has begun.
     pub(super) fn session(&self) -> Option<Session> {
-        match std::mem::replace(&mut *self.place.locked(), Place::Gone) {
-            Place::Running(running) => Some(running.session),
-            Place::Beginning(_) | Place::Away | Place::Gone => None,
+        match std::mem::replace(&mut *self.place.locked(), SlotState::Gone) {
+            SlotState::Running(running) => Some(running.session),
+            SlotState::Beginning(_) | SlotState::Away | SlotState::Gone => None,
         }
     }
 }
 
-impl Place {
+impl SlotState {
     pub(super) fn beginning(start: Start) -> Self {
         Self::Beginning(Box::new(NewSession { start, answers: Answers::new(), asks: None }))
     }
 
-    pub(super) fn running(&self) -> Option<&Running> {
+    pub(super) fn running(&self) -> Option<&RunningSession> {
         match self {
             Self::Running(running) => Some(running),
             Self::Beginning(_) | Self::Away | Self::Gone => None,
         }
     }
 
-    pub(super) fn running_mut(&mut self) -> Option<&mut Running> {
+    pub(super) fn running_mut(&mut self) -> Option<&mut RunningSession> {
         match self {
             Self::Running(running) => Some(running),
             Self::Beginning(_) | Self::Away | Self::Gone => None,
@@ -174,7 +174,7 @@ impl Place {
     }
 }
 
-impl Running {
+impl RunningSession {
     pub(super) fn new(session: Session, bindings: Arc<Bindings>, version: u64) -> Self {
         Self {
             sight: Sight::beginning(session.here()),
@@ -190,7 +190,7 @@ impl Running {
             is_stored: false,
             is_ahead: false,
             promised: Vec::new(),
-            tail: Tail::default(),
+            tail: StoreTail::default(),
         }
     }
 
@@ -235,11 +235,11 @@ impl Running {
 }
 
 /// A lock that a panic elsewhere does not take away: what it guards is whole between any two statements.
-pub(super) trait Lock<T> {
+pub(super) trait PanicSafeLock<T> {
     fn locked(&self) -> MutexGuard<'_, T>;
 }
 
-impl<T> Lock<T> for Mutex<T> {
+impl<T> PanicSafeLock<T> for Mutex<T> {
     fn locked(&self) -> MutexGuard<'_, T> {
         self.lock().unwrap_or_else(PoisonError::into_inner)
     }

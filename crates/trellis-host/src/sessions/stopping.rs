@@ -8,7 +8,7 @@ use std::{
 use super::{
     SendError, Sessions,
     drive::Act,
-    slot::{Lock, Slot},
+    slot::{PanicSafeLock, Slot},
 };
 
 /// What a host left when it stopped.

@@ -6,7 +6,7 @@ use trellis_core::engine::{Blocker, ChangedCall, Moved};
 
 use super::{
     SendError, SessionEvent, Sessions, Stop,
-    slot::{Running, Slot},
+    slot::{RunningSession, Slot},
 };
 use crate::{journal::Needs, session::Adoption, store::lacking};
 
@@ -15,7 +15,7 @@ impl Sessions {
     ///
     /// # Errors
     /// It comes from a store and does not fit: there is no older program for it to go on with.
-    pub(super) fn take_up(&self, slot: &Slot, running: &mut Running) -> Result<Option<Stop>, SendError> {
+    pub(super) fn take_up(&self, slot: &Slot, running: &mut RunningSession) -> Result<Option<Stop>, SendError> {
         let current = self.current();
         // An answer that waits for a predicate is still to be taken, on the program that asked for it.
         if running.version == current.version || running.session.is_held() {
@@ -62,7 +62,7 @@ impl Sessions {
 }
 
 /// Asks for what is in the way, as a question of its own.
-fn ask(running: &mut Running, stop: Stop) -> Stop {
+fn ask(running: &mut RunningSession, stop: Stop) -> Stop {
     match &stop {
         Stop::Keys { node, missing } => running.session.block(Needs::Keys { node: node.clone(), missing: missing.clone() }),
         Stop::Changed { call, now } => running.session.block(Needs::Decision { call: call.id.clone(), now: Arc::clone(now) }),
@@ -72,7 +72,7 @@ fn ask(running: &mut Running, stop: Stop) -> Stop {
 }
 
 /// What a client can do about the first blocker, or why nobody can do anything.
-fn blocked(running: &Running, node: &trellis_core::NodeId, blockers: Vec<Blocker>) -> (Option<Stop>, Option<String>) {
+fn blocked(running: &RunningSession, node: &trellis_core::NodeId, blockers: Vec<Blocker>) -> (Option<Stop>, Option<String>) {
     match (blockers.into_iter().next(), &running.session.state().pending_tool_call) {
         (Some(Blocker::MissingKeys(missing)), _) => (Some(Stop::Keys { node: node.clone(), missing }), None),
         (Some(Blocker::CallChanged { now, .. }), Some(call)) => (Some(Stop::Changed { call: Arc::clone(call), now }), None),

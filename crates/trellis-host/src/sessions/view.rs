@@ -11,7 +11,7 @@ use trellis_core::{
 use super::{
     Current, SendError, Sessions, Stop, Turn, Unbound,
     drive::millis,
-    slot::{Lock, Place},
+    slot::{PanicSafeLock, SlotState},
 };
 use crate::{
     binding::Bindings,
@@ -50,9 +50,9 @@ impl Sessions {
         }
         let place = slot.place.locked();
         let running = match &*place {
-            Place::Running(running) => running,
-            Place::Beginning(beginning) => return Ok(beginning.asks.clone().map(|asked| asks_first(id, *asked))),
-            Place::Away | Place::Gone => return Ok(None),
+            SlotState::Running(running) => running,
+            SlotState::Beginning(beginning) => return Ok(beginning.asks.clone().map(|asked| asks_first(id, *asked))),
+            SlotState::Away | SlotState::Gone => return Ok(None),
         };
         let current =
             Current { engine: running.session.engine().clone(), bindings: Arc::clone(&running.bindings), version: running.version };

@@ -13,11 +13,11 @@ use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError
 /// Keeps sessions as long as the process lives.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    sessions: Mutex<BTreeMap<SessionId, Kept>>,
+    sessions: Mutex<BTreeMap<SessionId, StoredSession>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct StoredSession {
     head: Head,
     snapshot: Option<(u64, Arc<str>)>,
     /// The number of the oldest record that is kept.
@@ -31,7 +31,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, Kept>> {
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, StoredSession>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -50,7 +50,7 @@ impl MemoryStore {
                 kept.records.extend(records);
             }
             None => {
-                sessions.insert(session, Kept { head, snapshot, first: 0, records: records.into() });
+                sessions.insert(session, StoredSession { head, snapshot, first: 0, records: records.into() });
             }
         }
         Ok(())
@@ -75,7 +75,7 @@ impl MemoryStore {
     }
 }
 
-impl Kept {
+impl StoredSession {
     fn from(&self, seq: u64) -> impl Iterator<Item = Row> {
         let skipped = usize::try_from(seq.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let rows = self.records.iter().zip(self.first..).skip(skipped);
@@ -95,7 +95,7 @@ impl SessionStore for MemoryStore {
 
     fn load<'a>(&'a self, sessions: &'a [SessionId]) -> Pending<'a, Vec<Option<Stored>>> {
         let kept = self.sessions();
-        Box::pin(future::ready(Ok(sessions.iter().map(|session| kept.get(session).map(Kept::stored)).collect())))
+        Box::pin(future::ready(Ok(sessions.iter().map(|session| kept.get(session).map(StoredSession::stored)).collect())))
     }
 
     fn records<'a>(&'a self, session: &'a SessionId, from: u64, limit: usize) -> Pending<'a, Vec<Row>> {

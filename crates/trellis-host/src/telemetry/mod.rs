@@ -21,7 +21,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use trellis_core::{NodeId, SignalName, id::CallId, state::EndReason};
 
-use self::walk::Walk;
+use self::walk::OpenSpans;
 pub use self::{
     otlp::{Export, Otlp, Unsent},
     settings::BadSetting,
@@ -32,7 +32,7 @@ use crate::hooks::{Hooks, Moment, TakenUp};
 /// What a span is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum SpanSubject {
     /// A session, as long as one process goes on with it.
     Session,
     /// A visit of a node, from its entry until it is left, also over restarts.
@@ -44,9 +44,9 @@ pub enum Kind {
 /// A span that begins.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Opening<'a> {
+pub struct SpanStart<'a> {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: SpanSubject,
     /// The node, or the tool; of a session its name.
     pub name: &'a str,
     /// The attempt, of a call.
@@ -83,7 +83,7 @@ pub trait Sink: Send + 'static {
     type Span: Send;
 
     /// Begins one, below `parent` if that began here too.
-    fn open(&mut self, opening: &Opening<'_>, parent: Option<&Self::Span>) -> Self::Span;
+    fn open(&mut self, opening: &SpanStart<'_>, parent: Option<&Self::Span>) -> Self::Span;
 
     /// A signal was taken while it was open.
     fn note(&mut self, span: &mut Self::Span, signal: &str, at: u64);
@@ -94,15 +94,15 @@ pub trait Sink: Send + 'static {
 
 /// The hooks that make spans.
 #[derive(Debug)]
-pub struct Spans<S: Sink>(Mutex<Walk<S>>);
+pub struct Spans<S: Sink>(Mutex<OpenSpans<S>>);
 
 impl<S: Sink> Spans<S> {
     /// Spans for this sink.
     pub fn new(sink: S) -> Self {
-        Self(Mutex::new(Walk::new(sink)))
+        Self(Mutex::new(OpenSpans::new(sink)))
     }
 
-    fn walk(&self) -> MutexGuard<'_, Walk<S>> {
+    fn walk(&self) -> MutexGuard<'_, OpenSpans<S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -27,7 +27,7 @@ use opentelemetry_sdk::{
 };
 
 use super::{
-    Closing, Kind, Opening, Sink, Spans,
+    Closing, Sink, SpanStart, SpanSubject, Spans,
     client::{Client, LastTrouble},
     settings::{BadSetting, Settings},
 };
@@ -101,7 +101,7 @@ impl Otlp {
         // What it says may hold the address, and that a password.
         let exporter = exporter
             .map_err(|_| BadSetting { variable: "OTEL_EXPORTER_OTLP_…", why: "is set in a way that is not possible here".into() })?;
-        let counted = Counted { exporter, tally: Arc::clone(&tally) };
+        let counted = CountingExporter { exporter, tally: Arc::clone(&tally) };
         let mut batches = BatchSpanProcessor::builder(counted).with_batch_config(batches).build();
         batches.set_resource(&resource);
         let (waits, done) = channel();
@@ -116,7 +116,7 @@ impl Otlp {
         Ok(Some((Spans::new(sink), Export { tally, done, ignored })))
     }
 
-    fn is_sampled(&self, opening: &Opening<'_>) -> bool {
+    fn is_sampled(&self, opening: &SpanStart<'_>) -> bool {
         let sampled = self.sampler.should_sample(None, TraceId::from(opening.trace), opening.name, &SpanKind::Internal, &[], &[]);
         sampled.decision == SamplingDecision::RecordAndSample
     }
@@ -125,7 +125,7 @@ impl Otlp {
 impl Sink for Otlp {
     type Span = Box<SpanData>;
 
-    fn open(&mut self, opening: &Opening<'_>, _: Option<&Self::Span>) -> Self::Span {
+    fn open(&mut self, opening: &SpanStart<'_>, _: Option<&Self::Span>) -> Self::Span {
         let moment = opening.moment;
         let flags = if self.is_sampled(opening) { TraceFlags::SAMPLED } else { TraceFlags::default() };
         let mut attributes = vec![
@@ -134,15 +134,15 @@ impl Sink for Otlp {
             KeyValue::new("trellis.program", Arc::clone(&moment.program)),
         ];
         let name = match opening.kind {
-            Kind::Session => {
+            SpanSubject::Session => {
                 attributes.push(KeyValue::new("trellis.graph", Arc::clone(&self.graph)));
                 "session".to_owned()
             }
-            Kind::Visit => {
+            SpanSubject::Visit => {
                 attributes.push(KeyValue::new("trellis.node", opening.name.to_owned()));
                 format!("visit {}", opening.name)
             }
-            Kind::Call => {
+            SpanSubject::Call => {
                 attributes.push(KeyValue::new("trellis.node", moment.node.as_str().to_owned()));
                 attributes.push(KeyValue::new("trellis.tool", opening.name.to_owned()));
                 attributes.extend(opening.call.map(|call| KeyValue::new("trellis.call", call.as_str().to_owned())));
@@ -228,12 +228,12 @@ impl Export {
 
 /// The exporter, counted.
 #[derive(Debug)]
-struct Counted {
+struct CountingExporter {
     exporter: SpanExporter,
     tally: Arc<Tally>,
 }
 
-impl opentelemetry_sdk::trace::SpanExporter for Counted {
+impl opentelemetry_sdk::trace::SpanExporter for CountingExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len() as u64;
         let exported = self.exporter.export(batch).await;

@@ -2,7 +2,7 @@
 
 use tracing::{Span, field::Empty, info_span};
 
-use super::{Closing, Kind, Opening, Sink};
+use super::{Closing, Sink, SpanStart, SpanSubject};
 
 /// Makes `tracing` spans of target `trellis`, level info. They are open while what they are about goes on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,13 +11,13 @@ pub struct Tracing;
 impl Sink for Tracing {
     type Span = Span;
 
-    fn open(&mut self, opening: &Opening<'_>, parent: Option<&Span>) -> Span {
+    fn open(&mut self, opening: &SpanStart<'_>, parent: Option<&Span>) -> Span {
         let parent = parent.and_then(Span::id);
         let (session, seq, program) = (opening.moment.session.as_str(), opening.moment.seq, &*opening.moment.program);
         match opening.kind {
-            Kind::Session => info_span!(target: "trellis", parent: parent, "session", session, seq, program, outcome = Empty),
-            Kind::Visit => info_span!(target: "trellis", parent: parent, "visit", node = opening.name, session, seq),
-            Kind::Call => {
+            SpanSubject::Session => info_span!(target: "trellis", parent: parent, "session", session, seq, program, outcome = Empty),
+            SpanSubject::Visit => info_span!(target: "trellis", parent: parent, "visit", node = opening.name, session, seq),
+            SpanSubject::Call => {
                 let call = opening.call.map(|call| call.as_str());
                 info_span!(target: "trellis", parent: parent, "call", tool = opening.name, call, session, seq, outcome = Empty)
             }

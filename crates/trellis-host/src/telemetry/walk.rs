@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt};
 
 use trellis_core::{NodeId, SessionId, SignalName, id::CallId, state::EndReason};
 
-use super::{Closing, Kind, Opening, Sink, identity};
+use super::{Closing, Sink, SpanStart, SpanSubject, identity};
 use crate::hooks::{Moment, TakenUp};
 
 /// Sessions that are remembered; the one that did nothing for the longest time is closed for another.
@@ -16,34 +16,34 @@ const OPEN: usize = 10_000;
 const CALLS: usize = 1_000;
 
 /// The spans that are open.
-pub(super) struct Walk<S: Sink> {
+pub(super) struct OpenSpans<S: Sink> {
     sink: S,
-    sessions: BTreeMap<SessionId, Open<S::Span>>,
+    sessions: BTreeMap<SessionId, OpenSession<S::Span>>,
     /// Sessions by when they were seen last.
     order: BTreeMap<u64, SessionId>,
     tick: u64,
 }
 
 /// A session.
-struct Open<T> {
+struct OpenSession<T> {
     tick: u64,
     trace: u128,
     /// Nothing before something happened: a process that only looks at a session is not seen.
     span: Option<(u64, T)>,
     /// What it was doing when it was taken up, until something happened.
     taken_up: Option<(Moment, TakenUp)>,
-    visit: Option<Visit<T>>,
+    visit: Option<OpenVisit<T>>,
     calls: Vec<(CallId, T)>,
     last: Moment,
 }
 
-struct Visit<T> {
+struct OpenVisit<T> {
     node: NodeId,
     id: u64,
     span: T,
 }
 
-impl<S: Sink> Walk<S> {
+impl<S: Sink> OpenSpans<S> {
     pub(super) fn new(sink: S) -> Self {
         Self { sink, sessions: BTreeMap::new(), order: BTreeMap::new(), tick: 0 }
     }
@@ -109,7 +109,7 @@ impl<S: Sink> Walk<S> {
     }
 
     /// A session at which something happened, with its span.
-    fn seen(&mut self, moment: &Moment) -> (&mut S, &mut Open<S::Span>) {
+    fn seen(&mut self, moment: &Moment) -> (&mut S, &mut OpenSession<S::Span>) {
         self.remembered(moment);
         let Self { sink, sessions, .. } = self;
         let open = sessions.get_mut(&moment.session).unwrap_or_else(|| unreachable!("it is remembered"));
@@ -127,7 +127,7 @@ impl<S: Sink> Walk<S> {
         (sink, open)
     }
 
-    fn remembered(&mut self, moment: &Moment) -> &mut Open<S::Span> {
+    fn remembered(&mut self, moment: &Moment) -> &mut OpenSession<S::Span> {
         self.tick += 1;
         let tick = self.tick;
         if !self.sessions.contains_key(&moment.session)
@@ -138,7 +138,7 @@ impl<S: Sink> Walk<S> {
             open.put_down(&mut self.sink);
         }
         let trace = identity::trace(moment);
-        let open = self.sessions.entry(moment.session.clone()).or_insert_with(|| Open {
+        let open = self.sessions.entry(moment.session.clone()).or_insert_with(|| OpenSession {
             tick,
             trace,
             span: None,
@@ -165,13 +165,13 @@ impl<S: Sink> Walk<S> {
     }
 }
 
-impl<T> Open<T> {
+impl<T> OpenSession<T> {
     fn open_session<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment) {
         let id = identity::session(self.trace, moment.seq);
         // Later processes show below the one that began it.
         let parent = (moment.seq > 0).then(|| identity::session(self.trace, 0));
-        let opening = Opening {
-            kind: Kind::Session,
+        let opening = SpanStart {
+            kind: SpanSubject::Session,
             name: moment.session.as_str(),
             call: None,
             moment,
@@ -186,8 +186,8 @@ impl<T> Open<T> {
     fn open_visit<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment, node: &NodeId, at: u64) {
         let id = identity::visit(self.trace, node, moment.entered);
         let parent = self.span.as_ref();
-        let opening = Opening {
-            kind: Kind::Visit,
+        let opening = SpanStart {
+            kind: SpanSubject::Visit,
             name: node.as_str(),
             call: None,
             moment,
@@ -197,7 +197,7 @@ impl<T> Open<T> {
             parent: parent.map(|(id, _)| *id),
         };
         let span = sink.open(&opening, parent.map(|(_, span)| span));
-        self.visit = Some(Visit { node: node.clone(), id, span });
+        self.visit = Some(OpenVisit { node: node.clone(), id, span });
     }
 
     fn open_call<S: Sink<Span = T>>(&mut self, sink: &mut S, moment: &Moment, call: &CallId, tool: &str, at: u64) {
@@ -205,8 +205,8 @@ impl<T> Open<T> {
             return;
         }
         let parent = self.visit.as_ref().map(|visit| (visit.id, &visit.span)).or(self.span.as_ref().map(|(id, span)| (*id, span)));
-        let opening = Opening {
-            kind: Kind::Call,
+        let opening = SpanStart {
+            kind: SpanSubject::Call,
             name: tool,
             call: Some(call),
             moment,
@@ -243,7 +243,7 @@ impl<'a> Closing<'a> {
     }
 }
 
-impl<S: Sink> Drop for Walk<S> {
+impl<S: Sink> Drop for OpenSpans<S> {
     fn drop(&mut self) {
         for (_, open) in std::mem::take(&mut self.sessions) {
             open.put_down(&mut self.sink);
@@ -251,7 +251,7 @@ impl<S: Sink> Drop for Walk<S> {
     }
 }
 
-impl<S: Sink> fmt::Debug for Walk<S> {
+impl<S: Sink> fmt::Debug for OpenSpans<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Walk").field("sessions", &self.sessions.len()).finish_non_exhaustive()
     }

@@ -25,10 +25,10 @@ pub struct ScriptedCall {
 ///
 /// Clones share one script and one list of calls.
 #[derive(Clone, Debug, Default)]
-pub struct ScriptedTools(Arc<Mutex<Script>>);
+pub struct ScriptedTools(Arc<Mutex<ToolScript>>);
 
 #[derive(Debug, Default)]
-struct Script {
+struct ToolScript {
     tools: BTreeMap<Arc<str>, Answers>,
     calls: Vec<ScriptedCall>,
 }
@@ -92,12 +92,12 @@ impl ScriptedTools {
         self.script().tools.values().all(|answers| answers.in_order.is_empty())
     }
 
-    fn script(&self) -> MutexGuard<'_, Script> {
+    fn script(&self) -> MutexGuard<'_, ToolScript> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Script {
+impl ToolScript {
     fn tool(&mut self, name: &str) -> &mut Answers {
         self.tools.entry(name.into()).or_default()
     }

@@ -7,7 +7,7 @@ use trellis_core::{
 };
 use trellis_host::{
     Clock, Entry, Policy, Reply, Stop, Turn, Unbound,
-    history::{Check, Checked, History, HistoryError, Operator, Verdict, Walk, hops, replay, state_at},
+    history::{Check, Checked, EditVerdict, History, HistoryError, Operator, RecordWalk, hops, replay, state_at},
     journal::{Destination, Origin},
     store::{Append, MemoryStore, Removal, SessionStore, Stored},
 };
@@ -283,7 +283,7 @@ async fn checked(store: &MemoryStore, engine: &Engine) -> Vec<Checked> {
     }
 }
 
-async fn verdict(store: &MemoryStore, stage: &Stage) -> Verdict {
+async fn verdict(store: &MemoryStore, stage: &Stage) -> EditVerdict {
     checked(store, &stage.engine()).await.pop().unwrap().verdict
 }
 
@@ -292,39 +292,39 @@ fn each_session_is_held_against_the_graph_as_it_is_now() {
     let (stage, store) = (stage(&STAY), Arc::new(MemoryStore::new()));
     run(async {
         booked(&stage, &store).await;
-        assert_eq!(verdict(&store, &stage).await, Verdict::GoesOn);
+        assert_eq!(verdict(&store, &stage).await, EditVerdict::GoesOn);
         let mut renamed = STAY.to_vec();
         renamed[3] = ("confirm.md", "---\nwas: [keep]\ninput_type: confirm\non_denied: rollback\nto: end\n---\nKeep?\n");
         renamed[2].1 = "---\ndo: { name: book, args: { days: \"{{ days }}\" } }\nundo: { name: cancel, args: { id: \"{{ room.id }}\" } }\nsave_to: room\nto: confirm\n---\n";
         let renamed = self::stage(&renamed);
-        assert_eq!(verdict(&store, &renamed).await, Verdict::Elsewhere { to: "confirm".into(), why: Moved::Renamed });
+        assert_eq!(verdict(&store, &renamed).await, EditVerdict::Elsewhere { to: "confirm".into(), why: Moved::Renamed });
         let needy = edited("start.md", "---\ninput_type: int\nsave_to: days\nset: { who: Ann }\nto: book\n---\nHow many days?\n");
-        assert_eq!(verdict(&store, &needy).await, Verdict::GoesOn);
+        assert_eq!(verdict(&store, &needy).await, EditVerdict::GoesOn);
         let mut lacks = STAY.to_vec();
         lacks[1].1 = "---\ninput_type: int\nsave_to: days\nset: { who: Ann }\nto: book\n---\nHow many days?\n";
         lacks[4].1 = "See you, {{ who }}.\n";
         lacks[3].1 = "---\ninput_type: confirm\non_denied: end\nto: end\n---\nKeep?\n";
         let lacks = self::stage(&lacks);
-        assert_eq!(verdict(&store, &lacks).await, Verdict::Lacks { keys: vec!["who".into()] });
+        assert_eq!(verdict(&store, &lacks).await, EditVerdict::Lacks { keys: vec!["who".into()] });
         let [checked] = &checked(&store, &lacks.engine()).await[..] else { panic!() };
         assert!(checked.is_edited(&lacks.engine()) && !checked.verdict.is_fine());
         let other = Check::new(&*store, &stage.engine(), "another").page().await.unwrap();
-        assert_eq!(other[0].verdict, Verdict::OtherGraph);
+        assert_eq!(other[0].verdict, EditVerdict::OtherGraph);
         // At the call.
         Operator::new(&*store, &stage.engine(), "graph", clock()).back(&id("s"), 1).await.unwrap();
         let dearer = edited(
             "book.md",
             "---\ndo: { name: book, args: { nights: \"{{ days }}\" } }\nundo: { name: cancel, args: { id: \"{{ room.id }}\" } }\nsave_to: room\nto: keep\n---\n",
         );
-        assert_eq!(verdict(&store, &dearer).await, Verdict::CallChanged { pending: "book".into(), now: "book".into() });
+        assert_eq!(verdict(&store, &dearer).await, EditVerdict::CallChanged { pending: "book".into(), now: "book".into() });
         let mut asserting = STAY.to_vec();
         asserting[1].1 = "---\ninput_type: int\ninput_schema: { enum: [1, 2] }\nsave_to: days\nto: book\n---\nHow many days?\n";
         asserting[2].1 = "---\nassert: [\"days in [1, 2]\"]\ninput_type: text\nsave_to: room.id\nto: keep\n---\nWhich room?\n";
         let asserting = self::stage(&asserting);
         let stuck = verdict(&store, &asserting).await;
-        assert!(matches!(&stuck, Verdict::Stuck { node: Some(node), .. } if node.as_str() == "book"), "{stuck:?}");
+        assert!(matches!(&stuck, EditVerdict::Stuck { node: Some(node), .. } if node.as_str() == "book"), "{stuck:?}");
         let torn = copied(&store, |_, _| "{".into()).await;
-        assert!(matches!(verdict(&torn, &stage).await, Verdict::Unreadable { .. }));
+        assert!(matches!(verdict(&torn, &stage).await, EditVerdict::Unreadable { .. }));
     });
 }
 
@@ -338,7 +338,7 @@ fn a_session_that_cannot_be_loaded_keeps_no_other_from_being_checked() {
         *store.damaged.lock().unwrap() = Some(id("s"));
         let checked = Check::new(&*store, &stage.engine(), "graph").page().await.unwrap();
         let of = |name: &str| checked.iter().find(|checked| checked.head.session == id(name)).map(|checked| &checked.verdict);
-        assert!(matches!(of("s"), Some(Verdict::Unreadable { .. })) && of("t") == Some(&Verdict::GoesOn), "{checked:?}");
+        assert!(matches!(of("s"), Some(EditVerdict::Unreadable { .. })) && of("t") == Some(&EditVerdict::GoesOn), "{checked:?}");
     });
 }
 
@@ -358,7 +358,7 @@ fn what_can_be_moved_is_moved_by_a_record_unless_somebody_was_faster() {
         assert_eq!((put.from.unwrap().as_str(), put.state.current_node_id.as_str()), ("keep", "confirm"));
         assert_eq!(check.apply(other, clock()).await.unwrap_err(), HistoryError::Conflict(id("s")));
         assert!(matches!(history(&store, "s").await.records.last().unwrap().entry, Entry::Reload { .. }));
-        assert_eq!(verdict(&store, &renamed).await, Verdict::GoesOn);
+        assert_eq!(verdict(&store, &renamed).await, EditVerdict::GoesOn);
         let again = checked(&store, &engine).await.remove(0);
         assert!(check.apply(again, clock()).await.unwrap().is_none());
     });
@@ -371,7 +371,7 @@ fn a_walk_tells_what_was_said_and_a_path_where_it_went() {
         ended(&stage, &store).await;
         let engine = stage.engine();
         let history = history(&store, "s").await;
-        let mut walk = Walk::new(Some(&engine), None);
+        let mut walk = RecordWalk::new(Some(&engine), None);
         let said: Vec<_> = history.records.iter().filter_map(|record| walk.take(record).said).map(|said| said.trim().to_owned()).collect();
         assert_eq!(said, ["How many days?", "Looking.", "Keep room 7 for 3 days?", "See you."]);
         let walked = |engine: &Engine| -> Vec<_> {

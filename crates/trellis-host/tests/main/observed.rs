@@ -11,7 +11,7 @@ use trellis_host::{
     Reply, Stop,
     metrics::Metrics,
     store::{FilesStore, Redacted},
-    telemetry::{Closing, Opening, Sink, Spans},
+    telemetry::{Closing, Sink, SpanStart, Spans},
 };
 
 use crate::stage::{Stage, run};
@@ -46,7 +46,7 @@ struct Words(Arc<Mutex<Vec<String>>>);
 impl Sink for Words {
     type Span = ();
 
-    fn open(&mut self, opening: &Opening<'_>, _: Option<&()>) {
+    fn open(&mut self, opening: &SpanStart<'_>, _: Option<&()>) {
         self.0.lock().unwrap().push(format!("{opening:?}"));
     }
 

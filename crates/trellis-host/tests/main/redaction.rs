@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 use trellis_core::{Input, Mapping, SessionId, Start, ToolOutcome, ToolResult, Value, path::KeyPath};
 use trellis_host::{
     Record, Reply, Sessions, Stop,
-    history::{Check, Verdict},
+    history::{Check, EditVerdict},
     store::{Append, FilesStore, Head, Keys, MemoryStore, Redacted, Sealed, SessionStatus, SessionStore, SqliteStore},
 };
 
@@ -84,7 +84,7 @@ fn a_secret_is_nowhere_and_a_waiting_call_waits_for_it() {
         // A check before a deployment says the same as whoever resumes it.
         let (engine, hiding) = (stage.engine(), Redacted::of(&stage.program, Arc::clone(&inner)));
         let checked = Check::new(&hiding, &engine, "graph").page().await.unwrap();
-        assert_eq!(checked[0].verdict, Verdict::Lacks { keys: vec!["token".into()] });
+        assert_eq!(checked[0].verdict, EditVerdict::Lacks { keys: vec!["token".into()] });
 
         let sessions = opened(&stage, &inner);
         let turn = sessions.resume(&id()).await.unwrap();

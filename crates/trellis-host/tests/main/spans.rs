@@ -11,7 +11,7 @@ use trellis_host::{
     hooks::{Hooks, Moment},
     metrics::Metrics,
     store::{Append, Head, MemoryStore, Pending, Query, Removal, Row, SessionStore, StoreError, Stored},
-    telemetry::{Closing, Kind, Opening, Sink, Spans, Tracing},
+    telemetry::{Closing, Sink, SpanStart, SpanSubject, Spans, Tracing},
 };
 
 use crate::stage::{Stage, run};
@@ -49,9 +49,9 @@ struct Kept(Arc<Mutex<Vec<Ended>>>);
 impl Sink for Kept {
     type Span = Ended;
 
-    fn open(&mut self, opening: &Opening<'_>, parent: Option<&Ended>) -> Ended {
-        let Opening { kind, name, call, at, trace, id, parent: above, .. } = *opening;
-        assert_eq!(call.is_some(), kind == Kind::Call);
+    fn open(&mut self, opening: &SpanStart<'_>, parent: Option<&Ended>) -> Ended {
+        let SpanStart { kind, name, call, at, trace, id, parent: above, .. } = *opening;
+        assert_eq!(call.is_some(), kind == SpanSubject::Call);
         assert!(parent.is_none_or(|parent| Some(parent.id) == above));
         Ended { line: format!("{kind:?} {name}"), id, parent: above, trace, from: at, to: at }
     }

@@ -12,7 +12,7 @@ use trellis_core::{
     program::PredicateSource,
 };
 
-use trellis_host::history::{Script, print};
+use trellis_host::history::{TranscriptWriter, print};
 
 use super::{
     super::journal,
@@ -48,7 +48,7 @@ pub struct Walk {
     records: Vec<Record>,
     problems: Vec<String>,
     slips: Vec<String>,
-    out: Script,
+    out: TranscriptWriter,
 }
 
 impl Walk {
@@ -67,7 +67,7 @@ impl Walk {
             records: Vec::new(),
             problems: Vec::new(),
             slips: Vec::new(),
-            out: Script::default(),
+            out: TranscriptWriter::default(),
         }
     }
 

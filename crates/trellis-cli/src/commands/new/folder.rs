@@ -8,13 +8,13 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
-use super::File;
+use super::NewFile;
 
 /// Makes a folder that holds `files`. One that is there may hold nothing but hidden files.
 ///
 /// # Errors
 /// It holds something, or the system refuses; then everything is as it was.
-pub(super) fn make(path: &Path, files: &[File]) -> anyhow::Result<()> {
+pub(super) fn make(path: &Path, files: &[NewFile]) -> anyhow::Result<()> {
     match fs::read_dir(path) {
         Ok(entries) => {
             for entry in entries {
@@ -40,7 +40,7 @@ fn unreadable(path: &Path) -> String {
 }
 
 /// Fills a folder beside the place where it belongs, then moves it there.
-fn from_nothing(path: &Path, files: &[File]) -> anyhow::Result<()> {
+fn from_nothing(path: &Path, files: &[NewFile]) -> anyhow::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let unwritten = || format!("`{}` cannot be made", path.display());
     let above = missing(parent);
@@ -84,7 +84,7 @@ pub(super) fn add(root: &Path, file: &str, text: &str) -> io::Result<()> {
 }
 
 /// Writes the files into a folder that is there; takes back what was written when one cannot be.
-fn fill(folder: &Path, files: &[File]) -> anyhow::Result<()> {
+fn fill(folder: &Path, files: &[NewFile]) -> anyhow::Result<()> {
     let mut made: Vec<PathBuf> = Vec::new();
     for file in files {
         let path = folder.join(file.path);

@@ -91,18 +91,18 @@ fn name_of(path: &Path) -> anyhow::Result<String> {
 }
 
 /// A file to make.
-struct File {
+struct NewFile {
     path: &'static str,
     text: String,
     is_program: bool,
 }
 
-fn files(project: &Project, name: &str) -> Vec<File> {
+fn files(project: &Project, name: &str) -> Vec<NewFile> {
     let text = |path: &str, text: &str| match path {
         path if path.ends_with(".yaml") => text.replace("PROJECT", &yaml_text(name)),
         _ => text.replace("PROJECT", name),
     };
-    let file = |(path, content): &(&'static str, &str)| File {
+    let file = |(path, content): &(&'static str, &str)| NewFile {
         path,
         text: if path.starts_with("bin/") { (*content).to_owned() } else { text(path, content) },
         is_program: path.starts_with("bin/"),

@@ -8,7 +8,7 @@ use serde_json::json;
 use trellis_core::{Engine, engine::Moved};
 use trellis_host::{
     Clock,
-    history::{Check as Look, Checked, HistoryError, Verdict},
+    history::{Check as Look, Checked, EditVerdict, HistoryError},
     store::{SessionStatus, StoreError},
 };
 
@@ -39,7 +39,7 @@ Examples:
 
 Exit codes: 0 all go on; 1 some cannot, somebody must decide, or there are sessions and none is of this graph;
 2 wrong usage, the graph has errors, a key is missing, or the store failed.")]
-pub(super) struct Check {
+pub(super) struct SessionCheck {
     /// Move what goes on elsewhere
     #[arg(long)]
     apply: bool,
@@ -54,7 +54,7 @@ pub(super) struct Check {
 
 /// What was counted, and how the list goes.
 #[derive(Default)]
-struct Tally {
+struct VerdictTally {
     /// Sessions of other graphs, by their names.
     others: BTreeMap<Arc<str>, usize>,
     counts: BTreeMap<&'static str, usize>,
@@ -63,9 +63,9 @@ struct Tally {
     listed: usize,
 }
 
-impl Check {
+impl SessionCheck {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
-        let mut tally = Tally::default();
+        let mut tally = VerdictTally::default();
         let is_json = self.form.is_json();
         if is_json {
             terminal::print("{\"sessions\":[")?;
@@ -86,7 +86,7 @@ impl Check {
         Ok(if tally.stopped == 0 && !tally.is_of_others() { Exit::Fine } else { Exit::Failed })
     }
 
-    async fn look(&self, stand: &SessionCommand, tally: &mut Tally) -> anyhow::Result<()> {
+    async fn look(&self, stand: &SessionCommand, tally: &mut VerdictTally) -> anyhow::Result<()> {
         let engine = stand.engine()?;
         let edits = stand.opened().map(Edits::of).unwrap_or_default();
         let mut look = Look::new(&*stand.store, engine, &stand.graph);
@@ -98,12 +98,12 @@ impl Check {
             let mut text = String::new();
             for checked in page {
                 // Whoever has no key can say nothing of a session.
-                if let Verdict::Unreadable { error: key @ StoreError::Key(_) } = &checked.verdict {
+                if let EditVerdict::Unreadable { error: key @ StoreError::Key(_) } = &checked.verdict {
                     bail!(key.clone());
                 }
                 tally.take(&checked);
                 let told = if self.form.is_json() { wire(&checked, engine, &edits) } else { self.told(&checked, engine, &edits) };
-                let is_elsewhere = matches!(checked.verdict, Verdict::Elsewhere { .. });
+                let is_elsewhere = matches!(checked.verdict, EditVerdict::Elsewhere { .. });
                 let applied = if self.apply && is_elsewhere { Some(look.apply(checked, Clock::system()).await) } else { None };
                 let applied = match applied {
                     Some(Err(HistoryError::Conflict(_))) => Some(false),
@@ -141,31 +141,31 @@ impl Check {
         let id = &head.session;
         let since = since(checked, engine, edits);
         let (style, what, remedy) = match &checked.verdict {
-            Verdict::Ended | Verdict::OtherGraph => return String::new(),
-            Verdict::GoesOn if !self.all => return String::new(),
-            Verdict::GoesOn => (Style::new(), format!("goes on at `{node}`"), None),
-            Verdict::Elsewhere { to, why } => (Style::new(), elsewhere(&node, to.as_str(), *why), None),
-            Verdict::Lacks { keys } => {
+            EditVerdict::Ended | EditVerdict::OtherGraph => return String::new(),
+            EditVerdict::GoesOn if !self.all => return String::new(),
+            EditVerdict::GoesOn => (Style::new(), format!("goes on at `{node}`"), None),
+            EditVerdict::Elsewhere { to, why } => (Style::new(), elsewhere(&node, to.as_str(), *why), None),
+            EditVerdict::Lacks { keys } => {
                 let listed = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
                 let set = keys.iter().map(|key| format!(" {key}=…")).collect::<String>();
                 (bad, format!("lacks {listed} at `{node}`{since}"), Some(format!("trellis session set {id}{set}")))
             }
-            Verdict::CallChanged { pending, now } if pending == now => {
+            EditVerdict::CallChanged { pending, now } if pending == now => {
                 let what = format!("`{node}` calls `{now}` otherwise than the call that is pending{since}");
                 (asks, what, Some(format!("trellis session goto {id} {node}")))
             }
-            Verdict::CallChanged { pending, now } => {
+            EditVerdict::CallChanged { pending, now } => {
                 let what = format!("`{node}` calls `{now}`, and `{pending}` is pending{since}");
                 (asks, what, Some(format!("trellis session goto {id} {node}")))
             }
-            Verdict::Stuck { why, .. } => {
+            EditVerdict::Stuck { why, .. } => {
                 (bad, format!("cannot go on: {}{since}", printable(why)), Some(format!("trellis session goto {id} NODE")))
             }
-            Verdict::Unreadable { error } if head.standing == SessionStatus::Unreadable => {
+            EditVerdict::Unreadable { error } if head.standing == SessionStatus::Unreadable => {
                 let is_lost = matches!(error, StoreError::Corrupt { .. });
                 (bad, printable(&error.to_string()).into_owned(), is_lost.then(|| format!("trellis session rm {id} --force")))
             }
-            Verdict::Unreadable { error } => {
+            EditVerdict::Unreadable { error } => {
                 (bad, format!("cannot be read: {}", printable(&error.to_string())), Some(format!("trellis session fork {id} --at N")))
             }
         };
@@ -204,9 +204,9 @@ fn wire(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
         "edited": checked.is_edited(engine),
     });
     let more = match &checked.verdict {
-        Verdict::Ended | Verdict::GoesOn => json!({}),
-        Verdict::OtherGraph => json!({ "graph": head.graph }),
-        Verdict::Elsewhere { to, why } => {
+        EditVerdict::Ended | EditVerdict::GoesOn => json!({}),
+        EditVerdict::OtherGraph => json!({ "graph": head.graph }),
+        EditVerdict::Elsewhere { to, why } => {
             let why = match why {
                 Moved::Renamed => "renamed",
                 Moved::Vanished => "vanished",
@@ -214,10 +214,10 @@ fn wire(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
             };
             json!({ "to": to, "why": why })
         }
-        Verdict::Lacks { keys } => json!({ "keys": keys }),
-        Verdict::CallChanged { pending, now } => json!({ "pending": pending, "now": now }),
-        Verdict::Stuck { node, why } => json!({ "at_node": node, "why": why }),
-        Verdict::Unreadable { error } => json!({ "why": error.to_string() }),
+        EditVerdict::Lacks { keys } => json!({ "keys": keys }),
+        EditVerdict::CallChanged { pending, now } => json!({ "pending": pending, "now": now }),
+        EditVerdict::Stuck { node, why } => json!({ "at_node": node, "why": why }),
+        EditVerdict::Unreadable { error } => json!({ "why": error.to_string() }),
     };
     if let (Some(wire), serde_json::Value::Object(more)) = (wire.as_object_mut(), more) {
         wire.extend(more);
@@ -228,10 +228,10 @@ fn wire(checked: &Checked, engine: &Engine, edits: &Edits) -> String {
     wire.to_string()
 }
 
-impl Tally {
+impl VerdictTally {
     fn take(&mut self, checked: &Checked) {
         let verdict = &checked.verdict;
-        if *verdict == Verdict::OtherGraph {
+        if *verdict == EditVerdict::OtherGraph {
             *self.others.entry(Arc::clone(&checked.head.graph)).or_default() += 1;
         }
         *self.counts.entry(verdict.as_str()).or_default() += 1;

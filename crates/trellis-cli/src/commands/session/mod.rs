@@ -48,11 +48,11 @@ Exit codes: 0 done; 1 sessions cannot go on, or a replay went otherwise;
 )]
 pub(crate) struct Session {
     #[command(subcommand)]
-    command: Command,
+    command: SessionSubcommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum SessionSubcommand {
     Ls(ls::Ls),
     Show(show::Show),
     Replay(replay::Replay),
@@ -62,7 +62,7 @@ enum Command {
     Set(set::Set),
     Approve(approve::Approve),
     Deny(deny::Deny),
-    Check(check::Check),
+    Check(check::SessionCheck),
     Export(export::Export),
     Rm(rm::Rm),
     Prune(prune::Prune),
@@ -72,20 +72,20 @@ enum Command {
 impl Session {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Ls(command) => command.run(),
-            Command::Show(command) => command.run(),
-            Command::Replay(command) => command.run(),
-            Command::Fork(command) => command.run(),
-            Command::Back(command) => command.run(),
-            Command::Goto(command) => command.run(),
-            Command::Set(command) => command.run(),
-            Command::Approve(command) => command.run(),
-            Command::Deny(command) => command.run(),
-            Command::Check(command) => command.run(),
-            Command::Export(command) => command.run(),
-            Command::Rm(command) => command.run(),
-            Command::Prune(command) => command.run(),
-            Command::Seal(command) => command.run(),
+            SessionSubcommand::Ls(command) => command.run(),
+            SessionSubcommand::Show(command) => command.run(),
+            SessionSubcommand::Replay(command) => command.run(),
+            SessionSubcommand::Fork(command) => command.run(),
+            SessionSubcommand::Back(command) => command.run(),
+            SessionSubcommand::Goto(command) => command.run(),
+            SessionSubcommand::Set(command) => command.run(),
+            SessionSubcommand::Approve(command) => command.run(),
+            SessionSubcommand::Deny(command) => command.run(),
+            SessionSubcommand::Check(command) => command.run(),
+            SessionSubcommand::Export(command) => command.run(),
+            SessionSubcommand::Rm(command) => command.run(),
+            SessionSubcommand::Prune(command) => command.run(),
+            SessionSubcommand::Seal(command) => command.run(),
         }
     }
 }

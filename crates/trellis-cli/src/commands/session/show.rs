@@ -7,7 +7,7 @@ use anyhow::bail;
 use serde_json::json;
 use trellis_core::{SessionId, State, Value};
 use trellis_host::{
-    history::{Flaw, History, Redactor, Walk},
+    history::{Flaw, History, RecordWalk, Redactor},
     store::Head,
 };
 
@@ -91,7 +91,7 @@ impl Show {
         let before = history.snapshot.clone();
         // What another graph would say to it is none of what it said.
         let engine = stand.usable_engine().filter(|_| !veil.is_blind());
-        let mut timeline = Timeline::new(Walk::new(engine, before), Look::of_stdout(), Width::of(&io::stdout()));
+        let mut timeline = Timeline::new(RecordWalk::new(engine, before), Look::of_stdout(), Width::of(&io::stdout()));
         let (mut next, mut ended) = (history.head.next, history.head.standing.has_ended());
         self.print(&history, &mut timeline, first)?;
         while self.follow && !ended {

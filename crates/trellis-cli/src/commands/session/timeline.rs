@@ -7,7 +7,7 @@ use anstyle::Style;
 use trellis_core::{Event, Input, ToolOutcome, Value, engine::ToolErrorKind};
 use trellis_host::{
     Entry, Record,
-    history::{Moment, Walk},
+    history::{RecordWalk, WalkedRecord},
     journal::{Destination, Needs},
 };
 
@@ -22,14 +22,14 @@ const QUIET: Style = Style::new().dimmed();
 
 /// Tells records one after the other.
 pub(super) struct Timeline<'e> {
-    walk: Walk<'e>,
+    walk: RecordWalk<'e>,
     look: Look,
     width: Width,
     is_same_graph: bool,
 }
 
 impl<'e> Timeline<'e> {
-    pub(super) fn new(walk: Walk<'e>, look: Look, width: Width) -> Self {
+    pub(super) fn new(walk: RecordWalk<'e>, look: Look, width: Width) -> Self {
         Self { walk, look, width, is_same_graph: true }
     }
 
@@ -104,7 +104,7 @@ impl<'e> Timeline<'e> {
 }
 
 /// What came in.
-fn what(record: &Record, moment: &Moment) -> String {
+fn what(record: &Record, moment: &WalkedRecord) -> String {
     let tool = moment.call.as_ref().map_or_else(|| "the call".to_owned(), |call| format!("`{}`", call.name));
     match &record.entry {
         Entry::Start { origin: None, .. } => format!("began at `{}`", record.to),

@@ -196,22 +196,22 @@ impl IntoNodeIdentifiers for &Digraph {
 }
 
 impl Visitable for Digraph {
-    type Map = Seen;
+    type Map = VisitedPoints;
 
-    fn visit_map(&self) -> Seen {
-        Seen(vec![false; self.forward.count()])
+    fn visit_map(&self) -> VisitedPoints {
+        VisitedPoints(vec![false; self.forward.count()])
     }
 
-    fn reset_map(&self, map: &mut Seen) {
+    fn reset_map(&self, map: &mut VisitedPoints) {
         map.0.clear();
         map.0.resize(self.forward.count(), false);
     }
 }
 
 /// Which ones a walk has seen.
-pub(crate) struct Seen(Vec<bool>);
+pub(crate) struct VisitedPoints(Vec<bool>);
 
-impl VisitMap<u32> for Seen {
+impl VisitMap<u32> for VisitedPoints {
     fn visit(&mut self, at: u32) -> bool {
         !std::mem::replace(&mut self.0[at as usize], true)
     }

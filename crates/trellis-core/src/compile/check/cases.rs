@@ -3,26 +3,26 @@
 use super::value_index::Literals;
 use crate::{
     path::Segment,
-    program::{Call, From, Guard, Listen, Node, Operand, Outcome, Place, Reply, Role, Root},
+    program::{Call, Guard, Listen, Node, Operand, Outcome, Reply, Role, Root, WriteSource, WriteTarget},
     schema::few_integers,
     syntax::node::InputType,
     value::Value,
 };
 
 /// Values, and whether nothing may be there.
-pub(super) type Closed = (Vec<Value>, bool);
+pub(super) type CaseValues = (Vec<Value>, bool);
 
 /// The values that can stand at an operand when a reply is taken, and whether it may be absent; nothing where they are open.
-pub(super) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<Closed> {
+pub(super) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
     known(node, reply, operand, Some(&reply.on))
 }
 
 /// The same of every input of the node, also of options that are outcomes of their own.
-pub(super) fn closed_of_any(node: &Node, reply: &Reply, operand: &Operand) -> Option<Closed> {
+pub(super) fn closed_of_any(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
     known(node, reply, operand, None)
 }
 
-fn known(node: &Node, reply: &Reply, operand: &Operand, on: Option<&Outcome>) -> Option<Closed> {
+fn known(node: &Node, reply: &Reply, operand: &Operand, on: Option<&Outcome>) -> Option<CaseValues> {
     let below = input_path(reply, operand)?;
     match &node.role {
         Role::Listen(listen) => below
@@ -42,13 +42,13 @@ pub(super) fn input_path<'o>(reply: &Reply, operand: &'o Operand) -> Option<&'o 
         return Some(operand.path.rest());
     }
     let mut writes = reply.update.iter().filter(|write| match &write.to {
-        Place::Path(path) | Place::Append(path) => path.root() == operand.path.root(),
-        Place::Absent(key) => key == operand.path.root(),
-        Place::Input | Place::Ans | Place::Error => false,
+        WriteTarget::Path(path) | WriteTarget::Append(path) => path.root() == operand.path.root(),
+        WriteTarget::Absent(key) => key == operand.path.root(),
+        WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => false,
     });
     let write = writes.next().filter(|_| writes.next().is_none())?;
     match (&write.to, &write.value) {
-        (Place::Path(path), From::Input) => operand.path.segments().strip_prefix(path.segments()),
+        (WriteTarget::Path(path), WriteSource::Input) => operand.path.segments().strip_prefix(path.segments()),
         _ => None,
     }
 }
@@ -84,7 +84,7 @@ pub(super) enum Case {
 }
 
 /// The cases of an operand that its guards can tell apart.
-pub(super) fn of_operand(closed: Option<Closed>, own: &[&Guard]) -> Vec<Case> {
+pub(super) fn of_operand(closed: Option<CaseValues>, own: &[&Guard]) -> Vec<Case> {
     let presence = own.iter().any(|guard| matches!(guard, Guard::Set(..) | Guard::Empty(..)));
     if let Some((values, absent)) = closed {
         let absent = (absent && presence).then_some(Case::Absent);

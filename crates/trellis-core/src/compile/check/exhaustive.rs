@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    cases::{Case, Closed, closed, input_path, of_operand, subject, uncovered},
+    cases::{Case, CaseValues, closed, input_path, of_operand, subject, uncovered},
     syntax_of,
 };
 use crate::{
@@ -59,7 +59,7 @@ pub(crate) fn is_own(program: &Program, node: &Node) -> bool {
 }
 
 /// The finding about a reply for which the engine found no way; `closed` says what is known of its operands there.
-pub(crate) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Diagnostic {
+pub(crate) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<CaseValues>) -> Diagnostic {
     report(program, node, reply, &gaps(program, reply, closed).unwrap_or_default())
 }
 
@@ -88,7 +88,7 @@ impl Gaps {
 
 /// The combinations that no explicit way takes; nothing where there is none. Each guard asks for one thing, so that what no guard takes is every
 /// combination of what its own guards leave of each.
-fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<Closed>) -> Option<Gaps> {
+fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<CaseValues>) -> Option<Gaps> {
     let (last, explicit) = program.edges_of(reply).split_last()?;
     if last.to != NO_MATCH {
         return None;

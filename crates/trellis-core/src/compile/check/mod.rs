@@ -33,13 +33,13 @@ use crate::{
 };
 
 /// What was found, by node.
-type Found = Vec<(u32, Diagnostic)>;
+type FoundByNode = Vec<(u32, Diagnostic)>;
 
 /// What is found about nodes, by node: of those that were not edited it is kept.
 #[derive(Debug, Default)]
 pub(super) struct NodeFindings {
-    never: Found,
-    gaps: Found,
+    never: FoundByNode,
+    gaps: FoundByNode,
     /// What the flow of data is known to be; that of the others stands in it too.
     data: Option<dataflow::AnalysisCache>,
 }
@@ -53,7 +53,7 @@ impl NodeFindings {
 }
 
 /// Asks the nodes in `fresh` anew, or all; what was found about the others stays. In the order of nodes.
-fn renew(kept: &mut Found, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
+fn renew(kept: &mut FoundByNode, program: &Program, fresh: Option<&[u32]>, ask: impl Fn(&Node, &mut dyn FnMut(Diagnostic))) {
     let mut found = Vec::new();
     let mut one = |node: &Node| ask(node, &mut |diagnostic| found.push((node.index.0, diagnostic)));
     match fresh {
@@ -110,7 +110,7 @@ pub(super) fn program(
 fn shape(
     cfg: &Cfg<'_>,
     unresolved: Option<&Severities<'_>>,
-    (never, gaps, fresh): (&mut Found, &mut Found, Option<&[u32]>),
+    (never, gaps, fresh): (&mut FoundByNode, &mut FoundByNode, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) {
     let program = cfg.program;

@@ -1,7 +1,7 @@
 //! `never-true`: a condition over closed values that none of them meets. `shadowed-transition`: one that was asked before.
 
 use super::{
-    cases::{Closed, closed_of_any, input_path, subject},
+    cases::{CaseValues, closed_of_any, input_path, subject},
     syntax_of,
     value_index::Literals,
 };
@@ -49,7 +49,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
         let mut operands: Vec<&Operand> = asked.iter().map(|(_, operand)| *operand).collect();
         operands.sort_unstable();
         operands.dedup();
-        let closed: Vec<Option<Closed>> = operands.iter().map(|operand| closed_of_any(node, reply, operand)).collect();
+        let closed: Vec<Option<CaseValues>> = operands.iter().map(|operand| closed_of_any(node, reply, operand)).collect();
         let values = closed.iter().map(|closed| closed.as_ref().map(|(values, _)| (&values[..], Literals::new(values))));
         let values: Vec<_> = values.collect();
         for (edge, operand) in asked {

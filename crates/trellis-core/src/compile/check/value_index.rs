@@ -11,11 +11,11 @@ const FEW: usize = 8;
 #[derive(Default)]
 pub(super) struct Literals<'v> {
     few: Vec<(u32, &'v Value)>,
-    more: Table<'v>,
+    more: ValueIndex<'v>,
 }
 
 #[derive(Default)]
-struct Table<'v> {
+struct ValueIndex<'v> {
     texts: FxHashMap<&'v str, Vec<u32>>,
     /// By the nearest double: what is equal is among them.
     numbers: FxHashMap<u64, Vec<(u32, &'v Value)>>,
@@ -47,7 +47,7 @@ impl<'v> Literals<'v> {
     }
 }
 
-impl<'v> Table<'v> {
+impl<'v> ValueIndex<'v> {
     fn add(&mut self, at: u32, value: &'v Value) {
         match (value, number(value)) {
             (Value::Text(text), _) => self.texts.entry(text).or_default().push(at),

@@ -48,7 +48,7 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
-    program::{Callee, NodeIndex, Place as To, PointIndex, PredicateSource, Program, Provenance, Target},
+    program::{Callee, NodeIndex, PointIndex, PredicateSource, Program, Provenance, Target, WriteTarget},
     schema::Schema,
     scope::RESERVED,
     span::Span,
@@ -312,7 +312,7 @@ impl Findings<'_, '_> {
             Instr::Fit { node, index, .. } => self.program.node(*node).entry.types.get(*index as usize).map(|(key, _)| key.clone()),
             Instr::Assert { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),
             Instr::Write { write, .. } => match &write.to {
-                To::Path(path) | To::Append(path) if !path.is_key() => Some(path.root().clone()),
+                WriteTarget::Path(path) | WriteTarget::Append(path) if !path.is_key() => Some(path.root().clone()),
                 _ => None,
             },
             Instr::Ask { guard, .. } => guard.operand().map(|operand| operand.path.root().clone()),

@@ -9,7 +9,7 @@ use crate::{
         names::{Candidate, Resolved},
     },
     diagnostic::{Code, Diagnostic, Near},
-    program::{Approve, Call, Callee, Composite, From, Place, Tool, Write},
+    program::{Approve, Call, Callee, Composite, Tool, Write, WriteSource, WriteTarget},
     syntax::node::{CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, TargetSyntax},
 };
 
@@ -165,8 +165,11 @@ impl<'d> Lowering<'d> {
 
     /// The write of a call's own `save_to`.
     pub(super) fn saved(syntax: &CallSyntax) -> Vec<Write> {
-        let save =
-            |path: &crate::span::Spanned<_>| Write { to: Place::Path(Clone::clone(&path.value)), value: From::Input, origin: path.span };
+        let save = |path: &crate::span::Spanned<_>| Write {
+            to: WriteTarget::Path(Clone::clone(&path.value)),
+            value: WriteSource::Input,
+            origin: path.span,
+        };
         syntax.save_to.iter().map(save).collect()
     }
 }

@@ -17,9 +17,9 @@ pub(super) use self::declared::Declared;
 use super::{
     graphs::{Defaults, GraphSyntax, known_keys},
     layout::NodeLayout,
-    names::{Candidate, Names, Resolved},
+    names::{Candidate, NameTable, Resolved},
     schemas::Schemas,
-    tools::{Scope, Tools},
+    tools::{ToolScope, Tools},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
@@ -49,7 +49,7 @@ pub(super) struct GraphInfo<'d> {
 /// What lowering reads and what it has written so far.
 pub(super) struct Lowering<'d> {
     pub(super) documents: &'d [Arc<Document>],
-    pub(super) names: &'d Names<'d>,
+    pub(super) names: &'d NameTable<'d>,
     pub(super) graphs: Vec<GraphInfo<'d>>,
     pub(super) tools: Tools<'d>,
     pub(super) schemas: Schemas,
@@ -200,7 +200,7 @@ fn rule(to: Target) -> Edge {
 }
 
 /// The tools of a node while it is lowered.
-pub(super) type OwnTools = Scope;
+pub(super) type OwnTools = ToolScope;
 
 impl<'d> Lowering<'d> {
     /// Remembers the tools of every `start`: its module may call them (language 5.1).

@@ -6,7 +6,7 @@ use super::{Here, Lowering, call::Around, ways::update};
 use crate::{
     compile::names::Candidate,
     diagnostic::{Code, Diagnostic},
-    program::{Call, Entry, From, Localised, Node, NodeIndex, Outcome, Part, Place, PointIndex, Role, Write},
+    program::{Call, Entry, Localised, Node, NodeIndex, Outcome, Part, PointIndex, Role, Write, WriteSource, WriteTarget},
     syntax::node::{EndSyntax, NodeKind, NodeSyntax},
 };
 
@@ -118,8 +118,8 @@ impl<'d> Lowering<'d> {
                 .default_context
                 .iter()
                 .map(|assign| Write {
-                    to: Place::Absent(assign.key.value.root().clone()),
-                    value: From::Shape(assign.value.value.clone()),
+                    to: WriteTarget::Absent(assign.key.value.root().clone()),
+                    value: WriteSource::Shape(assign.value.value.clone()),
                     origin: assign.key.span,
                 })
                 .collect(),

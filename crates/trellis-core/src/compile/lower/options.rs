@@ -7,7 +7,7 @@ use super::{
     ways::{MainEdges, assigned},
 };
 use crate::{
-    program::{Edge, From, Guard, Listen, Outcome, Place, Provenance, Reply, Write},
+    program::{Edge, Guard, Listen, Outcome, Provenance, Reply, Write, WriteSource, WriteTarget},
     syntax::node::{NodeSyntax, OptionWrites},
 };
 
@@ -38,9 +38,10 @@ impl Lowering<'_> {
 
 /// The writes of a node with those of an option: its `save_to` stands in place of the node's, the others come after them.
 fn after(writes: &[Write], own: &OptionWrites) -> Vec<Write> {
-    let is_saved = |write: &&Write| matches!((&write.to, &write.value), (Place::Path(_), From::Input));
-    let saved = own.save_to.as_ref().map(|to| Write { to: Place::Path(to.value.clone()), value: From::Input, origin: to.span });
-    let (kept, rest) = writes.split_at(writes.iter().take_while(|write| write.to == Place::Ans).count());
+    let is_saved = |write: &&Write| matches!((&write.to, &write.value), (WriteTarget::Path(_), WriteSource::Input));
+    let saved =
+        own.save_to.as_ref().map(|to| Write { to: WriteTarget::Path(to.value.clone()), value: WriteSource::Input, origin: to.span });
+    let (kept, rest) = writes.split_at(writes.iter().take_while(|write| write.to == WriteTarget::Ans).count());
     let rest = rest.iter().filter(|write| saved.is_none() || !is_saved(write)).cloned();
     kept.iter().cloned().chain(saved.clone()).chain(rest).chain(assigned(&own.set, &own.append)).collect()
 }

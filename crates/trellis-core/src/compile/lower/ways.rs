@@ -5,7 +5,7 @@ use crate::{
     diagnostic::{Code, FilePath, Report},
     id::SignalName,
     path::KeyPath,
-    program::{Call, Edge, Failure, From, Guard, Listen, Outcome, Place, PointIndex, Provenance, Reason, Target, Write},
+    program::{Call, Edge, Failure, Guard, Listen, Outcome, PointIndex, Provenance, Reason, Target, Write, WriteSource, WriteTarget},
     span::{SourceMap, Span, Spanned},
     syntax::node::{AssignSyntax, CallSyntax, CalleeSyntax, EndSyntax, InputType, NodeSyntax, TargetSyntax},
     template::{Dialect, Shape},
@@ -17,10 +17,10 @@ pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
     let mut writes = Vec::with_capacity(2 * usize::from(resolves) + node.set.len() + node.append.len());
     let secret = node.input_type.as_ref().is_some_and(|kind| kind.value == InputType::Secret);
     if resolves && !secret {
-        writes.push(Write { to: Place::Ans, value: From::Input, origin: node.span });
+        writes.push(Write { to: WriteTarget::Ans, value: WriteSource::Input, origin: node.span });
     }
     if resolves && let Some(path) = save_to(node) {
-        writes.push(Write { to: Place::Path(path.value.clone()), value: From::Input, origin: path.span });
+        writes.push(Write { to: WriteTarget::Path(path.value.clone()), value: WriteSource::Input, origin: path.span });
     }
     writes.extend(node.call.iter().filter(|_| resolves).flat_map(|call| of_branches(call)));
     writes.extend(assigned(&node.set, &node.append));
@@ -29,13 +29,13 @@ pub(super) fn update(node: &NodeSyntax, resolves: bool) -> Vec<Write> {
 
 /// `set`, then `append`.
 pub(super) fn assigned(set: &[AssignSyntax], append: &[AssignSyntax]) -> impl Iterator<Item = Write> {
-    let write = |assign: &AssignSyntax, to: fn(KeyPath) -> Place| Write {
+    let write = |assign: &AssignSyntax, to: fn(KeyPath) -> WriteTarget| Write {
         to: to(assign.key.value.clone()),
-        value: From::Shape(assign.value.value.clone()),
+        value: WriteSource::Shape(assign.value.value.clone()),
         origin: assign.key.span,
     };
-    let set = set.iter().map(move |assign| write(assign, Place::Path));
-    set.chain(append.iter().map(move |assign| write(assign, Place::Append)))
+    let set = set.iter().map(move |assign| write(assign, WriteTarget::Path));
+    set.chain(append.iter().map(move |assign| write(assign, WriteTarget::Append)))
 }
 
 /// `save_to` of the node, or of its call.
@@ -53,7 +53,7 @@ fn of_branches(call: &CallSyntax) -> Vec<Write> {
         // It stands for what the key says, and cannot be wrong.
         let (map, mut unread) = (SourceMap::Whole(to.span), Report::new(&FilePath::from("")));
         let shape = Shape::parse(&text, &map, Dialect::Jinja, false, &mut unread);
-        Some(Write { to: Place::Path(to.value.clone()), value: From::Shape(shape), origin: to.span })
+        Some(Write { to: WriteTarget::Path(to.value.clone()), value: WriteSource::Shape(shape), origin: to.span })
     };
     branches.iter().filter_map(write).collect()
 }
@@ -66,7 +66,7 @@ pub(super) struct MainEdges {
 }
 
 fn error_write(origin: Span) -> Vec<Write> {
-    vec![Write { to: Place::Error, value: From::Error, origin }]
+    vec![Write { to: WriteTarget::Error, value: WriteSource::Error, origin }]
 }
 
 impl<'d> Lowering<'d> {
@@ -180,7 +180,7 @@ impl<'d> Lowering<'d> {
         if let Some(default) = &listen.default {
             let outcome = listen.outcome(default);
             if let Some(answer) = self.replies.iter().rev().find(|reply| reply.on == outcome) {
-                let input = Write { to: Place::Input, value: From::Shape(Shape::Literal(default.clone())), origin: at };
+                let input = Write { to: WriteTarget::Input, value: WriteSource::Shape(Shape::Literal(default.clone())), origin: at };
                 let writes: Vec<_> = std::iter::once(input).chain(answer.update.iter().cloned()).collect();
                 let edges = answer.edges.clone();
                 self.replies.push(crate::program::Reply { on, update: writes.into(), edges });

@@ -12,7 +12,7 @@ use std::{
 
 use rustc_hash::FxHashSet;
 
-pub(super) use self::table::{Candidate, Table};
+pub(super) use self::table::{Candidate, NameClaims};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near},
     id::NodeId,
@@ -37,9 +37,9 @@ pub(super) enum Resolved {
 }
 
 /// What names mean.
-pub(super) struct Names<'d> {
+pub(super) struct NameTable<'d> {
     documents: &'d [Arc<Document>],
-    table: &'d Table,
+    table: &'d NameClaims,
     /// The folders that hold nodes; only mistakes ask.
     folders: OnceCell<FxHashSet<&'d str>>,
     /// Room to write ids in.
@@ -51,8 +51,8 @@ pub(super) struct Names<'d> {
 /// A graph in which everything is misspelled gets this many comparisons, and its last mistakes no suggestion.
 pub(super) const PATIENCE: usize = 2_000_000;
 
-impl<'d> Names<'d> {
-    pub(super) fn new(documents: &'d [Arc<Document>], table: &'d Table) -> Self {
+impl<'d> NameTable<'d> {
+    pub(super) fn new(documents: &'d [Arc<Document>], table: &'d NameClaims) -> Self {
         Self { documents, table, folders: OnceCell::new(), room: RefCell::default(), patience: Cell::new(PATIENCE) }
     }
 
@@ -123,7 +123,7 @@ impl<'d> Names<'d> {
     ///
     /// # Errors
     /// The diagnostic, without a place: unknown, wrong case, a folder without `start`, or another graph.
-    pub(super) fn resolve(&self, name: &str, jump: bool, folder: &str, graph: u32, call: bool) -> Result<Resolved, Box<Missing>> {
+    pub(super) fn resolve(&self, name: &str, jump: bool, folder: &str, graph: u32, call: bool) -> Result<Resolved, Box<MissingTarget>> {
         match name {
             "rollback" if !call => return Ok(Resolved::Rollback),
             "fail" if !call => return Ok(Resolved::Fail),
@@ -132,7 +132,7 @@ impl<'d> Names<'d> {
         let found = self.find(name, jump, folder, graph);
         match found {
             Some(index) if self.table.claims[index as usize].graph == graph || call => Ok(Resolved::Node(index)),
-            Some(_) => Err(Box::new(Missing {
+            Some(_) => Err(Box::new(MissingTarget {
                 code: Code::UnknownTarget,
                 message: format!("`{name}` is a graph of its own and cannot be a target"),
                 help: Some(format!("call it: `do: {{graph: {name}}}`")),
@@ -167,7 +167,7 @@ impl<'d> Names<'d> {
     }
 
     /// Says why a name was not found; the only place that scans.
-    fn missing(&self, name: &str, folder: &str, graph: u32, call: bool) -> Missing {
+    fn missing(&self, name: &str, folder: &str, graph: u32, call: bool) -> MissingTarget {
         let root = &*self.table.roots[graph as usize];
         let bare = name.trim_start_matches("./").trim_start_matches('/');
         let before = &name[..name.len() - bare.len()];
@@ -178,7 +178,7 @@ impl<'d> Names<'d> {
         };
         if scopes.iter().any(|scope| self.folders().contains(&*join(scope, bare))) {
             let help = Some(format!("a module needs a node `start`: add `{bare}/start.md`, or name one of its nodes"));
-            return Missing { code: Code::UnknownModule, message: format!("the folder `{bare}` has no `start`"), help, fix: None };
+            return MissingTarget { code: Code::UnknownModule, message: format!("the folder `{bare}` has no `start`"), help, fix: None };
         }
         let patience = self.patience.get();
         let mut visible: Vec<&str> = self.visible(&scopes, graph).take(patience).collect();
@@ -188,7 +188,7 @@ impl<'d> Names<'d> {
         }
         if let Some(right) = visible.iter().find(|id| id.eq_ignore_ascii_case(bare)) {
             let fix = Some(format!("{before}{right}"));
-            return Missing {
+            return MissingTarget {
                 code: Code::WrongCase,
                 message: format!("`{name}` is written `{right}`"),
                 help: Some("names are case-sensitive".into()),
@@ -197,7 +197,7 @@ impl<'d> Names<'d> {
         }
         // It is not where the name says, but would be found without that.
         if !before.is_empty() && self.find(bare, false, folder, graph).is_some() {
-            return Missing {
+            return MissingTarget {
                 code: Code::UnknownTarget,
                 message: format!("there is no node `{name}`"),
                 help: Some(format!(
@@ -219,7 +219,7 @@ impl<'d> Names<'d> {
             }
             None => format!("add `{}.md`, or name a node that exists", join(scopes[0], bare)),
         };
-        Missing {
+        MissingTarget {
             code: Code::UnknownTarget,
             message: format!("there is no node `{name}`"),
             help: Some(help),
@@ -254,14 +254,14 @@ const ENDINGS: [&str; 2] = ["rollback", "fail"];
 const ENDS: [&str; 8] = ["end", "END", "exit", "stop", "done", "finish", "finished", "quit"];
 
 /// A target that leads nowhere.
-pub(super) struct Missing {
+pub(super) struct MissingTarget {
     pub(super) code: Code,
     pub(super) message: String,
     pub(super) help: Option<String>,
     pub(super) fix: Option<String>,
 }
 
-impl Missing {
+impl MissingTarget {
     /// The diagnostic at the target's name.
     pub(super) fn at(self, path: &FilePath, target: &TargetSyntax) -> Diagnostic {
         let diagnostic = Diagnostic::new(self.code, path, target.name.span, self.message).help_maybe(self.help);

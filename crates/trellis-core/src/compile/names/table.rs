@@ -6,7 +6,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::{RESERVED, join};
 use crate::{
-    compile::graphs::Split,
+    compile::graphs::GraphSplit,
     diagnostic::{Code, Diagnostic, FilePath},
     id::NodeId,
     span::Span,
@@ -64,9 +64,9 @@ impl Claim {
 
 /// Who claims which name, in all graphs that are compiled together.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct NameClaims {
     pub(super) claims: Vec<Claim>,
-    pub(super) by_name: FxHashMap<NodeId, Named>,
+    pub(super) by_name: FxHashMap<NodeId, NameTarget>,
     /// The candidates that are pages unless they are named, in order.
     pub(super) pages: Vec<u32>,
     pub(super) roots: Vec<Arc<str>>,
@@ -74,16 +74,16 @@ pub(crate) struct Table {
 
 /// What a name stands for, so that one look finds a node as well as a module.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Named {
+pub(super) struct NameTarget {
     /// The candidate of this id.
     pub(super) node: Option<u32>,
     /// The `start` in the folder of this name.
     pub(super) module: Option<u32>,
 }
 
-impl Table {
+impl NameClaims {
     /// Collects the nodes of all documents.
-    pub(crate) fn collect(documents: &[Arc<Document>], split: &Split, found: &mut Vec<Diagnostic>) -> Self {
+    pub(crate) fn collect(documents: &[Arc<Document>], split: &GraphSplit, found: &mut Vec<Diagnostic>) -> Self {
         let mut table = Self {
             claims: Vec::with_capacity(documents.len()),
             by_name: FxHashMap::with_capacity_and_hasher(documents.len() + 1, FxBuildHasher),

@@ -32,7 +32,7 @@ const DEPTH: usize = 64;
 
 /// What can be called under a name, in the order of first appearance.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct ToolScope {
     tools: Vec<Arc<Tool>>,
     by_name: FxHashMap<Arc<str>, usize>,
     /// Whether some library is missing: nobody knows what it would have held.
@@ -41,7 +41,7 @@ pub(super) struct Scope {
     unknown: Vec<Arc<str>>,
 }
 
-impl Scope {
+impl ToolScope {
     fn get(&self, name: &str) -> Option<&Arc<Tool>> {
         self.by_name.get(name).map(|&at| &self.tools[at])
     }
@@ -80,16 +80,16 @@ pub(super) struct Tools<'d> {
     bindings: Vec<FxHashMap<Arc<str>, Arc<Tool>>>,
     /// Of each graph, whether something is missing from its bindings.
     incomplete: Vec<bool>,
-    modules: FxHashMap<(u32, String), Arc<Scope>>,
+    modules: FxHashMap<(u32, String), Arc<ToolScope>>,
     /// Libraries that were resolved, by document and graph: each once, however many ways lead to it.
-    libraries: RefCell<FxHashMap<(u32, u32), Arc<Scope>>>,
+    libraries: RefCell<FxHashMap<(u32, u32), Arc<ToolScope>>>,
     /// Pairs of definitions of which the second took the place of the first somewhere, with what is to be said about that.
     shadowed: RefCell<BTreeMap<(Place, Place), Option<Diagnostic>>>,
 }
 
 /// A reference that is being followed: the file that names it, and where libraries are looked up.
 #[derive(Clone, Copy)]
-struct From<'d> {
+struct LibraryRef<'d> {
     path: &'d FilePath,
     graph: u32,
 }
@@ -145,10 +145,10 @@ impl<'d> Tools<'d> {
     }
 
     /// The tools that a list of references stands for: inline definitions beat imports, later imports earlier ones.
-    pub(super) fn own(&self, candidate: Candidate<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Scope {
-        let mut scope = Scope::default();
+    pub(super) fn own(&self, candidate: Candidate<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> ToolScope {
+        let mut scope = ToolScope::default();
         let Some(syntax) = candidate.syntax else { return scope };
-        let from = From { path: candidate.path, graph: candidate.graph };
+        let from = LibraryRef { path: candidate.path, graph: candidate.graph };
         self.resolve(&syntax.tools, from, schemas, &mut scope, 0);
         scope.incomplete |= has_unread_tools(self.document(candidate.document), syntax);
         self.compare_with_inherited(candidate, &scope);
@@ -168,7 +168,7 @@ impl<'d> Tools<'d> {
         scope
     }
 
-    fn resolve(&self, references: &'d [ToolRef], from: From<'d>, schemas: &mut Schemas, scope: &mut Scope, depth: usize) {
+    fn resolve(&self, references: &'d [ToolRef], from: LibraryRef<'d>, schemas: &mut Schemas, scope: &mut ToolScope, depth: usize) {
         if depth >= DEPTH {
             return;
         }
@@ -206,14 +206,14 @@ impl<'d> Tools<'d> {
     }
 
     /// Adds a tool to a scope, and compares it with the one whose place it takes.
-    fn put(&self, scope: &mut Scope, tool: &Arc<Tool>) {
+    fn put(&self, scope: &mut ToolScope, tool: &Arc<Tool>) {
         if let Some(before) = scope.put(Arc::clone(tool)) {
             self.compare(&before, tool);
         }
     }
 
     /// Compares the tools of a node with those that it would otherwise have called by the same names.
-    fn compare_with_inherited(&self, candidate: Candidate<'d>, scope: &Scope) {
+    fn compare_with_inherited(&self, candidate: Candidate<'d>, scope: &ToolScope) {
         if scope.tools.is_empty() {
             return;
         }
@@ -241,15 +241,15 @@ impl<'d> Tools<'d> {
     }
 
     /// What a library holds.
-    fn imported(&self, index: u32, graph: u32, schemas: &mut Schemas, depth: usize) -> Arc<Scope> {
+    fn imported(&self, index: u32, graph: u32, schemas: &mut Schemas, depth: usize) -> Arc<ToolScope> {
         if let Some(known) = self.libraries.borrow().get(&(index, graph)) {
             return Arc::clone(known);
         }
         // A library that is met while it is being resolved is a cycle, and reported: it adds nothing to itself.
         self.libraries.borrow_mut().insert((index, graph), Arc::default());
         let document: &'d Document = &self.documents[index as usize];
-        let mut imported = Scope::default();
-        let from = From { path: &document.path, graph };
+        let mut imported = ToolScope::default();
+        let from = LibraryRef { path: &document.path, graph };
         self.resolve(references_of(document), from, schemas, &mut imported, depth);
         // What was found wrong with it may be just what is looked for.
         imported.incomplete |= matches!(document.content, Content::Broken) || document.has_errors();
@@ -265,7 +265,7 @@ impl<'d> Tools<'d> {
     }
 
     /// Remembers the tools of a `start`: its module may call them.
-    pub(super) fn add_module(&mut self, candidate: Candidate<'d>, scope: Scope) {
+    pub(super) fn add_module(&mut self, candidate: Candidate<'d>, scope: ToolScope) {
         if !scope.is_empty() {
             self.modules.insert((candidate.graph, candidate.id.folder().to_owned()), Arc::new(scope));
         }
@@ -286,7 +286,7 @@ impl<'d> Tools<'d> {
     ///
     /// # Errors
     /// The nearest name for `unknown-tool`, if there is one, and whether it is the only one; nothing at all where a missing library, an unknown name in `tools` or an unreadable project file may hold the tool, which was reported already.
-    pub(super) fn find(&self, candidate: Candidate<'d>, own: &Scope, name: &str) -> Result<Arc<Tool>, Option<Option<(String, bool)>>> {
+    pub(super) fn find(&self, candidate: Candidate<'d>, own: &ToolScope, name: &str) -> Result<Arc<Tool>, Option<Option<(String, bool)>>> {
         let bindings = &self.bindings[candidate.graph as usize];
         if let Some(tool) = own.get(name).or_else(|| self.inherited(candidate, name)) {
             return Ok(Arc::clone(tool));

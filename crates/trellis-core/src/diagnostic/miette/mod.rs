@@ -43,24 +43,24 @@ pub struct Sources {
 #[derive(Clone, Debug)]
 pub struct Finding {
     diagnostic: Diagnostic,
-    spot: Option<Spot>,
+    spot: Option<FileSpan>,
     labels: Vec<LabeledSpan>,
-    hops: Vec<Hop>,
+    hops: Vec<Note>,
     url: Option<String>,
 }
 
 /// A note at another place.
 #[derive(Clone, Debug)]
-struct Hop {
+struct Note {
     message: String,
     /// Which step of the way it is, from 1.
     step: Option<usize>,
-    spot: Spot,
+    spot: FileSpan,
 }
 
 /// A place with its file.
 #[derive(Clone, Debug)]
-struct Spot {
+struct FileSpan {
     /// The path as people find it.
     name: String,
     span: Span,
@@ -98,16 +98,16 @@ impl Sources {
             steps += usize::from(label.is_step);
             match label.is_step {
                 false if is_beside(&label.place) => labels.push(LabeledSpan::new_with_span(Some(message), spot.span.range())),
-                is_step => hops.push(Hop { message, step: is_step.then_some(steps), spot }),
+                is_step => hops.push(Note { message, step: is_step.then_some(steps), spot }),
             }
         }
         let url = self.pages.as_ref().map(|address| format!("{address}{}", diagnostic.code));
         Finding { diagnostic: diagnostic.clone(), spot: own.map(|own| self.spot(own)), labels, hops, url }
     }
 
-    fn spot(&self, place: &Place) -> Spot {
+    fn spot(&self, place: &Place) -> FileSpan {
         let text = self.texts.get(&place.path).cloned().unwrap_or_default();
-        Spot { name: harmless(&format!("{}{}", self.below, place.path)), span: text.clip(place.span), text }
+        FileSpan { name: harmless(&format!("{}{}", self.below, place.path)), span: text.clip(place.span), text }
     }
 }
 
@@ -209,15 +209,15 @@ impl miette::Diagnostic for Finding {
     }
 }
 
-impl fmt::Display for Hop {
+impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Hop {}
+impl std::error::Error for Note {}
 
-impl miette::Diagnostic for Hop {
+impl miette::Diagnostic for Note {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.step.map(|step| Box::new(format!("step {step}")) as Box<dyn fmt::Display>)
     }
@@ -235,13 +235,13 @@ impl miette::Diagnostic for Hop {
     }
 }
 
-impl Spot {
+impl FileSpan {
     fn primary(&self, note: Option<String>) -> LabeledSpan {
         LabeledSpan::new_primary_with_span(note, self.span.range())
     }
 }
 
-impl SourceCode for Spot {
+impl SourceCode for FileSpan {
     /// The lines of `span`, whole where they are not long, and so many lines around them. Without lines around it, the column is that of the span.
     fn read_span<'a>(&'a self, span: &SourceSpan, before: usize, after: usize) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let span = self.text.clip(Span::new(span.offset(), span.offset().saturating_add(span.len())));

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::route::{Hop, is_normal, onto};
+use super::route::{RouteStep, is_normal, onto};
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Edge, From, Guard, Listen, Node, Outcome, Part, Place, PointIndex, Program, Provenance, Reply, Role, Root, Speech,
-        Write,
+        Call, Callee, Edge, Guard, Listen, Node, Outcome, Part, PointIndex, Program, Provenance, Reply, Role, Root, Speech, Write,
+        WriteSource, WriteTarget,
     },
     schema::Schema,
     scope::RESERVED,
@@ -28,7 +28,7 @@ pub(super) enum Begin {
 
 /// One thing that happens to the context. Paths are numbers, in the order in which they were met.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
+pub(super) enum ContextEvent {
     /// A path is read, whatever holds.
     Read(u32),
     /// A path is read on some way.
@@ -39,25 +39,25 @@ pub(super) enum Event {
 
 /// A point: what entering it does, and what can follow.
 #[derive(Debug, Default)]
-pub(super) struct Spot {
-    pub(super) enter: Vec<Event>,
+pub(super) struct LocalPoint {
+    pub(super) enter: Vec<ContextEvent>,
     /// What follows instead of entering when it was entered too often (`max_visits`).
-    pub(super) exhausted: Option<Answer>,
-    pub(super) replies: Vec<Answer>,
+    pub(super) exhausted: Option<LocalReply>,
+    pub(super) replies: Vec<LocalReply>,
 }
 
 /// One outcome.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct LocalReply {
     /// Whether nothing went wrong.
     pub(super) is_normal: bool,
-    pub(super) update: Vec<Event>,
-    pub(super) edges: Vec<Onward>,
+    pub(super) update: Vec<ContextEvent>,
+    pub(super) edges: Vec<LocalEdge>,
 }
 
 /// One way on.
 #[derive(Debug)]
-pub(super) struct Onward {
+pub(super) struct LocalEdge {
     /// What its guard reads.
     pub(super) read: Option<u32>,
     /// The same as what it must be.
@@ -65,7 +65,7 @@ pub(super) struct Onward {
     /// The path that is certainly there when it is taken, and when it is not.
     pub(super) taken: Option<u32>,
     pub(super) passed: Option<u32>,
-    pub(super) end: Vec<Event>,
+    pub(super) end: Vec<ContextEvent>,
     pub(super) to: Onto,
 }
 
@@ -80,7 +80,7 @@ pub(super) enum Onto {
 /// Everything behind the beginning, which is the first spot.
 #[derive(Debug, Default)]
 pub(super) struct Locals {
-    pub(super) spots: Vec<Spot>,
+    pub(super) spots: Vec<LocalPoint>,
     /// A path stands once for being there, and once for each kind that it must be of.
     pub(super) paths: Vec<KeyPath>,
     pub(super) kinds: Vec<Option<Schema>>,
@@ -115,17 +115,17 @@ impl Locals {
             for reply in program.replies(&program.point(point).replies) {
                 let update = locals.update(program, point, reply);
                 let edges = program.edges_of(reply).iter().map(|edge| locals.edge(program, point, edge, &mut see)).collect();
-                replies.push(Answer { is_normal: is_normal(reply), update, edges });
+                replies.push(LocalReply { is_normal: is_normal(reply), update, edges });
             }
             let at = program.replies(&program.point(point).replies).iter().position(|reply| reply.on == Outcome::Exhausted);
             let exhausted = at.map(|at| replies.remove(at)).filter(|_| !waits);
-            locals.spots.push(Spot { enter, exhausted, replies });
+            locals.spots.push(LocalPoint { enter, exhausted, replies });
         }
         locals
     }
 
     /// What lies along one way to an end, as if there were no other: a spot for each hop, of which the first waits.
-    pub(super) fn along(program: &Program, route: &[Hop]) -> Self {
+    pub(super) fn along(program: &Program, route: &[RouteStep]) -> Self {
         let mut locals = Self::default();
         for (at, hop) in (0..).zip(route) {
             let enter = locals.enter(program, hop.point, at == 0);
@@ -135,13 +135,13 @@ impl Locals {
             if let Some(taken) = edges.last_mut() {
                 taken.to = if at as usize + 1 == route.len() { Onto::End } else { Onto::Spot(at + 1) };
             }
-            locals.spots.push(Spot { enter, exhausted: None, replies: vec![Answer { is_normal: true, update, edges }] });
+            locals.spots.push(LocalPoint { enter, exhausted: None, replies: vec![LocalReply { is_normal: true, update, edges }] });
         }
         locals
     }
 
     /// What an outcome writes, and what its undo reads.
-    fn update(&mut self, program: &Program, point: PointIndex, reply: &Reply) -> Vec<Event> {
+    fn update(&mut self, program: &Program, point: PointIndex, reply: &Reply) -> Vec<ContextEvent> {
         let mut update: Vec<_> = reply.update.iter().flat_map(|write| self.write(write)).collect();
         let point = program.point(point);
         if let (Outcome::Success, Part::Body, Role::Act(call)) = (&reply.on, point.part, &program.node(point.node).role)
@@ -157,9 +157,9 @@ impl Locals {
     }
 
     /// The number of a path that must be of a kind.
-    fn of_kind(&mut self, path: &KeyPath, kind: &Value) -> Option<Event> {
+    fn of_kind(&mut self, path: &KeyPath, kind: &Value) -> Option<ContextEvent> {
         let schema = Schema::new(kind).ok()?;
-        self.numbered(path, Some(schema)).map(Event::Read)
+        self.numbered(path, Some(schema)).map(ContextEvent::Read)
     }
 
     fn numbered(&mut self, path: &KeyPath, kind: Option<Schema>) -> Option<u32> {
@@ -186,7 +186,7 @@ impl Locals {
     }
 
     /// What entering a point does (language 7.1); of a point that waits, what is looked at again.
-    fn enter(&mut self, program: &Program, point: PointIndex, waits: bool) -> Vec<Event> {
+    fn enter(&mut self, program: &Program, point: PointIndex, waits: bool) -> Vec<ContextEvent> {
         let node = program.node(program.point(point).node);
         let mut events = Vec::new();
         if !waits {
@@ -198,16 +198,16 @@ impl Locals {
             }
             return events;
         }
-        events.extend(node.entry.required.iter().filter_map(|path| self.number(path)).map(Event::Read));
+        events.extend(node.entry.required.iter().filter_map(|path| self.number(path)).map(ContextEvent::Read));
         if !waits {
             let keys = node.entry.types.iter().filter_map(|(key, _)| KeyPath::parse(key));
             // At run time a type is held against what is there; the key itself is not asked for.
-            events.extend(keys.filter_map(|path| self.number(&path)).map(Event::MayRead));
+            events.extend(keys.filter_map(|path| self.number(&path)).map(ContextEvent::MayRead));
             for (key, schema) in &node.entry.types {
                 events.extend(KeyPath::parse(key).and_then(|path| self.of_kind(&path, schema.source())));
             }
             for (guard, _) in &node.entry.asserts {
-                events.extend(self.guard(guard).map(Event::Read));
+                events.extend(self.guard(guard).map(ContextEvent::Read));
                 events.extend(self.truth(guard));
             }
         }
@@ -224,27 +224,27 @@ impl Locals {
     }
 
     /// What a node says: its own words, or those of a locale.
-    fn words(&mut self, node: &Node, events: &mut Vec<Event>) {
+    fn words(&mut self, node: &Node, events: &mut Vec<ContextEvent>) {
         let speeches = || node.content.iter().chain(node.localised.iter().filter_map(|(_, words)| words.content.as_ref()));
         let whole = |speech: &Speech| if let Speech::Text(text) = speech { text.reads() } else { Vec::new() };
         let is_certain = node.localised.is_empty();
         for part in speeches().flat_map(Speech::parts) {
             let (asked, is_asked) = (self.guard(&part.when), is_certain);
-            events.extend(asked.map(|path| if is_asked { Event::Read(path) } else { Event::MayRead(path) }));
+            events.extend(asked.map(|path| if is_asked { ContextEvent::Read(path) } else { ContextEvent::MayRead(path) }));
             events.extend(self.truth(&part.when).filter(|_| is_asked));
             // What a part reads is needed only where its condition holds; what that asks about is not needed at all.
             let about = part.when.operand().map(|operand| operand.path.segments());
             let reads = part.text.reads().into_iter().filter(|read| about.is_none_or(|about| !read.path.segments().starts_with(about)));
             for read in reads.collect::<Vec<_>>() {
                 events.extend(self.read(&read).map(|event| match event {
-                    Event::Read(path) if !is_certain || part.when != Guard::Always => Event::MayRead(path),
+                    ContextEvent::Read(path) if !is_certain || part.when != Guard::Always => ContextEvent::MayRead(path),
                     event => event,
                 }));
             }
         }
         for read in speeches().flat_map(whole).collect::<Vec<_>>() {
             events.extend(self.read(&read).map(|event| match event {
-                Event::Read(path) if !is_certain => Event::MayRead(path),
+                ContextEvent::Read(path) if !is_certain => ContextEvent::MayRead(path),
                 event => event,
             }));
             events.extend(self.demand(&read).filter(|_| is_certain));
@@ -252,20 +252,20 @@ impl Locals {
     }
 
     /// What can be chosen: in its own words, or those of a locale.
-    fn options(&mut self, node: &Node, listen: &Listen, events: &mut Vec<Event>) {
+    fn options(&mut self, node: &Node, listen: &Listen, events: &mut Vec<ContextEvent>) {
         let own = listen.options.iter().map(|choice| &choice.text);
         let localised = node.localised.iter().flat_map(|(_, words)| &words.options).map(|(_, text)| text);
         let is_certain = node.localised.is_empty();
         for read in own.chain(localised).flat_map(Template::reads).collect::<Vec<_>>() {
             events.extend(self.read(&read).map(|event| match event {
-                Event::Read(path) if !is_certain => Event::MayRead(path),
+                ContextEvent::Read(path) if !is_certain => ContextEvent::MayRead(path),
                 event => event,
             }));
             events.extend(self.demand(&read).filter(|_| is_certain));
         }
     }
 
-    fn read(&mut self, read: &Read) -> Option<Event> {
+    fn read(&mut self, read: &Read) -> Option<ContextEvent> {
         let about = |test: &Test| match test {
             Test::Truthy(path, _) | Test::Set(path, _) | Test::Is(path, ..) => read.path.segments().starts_with(path.segments()),
             Test::Opaque => false,
@@ -274,12 +274,12 @@ impl Locals {
             return None;
         }
         let path = self.number(&read.path)?;
-        Some(if read.when.is_empty() { Event::Read(path) } else { Event::MayRead(path) })
+        Some(if read.when.is_empty() { ContextEvent::Read(path) } else { ContextEvent::MayRead(path) })
     }
 
     /// The kind that a read cannot do without: of the others some values may do. A truth counts as one or none where it is calculated with, and a text
     /// is repeated where it is multiplied.
-    fn demand(&mut self, read: &Read) -> Option<Event> {
+    fn demand(&mut self, read: &Read) -> Option<ContextEvent> {
         let demand = match read.demand? {
             KindSet::NUMBER => KindSet::NUMBER.or(KindSet::TRUTH).or(KindSet::TEXT),
             demand @ (LOOPED | RECKONED | KindSet::MAPPING) => demand,
@@ -288,42 +288,42 @@ impl Locals {
         self.of_kind(&read.path, &kind_of(&demand.types())).filter(|_| read.when.is_empty())
     }
 
-    fn shapes<'s>(&mut self, shapes: impl Iterator<Item = &'s Shape>) -> Vec<Event> {
+    fn shapes<'s>(&mut self, shapes: impl Iterator<Item = &'s Shape>) -> Vec<ContextEvent> {
         let reads: Vec<Read> = shapes.flat_map(Shape::reads).collect();
         reads.iter().flat_map(|read| [self.read(read), self.demand(read)]).flatten().collect()
     }
 
-    fn write(&mut self, write: &Write) -> Vec<Event> {
+    fn write(&mut self, write: &Write) -> Vec<ContextEvent> {
         let mut events = match &write.value {
-            From::Shape(shape) => self.shapes(std::iter::once(shape)),
-            From::Input | From::Error => Vec::new(),
+            WriteSource::Shape(shape) => self.shapes(std::iter::once(shape)),
+            WriteSource::Input | WriteSource::Error => Vec::new(),
         };
         let to = match &write.to {
-            Place::Path(path) | Place::Append(path) => self.number(path),
-            Place::Absent(key) => {
+            WriteTarget::Path(path) | WriteTarget::Append(path) => self.number(path),
+            WriteTarget::Absent(key) => {
                 // A default whose key is there is not evaluated.
                 events.iter_mut().for_each(|event| {
-                    if let Event::Read(path) = *event {
-                        *event = Event::MayRead(path)
+                    if let ContextEvent::Read(path) = *event {
+                        *event = ContextEvent::MayRead(path)
                     }
                 });
                 KeyPath::parse(key).and_then(|path| self.number(&path))
             }
-            Place::Ans => KeyPath::parse("sys.ans").and_then(|path| self.number(&path)),
-            Place::Error => KeyPath::parse("sys.error").and_then(|path| self.number(&path)),
-            Place::Input => None,
+            WriteTarget::Ans => KeyPath::parse("sys.ans").and_then(|path| self.number(&path)),
+            WriteTarget::Error => KeyPath::parse("sys.error").and_then(|path| self.number(&path)),
+            WriteTarget::Input => None,
         };
-        events.extend(to.map(Event::Write));
+        events.extend(to.map(ContextEvent::Write));
         events
     }
 
-    fn call(&mut self, call: &Call) -> Vec<Event> {
+    fn call(&mut self, call: &Call) -> Vec<ContextEvent> {
         let mut events = self.shapes(call.args.iter().chain(&call.metadata));
         if let Some(approve) = &call.approve {
             let asked = approve.ask.iter().chain(approve.messages.iter().map(|(_, ask)| ask)).flat_map(Template::reads);
             let is_certain = approve.messages.is_empty();
             events.extend(asked.collect::<Vec<_>>().iter().filter_map(|read| self.read(read)).map(|event| match event {
-                Event::Read(path) if !is_certain => Event::MayRead(path),
+                ContextEvent::Read(path) if !is_certain => ContextEvent::MayRead(path),
                 event => event,
             }));
         }
@@ -332,7 +332,7 @@ impl Locals {
             Callee::Graph(_) => {}
             Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| events.extend(self.call(branch))),
             Callee::Each(list, _) => {
-                events.extend(self.number(list).map(Event::Read));
+                events.extend(self.number(list).map(ContextEvent::Read));
                 events.extend(self.of_kind(list, &kind_of(&["array"])));
             }
         }
@@ -340,7 +340,7 @@ impl Locals {
     }
 
     /// What a tool takes, where an argument is a path as it stands.
-    fn arguments(&mut self, call: &Call, takes: Option<&Schema>) -> Vec<Event> {
+    fn arguments(&mut self, call: &Call, takes: Option<&Schema>) -> Vec<ContextEvent> {
         let properties = takes.and_then(|takes| takes.source().as_map()?.get("properties")?.as_map());
         let (Some(properties), Some(Shape::Map(entries))) = (properties, &call.args) else { return Vec::new() };
         let given = entries.iter().filter_map(|(key, shape)| match &shape.value {
@@ -351,7 +351,7 @@ impl Locals {
     }
 
     /// The kind of a path that a guard takes for a truth (language 6.1).
-    fn truth(&mut self, guard: &Guard) -> Option<Event> {
+    fn truth(&mut self, guard: &Guard) -> Option<ContextEvent> {
         match guard {
             Guard::Truth(operand, _) if operand.root == Root::Context => self.of_kind(&operand.path, &kind_of(&["boolean"])),
             _ => None,
@@ -368,7 +368,7 @@ impl Locals {
         }
     }
 
-    fn edge(&mut self, program: &Program, from: PointIndex, edge: &Edge, see: &mut impl FnMut(PointIndex) -> Onto) -> Onward {
+    fn edge(&mut self, program: &Program, from: PointIndex, edge: &Edge, see: &mut impl FnMut(PointIndex) -> Onto) -> LocalEdge {
         let node = program.node(program.point(from).node);
         let (mut taken, mut passed) = (None, None);
         if let Guard::Set(operand, wanted) | Guard::Empty(operand, wanted) = &edge.when
@@ -384,8 +384,8 @@ impl Locals {
             let reason: Vec<Read> = node.reason.iter().flat_map(Template::reads).collect();
             end.extend(reason.iter().flat_map(|read| [self.read(read), self.demand(read)]).flatten());
         }
-        let kind = self.truth(&edge.when).and_then(|event| if let Event::Read(path) = event { Some(path) } else { None });
-        Onward { read: self.guard(&edge.when), kind, taken, passed, end, to }
+        let kind = self.truth(&edge.when).and_then(|event| if let ContextEvent::Read(path) = event { Some(path) } else { None });
+        LocalEdge { read: self.guard(&edge.when), kind, taken, passed, end, to }
     }
 }
 

@@ -14,20 +14,20 @@ use crate::program::{Edge, Failure, Outcome, PointIndex, Program, Reason, Reply,
 
 /// A point that is passed, the outcome there, and the place of the edge that is taken among those of the outcome.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hop<'p> {
+pub(super) struct RouteStep<'p> {
     pub(super) point: PointIndex,
     pub(super) reply: &'p Reply,
     pub(super) edge: usize,
 }
 
 /// One shortest way from a point to an end; none where no such way leads to one.
-pub(super) fn nearest_end(program: &Program, first: PointIndex) -> Option<Vec<Hop<'_>>> {
-    let mut reached_by: FxHashMap<PointIndex, Option<Hop<'_>>> = FxHashMap::from_iter([(first, None)]);
+pub(super) fn nearest_end(program: &Program, first: PointIndex) -> Option<Vec<RouteStep<'_>>> {
+    let mut reached_by: FxHashMap<PointIndex, Option<RouteStep<'_>>> = FxHashMap::from_iter([(first, None)]);
     let mut open = VecDeque::from([first]);
     while let Some(point) = open.pop_front() {
         for reply in program.replies(&program.point(point).replies).iter().filter(|reply| is_normal(reply)) {
             for (at, edge) in program.edges_of(reply).iter().enumerate() {
-                let hop = Hop { point, reply, edge: at };
+                let hop = RouteStep { point, reply, edge: at };
                 let to = onto(program, point, edge, |to| {
                     reached_by.entry(to).or_insert_with(|| {
                         open.push_back(to);
@@ -45,7 +45,7 @@ pub(super) fn nearest_end(program: &Program, first: PointIndex) -> Option<Vec<Ho
 }
 
 /// The hops that led to the last one, in order.
-fn back_to_first<'p>(last: Hop<'p>, reached_by: &FxHashMap<PointIndex, Option<Hop<'p>>>) -> Vec<Hop<'p>> {
+fn back_to_first<'p>(last: RouteStep<'p>, reached_by: &FxHashMap<PointIndex, Option<RouteStep<'p>>>) -> Vec<RouteStep<'p>> {
     let mut route = vec![last];
     let mut point = last.point;
     while let Some(Some(hop)) = reached_by.get(&point) {

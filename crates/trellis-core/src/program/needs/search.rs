@@ -2,7 +2,7 @@
 
 use super::{
     Needs,
-    local::{Answer, Event, Locals, Onto, Spot},
+    local::{ContextEvent, LocalPoint, LocalReply, Locals, Onto},
 };
 use crate::path::KeyPath;
 
@@ -45,9 +45,9 @@ pub(super) fn search(locals: &Locals, matters: impl Fn(&KeyPath) -> bool) -> Nee
 /// Which paths are read at all.
 fn is_read(locals: &Locals) -> Vec<bool> {
     let mut read = vec![false; locals.paths.len()];
-    let mut see = |events: &[Event]| {
+    let mut see = |events: &[ContextEvent]| {
         events.iter().for_each(|event| {
-            if let Event::Read(path) | Event::MayRead(path) = event {
+            if let ContextEvent::Read(path) | ContextEvent::MayRead(path) = event {
                 read[*path as usize] = true
             }
         });
@@ -58,7 +58,7 @@ fn is_read(locals: &Locals) -> Vec<bool> {
             see(&reply.update);
             for edge in &reply.edges {
                 see(&edge.end);
-                see(&edge.read.into_iter().chain(edge.kind).map(Event::Read).collect::<Vec<_>>());
+                see(&edge.read.into_iter().chain(edge.kind).map(ContextEvent::Read).collect::<Vec<_>>());
             }
         }
     }
@@ -80,7 +80,7 @@ fn predecessors(locals: &Locals) -> Vec<Vec<u32>> {
 
 /// From which spots an end can be reached while nothing goes wrong.
 fn reaches_an_end(locals: &Locals, before: &[Vec<u32>]) -> Vec<bool> {
-    let normal = |spot: &Spot, leads: &dyn Fn(Onto) -> bool| {
+    let normal = |spot: &LocalPoint, leads: &dyn Fn(Onto) -> bool| {
         spot.replies.iter().filter(|reply| reply.is_normal).chain(&spot.exhausted).flat_map(|reply| &reply.edges).any(|edge| leads(edge.to))
     };
     let mut ends: Vec<bool> = locals.spots.iter().map(|spot| normal(spot, &|to| to == Onto::End)).collect();
@@ -141,19 +141,19 @@ impl Lanes<'_> {
     }
 
     /// What is needed before events, by what is needed after them.
-    fn through(&self, events: &[Event], mut needed: u64, certain: bool) -> u64 {
+    fn through(&self, events: &[ContextEvent], mut needed: u64, certain: bool) -> u64 {
         for event in events.iter().rev() {
             match *event {
-                Event::Read(path) => needed |= self.bit(path),
-                Event::MayRead(path) if !certain => needed |= self.bit(path),
-                Event::MayRead(_) => {}
-                Event::Write(path) => needed &= !self.met_by(path),
+                ContextEvent::Read(path) => needed |= self.bit(path),
+                ContextEvent::MayRead(path) if !certain => needed |= self.bit(path),
+                ContextEvent::MayRead(_) => {}
+                ContextEvent::Write(path) => needed &= !self.met_by(path),
             }
         }
         needed
     }
 
-    fn reply(&self, reply: &Answer, needed: &[u64], certain: bool) -> u64 {
+    fn reply(&self, reply: &LocalReply, needed: &[u64], certain: bool) -> u64 {
         // Behind the last edge, which always holds, there is nothing.
         let nothing = if certain { u64::MAX } else { 0 };
         let mut all = nothing;
@@ -172,7 +172,7 @@ impl Lanes<'_> {
         self.through(&reply.update, all, certain)
     }
 
-    fn spot(&self, spot: &Spot, needed: &[u64], certain: bool) -> u64 {
+    fn spot(&self, spot: &LocalPoint, needed: &[u64], certain: bool) -> u64 {
         let replies = spot.replies.iter().filter(|reply| reply.is_normal || !certain).map(|reply| self.reply(reply, needed, certain));
         let after = if certain { replies.reduce(|a, b| a & b).unwrap_or(0) } else { replies.fold(0, |a, b| a | b) };
         let entered = self.through(&spot.enter, after, certain);

@@ -5,7 +5,7 @@
 use std::{fmt, sync::Arc};
 
 use super::{
-    lexer::{Lexer, Token, TokenKind},
+    lexer::{ConditionLexer, ConditionToken, TokenKind},
     text::shown,
 };
 use crate::{
@@ -52,7 +52,7 @@ impl Condition {
     /// Parses a condition and reports `condition-syntax` and `condition-too-complex`.
     /// `map` says where the bytes of `text` stand in the file; `quote` is the quote to offer for texts inside it.
     pub fn parse(text: &str, map: &SourceMap, quote: char, report: &mut Report) -> Option<Self> {
-        match (Reader { text, map, quote, tokens: Lexer::new(text).collect(), at: 0, path: report.path.clone() }).condition() {
+        match (Reader { text, map, quote, tokens: ConditionLexer::new(text).collect(), at: 0, path: report.path.clone() }).condition() {
             Ok(condition) => Some(condition),
             Err(found) => {
                 report.push(*found);
@@ -68,7 +68,7 @@ struct Reader<'c> {
     text: &'c str,
     map: &'c SourceMap,
     quote: char,
-    tokens: Vec<Token<'c>>,
+    tokens: Vec<ConditionToken<'c>>,
     at: usize,
     path: Arc<str>,
 }
@@ -144,7 +144,7 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    fn negation(&mut self) -> Read<Option<Token<'c>>> {
+    fn negation(&mut self) -> Read<Option<ConditionToken<'c>>> {
         let Some(not) = self.peek().filter(|token| token.text == "not" && token.kind == TokenKind::Word).cloned() else { return Ok(None) };
         match self.tokens.get(1) {
             None => Err(self.syntax(&not, "a path is missing behind `not`", FORMS)),
@@ -177,12 +177,12 @@ impl<'c> Reader<'c> {
     }
 
     /// The path that a word is.
-    fn key_path(&self, token: &Token<'c>) -> Read<KeyPath> {
+    fn key_path(&self, token: &ConditionToken<'c>) -> Read<KeyPath> {
         KeyPath::parse(token.text).ok_or_else(|| self.no_path(token))
     }
 
     /// What is wrong with a word that is no path.
-    fn no_path(&self, token: &Token<'c>) -> Box<Diagnostic> {
+    fn no_path(&self, token: &ConditionToken<'c>) -> Box<Diagnostic> {
         let mut at = token.start;
         for part in token.text.split('.') {
             let is_index = at > token.start && part.bytes().all(|byte| byte.is_ascii_digit()) && part.parse::<usize>().is_ok();
@@ -203,7 +203,7 @@ impl<'c> Reader<'c> {
         self.syntax(token, &format!("`{}` is no path", token.text), FORMS)
     }
 
-    fn test(&mut self, not: Option<&Token<'c>>) -> Read<(Test, bool)> {
+    fn test(&mut self, not: Option<&ConditionToken<'c>>) -> Read<(Test, bool)> {
         let Some(operator) = self.peek().cloned() else { return Ok((Test::Truth, false)) };
         self.at += 1;
         let known = matches!(operator.text, "==" | "!=" | "in" | "is") && operator.kind != TokenKind::Text;
@@ -218,7 +218,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    fn not_before_comparison(&self, not: &Token<'c>, operator: &Token<'c>) -> Box<Diagnostic> {
+    fn not_before_comparison(&self, not: &ConditionToken<'c>, operator: &ConditionToken<'c>) -> Box<Diagnostic> {
         let message = format!("`not` cannot stand before `{}`", operator.text);
         let help = match operator.text {
             "==" => "write `path != value`",
@@ -229,7 +229,7 @@ impl<'c> Reader<'c> {
         self.wrong(Code::ConditionTooComplex, not.range(), message).help(help).into()
     }
 
-    fn unknown_operator(&self, operator: &Token<'c>) -> Box<Diagnostic> {
+    fn unknown_operator(&self, operator: &ConditionToken<'c>) -> Box<Diagnostic> {
         if operator.text == "not" {
             let help = "put the transition with `in` first, the first that holds is taken";
             return self.wrong(Code::ConditionTooComplex, operator.range(), "a condition knows no `not` behind the path").help(help).into();
@@ -260,7 +260,7 @@ impl<'c> Reader<'c> {
         Err(self.syntax(&word, &format!("`is` is followed by `set` or `empty`, not by `{}`", shown(word.text)), help))
     }
 
-    fn list(&mut self, after: &Token<'c>) -> Read<Vec<Value>> {
+    fn list(&mut self, after: &ConditionToken<'c>) -> Read<Vec<Value>> {
         let open = self.next(format_args!("the list is missing behind `in`"))?;
         if open.text != "[" {
             return Err(self.syntax(&open, "the values behind `in` stand in brackets", "write `path in [\"a\", \"b\"]`"));
@@ -283,7 +283,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    fn literal(&mut self, after: &Token<'c>) -> Read<Value> {
+    fn literal(&mut self, after: &ConditionToken<'c>) -> Read<Value> {
         let token = self.next(format_args!("a value is missing behind `{}`", after.text))?;
         match (token.kind, token.text) {
             (TokenKind::Text, text) => unescape(text).map(Value::text).map_err(|(at, length)| {
@@ -303,7 +303,7 @@ impl<'c> Reader<'c> {
         }
     }
 
-    fn number(&self, token: &Token<'c>, text: &str) -> Read<Value> {
+    fn number(&self, token: &ConditionToken<'c>, text: &str) -> Read<Value> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
             let value = text.parse().map(Value::Int).or_else(|_| text.parse().map(Value::UInt));
@@ -313,7 +313,7 @@ impl<'c> Reader<'c> {
         number.ok_or_else(|| self.unquoted(token, text))
     }
 
-    fn unquoted(&self, token: &Token<'c>, text: &str) -> Box<Diagnostic> {
+    fn unquoted(&self, token: &ConditionToken<'c>, text: &str) -> Box<Diagnostic> {
         let quote = self.quote;
         if let Some(word) = nearest(text, ["true", "false", "null"]).filter(|word| word.eq_ignore_ascii_case(text)) {
             let found = self.wrong(Code::ConditionSyntax, token.range(), format!("`{text}` is no value"));
@@ -337,11 +337,11 @@ impl<'c> Reader<'c> {
         found.help(format!("for the text write {fixed}")).fix("put it in quotes", self.map.span(token.range()), fixed).into()
     }
 
-    fn peek(&self) -> Option<&Token<'c>> {
+    fn peek(&self) -> Option<&ConditionToken<'c>> {
         self.tokens.get(self.at)
     }
 
-    fn next(&mut self, missing: fmt::Arguments<'_>) -> Read<Token<'c>> {
+    fn next(&mut self, missing: fmt::Arguments<'_>) -> Read<ConditionToken<'c>> {
         let Some(token) = self.peek().cloned() else {
             let end = self.text.trim_end().len();
             let last = self.tokens.last().map_or(end, |token| token.start);
@@ -351,7 +351,7 @@ impl<'c> Reader<'c> {
         Ok(token)
     }
 
-    fn syntax(&self, token: &Token<'c>, message: &str, help: &str) -> Box<Diagnostic> {
+    fn syntax(&self, token: &ConditionToken<'c>, message: &str, help: &str) -> Box<Diagnostic> {
         self.wrong(Code::ConditionSyntax, token.range(), message).help(help).into()
     }
 

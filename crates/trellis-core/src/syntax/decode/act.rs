@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     Decoder, Form,
-    form::{Inside, Seen},
+    form::{Inside, SeenKeys},
     node::entry_of,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         node::{ApproveSyntax, CallSyntax, CalleeSyntax, CompositeSyntax, Effect, NodeSyntax, OnBranchError, Retry},
         scalar::Plain,
         text::shown,
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
     value::Key,
 };
@@ -59,14 +59,14 @@ pub(super) const EFFECTS: [(&str, Effect); 3] =
 
 /// The parts of a call as they are found.
 #[derive(Default)]
-struct Parts {
+struct CallParts {
     callee: Option<CalleeSyntax>,
     composite: CompositeSyntax,
 }
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes `do`, `undo`, `retry` or `tools`.
-    pub(super) fn act(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+    pub(super) fn act(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         match key {
             "do" => node.call = self.call(&entry.key, entry.span, &entry.value).map(Box::new),
             "undo" => node.undo = self.call(key, entry.span, &entry.value).map(Box::new),
@@ -76,10 +76,10 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A call: its bare name, or a mapping. `held_by` is the key or branch that holds it.
-    pub(super) fn call(&mut self, held_by: &str, key: Span, value: &Node<'t>) -> Option<CallSyntax> {
-        let Data::Map(entries) = &value.data else {
+    pub(super) fn call(&mut self, held_by: &str, key: Span, value: &YamlNode<'t>) -> Option<CallSyntax> {
+        let YamlData::Map(entries) = &value.data else {
             let callee = match value.data {
-                Data::Scalar(..) => self.name(held_by, value).map(CalleeSyntax::Tool)?,
+                YamlData::Scalar(..) => self.name(held_by, value).map(CalleeSyntax::Tool)?,
                 _ => {
                     self.wrong_type(held_by, "the name of a tool, or a call", value);
                     return None;
@@ -87,7 +87,7 @@ impl<'t> Decoder<'t, '_> {
             };
             return Some(bare(key, value.span, callee));
         };
-        let mut parts = Parts::default();
+        let mut parts = CallParts::default();
         let mut call = bare(key, value.span, CalleeSyntax::Parallel(Vec::new(), CompositeSyntax::default()));
         let mut metadata = None;
         let seen = self.each(entries, &CALL, |decoder, key, entry| match key {
@@ -115,7 +115,7 @@ impl<'t> Decoder<'t, '_> {
         Some(call)
     }
 
-    fn call_key(&mut self, call: &mut CallSyntax, parts: &mut Parts, key: &'static str, entry: &Entry<'t>) {
+    fn call_key(&mut self, call: &mut CallSyntax, parts: &mut CallParts, key: &'static str, entry: &YamlEntry<'t>) {
         let value = &entry.value;
         match key {
             "name" | "graph" | "parallel" | "each" => {
@@ -141,7 +141,7 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    fn callee(&mut self, key: &'static str, entry: &Entry<'t>) -> Option<CalleeSyntax> {
+    fn callee(&mut self, key: &'static str, entry: &YamlEntry<'t>) -> Option<CalleeSyntax> {
         let (value, none) = (&entry.value, CompositeSyntax::default());
         match key {
             "name" => self.name(key, value).map(CalleeSyntax::Tool),
@@ -167,7 +167,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Reports two callees in one call, and keys of composite calls in others.
-    fn composite_keys(&mut self, seen: &Seen) {
+    fn composite_keys(&mut self, seen: &SeenKeys) {
         let mut callees = seen.keys.iter().filter(|(key, _)| CALLEES.contains(key));
         if let (Some((first, at)), Some((second, span))) = (callees.next(), callees.next()) {
             let found =
@@ -196,10 +196,10 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    fn approve(&mut self, value: &Node<'t>) -> Option<Spanned<ApproveSyntax>> {
+    fn approve(&mut self, value: &YamlNode<'t>) -> Option<Spanned<ApproveSyntax>> {
         let mut approve = ApproveSyntax { ask: None, messages: Vec::new(), expires: None };
         match &value.data {
-            Data::Map(entries) => {
+            YamlData::Map(entries) => {
                 self.each(entries, &APPROVE, |decoder, key, entry| match key {
                     "ask" => approve.ask = decoder.template(key, &entry.value),
                     "messages" => approve.messages = decoder.local_texts(key, &entry.value),
@@ -208,7 +208,7 @@ impl<'t> Decoder<'t, '_> {
             }
             _ if value.plain() == Plain::Bool(true) => {}
             _ if value.plain() == Plain::Bool(false) => return None,
-            Data::Scalar(..) if value.plain() == Plain::Text => approve.ask = Some(self.template("approve", value)?),
+            YamlData::Scalar(..) if value.plain() == Plain::Text => approve.ask = Some(self.template("approve", value)?),
             _ => {
                 self.wrong_type_with("approve", "`true`, a question, or a mapping", value, "write `approve: { ask: …, expires: 15m }`");
                 return None;
@@ -218,8 +218,8 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// `retry:` with its defaults filled in (language 7.4).
-    pub(super) fn retry(&mut self, value: &Node<'t>) -> Option<Spanned<Retry>> {
-        let Data::Map(entries) = &value.data else {
+    pub(super) fn retry(&mut self, value: &YamlNode<'t>) -> Option<Spanned<Retry>> {
+        let YamlData::Map(entries) = &value.data else {
             let help = match value.plain() {
                 Plain::Int(max) => format!("write `retry: {{ max: {max} }}`"),
                 _ => "write `retry: { max: 3 }`".to_owned(),
@@ -258,7 +258,7 @@ impl<'t> Decoder<'t, '_> {
         Some(Spanned::new(retry, value.span))
     }
 
-    fn factor(&mut self, value: &Node<'t>) -> Option<f64> {
+    fn factor(&mut self, value: &YamlNode<'t>) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a factor beyond 2^53 is refused anyway")]
         let factor = match value.plain() {
             Plain::Int(factor) => factor as f64,

@@ -14,7 +14,7 @@ use crate::{
     syntax::{
         node::ToolSyntax,
         project::{BindingSyntax, ProjectSyntax},
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
     value::{Key, Mapping, Value},
 };
@@ -79,25 +79,25 @@ pub(crate) static GO_TOOL: Form = Form {
 pub(crate) static GO_FILE: Form = Form { inside: &[("tools", Inside::Each(&GO_TOOL))], ..Form::new("`tools.yaml`", &["tools"]) };
 
 /// Whether some tool of a file says how it is carried out: then the file holds bindings, not a library.
-pub(crate) fn has_bindings(entries: &[Entry<'_>]) -> bool {
-    let says_how = |tool: &Node<'_>| matches!(&tool.data, Data::Map(keys) if keys.iter().any(|entry| entry.key == "command" || HOST.contains(&&*entry.key)));
+pub(crate) fn has_bindings(entries: &[YamlEntry<'_>]) -> bool {
+    let says_how = |tool: &YamlNode<'_>| matches!(&tool.data, YamlData::Map(keys) if keys.iter().any(|entry| entry.key == "command" || HOST.contains(&&*entry.key)));
     entries.iter().any(|entry| match &entry.value.data {
-        Data::List(tools) => tools.iter().any(says_how),
-        Data::Map(tools) => tools.iter().any(|tool| says_how(&tool.value)),
+        YamlData::List(tools) => tools.iter().any(says_how),
+        YamlData::Map(tools) => tools.iter().any(|tool| says_how(&tool.value)),
         _ => false,
     })
 }
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes `bindings:`.
-    pub(super) fn bindings(&mut self, value: &Node<'t>) -> Vec<BindingSyntax> {
+    pub(super) fn bindings(&mut self, value: &YamlNode<'t>) -> Vec<BindingSyntax> {
         let entries = self.mapping("bindings", "a mapping from tools to bindings", value).unwrap_or_default();
         entries.iter().filter_map(|entry| self.binding(entry)).collect()
     }
 
-    fn binding(&mut self, entry: &Entry<'t>) -> Option<BindingSyntax> {
+    fn binding(&mut self, entry: &YamlEntry<'t>) -> Option<BindingSyntax> {
         let keys = match &entry.value.data {
-            Data::Map(keys) => keys.as_slice(),
+            YamlData::Map(keys) => keys.as_slice(),
             _ if entry.value.is_null() => &[],
             _ => {
                 self.wrong_type_with(
@@ -115,7 +115,7 @@ impl<'t> Decoder<'t, '_> {
         Some(binding)
     }
 
-    fn binding_key(&mut self, binding: &mut BindingSyntax, key: &'static str, entry: &Entry<'t>) {
+    fn binding_key(&mut self, binding: &mut BindingSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         if CONTRACT.contains(&key) {
             self.contract(&mut binding.tool, key, entry);
         } else {
@@ -126,12 +126,12 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Decodes `tools.yaml` (language 1): `tools` as a list, or as a mapping by name.
-    pub(crate) fn tools_file(&mut self, entries: &[Entry<'t>]) -> ProjectSyntax {
+    pub(crate) fn tools_file(&mut self, entries: &[YamlEntry<'t>]) -> ProjectSyntax {
         let mut project = ProjectSyntax::default();
         self.each(entries, &GO_FILE, |decoder, _, entry| match &entry.value.data {
-            Data::List(tools) => project.bindings = tools.iter().filter_map(|tool| decoder.go_tool(None, tool)).collect(),
-            Data::Map(tools) => {
-                let named = |tool: &Entry<'t>| decoder.go_tool(Some((&tool.key, tool.span)), &tool.value);
+            YamlData::List(tools) => project.bindings = tools.iter().filter_map(|tool| decoder.go_tool(None, tool)).collect(),
+            YamlData::Map(tools) => {
+                let named = |tool: &YamlEntry<'t>| decoder.go_tool(Some((&tool.key, tool.span)), &tool.value);
                 project.bindings = tools.iter().filter_map(named).collect();
             }
             _ => decoder.wrong_type("tools", "a list of tools", &entry.value),
@@ -139,7 +139,7 @@ impl<'t> Decoder<'t, '_> {
         project
     }
 
-    fn go_tool(&mut self, name: Option<(&str, Span)>, value: &Node<'t>) -> Option<BindingSyntax> {
+    fn go_tool(&mut self, name: Option<(&str, Span)>, value: &YamlNode<'t>) -> Option<BindingSyntax> {
         let entries = self.mapping("tools", "tools, which are mappings", value)?;
         let mut binding = new_binding(value.span);
         binding.tool.name = name.map(|(name, span)| Spanned::new(name.into(), span));
@@ -151,7 +151,7 @@ impl<'t> Decoder<'t, '_> {
             _ => decoder.binding_key(&mut binding, key, entry),
         });
         let words = command.into_iter().chain(arguments).flat_map(|entry| match &entry.value.data {
-            Data::List(items) => items.iter().map(|item| (&*entry.key, item)).collect(),
+            YamlData::List(items) => items.iter().map(|item| (&*entry.key, item)).collect(),
             _ => vec![(&*entry.key, &entry.value)],
         });
         let mut process = Vec::new();

@@ -10,7 +10,7 @@ use crate::{
         node::{ApproveSyntax, CallSyntax},
         removal::removal,
         scalar::Plain,
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
 };
 
@@ -21,10 +21,10 @@ impl<'t> Decoder<'t, '_> {
     pub(super) fn confirm<'n>(
         &mut self,
         call: &mut CallSyntax,
-        approve: Option<&Entry<'t>>,
-        metadata: &'n Entry<'t>,
-    ) -> Option<Cow<'n, Node<'t>>> {
-        let Data::Map(entries) = &metadata.value.data else { return Some(Cow::Borrowed(&metadata.value)) };
+        approve: Option<&YamlEntry<'t>>,
+        metadata: &'n YamlEntry<'t>,
+    ) -> Option<Cow<'n, YamlNode<'t>>> {
+        let YamlData::Map(entries) = &metadata.value.data else { return Some(Cow::Borrowed(&metadata.value)) };
         let Some(at) = entries.iter().position(|entry| entry.key == KEY) else { return Some(Cow::Borrowed(&metadata.value)) };
         let confirm = &entries[at];
         let is_refused = approve.is_some_and(|approve| approve.value.plain() == Plain::Bool(false));
@@ -40,11 +40,11 @@ impl<'t> Decoder<'t, '_> {
         }
         let rest: Vec<_> = entries.iter().filter(|entry| entry.key != KEY).cloned().collect();
         let is_left = !rest.is_empty();
-        is_left.then_some(Cow::Owned(Node { data: Data::Map(rest), span: metadata.value.span }))
+        is_left.then_some(Cow::Owned(YamlNode { data: YamlData::Map(rest), span: metadata.value.span }))
     }
 
     /// Reports a question beside `approve`, which has one or wants none.
-    fn contradicted(&mut self, confirm: &Entry<'t>, approve: &Entry<'t>, is_refused: bool, metadata: &Entry<'t>) {
+    fn contradicted(&mut self, confirm: &YamlEntry<'t>, approve: &YamlEntry<'t>, is_refused: bool, metadata: &YamlEntry<'t>) {
         let (message, label, help) = if is_refused {
             ("`approve` is false, so nobody is asked this", "nobody is asked", "remove `confirm_msg`, or write the question as `approve`")
         } else {
@@ -52,16 +52,16 @@ impl<'t> Decoder<'t, '_> {
         };
         let path = self.report.path.clone();
         let found = self.finding(Code::DuplicateKey, confirm.span, message).label(&path, approve.span, label).help(help);
-        let is_alone = matches!(&metadata.value.data, Data::Map(entries) if entries.len() == 1);
+        let is_alone = matches!(&metadata.value.data, YamlData::Map(entries) if entries.len() == 1);
         let gone = if is_alone { removal(self.text, self.whole(metadata)) } else { self.without(confirm, metadata) };
         self.report.push(gone.into_iter().fold(found, |found, gone| found.fix("remove `confirm_msg`", gone, "")));
     }
 
     /// What goes with an entry: itself, or in brackets up to the next one.
-    fn without(&self, entry: &Entry<'t>, of: &Entry<'t>) -> Option<Span> {
+    fn without(&self, entry: &YamlEntry<'t>, of: &YamlEntry<'t>) -> Option<Span> {
         let whole = self.whole(entry);
         removal(self.text, whole).or_else(|| {
-            let Data::Map(entries) = &of.value.data else { return None };
+            let YamlData::Map(entries) = &of.value.data else { return None };
             let next = entries.iter().find(|next| next.span.start >= whole.end)?.span;
             let between = self.text.get(whole.end as usize..next.start as usize)?;
             (between.trim() == ",").then(|| Span::new(whole.start as usize, next.start as usize))
@@ -69,9 +69,9 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// An entry with the quotes behind it.
-    fn whole(&self, entry: &Entry<'t>) -> Span {
+    fn whole(&self, entry: &YamlEntry<'t>) -> Span {
         let whole = entry.span.to(entry.value.span);
-        if let Data::Map(entries) = &entry.value.data {
+        if let YamlData::Map(entries) = &entry.value.data {
             let last = entries.last().map_or(whole, |last| self.whole(last));
             return Span::new(whole.start as usize, whole.end.max(last.end) as usize);
         }

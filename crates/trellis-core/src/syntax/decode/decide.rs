@@ -8,7 +8,7 @@ use crate::{
     syntax::{
         node::{DefaultsSyntax, EndSyntax, NodeSyntax, TargetSyntax, TransitionSyntax},
         text::shown,
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
 };
 
@@ -29,7 +29,7 @@ pub(super) const ENDS: [(&str, EndSyntax); 2] = [("finished", EndSyntax::Finishe
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes one of the keys that say where a node leads or how it ends.
-    pub(super) fn decide(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+    pub(super) fn decide(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         let value = &entry.value;
         match key {
             "to" | "jump_to" if node.to.is_none() => node.to = self.target(key, entry),
@@ -55,11 +55,11 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// The target under `to`, `on_error` …
-    pub(super) fn target(&mut self, key: &'static str, entry: &Entry<'t>) -> Option<TargetSyntax> {
+    pub(super) fn target(&mut self, key: &'static str, entry: &YamlEntry<'t>) -> Option<TargetSyntax> {
         self.target_under(key, entry.span, &entry.key, &entry.value)
     }
 
-    fn target_under(&mut self, key: &'static str, span: Span, written: &str, value: &Node<'t>) -> Option<TargetSyntax> {
+    fn target_under(&mut self, key: &'static str, span: Span, written: &str, value: &YamlNode<'t>) -> Option<TargetSyntax> {
         if value.is_null() {
             self.find(Code::MissingValue, span, format!("`{}` names no target", shown(written)));
             return None;
@@ -69,7 +69,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Puts `to` or `jump_to` where there can be only one.
-    pub(super) fn put_target(&mut self, slot: &mut Option<TargetSyntax>, key: &'static str, entry: &Entry<'t>) {
+    pub(super) fn put_target(&mut self, slot: &mut Option<TargetSyntax>, key: &'static str, entry: &YamlEntry<'t>) {
         let target = self.target(key, entry);
         let Some(first) = slot else {
             *slot = target;
@@ -81,7 +81,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// `on_timeout`, `on_interrupt`.
-    fn short_signal(&mut self, node: &mut NodeSyntax, signal: &str, key: &'static str, entry: &Entry<'t>) {
+    fn short_signal(&mut self, node: &mut NodeSyntax, signal: &str, key: &'static str, entry: &YamlEntry<'t>) {
         if let Some(target) = self.target(key, entry) {
             self.put_signal(node, signal, entry.span, target);
         }
@@ -102,7 +102,7 @@ impl<'t> Decoder<'t, '_> {
         );
     }
 
-    fn transitions(&mut self, value: &Node<'t>) -> Vec<TransitionSyntax> {
+    fn transitions(&mut self, value: &YamlNode<'t>) -> Vec<TransitionSyntax> {
         let items = self.list("transitions", "a list of transitions", value).unwrap_or_default();
         // As many as there are items: a graph keeps these lists, and growing ones would be half empty.
         let mut transitions = Vec::with_capacity(items.len());
@@ -110,9 +110,9 @@ impl<'t> Decoder<'t, '_> {
         transitions
     }
 
-    fn transition(&mut self, item: &Node<'t>) -> Option<TransitionSyntax> {
-        let Data::Map(entries) = &item.data else {
-            if let Data::Scalar(text, _) = &item.data {
+    fn transition(&mut self, item: &YamlNode<'t>) -> Option<TransitionSyntax> {
+        let YamlData::Map(entries) = &item.data else {
+            if let YamlData::Scalar(text, _) = &item.data {
                 let found = self.finding(Code::WrongType, self.head(item), format!("a transition is a mapping, not {}", item.kind()));
                 let plain = !text.is_empty() && !text.contains(['\n', ':', '{', ',']);
                 self.report.push(if plain {
@@ -140,19 +140,19 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// The graph-wide keys that the entry node and `trellis.yaml` share.
-    pub(super) fn default(&mut self, defaults: &mut DefaultsSyntax, key: &'static str, entry: &Entry<'t>) {
+    pub(super) fn default(&mut self, defaults: &mut DefaultsSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         match key {
             "before_each" => defaults.before_each = self.call(key, entry.span, &entry.value).map(Box::new),
             "on_rolled_back" => defaults.on_rolled_back = self.target(key, entry),
             _ => match &entry.value.data {
-                Data::Map(signals) => {
+                YamlData::Map(signals) => {
                     for signal in signals {
                         if let Some(target) = self.target_under(key, signal.span, &signal.key, &signal.value) {
                             defaults.on_signal_default.push((Some(Spanned::new((&*signal.key).into(), signal.span)), target));
                         }
                     }
                 }
-                Data::Scalar(..) => defaults.on_signal_default.extend(self.target(key, entry).map(|target| (None, target))),
+                YamlData::Scalar(..) => defaults.on_signal_default.extend(self.target(key, entry).map(|target| (None, target))),
                 _ => self.wrong_type(key, "a target, or a mapping from signals to targets", &entry.value),
             },
         }

@@ -9,7 +9,7 @@ use crate::{
     syntax::{
         removal::removal,
         text::shown,
-        tree::{Data, Entry},
+        tree::{YamlData, YamlEntry},
     },
 };
 
@@ -119,13 +119,13 @@ impl Form {
 
 /// The keys of one mapping that were there, by their canonical name, in file order.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenKeys {
     pub(super) keys: Vec<(&'static str, Span)>,
     /// Whether there was a key that could mean anything: then nothing can be said to be missing.
     pub(super) unknown: bool,
 }
 
-impl Seen {
+impl SeenKeys {
     /// Where `key` stands, with a value or without.
     pub(super) fn get(&self, key: &str) -> Option<Span> {
         self.keys.iter().find(|(seen, _)| *seen == key).map(|(_, span)| *span)
@@ -147,11 +147,11 @@ impl<'t> Decoder<'t, '_> {
     /// value are reported and left out. An unknown key that can only mean one other is taken for it, silently.
     pub(super) fn each<'n>(
         &mut self,
-        entries: &'n [Entry<'t>],
+        entries: &'n [YamlEntry<'t>],
         form: &Form,
-        mut take: impl FnMut(&mut Self, &'static str, &'n Entry<'t>),
-    ) -> Seen {
-        let mut seen = Seen { keys: Vec::with_capacity(entries.len()), unknown: false };
+        mut take: impl FnMut(&mut Self, &'static str, &'n YamlEntry<'t>),
+    ) -> SeenKeys {
+        let mut seen = SeenKeys { keys: Vec::with_capacity(entries.len()), unknown: false };
         let mut left = entries;
         while let Some((entry, behind)) = left.split_first() {
             left = behind;
@@ -175,7 +175,7 @@ impl<'t> Decoder<'t, '_> {
             seen.keys.push((key, entry.span));
             if entry.value.is_null() {
                 let message = format!("`{}` has no value", shown(&entry.key));
-                let is_foreign = |other: &&Entry<'t>| !form.knows(&other.key) && self.near(&other.key, form.spellings()).is_none();
+                let is_foreign = |other: &&YamlEntry<'t>| !form.knows(&other.key) && self.near(&other.key, form.spellings()).is_none();
                 let foreign = behind.iter().take_while(is_foreign).count();
                 let help = match behind.first().filter(|_| foreign > 0) {
                     Some(first) => format!("indent what belongs to it, from `{}` on", shown(&first.key)),
@@ -184,26 +184,26 @@ impl<'t> Decoder<'t, '_> {
                 self.find_with(Code::MissingValue, entry.span, message, help);
                 left = &behind[foreign..];
                 seen.unknown |= foreign > 0;
-            } else if !matches!(entry.value.data, Data::Reported) {
+            } else if !matches!(entry.value.data, YamlData::Reported) {
                 take(self, key, entry);
             }
         }
         seen
     }
 
-    fn said_twice(&mut self, entry: &Entry<'t>, first: Span, entries: &[Entry<'t>]) {
+    fn said_twice(&mut self, entry: &YamlEntry<'t>, first: Span, entries: &[YamlEntry<'t>]) {
         let message = format!("`{}` says the same as `{}`", entry.key, &self.text[first.range()]);
         let found = self.finding(Code::DuplicateKey, entry.span, message);
         let path = self.report.path.clone();
         let found = found.label(&path, first, "first here").help("keep one of them");
-        let written = |entry: &Entry<'t>| &self.text[entry.value.span.range()];
+        let written = |entry: &YamlEntry<'t>| &self.text[entry.value.span.range()];
         let is_same = entries.iter().any(|other| other.span == first && written(other) == written(entry));
         let second = is_same.then(|| removal(self.text, entry.span.to(entry.value.span))).flatten();
         self.report.push(second.into_iter().fold(found, |found, second| found.fix("remove the second, which says the same", second, "")));
     }
 
     /// Reports an unknown key and returns the one it must mean, if there is one.
-    fn unknown_key(&mut self, entry: &Entry<'t>, entries: &[Entry<'t>], form: &Form, seen: &Seen) -> Option<&'static str> {
+    fn unknown_key(&mut self, entry: &YamlEntry<'t>, entries: &[YamlEntry<'t>], form: &Form, seen: &SeenKeys) -> Option<&'static str> {
         let is_free = |key: &str| is_free(key, entries, form, seen);
         let written = &*entry.key;
         let message = format!("`{}` is no key of {}", shown(written), form.name);
@@ -233,7 +233,7 @@ impl<'t> Decoder<'t, '_> {
 }
 
 /// Whether no entry says `key`, and no slip was taken for it: a second key of the same meaning would only be the next mistake.
-fn is_free(key: &str, entries: &[Entry<'_>], form: &Form, seen: &Seen) -> bool {
+fn is_free(key: &str, entries: &[YamlEntry<'_>], form: &Form, seen: &SeenKeys) -> bool {
     let Some(key) = form.canonical(key) else { return true };
     !seen.has(key) && !entries.iter().any(|other| form.canonical(&other.key) == Some(key))
 }

@@ -8,7 +8,7 @@ use crate::{
         duration,
         node::{InputType, NodeSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, Wait},
         scalar::Plain,
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
     template::{Template, forbid_secrets},
     value::Value,
@@ -41,7 +41,7 @@ pub(crate) static ON_INVALID: Form = Form::new("`on_invalid`", &["text", "messag
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes one of the keys that make a node listen, or shape what it hears.
-    pub(super) fn listen(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+    pub(super) fn listen(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         let value = &entry.value;
         match key {
             "input_type" => node.input_type = self.one_of(key, &TYPES, value),
@@ -54,7 +54,7 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    fn wait(&mut self, value: &Node<'t>) -> Option<Spanned<Wait>> {
+    fn wait(&mut self, value: &YamlNode<'t>) -> Option<Spanned<Wait>> {
         match value.plain() {
             Plain::Bool(true) => Some(Spanned::new(Wait::Input, value.span)),
             Plain::Bool(false) => None,
@@ -66,9 +66,9 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    fn on_invalid(&mut self, value: &Node<'t>) -> Option<Spanned<OnInvalidSyntax>> {
+    fn on_invalid(&mut self, value: &YamlNode<'t>) -> Option<Spanned<OnInvalidSyntax>> {
         let mut on_invalid = OnInvalidSyntax { text: None, messages: Vec::new(), max: None, to: None };
-        let Data::Map(entries) = &value.data else {
+        let YamlData::Map(entries) = &value.data else {
             self.wrong_type_with("on_invalid", "a mapping", value, "write `on_invalid: { text: …, max: 3, to: … }`");
             return None;
         };
@@ -83,7 +83,7 @@ impl<'t> Decoder<'t, '_> {
         Some(Spanned::new(on_invalid, value.span))
     }
 
-    fn options(&mut self, entry: &Entry<'t>) -> Option<Spanned<Vec<OptionSyntax>>> {
+    fn options(&mut self, entry: &YamlEntry<'t>) -> Option<Spanned<Vec<OptionSyntax>>> {
         let key = &*entry.key;
         let items = self.list(key, "a list of texts or options", &entry.value)?;
         if items.is_empty() {
@@ -101,8 +101,8 @@ impl<'t> Decoder<'t, '_> {
         Some(Spanned::new(options, entry.value.span))
     }
 
-    fn option(&mut self, key: &str, item: &Node<'t>) -> Option<OptionSyntax> {
-        let Data::Map(entries) = &item.data else {
+    fn option(&mut self, key: &str, item: &YamlNode<'t>) -> Option<OptionSyntax> {
+        let YamlData::Map(entries) = &item.data else {
             let (value, text) = self.bare_option(key, item)?;
             return Some(OptionSyntax { span: item.span, value, text, writes: None, target: None });
         };
@@ -137,13 +137,13 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// What an option shows, a template (language 6.4).
-    fn option_text(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Template>> {
+    fn option_text(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Template>> {
         let text = self.name(key, node)?;
         if text.value.contains('{') { self.template(key, node) } else { Some(text.map(|text| Template::literal(&text))) }
     }
 
     /// What an option shows that is also what it stands for: literal, so a hole or a secret in it is a mistake (language 3.6, 6.4).
-    fn bare_option(&mut self, key: &str, node: &Node<'t>) -> Option<(Spanned<Value>, Spanned<Template>)> {
+    fn bare_option(&mut self, key: &str, node: &YamlNode<'t>) -> Option<(Spanned<Value>, Spanned<Template>)> {
         let text = self.name(key, node)?;
         let before = self.report.diagnostics.len();
         forbid_secrets(&text.value, &node.map(self.text), self.dialect, self.report);
@@ -158,10 +158,10 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// The value that an option stands for.
-    fn identity(&mut self, value: &Node<'t>) -> Option<Spanned<Value>> {
+    fn identity(&mut self, value: &YamlNode<'t>) -> Option<Spanned<Value>> {
         match value.data {
-            Data::Scalar(..) if value.plain() == Plain::Text => self.name("value", value).map(|text| text.map(Value::Text)),
-            Data::Scalar(..) => Some(self.spanned_value(value)),
+            YamlData::Scalar(..) if value.plain() == Plain::Text => self.name("value", value).map(|text| text.map(Value::Text)),
+            YamlData::Scalar(..) => Some(self.spanned_value(value)),
             _ => {
                 self.wrong_type("value", "a text, number or boolean", value);
                 None

@@ -34,7 +34,7 @@ pub(super) use self::{
 };
 use super::{
     text::shown,
-    tree::{Data, Entry, Node},
+    tree::{YamlData, YamlEntry, YamlNode},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Near, Report, near},
@@ -72,32 +72,32 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// `wrong-type`: `key` takes `what`.
-    fn wrong_type(&mut self, key: &str, what: &str, node: &Node<'t>) {
-        if !matches!(node.data, Data::Reported) {
+    fn wrong_type(&mut self, key: &str, what: &str, node: &YamlNode<'t>) {
+        if !matches!(node.data, YamlData::Reported) {
             let message = format!("`{}` takes {what}, not {}", shown(key), node.kind());
             self.find(Code::WrongType, self.head(node), message);
         }
     }
 
     /// `wrong-type` with its remedy.
-    fn wrong_type_with(&mut self, key: &str, what: &str, node: &Node<'t>, help: impl Into<String>) {
-        if !matches!(node.data, Data::Reported) {
+    fn wrong_type_with(&mut self, key: &str, what: &str, node: &YamlNode<'t>, help: impl Into<String>) {
+        if !matches!(node.data, YamlData::Reported) {
             let message = format!("`{}` takes {what}, not {}", shown(key), node.kind());
             self.find_with(Code::WrongType, self.head(node), message, help);
         }
     }
 
     /// The first line of a value: what a finding about its kind shows.
-    fn head(&self, node: &Node<'t>) -> Span {
+    fn head(&self, node: &YamlNode<'t>) -> Span {
         let written = &self.text[node.span.range()];
         let line = written.find('\n').map_or(written.len(), |end| end);
         Span::new(node.span.start as usize, node.span.start as usize + written[..line].trim_end().len())
     }
 
     /// The entries of a mapping, or a `wrong-type`.
-    fn mapping<'n>(&mut self, key: &str, what: &str, node: &'n Node<'t>) -> Option<&'n [Entry<'t>]> {
+    fn mapping<'n>(&mut self, key: &str, what: &str, node: &'n YamlNode<'t>) -> Option<&'n [YamlEntry<'t>]> {
         match &node.data {
-            Data::Map(entries) => Some(entries),
+            YamlData::Map(entries) => Some(entries),
             _ => {
                 self.wrong_type(key, what, node);
                 None
@@ -106,11 +106,11 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// The items of a list, or a `wrong-type`; a single value is offered to be put into brackets.
-    fn list<'n>(&mut self, key: &str, what: &str, node: &'n Node<'t>) -> Option<&'n [Node<'t>]> {
+    fn list<'n>(&mut self, key: &str, what: &str, node: &'n YamlNode<'t>) -> Option<&'n [YamlNode<'t>]> {
         match &node.data {
-            Data::List(items) => return Some(items),
-            Data::Reported => {}
-            Data::Scalar(text, style) => {
+            YamlData::List(items) => return Some(items),
+            YamlData::Reported => {}
+            YamlData::Scalar(text, style) => {
                 let found = self.finding(Code::WrongType, self.head(node), format!("`{}` takes {what}, not {}", shown(key), node.kind()));
                 let bracketed =
                     *style == super::scalar::Style::Plain && !text.is_empty() && !text.contains(['\n', ',', '[', ']', '{', '}']);
@@ -124,7 +124,7 @@ impl<'t> Decoder<'t, '_> {
                     return Some(std::slice::from_ref(node));
                 }
             }
-            Data::Map(_) => {
+            YamlData::Map(_) => {
                 let help = match key {
                     "options" => "write each as `- { text: …, to: … }`",
                     "tools" => "write each as `- { name: …, parameters: … }`",
@@ -151,9 +151,9 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A scalar as its author spelled it, if it is one.
-    fn spelled<'n>(node: &'n Node<'t>) -> Option<&'n Cow<'t, str>> {
+    fn spelled<'n>(node: &'n YamlNode<'t>) -> Option<&'n Cow<'t, str>> {
         match &node.data {
-            Data::Scalar(text, _) => Some(text),
+            YamlData::Scalar(text, _) => Some(text),
             _ => None,
         }
     }

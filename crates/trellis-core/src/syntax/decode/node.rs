@@ -6,7 +6,7 @@ use super::{
     Decoder, Form,
     act::{CALL, RETRY},
     decide::TRANSITION,
-    form::{Inside, Seen},
+    form::{Inside, SeenKeys},
     listen::{ON_INVALID, OPTION},
     say::{MESSAGE, SPEECH},
     tools::TOOL,
@@ -17,7 +17,7 @@ use crate::{
     span::{Span, Spanned},
     syntax::{
         node::{NodeKind, NodeSyntax},
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
 };
 
@@ -135,7 +135,7 @@ pub(super) const KINDS: [(&str, NodeKind); 6] = [
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes a node from its mapping.
-    pub(crate) fn node(&mut self, entries: &[Entry<'t>], span: Span) -> NodeSyntax {
+    pub(crate) fn node(&mut self, entries: &[YamlEntry<'t>], span: Span) -> NodeSyntax {
         let mut node = NodeSyntax { span, has_matter: true, ..NodeSyntax::default() };
         let (mut metadata, mut call) = (None, None);
         let seen = self.each(entries, &NODE, |decoder, key, entry| match key {
@@ -166,17 +166,17 @@ impl<'t> Decoder<'t, '_> {
         node
     }
 
-    fn id(&mut self, key: &str, value: &Node<'t>) -> Option<Spanned<NodeId>> {
+    fn id(&mut self, key: &str, value: &YamlNode<'t>) -> Option<Spanned<NodeId>> {
         self.name(key, value).map(|name| name.map(|name| NodeId::new(&*name)))
     }
 
-    fn ids(&mut self, key: &str, value: &Node<'t>) -> Vec<Spanned<NodeId>> {
+    fn ids(&mut self, key: &str, value: &YamlNode<'t>) -> Vec<Spanned<NodeId>> {
         let items = self.list(key, "a list of ids", value).unwrap_or_default();
         items.iter().filter_map(|item| self.id(key, item)).collect()
     }
 
     /// `metadata`, and what Go Trellis's `confirm_msg` in it means: the question of an approval (language 2.2).
-    fn metadata(&mut self, node: &mut NodeSyntax, call: Option<&Entry<'t>>, entry: &Entry<'t>) {
+    fn metadata(&mut self, node: &mut NodeSyntax, call: Option<&YamlEntry<'t>>, entry: &YamlEntry<'t>) {
         if self.mapping("metadata", "a mapping", &entry.value).is_none() {
             return;
         }
@@ -189,7 +189,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Reports keys that say the same thing in two ways.
-    fn exclude(&mut self, seen: &Seen) {
+    fn exclude(&mut self, seen: &SeenKeys) {
         if let (Some(to), Some(jump)) = (seen.get("to"), seen.get("jump_to")) {
             let (first, second) = (to.min(jump), to.max(jump));
             let found = self.finding(Code::DuplicateKey, second, "`to` and `jump_to` exclude each other");
@@ -200,9 +200,9 @@ impl<'t> Decoder<'t, '_> {
 }
 
 /// The entry of a mapping under a key.
-pub(super) fn entry_of<'n, 't>(of: &'n Node<'t>, key: &str) -> Option<&'n Entry<'t>> {
+pub(super) fn entry_of<'n, 't>(of: &'n YamlNode<'t>, key: &str) -> Option<&'n YamlEntry<'t>> {
     match &of.data {
-        Data::Map(entries) => entries.iter().find(|entry| entry.key == key),
+        YamlData::Map(entries) => entries.iter().find(|entry| entry.key == key),
         _ => None,
     }
 }

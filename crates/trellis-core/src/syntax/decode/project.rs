@@ -14,7 +14,7 @@ use crate::{
         node::NodeSyntax,
         project::{DEEPEST, LimitsSyntax, PredicateAnswer, PredicateSyntax, ProjectSyntax},
         text::shown,
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
     template::Dialect,
 };
@@ -68,7 +68,7 @@ pub(super) const DIALECTS: [(&str, Dialect); 3] = [("jinja", Dialect::Jinja), ("
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes a project; `nodes` are read where `with_nodes` says that they may stand here. The file's own `templates` holds for all of it.
-    pub(crate) fn project(&mut self, entries: &[Entry<'t>], with_nodes: bool) -> (ProjectSyntax, Vec<NodeSyntax>) {
+    pub(crate) fn project(&mut self, entries: &[YamlEntry<'t>], with_nodes: bool) -> (ProjectSyntax, Vec<NodeSyntax>) {
         let templates = entries.iter().find(|entry| entry.key == "templates").and_then(|entry| Self::spelled(&entry.value));
         if let Some((_, dialect)) = templates.and_then(|text| DIALECTS.iter().find(|(name, _)| name == text)) {
             self.dialect = *dialect;
@@ -87,7 +87,7 @@ impl<'t> Decoder<'t, '_> {
         (project, nodes)
     }
 
-    fn project_key(&mut self, project: &mut ProjectSyntax, key: &'static str, entry: &Entry<'t>) {
+    fn project_key(&mut self, project: &mut ProjectSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         let value = &entry.value;
         match key {
             "name" => project.name = self.name(key, value),
@@ -110,12 +110,12 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    fn nodes(&mut self, value: &Node<'t>) -> Vec<NodeSyntax> {
-        let Data::Map(entries) = &value.data else {
+    fn nodes(&mut self, value: &YamlNode<'t>) -> Vec<NodeSyntax> {
+        let YamlData::Map(entries) = &value.data else {
             self.wrong_type_with("nodes", "a mapping from ids to nodes", value, "write each node under its id");
             return Vec::new();
         };
-        let node = |entry: &Entry<'t>| {
+        let node = |entry: &YamlEntry<'t>| {
             if entry.value.is_null() {
                 self.find_with(
                     Code::MissingValue,
@@ -134,13 +134,13 @@ impl<'t> Decoder<'t, '_> {
         entries.iter().map(node).collect()
     }
 
-    fn predicates(&mut self, value: &Node<'t>) -> Vec<PredicateSyntax> {
+    fn predicates(&mut self, value: &YamlNode<'t>) -> Vec<PredicateSyntax> {
         match &value.data {
-            Data::List(names) => {
+            YamlData::List(names) => {
                 let names = names.iter().filter_map(|name| self.name("predicates", name));
                 names.map(|name| PredicateSyntax { name, answer: PredicateAnswer::Host { needs: Vec::new() } }).collect()
             }
-            Data::Map(entries) => entries.iter().filter_map(|entry| self.predicate(entry)).collect(),
+            YamlData::Map(entries) => entries.iter().filter_map(|entry| self.predicate(entry)).collect(),
             _ => {
                 self.wrong_type("predicates", "a list of names, or a mapping from names to declarations", value);
                 Vec::new()
@@ -148,12 +148,12 @@ impl<'t> Decoder<'t, '_> {
         }
     }
 
-    fn predicate(&mut self, entry: &Entry<'t>) -> Option<PredicateSyntax> {
+    fn predicate(&mut self, entry: &YamlEntry<'t>) -> Option<PredicateSyntax> {
         let name = Spanned::new(entry.key.as_ref().into(), entry.span);
         let mut answer = None;
         if !entry.value.is_null() {
             let help = "write `{ needs: [key] }`, `{ schema: … }` or `{ binding: … }`";
-            let Data::Map(entries) = &entry.value.data else {
+            let YamlData::Map(entries) = &entry.value.data else {
                 self.wrong_type_with(&entry.key, "a declaration", &entry.value, help);
                 return None;
             };
@@ -174,7 +174,7 @@ impl<'t> Decoder<'t, '_> {
         Some(PredicateSyntax { name, answer: answer.unwrap_or(PredicateAnswer::Host { needs: Vec::new() }) })
     }
 
-    fn limits(&mut self, value: &Node<'t>) -> LimitsSyntax {
+    fn limits(&mut self, value: &YamlNode<'t>) -> LimitsSyntax {
         let mut limits = LimitsSyntax::default();
         let entries = self.mapping("limits", "a mapping from limits to numbers", value).unwrap_or_default();
         self.each(entries, &LIMITS, |decoder, key, entry| {
@@ -196,10 +196,10 @@ impl<'t> Decoder<'t, '_> {
         limits
     }
 
-    fn severities(&mut self, value: &Node<'t>) -> Vec<(Spanned<Code>, Option<Severity>)> {
+    fn severities(&mut self, value: &YamlNode<'t>) -> Vec<(Spanned<Code>, Option<Severity>)> {
         let words = [("error", Some(Severity::Error)), ("warning", Some(Severity::Warning)), ("info", Some(Severity::Info)), ("off", None)];
         let entries = self.mapping("severity", "a mapping from codes to `error`, `warning`, `info` or `off`", value).unwrap_or_default();
-        let severity = |entry: &Entry<'t>| {
+        let severity = |entry: &YamlEntry<'t>| {
             let severity = self.one_of(&entry.key, &words, &entry.value);
             let Some(code) = Code::named(&entry.key) else {
                 let near = self.near(&entry.key, Code::ALL.iter().map(|code| code.as_str()));
@@ -220,7 +220,7 @@ impl<'t> Decoder<'t, '_> {
 }
 
 /// A node that is there, and of which nothing could be read.
-fn unread(entry: &Entry<'_>) -> NodeSyntax {
+fn unread(entry: &YamlEntry<'_>) -> NodeSyntax {
     let span = entry.span.to(entry.value.span);
     let id = Some(Spanned::new(entry.key.as_ref().into(), entry.span));
     NodeSyntax { span, id, has_matter: true, is_unclear: true, ..NodeSyntax::default() }

@@ -3,7 +3,7 @@
 use super::Decoder;
 use crate::syntax::{
     node::{AssignSyntax, NodeSyntax},
-    tree::{Entry, Node},
+    tree::{YamlEntry, YamlNode},
 };
 use crate::{
     path::{KeyPath, Segment},
@@ -13,7 +13,7 @@ use crate::{
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes one of the keys that write to the context or ask something of it.
-    pub(super) fn remember(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+    pub(super) fn remember(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         let value = &entry.value;
         match key {
             "save_to" => node.save_to = self.saved(key, value),
@@ -30,14 +30,14 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// `save_to`.
-    pub(super) fn saved(&mut self, key: &str, value: &Node<'t>) -> Option<Spanned<KeyPath>> {
+    pub(super) fn saved(&mut self, key: &str, value: &YamlNode<'t>) -> Option<Spanned<KeyPath>> {
         self.str(key, value).and_then(|text| self.written_path(text, value.span))
     }
 
     /// `set`, `append` or `default_context`.
-    pub(super) fn assignments(&mut self, key: &str, value: &Node<'t>) -> Vec<AssignSyntax> {
+    pub(super) fn assignments(&mut self, key: &str, value: &YamlNode<'t>) -> Vec<AssignSyntax> {
         let entries = self.mapping(key, "a mapping from keys to values", value).unwrap_or_default();
-        let assignment = |entry: &Entry<'t>| {
+        let assignment = |entry: &YamlEntry<'t>| {
             let path = self.written_path(&entry.key, entry.span);
             let value = self.shape(false, &entry.value);
             Some(AssignSyntax { key: path?, value })
@@ -46,9 +46,9 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Keys and their types, as JSON Schemas.
-    pub(super) fn context_types(&mut self, key: &str, value: &Node<'t>) -> Vec<(Spanned<Key>, Spanned<Value>)> {
+    pub(super) fn context_types(&mut self, key: &str, value: &YamlNode<'t>) -> Vec<(Spanned<Key>, Spanned<Value>)> {
         let entries = self.mapping(key, "a mapping from keys to types", value).unwrap_or_default();
-        let typed = |entry: &Entry<'t>| {
+        let typed = |entry: &YamlEntry<'t>| {
             let schema = self.schema(&entry.key, &entry.value);
             let key = self.key(&entry.key, entry.span, declared)?;
             if self.is_reserved(&key.value, key.span) {

@@ -7,7 +7,7 @@ use crate::{
     syntax::{
         node::{LocalText, MessageSyntax, NodeSyntax, SpeechPartSyntax, SpeechSyntax},
         text::shown,
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
     value::Key,
 };
@@ -31,7 +31,7 @@ pub(crate) static SPEECH: Form = Form {
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes `content` or `messages`.
-    pub(super) fn say(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &Entry<'t>) {
+    pub(super) fn say(&mut self, node: &mut NodeSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         match key {
             "content" => {
                 let blank = Self::spelled(&entry.value).is_some_and(|text| text.trim().is_empty());
@@ -45,8 +45,8 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A text, or a list of parts.
-    fn speech(&mut self, key: &str, value: &Node<'t>) -> Option<Spanned<SpeechSyntax>> {
-        let Data::List(items) = &value.data else {
+    fn speech(&mut self, key: &str, value: &YamlNode<'t>) -> Option<Spanned<SpeechSyntax>> {
+        let YamlData::List(items) = &value.data else {
             return self.template(key, value).map(|text| text.map(SpeechSyntax::Text));
         };
         if items.is_empty() {
@@ -57,8 +57,8 @@ impl<'t> Decoder<'t, '_> {
         Some(Spanned::new(SpeechSyntax::Parts(parts), value.span))
     }
 
-    fn speech_part(&mut self, key: &str, item: &Node<'t>) -> Option<SpeechPartSyntax> {
-        let Data::Map(entries) = &item.data else {
+    fn speech_part(&mut self, key: &str, item: &YamlNode<'t>) -> Option<SpeechPartSyntax> {
+        let YamlData::Map(entries) = &item.data else {
             self.wrong_type_with(
                 key,
                 "parts with a `text`",
@@ -81,19 +81,19 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// `messages` of a single text: locale → text.
-    pub(super) fn local_texts(&mut self, key: &str, value: &Node<'t>) -> Vec<LocalText> {
+    pub(super) fn local_texts(&mut self, key: &str, value: &YamlNode<'t>) -> Vec<LocalText> {
         let locales = self.mapping(key, "a mapping from locales to texts", value).unwrap_or_default();
-        let text = |locale: &Entry<'t>| {
+        let text = |locale: &YamlEntry<'t>| {
             let text = self.template(&locale.key, &locale.value)?;
             Some((Spanned::new(locale.key.as_ref().into(), locale.span), text))
         };
         locales.iter().filter_map(text).collect()
     }
 
-    fn message(&mut self, entry: &Entry<'t>) -> MessageSyntax {
+    fn message(&mut self, entry: &YamlEntry<'t>) -> MessageSyntax {
         let locale = Spanned::new(entry.key.as_ref().into(), entry.span);
         let mut message = MessageSyntax { locale, content: None, options: Vec::new() };
-        let Data::Map(entries) = &entry.value.data else {
+        let YamlData::Map(entries) = &entry.value.data else {
             message.content = self.speech(&entry.key, &entry.value);
             return message;
         };

@@ -13,7 +13,7 @@ use crate::{
         duration,
         scalar::{Plain, Style},
         text::shown,
-        tree::{Data, Node},
+        tree::{YamlData, YamlNode},
     },
     template::forbid_secrets,
     value::Key,
@@ -32,9 +32,9 @@ const ELSEWHERE: [(&str, &str); 7] = [
 
 impl<'t> Decoder<'t, '_> {
     /// A text; numbers are taken as they are spelled, since names and titles may look like one.
-    pub(super) fn str<'n>(&mut self, key: &str, node: &'n Node<'t>) -> Option<&'n str> {
+    pub(super) fn str<'n>(&mut self, key: &str, node: &'n YamlNode<'t>) -> Option<&'n str> {
         match &node.data {
-            Data::Scalar(text, style) => {
+            YamlData::Scalar(text, style) => {
                 if text.is_empty() && *style == Style::Plain {
                     self.find(Code::MissingValue, node.span, format!("a value of `{}` is missing", shown(key)));
                     return None;
@@ -59,12 +59,12 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A shared text.
-    pub(super) fn text(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Arc<str>>> {
+    pub(super) fn text(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Arc<str>>> {
         self.str(key, node).map(|text| Spanned::new(text.into(), node.span))
     }
 
     /// One line that is not blank, without the blanks around it: names, targets, option texts.
-    pub(super) fn name(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Arc<str>>> {
+    pub(super) fn name(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Arc<str>>> {
         let text = self.str(key, node)?.trim();
         if text.is_empty() {
             self.find(Code::MissingValue, node.span, format!("`{}` is empty", shown(key)));
@@ -78,7 +78,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A whole number of at least `least`.
-    pub(super) fn integer(&mut self, key: &str, least: u64, most: u64, node: &Node<'t>) -> Option<Spanned<u64>> {
+    pub(super) fn integer(&mut self, key: &str, least: u64, most: u64, node: &YamlNode<'t>) -> Option<Spanned<u64>> {
         let number = match node.plain() {
             Plain::Int(number) => u64::try_from(number).ok(),
             Plain::UInt(number) => Some(number),
@@ -97,13 +97,13 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A whole number from 1 on that counts something.
-    pub(super) fn count(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<u32>> {
+    pub(super) fn count(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<u32>> {
         let number = self.integer(key, 1, u64::from(u32::MAX), node)?;
         Some(number.map(|number| u32::try_from(number).unwrap_or(u32::MAX)))
     }
 
     /// A duration; `zero` says whether it may be none at all.
-    pub(super) fn duration(&mut self, key: &str, zero: bool, node: &Node<'t>) -> Option<Spanned<Duration>> {
+    pub(super) fn duration(&mut self, key: &str, zero: bool, node: &YamlNode<'t>) -> Option<Spanned<Duration>> {
         let Some(text) = Self::spelled(node).filter(|text| !text.is_empty()) else {
             self.wrong_type_with(key, "a duration", node, duration::FORM);
             return None;
@@ -120,7 +120,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// One word out of a few.
-    pub(super) fn one_of<T: Copy>(&mut self, key: &str, words: &[(&'static str, T)], node: &Node<'t>) -> Option<Spanned<T>> {
+    pub(super) fn one_of<T: Copy>(&mut self, key: &str, words: &[(&'static str, T)], node: &YamlNode<'t>) -> Option<Spanned<T>> {
         let Some(text) = Self::spelled(node) else {
             self.wrong_type(key, &among(words), node);
             return None;
@@ -143,7 +143,7 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A path that is read.
-    pub(super) fn path(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<KeyPath>> {
+    pub(super) fn path(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<KeyPath>> {
         let text = self.str(key, node)?;
         self.path_of(text, node.span)
     }
@@ -210,19 +210,19 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// The paths of a list.
-    pub(super) fn paths(&mut self, key: &str, node: &Node<'t>) -> Vec<Spanned<KeyPath>> {
+    pub(super) fn paths(&mut self, key: &str, node: &YamlNode<'t>) -> Vec<Spanned<KeyPath>> {
         let items = self.list(key, "a list of names", node).unwrap_or_default();
         items.iter().filter_map(|item| self.path(key, item)).collect()
     }
 
     /// A condition.
-    pub(super) fn condition(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Condition>> {
+    pub(super) fn condition(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Condition>> {
         if let Plain::Bool(_) = node.plain() {
             let help = "leave `condition` out: a transition without one is always taken";
             self.wrong_type_with(key, "a condition", node, help);
             return None;
         }
-        let Data::Scalar(text, style) = &node.data else {
+        let YamlData::Scalar(text, style) = &node.data else {
             self.wrong_type_with(key, "a condition, which is a text", node, "put it in quotes");
             return None;
         };

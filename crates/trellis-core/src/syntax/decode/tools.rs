@@ -9,7 +9,7 @@ use crate::{
     span::Span,
     syntax::{
         node::{ToolRef, ToolSyntax},
-        tree::{Data, Entry, Node},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
 };
 
@@ -33,19 +33,19 @@ pub(crate) static TOOL: Form = Form {
 pub(crate) static LIBRARY: Form = Form { inside: &[("tools", Inside::Each(&TOOL))], ..Form::new("a library", &["tools"]) };
 
 /// Whether a file holds `tools` and nothing else (language 1.2).
-pub(crate) fn is_library(entries: &[Entry<'_>]) -> bool {
+pub(crate) fn is_library(entries: &[YamlEntry<'_>]) -> bool {
     entries.iter().any(|entry| entry.key == "tools") && entries.iter().all(|entry| entry.key == "tools" || entry.key.starts_with("x-"))
 }
 
 impl<'t> Decoder<'t, '_> {
     /// Decodes `tools:`.
-    pub(crate) fn tools(&mut self, value: &Node<'t>) -> Vec<ToolRef> {
+    pub(crate) fn tools(&mut self, value: &YamlNode<'t>) -> Vec<ToolRef> {
         let items = self.list("tools", "a list of tools", value).unwrap_or_default();
         items.iter().filter_map(|item| self.tool_ref(item)).collect()
     }
 
-    fn tool_ref(&mut self, item: &Node<'t>) -> Option<ToolRef> {
-        if let Data::Map(entries) = &item.data {
+    fn tool_ref(&mut self, item: &YamlNode<'t>) -> Option<ToolRef> {
+        if let YamlData::Map(entries) = &item.data {
             let mut tool = empty(item.span);
             self.each(entries, &TOOL, |decoder, key, entry| match key {
                 // One that is empty is `nameless-tool`, which the compiler reports.
@@ -54,15 +54,15 @@ impl<'t> Decoder<'t, '_> {
             });
             return Some(ToolRef::Inline(tool));
         }
-        if matches!(item.data, Data::List(_)) {
+        if matches!(item.data, YamlData::List(_)) {
             self.wrong_type("tools", "definitions, names and libraries", item);
         }
-        let name = matches!(item.data, Data::Scalar(..)).then(|| self.name("tools", item))??;
+        let name = matches!(item.data, YamlData::Scalar(..)).then(|| self.name("tools", item))??;
         Some(if is_path(&name.value) { ToolRef::Library(name) } else { ToolRef::Name(name) })
     }
 
     /// Decodes one key of a tool's contract.
-    pub(super) fn contract(&mut self, tool: &mut ToolSyntax, key: &'static str, entry: &Entry<'t>) {
+    pub(super) fn contract(&mut self, tool: &mut ToolSyntax, key: &'static str, entry: &YamlEntry<'t>) {
         let value = &entry.value;
         match key {
             "description" => tool.description = self.text(key, value).map(|text| text.value),

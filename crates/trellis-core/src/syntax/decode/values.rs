@@ -9,7 +9,7 @@ use crate::{
     syntax::{
         scalar::{Plain, Style},
         text::shown,
-        tree::{Data, Node},
+        tree::{YamlData, YamlNode},
     },
     template::{Shape, Template},
     value::{Key, Mapping, Value},
@@ -21,15 +21,15 @@ pub(super) const TYPES: [(&str, &str); 5] =
 
 impl<'t> Decoder<'t, '_> {
     /// Any value; numbers that would be rounded are refused, and null stands in their place.
-    pub(super) fn value(&mut self, node: &Node<'t>) -> Value {
+    pub(super) fn value(&mut self, node: &YamlNode<'t>) -> Value {
         match &node.data {
-            Data::Scalar(text, Style::Plain) => self.plain(text, node.span),
-            Data::Scalar(text, _) => Value::text(&**text),
-            Data::List(items) => items.iter().map(|item| self.value(item)).collect::<Vec<_>>().into(),
-            Data::Map(entries) => {
+            YamlData::Scalar(text, Style::Plain) => self.plain(text, node.span),
+            YamlData::Scalar(text, _) => Value::text(&**text),
+            YamlData::List(items) => items.iter().map(|item| self.value(item)).collect::<Vec<_>>().into(),
+            YamlData::Map(entries) => {
                 Value::Map(entries.iter().map(|entry| (Key::from(&*entry.key), self.value(&entry.value))).collect::<Mapping>())
             }
-            Data::Reported => Value::Null,
+            YamlData::Reported => Value::Null,
         }
     }
 
@@ -59,12 +59,12 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Any value and its place.
-    pub(super) fn spanned_value(&mut self, node: &Node<'t>) -> Spanned<Value> {
+    pub(super) fn spanned_value(&mut self, node: &YamlNode<'t>) -> Spanned<Value> {
         Spanned::new(self.value(node), node.span)
     }
 
     /// A text with holes.
-    pub(super) fn template(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Template>> {
+    pub(super) fn template(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Template>> {
         let text = self.str(key, node)?;
         let template = match text.contains('{') {
             true => Template::parse(text, &node.map(self.text), self.dialect, self.report),
@@ -74,11 +74,11 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A value with holes at any depth; `secrets` says whether it may name secrets (language 3.6).
-    pub(super) fn shape(&mut self, secrets: bool, node: &Node<'t>) -> Spanned<Shape> {
+    pub(super) fn shape(&mut self, secrets: bool, node: &YamlNode<'t>) -> Spanned<Shape> {
         let shape = match &node.data {
-            Data::Scalar(text, _) if text.contains('{') => Shape::parse(text, &node.map(self.text), self.dialect, secrets, self.report),
-            Data::List(items) => Shape::List(items.iter().map(|item| self.shape(secrets, item)).collect()),
-            Data::Map(entries) => {
+            YamlData::Scalar(text, _) if text.contains('{') => Shape::parse(text, &node.map(self.text), self.dialect, secrets, self.report),
+            YamlData::List(items) => Shape::List(items.iter().map(|item| self.shape(secrets, item)).collect()),
+            YamlData::Map(entries) => {
                 let entries =
                     entries.iter().map(|entry| (Spanned::new(Key::from(&*entry.key), entry.span), self.shape(secrets, &entry.value)));
                 Shape::Map(entries.collect())
@@ -89,18 +89,18 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// A mapping with holes.
-    pub(super) fn shape_map(&mut self, key: &str, secrets: bool, node: &Node<'t>) -> Option<Spanned<Shape>> {
+    pub(super) fn shape_map(&mut self, key: &str, secrets: bool, node: &YamlNode<'t>) -> Option<Spanned<Shape>> {
         self.mapping(key, "a mapping", node)?;
         Some(self.shape(secrets, node))
     }
 
     /// A type (language 2.1) as a JSON Schema: a short name, `[T]`, or a schema as written.
-    pub(super) fn schema(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Value>> {
+    pub(super) fn schema(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Value>> {
         let schema = match &node.data {
-            Data::Map(_) => self.value(node),
-            Data::Scalar(..) if matches!(node.plain(), Plain::Bool(_)) => self.value(node),
-            Data::Scalar(text, _) if node.plain() == Plain::Text => self.short_type(key, text, node)?,
-            Data::List(items) => match items.as_slice() {
+            YamlData::Map(_) => self.value(node),
+            YamlData::Scalar(..) if matches!(node.plain(), Plain::Bool(_)) => self.value(node),
+            YamlData::Scalar(text, _) if node.plain() == Plain::Text => self.short_type(key, text, node)?,
+            YamlData::List(items) => match items.as_slice() {
                 [item] => list_of(self.schema(key, item)?.value),
                 _ => {
                     self.wrong_type_with(key, "a type", node, "a list type names the type of its items: `[string]`");
@@ -120,7 +120,7 @@ impl<'t> Decoder<'t, '_> {
         Some(Spanned::new(schema, node.span))
     }
 
-    fn short_type(&mut self, key: &str, text: &str, node: &Node<'t>) -> Option<Value> {
+    fn short_type(&mut self, key: &str, text: &str, node: &YamlNode<'t>) -> Option<Value> {
         let inner = text.trim_start_matches('[');
         let lists = text.len() - inner.len();
         let name = inner.trim_end_matches(']');
@@ -147,11 +147,11 @@ impl<'t> Decoder<'t, '_> {
     }
 
     /// Where each value below `node` stands, by its path: `process.0`, `env.TOKEN`.
-    pub(super) fn places(path: String, node: &Node<'t>, places: &mut BTreeMap<String, Span>) {
+    pub(super) fn places(path: String, node: &YamlNode<'t>, places: &mut BTreeMap<String, Span>) {
         match &node.data {
-            Data::List(items) => items.iter().enumerate().for_each(|(at, item)| Self::places(format!("{path}.{at}"), item, places)),
-            Data::Map(entries) => entries.iter().for_each(|entry| Self::places(format!("{path}.{}", entry.key), &entry.value, places)),
-            Data::Scalar(..) | Data::Reported => {}
+            YamlData::List(items) => items.iter().enumerate().for_each(|(at, item)| Self::places(format!("{path}.{at}"), item, places)),
+            YamlData::Map(entries) => entries.iter().for_each(|entry| Self::places(format!("{path}.{}", entry.key), &entry.value, places)),
+            YamlData::Scalar(..) | YamlData::Reported => {}
         }
         places.insert(path, node.span);
     }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::{edits::Edits, layout::Entry};
+use super::{edits::Edits, layout::BlockEntry};
 
 /// Beginnings of comments that speak to a program and stay at the top.
 const MODELINES: [&str; 3] = ["# yaml-language-server:", "# vim:", "# -*-"];
@@ -28,7 +28,7 @@ struct Chunk {
 pub(super) fn reordered(
     text: &str,
     yaml: &Range<usize>,
-    entries: &[Entry<'_>],
+    entries: &[BlockEntry<'_>],
     ranks: &[usize],
     edits: &Edits<'_>,
 ) -> Option<(Range<usize>, String)> {
@@ -108,7 +108,7 @@ impl Lines<'_> {
         self.text[at..self.yaml.end].find('\n').map_or(self.yaml.end, |end| at + end + 1)
     }
 
-    fn chunks(&self, entries: &[Entry<'_>], column: usize, inline: bool) -> Option<Vec<Chunk>> {
+    fn chunks(&self, entries: &[BlockEntry<'_>], column: usize, inline: bool) -> Option<Vec<Chunk>> {
         let mut chunks = Vec::with_capacity(entries.len());
         let first = entries.first()?.start;
         let mut free = if inline { first } else { self.above(self.start(first), column) };

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use super::{
     edits::Edits,
-    layout::{Entry, Piece},
+    layout::{Block, BlockEntry},
 };
 
 /// The inside of a mapping in braces with its pairs in the order of `ranks`; nothing where something else stands between the pairs.
 pub(super) fn reordered(
     text: &str,
-    piece: &Piece<'_>,
-    entries: &[Entry<'_>],
+    piece: &Block<'_>,
+    entries: &[BlockEntry<'_>],
     ranks: &[usize],
     edits: &Edits<'_>,
 ) -> Option<(Range<usize>, String)> {
@@ -21,7 +21,7 @@ pub(super) fn reordered(
         return None;
     }
     let is_gap = |gap: Range<usize>| text.get(gap).is_some_and(|gap| gap.bytes().all(|byte| byte == b',' || byte.is_ascii_whitespace()));
-    let ends = std::iter::once(inside.start).chain(entries.iter().map(Entry::end));
+    let ends = std::iter::once(inside.start).chain(entries.iter().map(BlockEntry::end));
     let starts = entries.iter().map(|entry| entry.start).chain([inside.end]);
     // A value that is missing has no place that could be given to another.
     if entries.iter().any(|entry| entry.value.range.is_empty()) || !ends.zip(starts).all(|(end, start)| is_gap(end..start)) {

@@ -9,10 +9,10 @@ use std::{borrow::Cow, ops::Range};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 
 /// A value and where it stands.
-pub(super) struct Piece<'t> {
+pub(super) struct Block<'t> {
     /// With quotes and brackets.
     pub(super) range: Range<usize>,
-    pub(super) data: Data<'t>,
+    pub(super) data: BlockData<'t>,
     /// Whether it has an anchor: what repeats it may stand under other keys.
     pub(super) anchored: bool,
     /// Whether an anchor or an alias is part of it: its place may matter to other values.
@@ -20,51 +20,51 @@ pub(super) struct Piece<'t> {
 }
 
 /// What a value is.
-pub(super) enum Data<'t> {
+pub(super) enum BlockData<'t> {
     Scalar,
     /// `|` or `>`.
     Block,
-    List(Vec<Piece<'t>>),
+    List(Vec<Block<'t>>),
     Map {
         /// In braces.
         flow: bool,
-        entries: Vec<Entry<'t>>,
+        entries: Vec<BlockEntry<'t>>,
     },
 }
 
 /// One `key: value`.
-pub(super) struct Entry<'t> {
+pub(super) struct BlockEntry<'t> {
     pub(super) name: Cow<'t, str>,
     /// The key without its quotes.
     pub(super) key: Range<usize>,
     /// Where the key begins, with its quote.
     pub(super) start: usize,
-    pub(super) value: Piece<'t>,
+    pub(super) value: Block<'t>,
 }
 
-impl Entry<'_> {
+impl BlockEntry<'_> {
     /// Where the last of its value, or else its key, ends.
     pub(super) fn end(&self) -> usize {
         self.value.range.end.max(self.key.end)
     }
 }
 
-impl Piece<'_> {
+impl Block<'_> {
     /// Whether the last thing in it is a block scalar: blank lines behind it may be part of it.
     pub(super) fn ends_in_block(&self) -> bool {
         match &self.data {
-            Data::Scalar => false,
-            Data::Block => true,
-            Data::List(items) => items.last().is_some_and(Piece::ends_in_block),
-            Data::Map { entries, .. } => entries.last().is_some_and(|entry| entry.value.ends_in_block()),
+            BlockData::Scalar => false,
+            BlockData::Block => true,
+            BlockData::List(items) => items.last().is_some_and(Block::ends_in_block),
+            BlockData::Map { entries, .. } => entries.last().is_some_and(|entry| entry.value.ends_in_block()),
         }
     }
 }
 
 /// Reads the one document at `range`; nothing where there is none, or it is no YAML.
-pub(super) fn read(text: &str, range: Range<usize>) -> Option<Piece<'_>> {
+pub(super) fn read(text: &str, range: Range<usize>) -> Option<Block<'_>> {
     let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options! { emit_comments: false });
-    let mut builder = Builder { text, open: Vec::new(), root: None };
+    let mut builder = LayoutBuilder { text, open: Vec::new(), root: None };
     while let Some(event) = parser.next_event() {
         let (event, span) = event.ok()?;
         let at = span.byte_range().unwrap_or_default();
@@ -73,72 +73,74 @@ pub(super) fn read(text: &str, range: Range<usize>) -> Option<Piece<'_>> {
     builder.root
 }
 
-struct Builder<'t> {
+struct LayoutBuilder<'t> {
     text: &'t str,
-    open: Vec<Open<'t>>,
-    root: Option<Piece<'t>>,
+    open: Vec<OpenBlock<'t>>,
+    root: Option<Block<'t>>,
 }
 
 /// A list or mapping whose end was not reached yet.
-struct Open<'t> {
+struct OpenBlock<'t> {
     start: usize,
     flow: bool,
     anchored: bool,
     pinned: bool,
-    data: Collected<'t>,
+    data: CollectedBlock<'t>,
 }
 
-enum Collected<'t> {
-    List(Vec<Piece<'t>>),
-    Map(Vec<Entry<'t>>, Option<(Cow<'t, str>, Piece<'t>)>),
+enum CollectedBlock<'t> {
+    List(Vec<Block<'t>>),
+    Map(Vec<BlockEntry<'t>>, Option<(Cow<'t, str>, Block<'t>)>),
 }
 
-impl<'t> Builder<'t> {
+impl<'t> LayoutBuilder<'t> {
     fn take(&mut self, event: Event<'t>, start: usize, end: usize) {
         match event {
             Event::Scalar(name, style, anchor, _) => {
                 let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let end = if is_block { start + self.text[start..end].trim_end().len() } else { end };
-                let data = if is_block { Data::Block } else { Data::Scalar };
-                self.put(Piece { range: start..end, data, anchored: anchor != 0, pinned: anchor != 0 }, name);
+                let data = if is_block { BlockData::Block } else { BlockData::Scalar };
+                self.put(Block { range: start..end, data, anchored: anchor != 0, pinned: anchor != 0 }, name);
             }
-            Event::Alias(_) => self.put(Piece { range: start..end, data: Data::Scalar, anchored: false, pinned: true }, Cow::default()),
-            Event::SequenceStart(style, anchor, _) => self.begin(start, style, anchor, Collected::List(Vec::new())),
-            Event::MappingStart(style, anchor, _) => self.begin(start, style, anchor, Collected::Map(Vec::new(), None)),
+            Event::Alias(_) => {
+                self.put(Block { range: start..end, data: BlockData::Scalar, anchored: false, pinned: true }, Cow::default())
+            }
+            Event::SequenceStart(style, anchor, _) => self.begin(start, style, anchor, CollectedBlock::List(Vec::new())),
+            Event::MappingStart(style, anchor, _) => self.begin(start, style, anchor, CollectedBlock::Map(Vec::new(), None)),
             Event::SequenceEnd | Event::MappingEnd => self.end(end),
             _ => {}
         }
     }
 
-    fn begin(&mut self, start: usize, style: StructureStyle, anchor: usize, data: Collected<'t>) {
-        self.open.push(Open { start, flow: style == StructureStyle::Flow, anchored: anchor != 0, pinned: anchor != 0, data });
+    fn begin(&mut self, start: usize, style: StructureStyle, anchor: usize, data: CollectedBlock<'t>) {
+        self.open.push(OpenBlock { start, flow: style == StructureStyle::Flow, anchored: anchor != 0, pinned: anchor != 0, data });
     }
 
     fn end(&mut self, end: usize) {
-        let Some(Open { start, flow, anchored, mut pinned, data }) = self.open.pop() else { return };
+        let Some(OpenBlock { start, flow, anchored, mut pinned, data }) = self.open.pop() else { return };
         let (last, data) = match data {
-            Collected::List(items) => {
+            CollectedBlock::List(items) => {
                 pinned |= items.iter().any(|item| item.pinned);
-                (items.last().map(|item| item.range.end), Data::List(items))
+                (items.last().map(|item| item.range.end), BlockData::List(items))
             }
-            Collected::Map(entries, _) => {
+            CollectedBlock::Map(entries, _) => {
                 pinned |= entries.iter().any(|entry| entry.value.pinned);
-                (entries.last().map(Entry::end), Data::Map { flow, entries })
+                (entries.last().map(BlockEntry::end), BlockData::Map { flow, entries })
             }
         };
         let end = if flow { end } else { last.unwrap_or(start) };
-        self.put(Piece { range: start..end.max(start), data, anchored, pinned }, Cow::default());
+        self.put(Block { range: start..end.max(start), data, anchored, pinned }, Cow::default());
     }
 
     /// Adds a finished value to what encloses it; `name` is its text, should it be a key.
-    fn put(&mut self, piece: Piece<'t>, name: Cow<'t, str>) {
+    fn put(&mut self, piece: Block<'t>, name: Cow<'t, str>) {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(piece);
             return;
         };
         match &mut open.data {
-            Collected::List(items) => items.push(piece),
-            Collected::Map(entries, key) => match key.take() {
+            CollectedBlock::List(items) => items.push(piece),
+            CollectedBlock::Map(entries, key) => match key.take() {
                 None => {
                     open.pinned |= piece.pinned;
                     *key = Some((name, piece));
@@ -146,10 +148,10 @@ impl<'t> Builder<'t> {
                 Some((name, key)) => {
                     // A value that is not there has no place of its own.
                     let at = key.range.end;
-                    let piece = if piece.range.is_empty() { Piece { range: at..at, ..piece } } else { piece };
+                    let piece = if piece.range.is_empty() { Block { range: at..at, ..piece } } else { piece };
                     let quotes = usize::from(self.text[key.range.clone()].starts_with(['"', '\'']));
                     let inner = key.range.start + quotes..key.range.end - quotes;
-                    entries.push(Entry { name, key: inner, start: key.range.start, value: piece });
+                    entries.push(BlockEntry { name, key: inner, start: key.range.start, value: piece });
                 }
             },
         }

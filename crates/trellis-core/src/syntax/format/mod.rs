@@ -14,14 +14,14 @@ mod same;
 
 use std::{ops::Range, sync::Arc};
 
-use self::{edits::Edits, layout::Piece};
+use self::{edits::Edits, layout::Block};
 use super::{
     decode::{GO_FILE, Inside, LIBRARY, NODE, PROJECT, has_bindings, is_library},
     document::Source,
     frontmatter::{self, Split},
     parse::{is_markdown, is_named},
     text,
-    tree::{self, Data, Node},
+    tree::{self, YamlData, YamlNode},
 };
 use crate::diagnostic::{Diagnostic, Report};
 
@@ -64,7 +64,7 @@ pub fn format(source: &Source) -> Formatted {
 }
 
 /// Where the YAML of a file stands, and its tree, if there is any.
-fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<usize>, Node<'t>)> {
+fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<usize>, YamlNode<'t>)> {
     let yaml = if is_markdown(path) {
         match frontmatter::split(text) {
             Split::Matter { yaml, .. } => yaml,
@@ -83,8 +83,8 @@ fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<
 }
 
 /// The formatted text, if it is another one and means the same.
-fn formatted(path: &str, text: &str, yaml: Range<usize>, root: &Node<'_>) -> Option<String> {
-    let Data::Map(entries) = &root.data else { return None };
+fn formatted(path: &str, text: &str, yaml: Range<usize>, root: &YamlNode<'_>) -> Option<String> {
+    let YamlData::Map(entries) = &root.data else { return None };
     let markdown = is_markdown(path);
     let form = if is_named(path, "trellis.yaml") && !markdown {
         &PROJECT
@@ -113,20 +113,20 @@ fn formatted(path: &str, text: &str, yaml: Range<usize>, root: &Node<'_>) -> Opt
 }
 
 /// Whether a tree needs no layout to be known as formatted.
-fn is_formatted(node: &Node<'_>, form: Option<Inside>) -> bool {
+fn is_formatted(node: &YamlNode<'_>, form: Option<Inside>) -> bool {
     match (&node.data, form) {
-        (Data::Map(entries), Some(Inside::One(form))) => {
+        (YamlData::Map(entries), Some(Inside::One(form))) => {
             let keys = || entries.iter().map(|entry| &*entry.key);
             let ranks = form.ranks(keys().map(|key| form.meant(key, keys())));
             ranks.is_sorted()
                 && entries.iter().all(|entry| form.meant(&entry.key, keys()) == entry.key)
                 && entries.iter().all(|entry| is_formatted(&entry.value, form.of_value(&entry.key)))
         }
-        (Data::Map(entries), form) => {
+        (YamlData::Map(entries), form) => {
             let of_named = form.and_then(Inside::of_named);
             of_named.is_none() || entries.iter().all(|entry| is_formatted(&entry.value, of_named))
         }
-        (Data::List(items), form) => {
+        (YamlData::List(items), form) => {
             let of_item = form.and_then(Inside::of_item);
             of_item.is_none() || items.iter().all(|item| is_formatted(item, of_item))
         }
@@ -135,14 +135,14 @@ fn is_formatted(node: &Node<'_>, form: Option<Inside>) -> bool {
 }
 
 /// Whether `to` means what a text with the tree `root` meant.
-fn means(path: &str, to: &str, root: &Node<'_>, form: Inside) -> bool {
+fn means(path: &str, to: &str, root: &YamlNode<'_>, form: Inside) -> bool {
     let mut report = Report::new(&path.into());
     let again = yaml_of(path, to, &mut report);
     report.diagnostics.is_empty() && again.is_some_and(|(_, again)| same::same(root, &again, Some(form)))
 }
 
 /// The text with every mapping of a known form put right; with its keys where they stand unless `reorder`.
-fn rewritten(text: &str, yaml: &Range<usize>, root: &Piece<'_>, form: Inside, reorder: bool) -> String {
+fn rewritten(text: &str, yaml: &Range<usize>, root: &Block<'_>, form: Inside, reorder: bool) -> String {
     let mut edits = Edits::new(text);
     Rewriter { text, yaml, edits: &mut edits, reorder }.piece(root, Some(form));
     edits.applied(0..text.len())
@@ -156,11 +156,11 @@ struct Rewriter<'t, 'e> {
 }
 
 impl Rewriter<'_, '_> {
-    fn piece(&mut self, piece: &Piece<'_>, form: Option<Inside>) {
+    fn piece(&mut self, piece: &Block<'_>, form: Option<Inside>) {
         match (&piece.data, form) {
             // What an alias repeats elsewhere may stand under another form there.
             _ if piece.anchored => {}
-            (layout::Data::Map { flow, entries }, Some(Inside::One(form))) => {
+            (layout::BlockData::Map { flow, entries }, Some(Inside::One(form))) => {
                 let before = self.edits.len();
                 let keys = || entries.iter().map(|entry| &*entry.name);
                 for entry in entries {
@@ -182,11 +182,11 @@ impl Rewriter<'_, '_> {
                     }
                 }
             }
-            (layout::Data::Map { entries, .. }, form) => {
+            (layout::BlockData::Map { entries, .. }, form) => {
                 let of_named = form.and_then(Inside::of_named);
                 entries.iter().for_each(|entry| self.piece(&entry.value, of_named));
             }
-            (layout::Data::List(items), form) => {
+            (layout::BlockData::List(items), form) => {
                 let of_item = form.and_then(Inside::of_item);
                 items.iter().for_each(|item| self.piece(item, of_item));
             }

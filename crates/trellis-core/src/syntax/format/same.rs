@@ -4,18 +4,18 @@
 
 use super::super::{
     decode::{Form, Inside},
-    tree::{Data, Entry, Node},
+    tree::{YamlData, YamlEntry, YamlNode},
 };
 
 /// Whether `one` and `other` mean the same where a value of `form` stands.
-pub(super) fn same(one: &Node<'_>, other: &Node<'_>, form: Option<Inside>) -> bool {
+pub(super) fn same(one: &YamlNode<'_>, other: &YamlNode<'_>, form: Option<Inside>) -> bool {
     match (&one.data, &other.data) {
-        (Data::Scalar(one, style), Data::Scalar(other, styled)) => one == other && style == styled,
-        (Data::List(one), Data::List(other)) => {
+        (YamlData::Scalar(one, style), YamlData::Scalar(other, styled)) => one == other && style == styled,
+        (YamlData::List(one), YamlData::List(other)) => {
             let of_item = form.and_then(Inside::of_item);
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other, of_item))
         }
-        (Data::Map(one), Data::Map(other)) if one.len() == other.len() => match form {
+        (YamlData::Map(one), YamlData::Map(other)) if one.len() == other.len() => match form {
             Some(Inside::One(form)) => of_form(one, other, form),
             form => {
                 let of_named = form.and_then(Inside::of_named);
@@ -26,7 +26,7 @@ pub(super) fn same(one: &Node<'_>, other: &Node<'_>, form: Option<Inside>) -> bo
     }
 }
 
-fn of_form(one: &[Entry<'_>], other: &[Entry<'_>], form: &'static Form) -> bool {
+fn of_form(one: &[YamlEntry<'_>], other: &[YamlEntry<'_>], form: &'static Form) -> bool {
     one.iter().all(|entry| {
         let key = form.meant(&entry.key, one.iter().map(|entry| &*entry.key));
         let found = other.iter().find(|other| *other.key == *key);

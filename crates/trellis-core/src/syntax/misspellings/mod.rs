@@ -9,7 +9,7 @@ use granit_parser::ErrorKind;
 use super::{
     scalar::Style,
     text::shown,
-    tree::{Data, Entry, Last, Node},
+    tree::{LastToken, YamlData, YamlEntry, YamlNode},
 };
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Where and how the parser gave up.
-pub(super) struct Broken<'t, 'k> {
+pub(super) struct ParserStop<'t, 'k> {
     pub(super) text: &'t str,
     /// The YAML.
     pub(super) range: Range<usize>,
@@ -28,7 +28,7 @@ pub(super) struct Broken<'t, 'k> {
     pub(super) outer: Option<usize>,
     /// Where the innermost one stands.
     pub(super) open: Option<usize>,
-    pub(super) last: Last,
+    pub(super) last: LastToken,
     pub(super) kind: &'k ErrorKind,
 }
 
@@ -70,7 +70,7 @@ impl Slip {
 }
 
 /// Reports why a document is broken.
-pub(super) fn explain(broken: &Broken<'_, '_>, report: &mut Report) {
+pub(super) fn explain(broken: &ParserStop<'_, '_>, report: &mut Report) {
     let slip = template(broken).or_else(|| spaceless_item(broken)).or_else(|| open_quote(broken)).or_else(|| bracket(broken));
     let slip = slip.unwrap_or_else(|| other(broken));
     slip.report(Code::YamlSyntax, report);
@@ -86,7 +86,7 @@ fn template_at(text: &str, span: Span) -> Slip {
 }
 
 /// Reports keys of `{ … }` that YAML takes for a text, since no space stands behind their `:`, and reads them as they are meant: `{ to:start }`.
-pub(super) fn spaceless_keys(text: &str, entries: &mut [Entry<'_>], report: &mut Report) {
+pub(super) fn spaceless_keys(text: &str, entries: &mut [YamlEntry<'_>], report: &mut Report) {
     for entry in entries.iter_mut().filter(|entry| entry.bare) {
         let (start, end) = (entry.span.start as usize, entry.span.end as usize);
         let Some(slip) = text[start..end].starts_with(|first| first != '-').then(|| missing_space(&text[start..end], start)).flatten()
@@ -98,13 +98,13 @@ pub(super) fn spaceless_keys(text: &str, entries: &mut [Entry<'_>], report: &mut
         let value = Cow::Owned(text[colon.end as usize..end].to_owned());
         entry.key = Cow::Owned(text[start..colon.start as usize].to_owned());
         entry.span = Span::new(start, colon.start as usize);
-        entry.value = Node { data: Data::Scalar(value, Style::Plain), span: Span::new(colon.end as usize, end) };
+        entry.value = YamlNode { data: YamlData::Scalar(value, Style::Plain), span: Span::new(colon.end as usize, end) };
         entry.bare = false;
     }
 }
 
 /// Reports the parts of a text that an unquoted comma cut off, and drops them: `{ text: Yes, please }`.
-pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &mut Report) {
+pub(super) fn split_by_comma(text: &str, entries: &mut Vec<YamlEntry<'_>>, report: &mut Report) {
     if !entries.iter().any(|entry| entry.bare) {
         return;
     }
@@ -113,7 +113,7 @@ pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &
     while at < entries.len() {
         let run = entries[at..].iter().take_while(|entry| entry.bare).count();
         let before = &entries[at - 1];
-        let cut = matches!(&before.value.data, Data::Scalar(text, Style::Plain) if !text.is_empty());
+        let cut = matches!(&before.value.data, YamlData::Scalar(text, Style::Plain) if !text.is_empty());
         if run == 0 || !cut {
             at += 1;
             continue;
@@ -122,7 +122,7 @@ pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &
         let message = format!("the comma ends the text of `{}`: inside `{{ … }}` it separates entries", shown(&before.key));
         Slip::new(whole, message).quote(text, whole).report(Code::WrongType, report);
         parts[at..at + run].fill(true);
-        entries[at - 1].value.data = Data::Reported;
+        entries[at - 1].value.data = YamlData::Reported;
         at += run;
     }
     let mut part = parts.into_iter();
@@ -130,7 +130,7 @@ pub(super) fn split_by_comma(text: &str, entries: &mut Vec<Entry<'_>>, report: &
 }
 
 /// A template without quotes on the line where the parser gave up, or on the one it came from.
-fn template(broken: &Broken<'_, '_>) -> Option<Slip> {
+fn template(broken: &ParserStop<'_, '_>) -> Option<Slip> {
     let text = broken.text;
     let from = line_start(text, broken.last.end.min(broken.at)).max(broken.range.start);
     let to = line_end(text, broken.at).min(broken.range.end);
@@ -155,7 +155,7 @@ fn begins_a_value(before: &str) -> bool {
 }
 
 /// A list item whose `-` has no space, `-{ to: start }`: the parser goes on with it as with a text.
-fn spaceless_item(broken: &Broken<'_, '_>) -> Option<Slip> {
+fn spaceless_item(broken: &ParserStop<'_, '_>) -> Option<Slip> {
     let start = line_start(broken.text, broken.at);
     let line = broken.text[start..line_end(broken.text, broken.at)].trim_end();
     let item = line.trim_start_matches(' ');
@@ -163,7 +163,7 @@ fn spaceless_item(broken: &Broken<'_, '_>) -> Option<Slip> {
 }
 
 /// A quote that is never closed, or not where it should be.
-fn open_quote(broken: &Broken<'_, '_>) -> Option<Slip> {
+fn open_quote(broken: &ParserStop<'_, '_>) -> Option<Slip> {
     use ErrorKind as Kind;
     let text = broken.text;
     let unclosed =
@@ -193,7 +193,7 @@ fn open_quote(broken: &Broken<'_, '_>) -> Option<Slip> {
 }
 
 /// A bracket that is never closed, or one in the middle of unquoted text: `{ condition: a in [1, 2] }`.
-fn bracket(broken: &Broken<'_, '_>) -> Option<Slip> {
+fn bracket(broken: &ParserStop<'_, '_>) -> Option<Slip> {
     use ErrorKind as Kind;
     let (text, at) = (broken.text, broken.at);
     if let Kind::UnclosedFlowCollection { open } = broken.kind {
@@ -237,7 +237,7 @@ fn closing(text: &str, at: usize) -> usize {
 }
 
 /// Everything else, by what the parser says.
-fn other(broken: &Broken<'_, '_>) -> Slip {
+fn other(broken: &ParserStop<'_, '_>) -> Slip {
     use ErrorKind as Kind;
     let (text, at) = (broken.text, broken.at);
     let end = line_end(text, at);
@@ -310,7 +310,7 @@ fn other(broken: &Broken<'_, '_>) -> Slip {
 }
 
 /// Two entries of `{ … }` or `[ … ]` with no comma between them.
-fn missing_comma(broken: &Broken<'_, '_>, at: Span) -> Slip {
+fn missing_comma(broken: &ParserStop<'_, '_>, at: Span) -> Slip {
     let (text, begin) = (broken.text, at.start as usize);
     if !text[begin..].starts_with(':') {
         return Slip::new(at, "a comma is missing before this").help("inside `{ … }` and `[ … ]` commas separate entries");

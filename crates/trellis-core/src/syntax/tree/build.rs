@@ -7,7 +7,7 @@ use std::{borrow::Cow, ops::Range};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 use rustc_hash::FxHashMap;
 
-use super::{Broken, DEPTH, Data, Entry, Last, Node};
+use super::{DEPTH, LastToken, Malformed, YamlData, YamlEntry, YamlNode};
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
     span::Span,
@@ -29,10 +29,10 @@ const NARROW: usize = 16;
 ///
 /// # Errors
 /// It is no YAML, or breaks a bound; the last finding says why.
-pub(super) fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<Node<'t>>, Broken> {
+pub(super) fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<YamlNode<'t>>, Malformed> {
     let options = options! { emit_comments: false, emit_unresolved_aliases: true };
     let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options);
-    let mut builder = Builder {
+    let mut builder = TreeBuilder {
         text,
         base: range.start,
         report,
@@ -40,7 +40,7 @@ pub(super) fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report)
         root: None,
         anchors: FxHashMap::default(),
         unfolded: 0,
-        last: Last::default(),
+        last: LastToken::default(),
     };
     while let Some(event) = parser.next_event() {
         match event {
@@ -52,10 +52,10 @@ pub(super) fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report)
                 let outer = flows.next();
                 let open = flows.next_back().or(outer);
                 misspellings::explain(
-                    &misspellings::Broken { text, range, at, outer, open, last: builder.last, kind: error.kind() },
+                    &misspellings::ParserStop { text, range, at, outer, open, last: builder.last, kind: error.kind() },
                     builder.report,
                 );
-                return Err(Broken);
+                return Err(Malformed);
             }
         }
     }
@@ -63,16 +63,16 @@ pub(super) fn build<'t>(text: &'t str, range: Range<usize>, report: &mut Report)
 }
 
 /// A list or mapping whose end was not reached yet.
-struct Open<'t> {
+struct OpenCollection<'t> {
     start: usize,
     flow: bool,
     anchor: usize,
-    data: Collected<'t>,
+    data: PartialCollection<'t>,
 }
 
-enum Collected<'t> {
-    List(Vec<Node<'t>>),
-    Map { entries: Vec<Entry<'t>>, key: Option<ReadKey<'t>>, index: Index<'t> },
+enum PartialCollection<'t> {
+    List(Vec<YamlNode<'t>>),
+    Map { entries: Vec<YamlEntry<'t>>, key: Option<ReadKey<'t>>, index: Index<'t> },
 }
 
 enum ReadKey<'t> {
@@ -89,19 +89,19 @@ struct Index<'t> {
     known: usize,
 }
 
-struct Builder<'t, 'r> {
+struct TreeBuilder<'t, 'r> {
     text: &'t str,
     base: usize,
     report: &'r mut Report,
-    open: Vec<Open<'t>>,
-    root: Option<Node<'t>>,
-    anchors: FxHashMap<usize, Node<'t>>,
+    open: Vec<OpenCollection<'t>>,
+    root: Option<YamlNode<'t>>,
+    anchors: FxHashMap<usize, YamlNode<'t>>,
     unfolded: usize,
-    last: Last,
+    last: LastToken,
 }
 
-impl<'t> Builder<'t, '_> {
-    fn take(&mut self, event: Event<'t>, at: granit_parser::Span) -> Result<(), Broken> {
+impl<'t> TreeBuilder<'t, '_> {
+    fn take(&mut self, event: Event<'t>, at: granit_parser::Span) -> Result<(), Malformed> {
         let range = at.byte_range().unwrap_or_default();
         let (start, end) = (self.base + range.start, self.base + range.end);
         let plain = matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) && end > start;
@@ -111,18 +111,18 @@ impl<'t> Builder<'t, '_> {
                 self.tagged(tag.is_some(), &at, &node);
                 // `!paid` is a tag and nothing behind it.
                 if tag.is_some() && node.is_null() {
-                    node.data = Data::Reported;
+                    node.data = YamlData::Reported;
                 }
                 self.anchor(anchor, &node)?;
                 self.put(node);
             }
             Event::SequenceStart(style, anchor, tag) => {
-                self.tagged(tag.is_some(), &at, &Node { data: Data::Reported, span: Span::new(start, end) });
-                self.begin(start, style, anchor, Collected::List(Vec::new()))?;
+                self.tagged(tag.is_some(), &at, &YamlNode { data: YamlData::Reported, span: Span::new(start, end) });
+                self.begin(start, style, anchor, PartialCollection::List(Vec::new()))?;
             }
             Event::MappingStart(style, anchor, tag) => {
-                self.tagged(tag.is_some(), &at, &Node { data: Data::Reported, span: Span::new(start, end) });
-                let map = Collected::Map { entries: Vec::new(), key: None, index: Index::default() };
+                self.tagged(tag.is_some(), &at, &YamlNode { data: YamlData::Reported, span: Span::new(start, end) });
+                let map = PartialCollection::Map { entries: Vec::new(), key: None, index: Index::default() };
                 self.begin(start, style, anchor, map)?;
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(end)?,
@@ -131,20 +131,20 @@ impl<'t> Builder<'t, '_> {
                 let written = Span::new(start, end);
                 let found = self.report.add(Code::YamlSyntax, written, format!("`*{name}` refers to an anchor that is not there"));
                 found.help = Some("text that begins with `*` needs quotes".into());
-                self.put(Node { data: Data::Reported, span: written });
+                self.put(YamlNode { data: YamlData::Reported, span: written });
             }
             Event::DocumentStart(..) if self.root.is_some() => {
                 self.report.add(Code::YamlSyntax, Span::new(start, end.max(start)), "a second YAML document begins here").help =
                     Some("one file holds one node; several nodes go under `nodes:`".into());
-                return Err(Broken);
+                return Err(Malformed);
             }
             _ => return Ok(()),
         }
-        self.last = Last { end, plain: plain.then(|| Span::new(start, end)) };
+        self.last = LastToken { end, plain: plain.then(|| Span::new(start, end)) };
         Ok(())
     }
 
-    fn scalar(&self, text: Cow<'t, str>, style: ScalarStyle, start: usize, end: usize) -> Node<'t> {
+    fn scalar(&self, text: Cow<'t, str>, style: ScalarStyle, start: usize, end: usize) -> YamlNode<'t> {
         let (style, span) = match style {
             ScalarStyle::SingleQuoted => (Style::Single, Span::new(start + 1, end - 1)),
             ScalarStyle::DoubleQuoted => (Style::Double, Span::new(start + 1, end - 1)),
@@ -156,10 +156,10 @@ impl<'t> Builder<'t, '_> {
         };
         // An absent value comes as `~` without a place.
         let text = if style == Style::Plain && start == end { Cow::Borrowed("") } else { text };
-        Node { data: Data::Scalar(text, style), span }
+        YamlNode { data: YamlData::Scalar(text, style), span }
     }
 
-    fn tagged(&mut self, tagged: bool, at: &granit_parser::Span, node: &Node<'t>) {
+    fn tagged(&mut self, tagged: bool, at: &granit_parser::Span, node: &YamlNode<'t>) {
         if !tagged {
             return;
         }
@@ -168,31 +168,31 @@ impl<'t> Builder<'t, '_> {
         let tag = &self.text[span.range()];
         let found = self.report.add(Code::YamlSyntax, span, format!("`{tag}` is a YAML tag, which graphs do not use"));
         found.help = Some(match &node.data {
-            Data::Scalar(text, Style::Plain) if text.is_empty() && tag.len() > 1 => {
+            YamlData::Scalar(text, Style::Plain) if text.is_empty() && tag.len() > 1 => {
                 format!("text that begins with `!` needs quotes; a condition is turned round with `not {}`", &tag[1..])
             }
             _ => "remove it; quotes make a value text".into(),
         });
     }
 
-    fn begin(&mut self, start: usize, style: StructureStyle, anchor: usize, data: Collected<'t>) -> Result<(), Broken> {
+    fn begin(&mut self, start: usize, style: StructureStyle, anchor: usize, data: PartialCollection<'t>) -> Result<(), Malformed> {
         if self.open.len() == DEPTH {
             self.report.add(Code::YamlSyntax, Span::at(start), format!("lists and mappings nest deeper than {DEPTH} levels"));
-            return Err(Broken);
+            return Err(Malformed);
         }
-        self.open.push(Open { start, flow: style == StructureStyle::Flow, anchor, data });
+        self.open.push(OpenCollection { start, flow: style == StructureStyle::Flow, anchor, data });
         Ok(())
     }
 
-    fn end(&mut self, end: usize) -> Result<(), Broken> {
+    fn end(&mut self, end: usize) -> Result<(), Malformed> {
         let Some(open) = self.open.pop() else { return Ok(()) };
         let node = match open.data {
-            Collected::List(items) => {
+            PartialCollection::List(items) => {
                 let end = if open.flow { end } else { items.last().map_or(open.start, |item| item.span.end as usize) };
                 let start = if open.flow { open.start } else { first_dash(self.text, open.start) };
-                Node { span: Span::new(start, end), data: Data::List(items) }
+                YamlNode { span: Span::new(start, end), data: YamlData::List(items) }
             }
-            Collected::Map { mut entries, .. } => {
+            PartialCollection::Map { mut entries, .. } => {
                 let end = if open.flow {
                     end
                 } else {
@@ -201,13 +201,13 @@ impl<'t> Builder<'t, '_> {
                 let span = Span::new(open.start, end);
                 if open.flow && self.text[span.range()].starts_with("{{") {
                     misspellings::unquoted_template(self.text, span, self.report);
-                    Node { span, data: Data::Reported }
+                    YamlNode { span, data: YamlData::Reported }
                 } else {
                     if open.flow && !self.text[..open.start].ends_with('{') {
                         misspellings::spaceless_keys(self.text, &mut entries, self.report);
                         misspellings::split_by_comma(self.text, &mut entries, self.report);
                     }
-                    Node { span, data: Data::Map(entries) }
+                    YamlNode { span, data: YamlData::Map(entries) }
                 }
             }
         };
@@ -217,18 +217,18 @@ impl<'t> Builder<'t, '_> {
     }
 
     /// Adds a finished value to what encloses it.
-    fn put(&mut self, node: Node<'t>) {
+    fn put(&mut self, node: YamlNode<'t>) {
         let Some(open) = self.open.last_mut() else {
             self.root = Some(node);
             return;
         };
         let in_template = open.flow && self.text[open.start..].starts_with("{{");
         let (entries, key, index) = match &mut open.data {
-            Collected::List(items) => {
+            PartialCollection::List(items) => {
                 items.push(node);
                 return;
             }
-            Collected::Map { entries, key, index } => (entries, key, index),
+            PartialCollection::Map { entries, key, index } => (entries, key, index),
         };
         match key.take() {
             None => *key = Some(read_key(node)),
@@ -244,13 +244,13 @@ impl<'t> Builder<'t, '_> {
                 let bare = open.flow && node.span.start == node.span.end && is_bare(self.text, span);
                 match position(entries, index, &key) {
                     Some(first) if !bare => repeated(self.text, &entries[first], &key, span.to(node.span), span, self.report),
-                    _ => entries.push(Entry { key, span, value: node, bare }),
+                    _ => entries.push(YamlEntry { key, span, value: node, bare }),
                 }
             }
         }
     }
 
-    fn anchor(&mut self, anchor: usize, node: &Node<'t>) -> Result<(), Broken> {
+    fn anchor(&mut self, anchor: usize, node: &YamlNode<'t>) -> Result<(), Malformed> {
         if anchor == 0 {
             return Ok(());
         }
@@ -259,35 +259,35 @@ impl<'t> Builder<'t, '_> {
         Ok(())
     }
 
-    fn alias(&mut self, id: usize, span: Span) -> Result<(), Broken> {
+    fn alias(&mut self, id: usize, span: Span) -> Result<(), Malformed> {
         let Some(node) = self.anchors.get(&id).cloned() else {
             self.report.add(Code::YamlSyntax, span, "this alias stands inside what it refers to");
-            return Err(Broken);
+            return Err(Malformed);
         };
         self.unfold(&node)?;
         if self.open.len() + node.size().1 > DEPTH {
             self.report.add(Code::YamlSyntax, span, format!("lists and mappings nest deeper than {DEPTH} levels"));
-            return Err(Broken);
+            return Err(Malformed);
         }
         self.put(node);
         Ok(())
     }
 
     /// Counts a value that an anchor holds, or an alias repeats.
-    fn unfold(&mut self, node: &Node<'t>) -> Result<(), Broken> {
+    fn unfold(&mut self, node: &YamlNode<'t>) -> Result<(), Malformed> {
         self.unfolded += node.size().0;
         if self.unfolded > UNFOLDED {
             self.report.add(Code::YamlSyntax, node.span, format!("anchors and aliases unfold to more than {UNFOLDED} values"));
-            return Err(Broken);
+            return Err(Malformed);
         }
         Ok(())
     }
 }
 
-fn read_key(node: Node<'_>) -> ReadKey<'_> {
+fn read_key(node: YamlNode<'_>) -> ReadKey<'_> {
     match node.data {
-        Data::Scalar(text, style) if style != Style::Plain || Plain::of(&text) == Plain::Text => ReadKey::Text(text, node.span),
-        data => ReadKey::Other(node.span, matches!(data, Data::Reported)),
+        YamlData::Scalar(text, style) if style != Style::Plain || Plain::of(&text) == Plain::Text => ReadKey::Text(text, node.span),
+        data => ReadKey::Other(node.span, matches!(data, YamlData::Reported)),
     }
 }
 
@@ -321,7 +321,7 @@ fn is_bare(text: &str, key: Span) -> bool {
     !rest.trim_start().starts_with(':')
 }
 
-fn repeated(text: &str, first: &Entry<'_>, key: &str, whole: Span, span: Span, report: &mut Report) {
+fn repeated(text: &str, first: &YamlEntry<'_>, key: &str, whole: Span, span: Span, report: &mut Report) {
     let found = Diagnostic::new(Code::DuplicateKey, &report.path, span, format!("`{}` stands here twice", shown(key)));
     let mut found = found.label(&report.path, first.span, "first here").help("keep one of them");
     let is_same = text[whole.range()] == text[first.span.to(first.value.span).range()];
@@ -332,7 +332,7 @@ fn repeated(text: &str, first: &Entry<'_>, key: &str, whole: Span, span: Span, r
 }
 
 /// Where `name` already stands among `entries`; wide mappings keep an index.
-fn position<'t>(entries: &[Entry<'t>], index: &mut Index<'t>, name: &str) -> Option<usize> {
+fn position<'t>(entries: &[YamlEntry<'t>], index: &mut Index<'t>, name: &str) -> Option<usize> {
     if entries.len() < NARROW {
         return entries.iter().position(|entry| entry.key == name);
     }

@@ -20,65 +20,65 @@ pub(super) const DEPTH: usize = 64;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct Node<'t> {
-    pub(super) data: Data<'t>,
+pub(super) struct YamlNode<'t> {
+    pub(super) data: YamlData<'t>,
     /// A scalar without its quotes; a list or mapping up to its last item or bracket.
     pub(super) span: Span,
 }
 
 /// A value.
 #[derive(Clone, Debug)]
-pub(super) enum Data<'t> {
+pub(super) enum YamlData<'t> {
     Scalar(Cow<'t, str>, Style),
-    List(Vec<Node<'t>>),
-    Map(Vec<Entry<'t>>),
+    List(Vec<YamlNode<'t>>),
+    Map(Vec<YamlEntry<'t>>),
     /// Something that was reported already: nobody has to say anything about it again.
     Reported,
 }
 
 /// One `key: value`.
 #[derive(Clone, Debug)]
-pub(super) struct Entry<'t> {
+pub(super) struct YamlEntry<'t> {
     pub(super) key: Cow<'t, str>,
     /// The key without its quotes.
     pub(super) span: Span,
-    pub(super) value: Node<'t>,
+    pub(super) value: YamlNode<'t>,
     /// A key of `{ … }` that stands without `:`, as the part of a text behind a comma does.
     pub(super) bare: bool,
 }
 
 /// The document is broken; its one diagnostic was reported.
 #[derive(Debug)]
-pub(super) struct Broken;
+pub(super) struct Malformed;
 
-impl<'t> Node<'t> {
+impl<'t> YamlNode<'t> {
     /// What an unquoted scalar resolves to; everything else is text.
     pub(super) fn plain(&self) -> Plain {
         match &self.data {
-            Data::Scalar(text, Style::Plain) => Plain::of(text),
+            YamlData::Scalar(text, Style::Plain) => Plain::of(text),
             _ => Plain::Text,
         }
     }
 
     /// Whether nothing is written here, or `null`.
     pub(super) fn is_null(&self) -> bool {
-        matches!(&self.data, Data::Scalar(text, Style::Plain) if Plain::is_null(text))
+        matches!(&self.data, YamlData::Scalar(text, Style::Plain) if Plain::is_null(text))
     }
 
     /// What it is called in messages, with its article.
     pub(super) fn kind(&self) -> &'static str {
         match &self.data {
-            Data::Scalar(..) => self.plain().kind(),
-            Data::List(_) => "a list",
-            Data::Map(_) => "a mapping",
-            Data::Reported => "nothing",
+            YamlData::Scalar(..) => self.plain().kind(),
+            YamlData::List(_) => "a list",
+            YamlData::Map(_) => "a mapping",
+            YamlData::Reported => "nothing",
         }
     }
 
     /// Where the bytes of a scalar stand in the file.
     pub(super) fn map(&self, text: &str) -> SourceMap {
         match &self.data {
-            Data::Scalar(decoded, style) => source_map(text, decoded, self.span, *style),
+            YamlData::Scalar(decoded, style) => source_map(text, decoded, self.span, *style),
             _ => SourceMap::Whole(self.span),
         }
     }
@@ -90,9 +90,9 @@ impl<'t> Node<'t> {
             (size + 1, depth + 1)
         };
         match &self.data {
-            Data::List(items) => children(&mut items.iter().map(Node::size)),
-            Data::Map(entries) => children(&mut entries.iter().map(|entry| entry.value.size())),
-            Data::Scalar(..) | Data::Reported => (1, 0),
+            YamlData::List(items) => children(&mut items.iter().map(YamlNode::size)),
+            YamlData::Map(entries) => children(&mut entries.iter().map(|entry| entry.value.size())),
+            YamlData::Scalar(..) | YamlData::Reported => (1, 0),
         }
     }
 }
@@ -101,7 +101,7 @@ impl<'t> Node<'t> {
 ///
 /// # Errors
 /// It is no YAML. One diagnostic says why.
-pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<Node<'t>>, Broken> {
+pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) -> Result<Option<YamlNode<'t>>, Malformed> {
     if let Some(root) = fast_path::read(text, range.clone()) {
         return Ok(Some(root));
     }
@@ -118,7 +118,7 @@ pub(super) fn read<'t>(text: &'t str, range: Range<usize>, report: &mut Report) 
 
 /// What was read last, for explaining what went wrong behind it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Last {
+pub(super) struct LastToken {
     /// Where it ended.
     pub(super) end: usize,
     /// The last unquoted scalar, if that was it.

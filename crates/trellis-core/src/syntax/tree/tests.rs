@@ -13,18 +13,18 @@ fn tree(text: &str) -> (String, Vec<String>) {
     (node.map(|node| node.map_or_else(String::new, |node| show(&node, text))).unwrap_or("broken".into()), found.collect())
 }
 
-fn show(node: &Node<'_>, text: &str) -> String {
+fn show(node: &YamlNode<'_>, text: &str) -> String {
     match &node.data {
-        Data::Scalar(decoded, _) => {
+        YamlData::Scalar(decoded, _) => {
             assert!(text.get(node.span.range()).is_some());
             format!("{decoded:?}<{}>", &text[node.span.range()])
         }
-        Data::List(items) => format!("[{}]", items.iter().map(|item| show(item, text)).collect::<Vec<_>>().join(" ")),
-        Data::Map(entries) => {
+        YamlData::List(items) => format!("[{}]", items.iter().map(|item| show(item, text)).collect::<Vec<_>>().join(" ")),
+        YamlData::Map(entries) => {
             let entries = entries.iter().map(|entry| format!("{}<{}>={}", entry.key, &text[entry.span.range()], show(&entry.value, text)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(" "))
         }
-        Data::Reported => "reported".into(),
+        YamlData::Reported => "reported".into(),
     }
 }
 
@@ -58,7 +58,7 @@ fn containers_end_with_their_last_item() {
         ("a:\n  b:\n\nc: d\n", "b"),
     ] {
         let mut report = Report::new(&"a.yaml".into());
-        let Data::Map(entries) = read(text, 0..text.len(), &mut report).unwrap().unwrap().data else { panic!() };
+        let YamlData::Map(entries) = read(text, 0..text.len(), &mut report).unwrap().unwrap().data else { panic!() };
         assert_eq!(&text[entries[0].value.span.range()], expected, "{text}");
     }
 }
@@ -69,11 +69,11 @@ fn decoded_bytes_lead_back_to_the_file() {
         f: >\n  folded {{ f }}\n  and {{ g }}\n\n    more {{ h }}\n\n  last {{ i }}\n\
         g: \"a\\n\\u00e9\\x41 {{ j }}\\\n  b {{ k }}\n\n  c\\\" {{ l }}\"\nh: plain\n  over {{ m }}\n\ni: 'x\n\n  it''s {{ n }}'\n";
     let mut report = Report::new(&"a.yaml".into());
-    let Data::Map(entries) = read(text, 0..text.len(), &mut report).unwrap().unwrap().data else { panic!() };
+    let YamlData::Map(entries) = read(text, 0..text.len(), &mut report).unwrap().unwrap().data else { panic!() };
     let places: Vec<_> = entries
         .iter()
         .flat_map(|entry| {
-            let Data::Scalar(decoded, _) = &entry.value.data else { panic!() };
+            let YamlData::Scalar(decoded, _) = &entry.value.data else { panic!() };
             let map = entry.value.map(text);
             let holes = decoded.match_indices("{{").map(|(at, _)| text[map.span(at..at + 7).range()].to_owned());
             holes.collect::<Vec<_>>()

@@ -2,15 +2,15 @@
 
 use super::{
     super::decode,
-    Table,
-    Type::{Boolean, Count, Duration, Factor, Form, List, Map, Mapping, Named, Or, Path, Schema, Text, Words},
+    KeyFormTable,
+    KeyShape::{Boolean, Count, Duration, Factor, Form, List, Map, Mapping, Named, Or, Path, Schema, Text, Words},
 };
 
-pub(super) const EFFECT: super::Type =
+pub(super) const EFFECT: super::KeyShape =
     Named(&[("none", "There is nothing to undo."), ("undoable", "It can be undone."), ("irreversible", "It cannot be undone.")]);
 
 /// A call.
-pub(super) static CALL: Table = Table {
+pub(super) static CALL: KeyFormTable = KeyFormTable {
     form: &decode::CALL,
     name: "call",
     about: "A call of a tool, of another part of the graph, or of several.",
@@ -44,7 +44,7 @@ pub(super) static CALL: Table = Table {
 };
 
 /// `retry`.
-pub(super) static RETRY: Table = Table {
+pub(super) static RETRY: KeyFormTable = KeyFormTable {
     form: &decode::RETRY,
     name: "retry",
     about: "How often a failed call is tried, and when.",
@@ -59,7 +59,7 @@ pub(super) static RETRY: Table = Table {
 };
 
 /// `approve`.
-pub(super) static APPROVE: Table = Table {
+pub(super) static APPROVE: KeyFormTable = KeyFormTable {
     form: &decode::APPROVE,
     name: "approve",
     about: "A person is asked before the call is made.",
@@ -72,7 +72,7 @@ pub(super) static APPROVE: Table = Table {
 };
 
 /// A tool's contract.
-pub(super) static TOOL: Table = Table {
+pub(super) static TOOL: KeyFormTable = KeyFormTable {
     form: &decode::TOOL,
     name: "tool",
     about: "What a tool takes and returns.",

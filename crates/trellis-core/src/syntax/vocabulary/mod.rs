@@ -12,12 +12,12 @@ mod types;
 
 use serde_json::{Map, Value as Json, json};
 
-use self::types::Type;
+use self::types::KeyShape;
 use super::decode::Form;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A node: the frontmatter of a Markdown file, or a YAML or JSON file.
     Node,
     /// A graph in one file: `nodes:`, and what a project file holds.
@@ -30,7 +30,7 @@ pub enum Kind {
     Tools,
 }
 
-impl Kind {
+impl FileKind {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Node, Self::Graph, Self::Project, Self::Library, Self::Tools];
 
@@ -45,7 +45,7 @@ impl Kind {
         }
     }
 
-    fn of(self) -> (&'static Table, &'static str) {
+    fn of(self) -> (&'static KeyFormTable, &'static str) {
         match self {
             Self::Node => (&node::NODE, "A node of a Trellis graph"),
             Self::Graph => (&project::PROJECT, "A Trellis graph in one file"),
@@ -57,13 +57,13 @@ impl Kind {
 }
 
 /// What is known of the keys of one form.
-struct Table {
+struct KeyFormTable {
     form: &'static Form,
     /// What the definition is called, and what it is.
     name: &'static str,
     about: &'static str,
     /// Each key, what it takes, what it means; a text that ends in [`DEFAULT`] and a value names its default.
-    keys: &'static [(&'static str, Type, &'static str)],
+    keys: &'static [(&'static str, KeyShape, &'static str)],
     /// Keys of which at least one must be there.
     needs: &'static [&'static str],
 }
@@ -72,7 +72,7 @@ struct Table {
 const DEFAULT: &str = " Without it: `";
 
 /// Every form that others refer to.
-const TABLES: [&Table; 14] = [
+const TABLES: [&KeyFormTable; 14] = [
     &node::NODE,
     &node::OPTION,
     &node::ON_INVALID,
@@ -90,14 +90,14 @@ const TABLES: [&Table; 14] = [
 ];
 
 /// The JSON Schema of a kind of file.
-pub fn schema(kind: Kind) -> Json {
+pub fn schema(kind: FileKind) -> Json {
     let (table, title) = kind.of();
     let mut root = table.schema();
-    let (keys, is_project) = (&mut root["properties"], matches!(kind, Kind::Project));
+    let (keys, is_project) = (&mut root["properties"], matches!(kind, FileKind::Project));
     if let (Some(keys), true) = (keys.as_object_mut(), is_project) {
         keys.remove("nodes");
     }
-    if kind == Kind::Graph {
+    if kind == FileKind::Graph {
         root["required"] = json!(["nodes"]);
     }
     root["$schema"] = "http://json-schema.org/draft-07/schema#".into();
@@ -123,7 +123,7 @@ fn definitions(root: &Json) -> Map<String, Json> {
     used
 }
 
-impl Table {
+impl KeyFormTable {
     fn schema(&self) -> Json {
         let mut keys = Map::new();
         for (key, takes, means) in self.keys {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn defaults_are_those_of_the_program() {
-        let default = |table: &Table, key: &str| table.schema()["properties"][key]["default"].clone();
+        let default = |table: &KeyFormTable, key: &str| table.schema()["properties"][key]["default"].clone();
         let limits = crate::program::Limits::default();
         let known = [
             ("input", limits.input),

@@ -2,14 +2,14 @@
 
 use super::{
     super::decode,
-    Table,
-    Type::{self, Any, Boolean, Condition, Count, Duration, Form, List, Map, Mapping, Named, Or, Path, Schema, Text},
+    KeyFormTable,
+    KeyShape::{self, Any, Boolean, Condition, Count, Duration, Form, List, Map, Mapping, Named, Or, Path, Schema, Text},
 };
 
 const TARGET: &str = "A target: the name of a node, looked for in this folder and then in those above it; `./x` is this folder, `/x` the root, `fail` and `rollback` end the session.";
 
 /// A node.
-pub(super) static NODE: Table = Table {
+pub(super) static NODE: KeyFormTable = KeyFormTable {
     form: &decode::NODE,
     name: "node",
     about: "One node: what it says, what it waits for or calls, what it remembers, where it leads.",
@@ -106,13 +106,13 @@ pub(super) static NODE: Table = Table {
 };
 
 /// An entry of `options`.
-pub(super) static OPTION: Table = Table {
+pub(super) static OPTION: KeyFormTable = KeyFormTable {
     form: &decode::OPTION,
     name: "option",
     about: "One thing that can be chosen.",
     needs: &["text"],
     keys: &[
-        ("value", Type::Or(&[Text, Boolean]), "The identity: what is sent, saved and compared. The text, where it is absent."),
+        ("value", KeyShape::Or(&[Text, Boolean]), "The identity: what is sent, saved and compared. The text, where it is absent."),
         ("text", Text, "What is shown, with templates where there is a `value`. Without one the text is the value too, and literal."),
         ("save_to", Path, "Where the value is saved when it is chosen, in place of the node's `save_to`."),
         ("set", Mapping, "Key → literal or template, written when it is chosen, after what the node sets and appends."),
@@ -123,7 +123,7 @@ pub(super) static OPTION: Table = Table {
 };
 
 /// `on_invalid`.
-pub(super) static ON_INVALID: Table = Table {
+pub(super) static ON_INVALID: KeyFormTable = KeyFormTable {
     form: &decode::ON_INVALID,
     name: "on_invalid",
     about: "What happens after an invalid input.",
@@ -138,7 +138,7 @@ pub(super) static ON_INVALID: Table = Table {
 };
 
 /// A locale of `messages`.
-pub(super) static MESSAGE: Table = Table {
+pub(super) static MESSAGE: KeyFormTable = KeyFormTable {
     form: &decode::MESSAGE,
     name: "message",
     about: "The words of one language.",
@@ -150,7 +150,7 @@ pub(super) static MESSAGE: Table = Table {
 };
 
 /// A part of what a node says.
-pub(super) static SPEECH: Table = Table {
+pub(super) static SPEECH: KeyFormTable = KeyFormTable {
     form: &decode::SPEECH,
     name: "part",
     about: "A part of what is said, if its condition holds.",
@@ -162,7 +162,7 @@ pub(super) static SPEECH: Table = Table {
 };
 
 /// An entry of `transitions`.
-pub(super) static TRANSITION: Table = Table {
+pub(super) static TRANSITION: KeyFormTable = KeyFormTable {
     form: &decode::TRANSITION,
     name: "transition",
     about: "One way out, taken when its condition holds.",

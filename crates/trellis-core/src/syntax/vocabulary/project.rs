@@ -2,14 +2,14 @@
 
 use super::{
     super::decode,
-    Table,
-    Type::{self, Any, Count, Duration, Form, Levels, List, Map, MapOf, Named, Or, Path, Schema, Text},
+    KeyFormTable,
+    KeyShape::{self, Any, Count, Duration, Form, Levels, List, Map, MapOf, Named, Or, Path, Schema, Text},
     calls::EFFECT,
 };
 use crate::diagnostic::Code;
 
 /// `trellis.yaml`, and a graph in one file.
-pub(super) static PROJECT: Table = Table {
+pub(super) static PROJECT: KeyFormTable = KeyFormTable {
     form: &decode::PROJECT,
     name: "project",
     about: "What holds for the whole graph.",
@@ -36,7 +36,7 @@ pub(super) static PROJECT: Table = Table {
         ("on_rolled_back", Text, "Where a session goes on when everything was undone."),
         (
             "predicates",
-            Or(&[List(&Text), Map(&Or(&[Form("predicate"), Type::Null]))]),
+            Or(&[List(&Text), Map(&Or(&[Form("predicate"), KeyShape::Null]))]),
             "Conditions that have a name, and who answers them.",
         ),
         ("limits", Form("limits"), "Bounds; each has a default."),
@@ -53,7 +53,7 @@ pub(super) static PROJECT: Table = Table {
             ),
             "Diagnostic code → how grave it is in this graph.",
         ),
-        ("bindings", Map(&Or(&[Form("binding"), Type::Null])), "Tool → how it is carried out."),
+        ("bindings", Map(&Or(&[Form("binding"), KeyShape::Null])), "Tool → how it is carried out."),
         ("nodes", Map(&Form("node")), "The nodes of a graph in one file, by their ids."),
     ],
 };
@@ -63,7 +63,7 @@ fn codes() -> Vec<&'static str> {
 }
 
 /// A declared predicate.
-pub(super) static PREDICATE: Table = Table {
+pub(super) static PREDICATE: KeyFormTable = KeyFormTable {
     form: &decode::PREDICATE,
     name: "predicate",
     about: "Who answers: the host, a schema over the context, or a bound tool.",
@@ -76,7 +76,7 @@ pub(super) static PREDICATE: Table = Table {
 };
 
 /// `limits`.
-pub(super) static LIMITS: Table = Table {
+pub(super) static LIMITS: KeyFormTable = KeyFormTable {
     form: &decode::LIMITS,
     name: "limits",
     about: "Bounds. Each error names the bound and the value met.",
@@ -103,7 +103,7 @@ const OUTPUT_LIMIT: &str = "Bytes of its output.";
 const FUNCTION: &str = "A name that the embedding program provides.";
 
 /// A binding.
-pub(super) static BINDING: Table = Table {
+pub(super) static BINDING: KeyFormTable = KeyFormTable {
     form: &decode::BINDING,
     name: "binding",
     about: "How a tool is carried out, and its contract.",
@@ -128,7 +128,7 @@ pub(super) static BINDING: Table = Table {
 };
 
 /// A tool of `tools.yaml`.
-pub(super) static GO_TOOL: Table = Table {
+pub(super) static GO_TOOL: KeyFormTable = KeyFormTable {
     form: &decode::GO_TOOL,
     name: "go_tool",
     about: "A bound tool in the form of Go Trellis.",
@@ -156,7 +156,7 @@ pub(super) static GO_TOOL: Table = Table {
 };
 
 /// A library.
-pub(super) static LIBRARY: Table = Table {
+pub(super) static LIBRARY: KeyFormTable = KeyFormTable {
     form: &decode::LIBRARY,
     name: "library",
     about: "Tools that nodes can name with the path of this file.",
@@ -165,7 +165,7 @@ pub(super) static LIBRARY: Table = Table {
 };
 
 /// `tools.yaml`.
-pub(super) static TOOLS: Table = Table {
+pub(super) static TOOLS: KeyFormTable = KeyFormTable {
     form: &decode::GO_FILE,
     name: "tools_file",
     about: "Bound tools, read as `bindings`.",

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::super::{decode::words, project::DEEPEST};
 
 /// What a key takes.
-pub(super) enum Type {
+pub(super) enum KeyShape {
     /// Anything, with templates.
     Any,
     /// A mapping of anything.
@@ -42,7 +42,7 @@ pub(super) enum Type {
     Or(&'static [Self]),
 }
 
-impl Type {
+impl KeyShape {
     pub(super) fn schema(&self) -> Json {
         // Language servers drop what marks an old key where it stands beside a reference: what is short stands in its place.
         let shared = |name: &str| json!({ "$ref": format!("#/definitions/{name}") });

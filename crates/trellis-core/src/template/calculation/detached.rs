@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, CompareOp, CompareOpKind, Expr, Spanned, UnaryOpKind};
 
-use super::{Calculation, Last, NAMES, Nature, PATHS};
+use super::{Calculation, LastOperation, NAMES, Nature, PATHS};
 use crate::{
     path::KeyPath,
     template::{
@@ -47,10 +47,10 @@ pub(crate) fn detached(tree: &Expr<'_>, at: impl Fn(&Expr<'_>) -> At) -> Option<
         form: form.into(),
         nature: if nature == Nature::Numbers && is_mixed { Nature::Values } else { nature },
         last: match &tree {
-            Expr::Filter(node) if node.name == hook::ADD => Last::Adds,
-            Expr::Filter(node) if node.name == hook::MULTIPLY => Last::Reckons,
-            Expr::BinOp(_) | Expr::UnaryOp(_) => Last::Reckons,
-            _ => Last::Other,
+            Expr::Filter(node) if node.name == hook::ADD => LastOperation::Adds,
+            Expr::Filter(node) if node.name == hook::MULTIPLY => LastOperation::Reckons,
+            Expr::BinOp(_) | Expr::UnaryOp(_) => LastOperation::Reckons,
+            _ => LastOperation::Other,
         },
         tree,
         program: OnceLock::new(),

@@ -14,7 +14,7 @@ use std::{
 use minijinja::{ErrorKind, machinery::ast::Expr};
 
 pub(super) use self::detached::{At, detached};
-use super::{RenderLimits, kinds::KindSet, machine::Program};
+use super::{RenderLimits, kinds::KindSet, machine::Machine};
 use crate::{
     context::Context,
     path::KeyPath,
@@ -40,9 +40,9 @@ pub(crate) struct Calculation {
     /// What it takes to know the outcome for all values of some sorts.
     nature: Nature,
     /// What it does last.
-    pub(crate) last: Last,
+    pub(crate) last: LastOperation,
     tree: Expr<'static>,
-    program: OnceLock<Program<'static>>,
+    program: OnceLock<Machine<'static>>,
 }
 
 /// On what it depends whether a calculation works.
@@ -58,7 +58,7 @@ enum Nature {
 
 /// What a calculation does last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Last {
+pub(crate) enum LastOperation {
     /// It adds.
     Adds,
     /// Some other arithmetic.
@@ -69,7 +69,7 @@ pub(crate) enum Last {
 
 /// What a calculation comes to over values of some sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum CalculationOutcome {
     /// It works, bounds aside.
     Works,
     /// It fails.
@@ -88,7 +88,7 @@ enum Trial {
 
 impl Calculation {
     /// What it comes to where each of its paths holds something of one sort.
-    pub(crate) fn outcome(&self, sorts: &[KindSet]) -> Outcome {
+    pub(crate) fn outcome(&self, sorts: &[KindSet]) -> CalculationOutcome {
         let samples: Vec<Vec<Option<Value>>> = sorts.iter().map(|sort| samples(*sort)).collect();
         let (mut works, mut fails) = (false, false);
         let mut at = vec![0; samples.len()];
@@ -96,11 +96,11 @@ impl Calculation {
             let values: Vec<Option<Value>> = at.iter().zip(&samples).map(|(at, samples)| samples[*at].clone()).collect();
             match self.attempt(&values) {
                 Trial::Works => works = true,
-                Trial::Unset => return Outcome::Works,
+                Trial::Unset => return CalculationOutcome::Works,
                 Trial::Fails => fails = true,
             }
             if works && fails {
-                return Outcome::Depends;
+                return CalculationOutcome::Depends;
             }
             let Some(next) = (0..at.len()).find(|place| at[*place] + 1 < samples[*place].len()) else { break };
             at[next] += 1;
@@ -112,9 +112,9 @@ impl Calculation {
             Nature::Values => false,
         };
         match fails {
-            true => Outcome::Fails,
-            false if is_sure => Outcome::Works,
-            false => Outcome::Depends,
+            true => CalculationOutcome::Fails,
+            false if is_sure => CalculationOutcome::Works,
+            false => CalculationOutcome::Depends,
         }
     }
 
@@ -126,7 +126,7 @@ impl Calculation {
     fn attempt(&self, values: &[Option<Value>]) -> Trial {
         let named = NAMES.iter().zip(values).filter_map(|(name, value)| Some((Key::from(*name), value.clone()?)));
         let scope = Scope { context: Context::new(named.collect::<Mapping>()), ..Scope::default() };
-        let program = self.program.get_or_init(|| Program::expression("", &self.tree));
+        let program = self.program.get_or_init(|| Machine::expression("", &self.tree));
         match program.evaluate(&scope, LIMITS) {
             Ok(_) => Trial::Works,
             Err(error) => match error.kind() {

@@ -19,12 +19,12 @@ fn calculations(text: &str) -> Vec<Arc<Calculation>> {
     found
 }
 
-fn outcome(text: &str, sorts: &[KindSet]) -> Outcome {
+fn outcome(text: &str, sorts: &[KindSet]) -> CalculationOutcome {
     let found = calculations(text);
     found.last().unwrap_or_else(|| panic!("{text} is not looked at as a whole")).outcome(sorts)
 }
 
-use Outcome::{Depends, Fails, Works};
+use CalculationOutcome::{Depends, Fails, Works};
 
 const NUMBER: KindSet = KindSet::NUMBER;
 const TEXT: KindSet = KindSet::TEXT;

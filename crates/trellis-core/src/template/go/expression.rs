@@ -10,7 +10,7 @@ use minijinja::{
 use super::{
     super::{Mistake, secret::is_masked},
     SUBSET, constant,
-    lexer::{Lexer, Token},
+    lexer::{GoLexer, GoToken},
     span,
 };
 use crate::diagnostic::did_you_mean;
@@ -31,17 +31,17 @@ const MAX_PARTS: usize = 200;
 const FUNCTIONS: [&str; 9] = ["default", "coalesce", "toJson", "index", "eq", "ne", "and", "or", "not"];
 
 /// One action that is read.
-pub(super) struct Action<'s, 'p> {
-    lexer: Lexer<'s>,
+pub(super) struct GoAction<'s, 'p> {
+    lexer: GoLexer<'s>,
     dot: Dot,
     /// What `range` named, and the variables of the tree.
     names: &'p [(&'s str, &'s str)],
     parts: usize,
 }
 
-impl<'s, 'p> Action<'s, 'p> {
+impl<'s, 'p> GoAction<'s, 'p> {
     pub(super) fn new(source: &'s str, range: Range<usize>, dot: Dot, names: &'p [(&'s str, &'s str)]) -> Self {
-        Self { lexer: Lexer::new(source, range), dot, names, parts: 0 }
+        Self { lexer: GoLexer::new(source, range), dot, names, parts: 0 }
     }
 
     /// The whole action as one value.
@@ -56,7 +56,7 @@ impl<'s, 'p> Action<'s, 'p> {
     /// `a | f x | g`: each value becomes the last argument of the function after it.
     fn pipeline(&mut self) -> Result<Expr<'s>, Mistake> {
         let mut value = self.command(None)?;
-        while let Some((Token::Pipe, _)) = self.lexer.peek()? {
+        while let Some((GoToken::Pipe, _)) = self.lexer.peek()? {
             self.lexer.next()?;
             value = self.command(Some(value))?;
         }
@@ -64,7 +64,7 @@ impl<'s, 'p> Action<'s, 'p> {
     }
 
     fn command(&mut self, piped: Option<Expr<'s>>) -> Result<Expr<'s>, Mistake> {
-        if let Some((Token::Word(word), place)) = self.lexer.peek()? {
+        if let Some((GoToken::Word(word), place)) = self.lexer.peek()? {
             let (word, place) = (*word, place.clone());
             if !matches!(word, "true" | "false" | "nil") && !is_masked(word) {
                 self.lexer.next()?;
@@ -73,7 +73,7 @@ impl<'s, 'p> Action<'s, 'p> {
         }
         let value = self.operand()?;
         let extra = match self.lexer.peek()? {
-            None | Some((Token::Pipe | Token::Close, _)) => piped.map(|_| extent(&value)),
+            None | Some((GoToken::Pipe | GoToken::Close, _)) => piped.map(|_| extent(&value)),
             Some((_, place)) => Some(place.clone()),
         };
         match extra {
@@ -85,7 +85,7 @@ impl<'s, 'p> Action<'s, 'p> {
     fn function(&mut self, name: &str, place: Range<usize>, piped: Option<Expr<'s>>) -> Result<Expr<'s>, Mistake> {
         self.part(&place)?;
         if !FUNCTIONS.contains(&name) {
-            let bare = piped.is_none() && matches!(self.lexer.peek()?, None | Some((Token::Pipe | Token::Close, _)));
+            let bare = piped.is_none() && matches!(self.lexer.peek()?, None | Some((GoToken::Pipe | GoToken::Close, _)));
             let help = match did_you_mean(name, FUNCTIONS).filter(|_| !bare && name.len() > 3) {
                 Some(help) => help,
                 None if bare => format!("write `.{name}` for the value of a key"),
@@ -94,7 +94,7 @@ impl<'s, 'p> Action<'s, 'p> {
             return Err(Mistake::syntax(place, format!("`{name}` is not in the Go subset")).help(help));
         }
         let mut args = Vec::new();
-        while !matches!(self.lexer.peek()?, None | Some((Token::Pipe | Token::Close, _))) {
+        while !matches!(self.lexer.peek()?, None | Some((GoToken::Pipe | GoToken::Close, _))) {
             args.push(self.operand()?);
         }
         args.extend(piped);
@@ -143,43 +143,43 @@ impl<'s, 'p> Action<'s, 'p> {
         self.part(&place)?;
         let mut end = place.end;
         let value = match token {
-            Token::Field(name) => match self.dot {
+            GoToken::Field(name) => match self.dot {
                 Dot::Root => variable(name, place.clone()),
                 Dot::Named(dot) => field(variable(dot, place.start..place.start + 1), name, place.clone()),
             },
-            Token::Dot => match self.dot {
+            GoToken::Dot => match self.dot {
                 Dot::Root => return Err(Mistake::syntax(place, "`.` alone is the whole context: name a key, `.key`")),
                 Dot::Named(dot) => return Ok(variable(dot, place)),
             },
-            Token::Root => match self.lexer.next()? {
-                Some((Token::Field(name), next)) if next.start == place.end => {
+            GoToken::Root => match self.lexer.next()? {
+                Some((GoToken::Field(name), next)) if next.start == place.end => {
                     end = next.end;
                     variable(name, place.start..next.end)
                 }
                 _ => return Err(Mistake::syntax(place, "`$` alone is the whole context: name a key, `$.key`")),
             },
-            Token::Variable(name) => match self.names.iter().rev().find(|(known, _)| *known == name) {
+            GoToken::Variable(name) => match self.names.iter().rev().find(|(known, _)| *known == name) {
                 Some((_, variable)) => self::variable(variable, place.clone()),
                 None => {
                     let mistake = Mistake::syntax(place, format!("`{name}` is not declared"));
                     return Err(mistake.help("`range $index, $item := .list` declares names; `$` is the whole context"));
                 }
             },
-            Token::Open => {
+            GoToken::Open => {
                 let value = self.pipeline()?;
                 match self.lexer.next()? {
-                    Some((Token::Close, close)) => {
+                    Some((GoToken::Close, close)) => {
                         end = close.end;
                         value
                     }
                     _ => return Err(Mistake::syntax(place, "this `(` is not closed")),
                 }
             }
-            Token::Word("true") => return Ok(constant(Dyn::from(true), place)),
-            Token::Word("false") => return Ok(constant(Dyn::from(false), place)),
-            Token::Word("nil") => return Ok(constant(Dyn::from(()), place)),
-            Token::Word(word) if is_masked(word) => return Ok(variable(word, place)),
-            Token::Word(word) => {
+            GoToken::Word("true") => return Ok(constant(Dyn::from(true), place)),
+            GoToken::Word("false") => return Ok(constant(Dyn::from(false), place)),
+            GoToken::Word("nil") => return Ok(constant(Dyn::from(()), place)),
+            GoToken::Word(word) if is_masked(word) => return Ok(variable(word, place)),
+            GoToken::Word(word) => {
                 let help = if FUNCTIONS.contains(&word) {
                     format!("put it in parentheses: `({word} …)`")
                 } else {
@@ -187,12 +187,12 @@ impl<'s, 'p> Action<'s, 'p> {
                 };
                 return Err(Mistake::syntax(place, format!("`{word}` is no value")).help(help));
             }
-            Token::Text(text) => return Ok(constant(Dyn::from(text), place)),
-            Token::Int(number) => return Ok(constant(Dyn::from(number), place)),
-            Token::UInt(number) => return Ok(constant(Dyn::from(number), place)),
-            Token::Float(number) => return Ok(constant(Dyn::from(number), place)),
-            Token::Comma | Token::Declare => return Err(Mistake::syntax(place, "names are declared by `range` only").help(SUBSET)),
-            Token::Close | Token::Pipe => return Err(Mistake::syntax(place, "a value is missing here").help(SUBSET)),
+            GoToken::Text(text) => return Ok(constant(Dyn::from(text), place)),
+            GoToken::Int(number) => return Ok(constant(Dyn::from(number), place)),
+            GoToken::UInt(number) => return Ok(constant(Dyn::from(number), place)),
+            GoToken::Float(number) => return Ok(constant(Dyn::from(number), place)),
+            GoToken::Comma | GoToken::Declare => return Err(Mistake::syntax(place, "names are declared by `range` only").help(SUBSET)),
+            GoToken::Close | GoToken::Pipe => return Err(Mistake::syntax(place, "a value is missing here").help(SUBSET)),
         };
         self.fields(value, place.start..end)
     }
@@ -201,7 +201,7 @@ impl<'s, 'p> Action<'s, 'p> {
     fn fields(&mut self, mut value: Expr<'s>, mut place: Range<usize>) -> Result<Expr<'s>, Mistake> {
         loop {
             match self.lexer.peek()? {
-                Some((Token::Field(name), next)) if next.start == place.end => {
+                Some((GoToken::Field(name), next)) if next.start == place.end => {
                     let name = *name;
                     place.end = next.end;
                     self.lexer.next()?;

@@ -6,7 +6,7 @@ use super::super::Mistake;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token<'s> {
+pub(super) enum GoToken<'s> {
     /// `name`
     Word(&'s str),
     /// `.a`, without the dot; a field of what stands directly before it, or of `.`
@@ -38,17 +38,17 @@ pub(super) enum Token<'s> {
 }
 
 /// A token and its bytes.
-pub(super) type Placed<'s> = (Token<'s>, Range<usize>);
+pub(super) type Placed<'s> = (GoToken<'s>, Range<usize>);
 
 /// Reads tokens with one of lookahead.
-pub(super) struct Lexer<'s> {
+pub(super) struct GoLexer<'s> {
     source: &'s str,
     at: usize,
     end: usize,
     peeked: Option<Option<Placed<'s>>>,
 }
 
-impl<'s> Lexer<'s> {
+impl<'s> GoLexer<'s> {
     pub(super) fn new(source: &'s str, range: Range<usize>) -> Self {
         Self { source, at: range.start, end: range.end, peeked: None }
     }
@@ -83,20 +83,20 @@ impl<'s> Lexer<'s> {
             return Ok(None);
         };
         let (token, length) = match first {
-            '(' => (Token::Open, 1),
-            ')' => (Token::Close, 1),
-            '|' => (Token::Pipe, 1),
+            '(' => (GoToken::Open, 1),
+            ')' => (GoToken::Close, 1),
+            '|' => (GoToken::Pipe, 1),
             '"' | '`' => self.text(start, first)?,
-            ',' => (Token::Comma, 1),
-            ':' if rest.starts_with(":=") => (Token::Declare, 2),
+            ',' => (GoToken::Comma, 1),
+            ':' if rest.starts_with(":=") => (GoToken::Declare, 2),
             '$' => match name(&rest[1..]) {
-                0 => (Token::Root, 1),
-                length => (Token::Variable(&rest[..=length]), length + 1),
+                0 => (GoToken::Root, 1),
+                length => (GoToken::Variable(&rest[..=length]), length + 1),
             },
             '.' if rest[1..].starts_with(|next: char| next.is_ascii_digit()) => number(rest, start)?,
             '.' => match name(&rest[1..]) {
-                0 => (Token::Dot, 1),
-                length => (Token::Field(&rest[1..=length]), length + 1),
+                0 => (GoToken::Dot, 1),
+                length => (GoToken::Field(&rest[1..=length]), length + 1),
             },
             '-' | '+' | '0'..='9' => number(rest, start)?,
             _ => match name(rest) {
@@ -104,7 +104,7 @@ impl<'s> Lexer<'s> {
                     let place = start..start + first.len_utf8();
                     return Err(Mistake::syntax(place, format!("`{first}` has no meaning here")).help(super::SUBSET));
                 }
-                length => (Token::Word(&rest[..length]), length),
+                length => (GoToken::Word(&rest[..length]), length),
             },
         };
         self.at = start + length;
@@ -112,11 +112,11 @@ impl<'s> Lexer<'s> {
     }
 
     /// A quoted text with Go's escapes, or a raw one.
-    fn text(&self, start: usize, quote: char) -> Result<(Token<'s>, usize), Mistake> {
+    fn text(&self, start: usize, quote: char) -> Result<(GoToken<'s>, usize), Mistake> {
         let length = quoted(&self.source[start..self.end]).ok_or_else(|| Mistake::syntax(start..start + 1, "this text has no end"))?;
         let inner = &self.source[start + 1..start + length - 1];
         if quote == '`' {
-            return Ok((Token::Text(inner.to_owned()), length));
+            return Ok((GoToken::Text(inner.to_owned()), length));
         }
         let mut text = String::with_capacity(inner.len());
         let mut chars = inner.char_indices();
@@ -148,7 +148,7 @@ impl<'s> Lexer<'s> {
             let place = start + 1 + at;
             text.push(digits.ok_or_else(|| Mistake::syntax(place..place + 1 + escape.len_utf8(), "this escape is not known"))?);
         }
-        Ok((Token::Text(text), length))
+        Ok((GoToken::Text(text), length))
     }
 }
 
@@ -160,7 +160,7 @@ fn name(text: &str) -> usize {
     text.find(|char: char| !(char.is_alphanumeric() || char == '_')).unwrap_or(text.len())
 }
 
-fn number<'s>(rest: &'s str, start: usize) -> Result<(Token<'s>, usize), Mistake> {
+fn number<'s>(rest: &'s str, start: usize) -> Result<(GoToken<'s>, usize), Mistake> {
     let length = rest
         .char_indices()
         .take_while(|&(at, char)| {
@@ -171,10 +171,9 @@ fn number<'s>(rest: &'s str, start: usize) -> Result<(Token<'s>, usize), Mistake
         })
         .count();
     let written = &rest[..length];
-    let token = (written.parse().map(Token::Int))
-        .or_else(|_| written.parse().map(Token::UInt))
-        .ok()
-        .or_else(|| written.parse().ok().filter(|number: &f64| number.is_finite() && written.contains(['.', 'e', 'E'])).map(Token::Float));
+    let token = (written.parse().map(GoToken::Int)).or_else(|_| written.parse().map(GoToken::UInt)).ok().or_else(|| {
+        written.parse().ok().filter(|number: &f64| number.is_finite() && written.contains(['.', 'e', 'E'])).map(GoToken::Float)
+    });
     token.map(|token| (token, length)).ok_or_else(|| Mistake::syntax(start..start + length, format!("`{written}` is no number of 64 bits")))
 }
 

@@ -18,8 +18,8 @@ use minijinja::{
 };
 
 use self::{
-    expression::{Action, Dot},
-    lexer::{Lexer, Token},
+    expression::{Dot, GoAction},
+    lexer::{GoLexer, GoToken},
 };
 use super::{Mistake, machine::hook, nesting::MAX_NESTING};
 
@@ -96,7 +96,7 @@ struct Tag {
 }
 
 /// A name that `range` declares, with its bytes.
-type Named<'s> = (&'s str, Range<usize>);
+type RangeVariable<'s> = (&'s str, Range<usize>);
 
 type Statements<'s> = (Vec<Stmt<'s>>, Option<End<'s>>);
 
@@ -113,9 +113,9 @@ impl<'s> Parser<'s> {
             if self.source[tag.inner.clone()].trim_start().starts_with("/*") {
                 continue;
             }
-            let mut lexer = Lexer::new(self.source, tag.inner.clone());
+            let mut lexer = GoLexer::new(self.source, tag.inner.clone());
             let (word, place) = match lexer.peek() {
-                Ok(Some((Token::Word(word), place))) => (*word, place.clone()),
+                Ok(Some((GoToken::Word(word), place))) => (*word, place.clone()),
                 // A mistake is met again, and remembered, when the expression is read.
                 _ => ("", tag.inner.clone()),
             };
@@ -153,7 +153,7 @@ impl<'s> Parser<'s> {
     /// What an action says; a mistake in it is remembered and stands for null.
     fn expression(&mut self, range: Range<usize>, dot: Dot) -> Expr<'s> {
         let place = range.clone();
-        Action::new(self.source, range, dot, &self.names).whole().unwrap_or_else(|mistake| {
+        GoAction::new(self.source, range, dot, &self.names).whole().unwrap_or_else(|mistake| {
             self.mistakes.push(mistake);
             constant(Dyn::from(()), place)
         })
@@ -167,9 +167,9 @@ impl<'s> Parser<'s> {
         let false_body = match end.ok_or_else(|| unclosed("if", opened))? {
             End { word: "end", .. } => Vec::new(),
             End { place, rest: Some(rest), .. } => {
-                let mut lexer = Lexer::new(self.source, rest.clone());
+                let mut lexer = GoLexer::new(self.source, rest.clone());
                 match lexer.next()? {
-                    Some((Token::Word("if"), word)) => vec![self.branch(word.end..rest.end, &(place.start..word.end), dot)?],
+                    Some((GoToken::Word("if"), word)) => vec![self.branch(word.end..rest.end, &(place.start..word.end), dot)?],
                     _ => return Err(Mistake::syntax(rest, "only `if` may follow `else` here")),
                 }
             }
@@ -212,14 +212,14 @@ impl<'s> Parser<'s> {
     }
 
     /// The names before `:=`, and what follows it.
-    fn declared(&self, over: Range<usize>) -> (Vec<Named<'s>>, Range<usize>) {
-        let mut lexer = Lexer::new(self.source, over.clone());
+    fn declared(&self, over: Range<usize>) -> (Vec<RangeVariable<'s>>, Range<usize>) {
+        let mut lexer = GoLexer::new(self.source, over.clone());
         let mut names = Vec::new();
-        while let Ok(Some((Token::Variable(name), place))) = lexer.next() {
+        while let Ok(Some((GoToken::Variable(name), place))) = lexer.next() {
             names.push((name, place));
             match lexer.next() {
-                Ok(Some((Token::Comma, _))) => {}
-                Ok(Some((Token::Declare, place))) if names.len() <= 2 => return (names, place.end..over.end),
+                Ok(Some((GoToken::Comma, _))) => {}
+                Ok(Some((GoToken::Declare, place))) if names.len() <= 2 => return (names, place.end..over.end),
                 _ => break,
             }
         }

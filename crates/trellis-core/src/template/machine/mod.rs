@@ -85,11 +85,11 @@ static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
 });
 
 /// A prepared template or expression.
-pub(super) struct Program<'s> {
+pub(super) struct Machine<'s> {
     instructions: Instructions<'s>,
 }
 
-impl<'s> Program<'s> {
+impl<'s> Machine<'s> {
     /// A lowered template.
     pub(super) fn template(source: &'s str, tree: &ast::Stmt<'s>) -> Self {
         let mut generator = CodeGenerator::new("template", source);

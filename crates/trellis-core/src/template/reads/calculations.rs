@@ -7,13 +7,13 @@ use super::{
     *,
 };
 
-impl<'s> Reads<'s> {
+impl<'s> TemplateReads<'s> {
     /// The calculation that an expression is, if it needs to be looked at as a whole and can be.
     pub(super) fn calculation(&self, tree: &Expr<'s>) -> Option<Arc<Calculation>> {
         if !self.is_open(tree) {
             return None;
         }
-        let at = |tree: &Expr<'_>| match self.names.source(tree).map(Source::plain) {
+        let at = |tree: &Expr<'_>| match self.names.source(tree).map(ValueSource::plain) {
             Some(Some(path)) => At::Path(path),
             Some(None) => At::Elsewhere,
             None => At::Computed,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl<'s> Reads<'s> {
+impl<'s> TemplateReads<'s> {
     /// `is_one`: it is a calculation that is looked at as a whole.
     pub(super) fn filter(&mut self, name: &str, input: Option<&Expr<'s>>, args: &[CallArg<'s>], used: bool, is_one: bool) -> KindSet {
         let Some(tree) = input else {
@@ -23,7 +23,7 @@ impl<'s> Reads<'s> {
             // What it falls back to is used only when it is the result.
             "default" | "d" => {
                 let input = self.expression(tree, false).without(KindSet::UNSET);
-                let path = inner(tree).and_then(|of| self.names.source(of)).and_then(Source::plain);
+                let path = inner(tree).and_then(|of| self.names.source(of)).and_then(ValueSource::plain);
                 let test = path.map_or(Test::Opaque, |path| Test::Set(path, false));
                 let fallback = self.under(vec![Asked::Test(test)], |reads| {
                     let (first, rest) = args.split_first()?;
@@ -100,7 +100,7 @@ impl<'s> Reads<'s> {
     }
 
     fn is_path(&self, tree: &Expr<'_>) -> bool {
-        self.names.source(inner(tree).unwrap_or(tree)).and_then(Source::plain).is_some()
+        self.names.source(inner(tree).unwrap_or(tree)).and_then(ValueSource::plain).is_some()
     }
 
     /// The sorts of an operand, before it is visited: of what is read or computed further down, nothing is known.

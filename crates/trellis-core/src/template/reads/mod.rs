@@ -16,13 +16,13 @@ use minijinja::{
     value::{Value as Dyn, ValueKind},
 };
 
-pub(super) use self::scope::{Names, OF_LOOP, Source, is_range};
+pub(super) use self::scope::{OF_LOOP, TemplateNames, ValueSource, is_range};
 use self::{
     calculations::{constant, taken_by_test},
     scope::{Binding, attribute, beginning, of_loop},
     tests_of::{Asked, opposite},
 };
-pub use self::{scope::Step, tests_of::Test};
+pub use self::{scope::ElementStep, tests_of::Test};
 use super::{
     calculation::Calculation,
     kinds::{self, Demand, KindSet},
@@ -40,7 +40,7 @@ pub(super) struct Use {
     /// What must hold for it to be met.
     pub(super) when: Box<[Test]>,
     /// Steps from the path into what it holds, where it is not the path itself that is used.
-    pub(super) inside: Box<[Step]>,
+    pub(super) inside: Box<[ElementStep]>,
     /// Whether it goes on from there, into what nothing is known of: a list's item by its number, a computed key.
     pub(super) deep: bool,
     /// What it must be, lest the rendering fails.
@@ -53,14 +53,14 @@ pub(super) struct Use {
 
 /// The uses of a template, in order.
 pub(super) fn of_template(tree: &Stmt<'_>) -> Box<[Use]> {
-    let mut reads = Reads::default();
+    let mut reads = TemplateReads::default();
     reads.statement(tree);
     reads.uses.into()
 }
 
 /// The uses of an expression whose value is wanted, unless it is optional.
 pub(super) fn of_expression(tree: &Expr<'_>, optional: bool) -> Box<[Use]> {
-    let mut reads = Reads::default();
+    let mut reads = TemplateReads::default();
     let made = reads.expression(tree, !optional);
     reads.takes(tree, made, !optional);
     reads.uses.into()
@@ -72,22 +72,22 @@ pub(super) fn path_of(tree: &Expr<'_>) -> Option<KeyPath> {
         Expr::Filter(node) if node.name == "optional" => node.expr.as_ref()?,
         other => other,
     };
-    Names::default().source(inner(tree)?)?.plain()
+    TemplateNames::default().source(inner(tree)?)?.plain()
 }
 
 #[derive(Default)]
-struct Reads<'s> {
+struct TemplateReads<'s> {
     uses: Vec<Use>,
-    names: Names<'s>,
+    names: TemplateNames<'s>,
     when: Vec<Test>,
     /// What is there inside of paths, as tests around say.
-    there: Vec<Source>,
+    there: Vec<ValueSource>,
     demand: Option<Demand>,
 }
 
-impl<'s> Reads<'s> {
-    fn add(&mut self, source: Source, tree: &Expr<'_>) {
-        let is_there = |known: &Source| known.path == source.path && known.inside.starts_with(&source.inside) && !source.deep;
+impl<'s> TemplateReads<'s> {
+    fn add(&mut self, source: ValueSource, tree: &Expr<'_>) {
+        let is_there = |known: &ValueSource| known.path == source.path && known.inside.starts_with(&source.inside) && !source.deep;
         if !source.inside.is_empty() && self.demand.is_none() && self.there.iter().any(is_there) {
             return;
         }

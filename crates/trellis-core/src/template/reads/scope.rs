@@ -14,7 +14,7 @@ use crate::{
 
 /// A step into what a path holds, beyond names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ElementStep {
     /// Each item of a list; of a mapping each key.
     Item,
     /// Each item of a list; of a mapping each value.
@@ -25,14 +25,14 @@ pub enum Step {
 
 /// Where a value stands: a path, and steps into what it holds.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Source {
+pub(crate) struct ValueSource {
     pub(super) path: KeyPath,
-    pub(super) inside: Vec<Step>,
+    pub(super) inside: Vec<ElementStep>,
     /// Whether it goes on from there into what nothing is known of: a list's item, a computed key.
     pub(super) deep: bool,
 }
 
-impl Source {
+impl ValueSource {
     fn of(name: &str) -> Option<Self> {
         Some(Self { path: KeyPath::new(vec![Segment::Key(name.into())])?, inside: Vec::new(), deep: false })
     }
@@ -45,12 +45,12 @@ impl Source {
             let segments = self.path.segments().iter().cloned().chain([Segment::Key(key.into())]).collect();
             self.path = KeyPath::new(segments).unwrap_or(self.path);
         } else {
-            self.inside.push(Step::Key(key.into()));
+            self.inside.push(ElementStep::Key(key.into()));
         }
         self
     }
 
-    fn step(mut self, step: Step) -> Self {
+    fn step(mut self, step: ElementStep) -> Self {
         if !self.deep {
             self.inside.push(step);
         }
@@ -72,9 +72,9 @@ impl Source {
 pub(super) struct Binding {
     pub(super) sorts: KindSet,
     /// What it is.
-    pub(super) whole: Option<Source>,
+    pub(super) whole: Option<ValueSource>,
     /// What its items are.
-    pub(super) items: Option<Source>,
+    pub(super) items: Option<ValueSource>,
 }
 
 impl Binding {
@@ -96,11 +96,11 @@ impl Binding {
 
 /// The names of a template, the newest last.
 #[derive(Default)]
-pub(crate) struct Names<'s> {
+pub(crate) struct TemplateNames<'s> {
     bound: Vec<(&'s str, Binding)>,
 }
 
-impl<'s> Names<'s> {
+impl<'s> TemplateNames<'s> {
     pub(super) fn len(&self) -> usize {
         self.bound.len()
     }
@@ -133,12 +133,12 @@ impl<'s> Names<'s> {
     }
 
     /// Where the value of an expression stands, if it is a path into the context. Nothing is followed below names with values of their own.
-    pub(crate) fn source(&self, tree: &Expr<'_>) -> Option<Source> {
+    pub(crate) fn source(&self, tree: &Expr<'_>) -> Option<ValueSource> {
         match tree {
             Expr::Var(node) if super::super::secret::is_masked(node.id) => None,
             Expr::Var(node) => match self.get(node.id) {
                 Some(binding) => binding.whole.clone(),
-                None => Source::of(node.id),
+                None => ValueSource::of(node.id),
             },
             Expr::GetAttr(node) => Some(self.source(&node.expr)?.under(node.name)),
             Expr::GetItem(node) => {
@@ -166,14 +166,14 @@ impl<'s> Names<'s> {
     }
 
     /// What is known of the items of an expression.
-    pub(super) fn items(&self, tree: &Expr<'_>) -> Option<Source> {
+    pub(super) fn items(&self, tree: &Expr<'_>) -> Option<ValueSource> {
         if let Expr::Var(node) = tree
             && let Some(Binding { whole: None, items, .. }) = self.get(node.id)
         {
             return items.clone();
         }
         if let Some(source) = self.source(tree) {
-            return Some(source.step(Step::Item));
+            return Some(source.step(ElementStep::Item));
         }
         match tree {
             Expr::Filter(node) if keeps_items(node.name) => self.items(node.expr.as_ref()?),
@@ -181,7 +181,7 @@ impl<'s> Names<'s> {
                 let items = self.items(node.expr.as_ref()?)?;
                 Some(names.iter().fold(items, |items, name| items.under(name)))
             }
-            Expr::Filter(node) if node.name == hook::ITEMS => Some(self.source(inner(node.expr.as_ref()?)?)?.step(Step::Each)),
+            Expr::Filter(node) if node.name == hook::ITEMS => Some(self.source(inner(node.expr.as_ref()?)?)?.step(ElementStep::Each)),
             // An empty list has no items.
             Expr::Filter(node) if matches!(node.name, "default" | "d") => {
                 let is_empty = |arg: &CallArg<'_>| matches!(arg, CallArg::Pos(value) if matches!(inner(value), Some(Expr::List(list)) if list.items.is_empty()));
@@ -193,7 +193,7 @@ impl<'s> Names<'s> {
     }
 
     /// What `map` took from each item that is looped over: it is there.
-    pub(super) fn mapped(&self, tree: &Expr<'_>) -> Option<Source> {
+    pub(super) fn mapped(&self, tree: &Expr<'_>) -> Option<ValueSource> {
         match inner(tree)? {
             over @ Expr::Filter(node) if attribute(node.name, &node.args).is_some() => self.items(over),
             _ => None,
@@ -217,14 +217,14 @@ impl<'s> Names<'s> {
 
     /// What the names of a loop over an expression stand for: one name for each item, or a pair.
     pub(super) fn looped(&self, tree: &Expr<'_>, pair: bool) -> Vec<Binding> {
-        let of = |source: Option<Source>, sorts: KindSet| Binding { sorts, whole: source, items: None };
+        let of = |source: Option<ValueSource>, sorts: KindSet| Binding { sorts, whole: source, items: None };
         let Some(over) = inner(tree) else { return Vec::new() };
         if !pair {
             let sorts = if is_range(over) { KindSet::NUMBER } else { KindSet::ANY };
             return vec![of(self.items(over), sorts)];
         }
         let Expr::Filter(node) = over else { return Vec::new() };
-        let source = node.expr.as_ref().and_then(inner).and_then(|inner| self.source(inner)).map(|source| source.step(Step::Each));
+        let source = node.expr.as_ref().and_then(inner).and_then(|inner| self.source(inner)).map(|source| source.step(ElementStep::Each));
         match node.name {
             "items" | "dictsort" => vec![of(None, KindSet::TEXT), of(source, KindSet::ANY)],
             hook::PAIRS => vec![of(None, KindSet::TEXT.or(KindSet::NUMBER)), of(source, KindSet::ANY)],

@@ -3,7 +3,7 @@
 use minijinja::machinery::ast::UnaryOpKind;
 
 use super::{
-    scope::{Names, Source},
+    scope::{TemplateNames, ValueSource},
     *,
 };
 
@@ -43,11 +43,11 @@ impl Test {
 #[derive(Clone)]
 pub(super) enum Asked {
     Test(Test),
-    Inside(Source, bool),
+    Inside(ValueSource, bool),
 }
 
 /// What holds when an expression is taken for true; everything of it must.
-pub(super) fn asked(names: &Names<'_>, tree: &Expr<'_>) -> Vec<Asked> {
+pub(super) fn asked(names: &TemplateNames<'_>, tree: &Expr<'_>) -> Vec<Asked> {
     let about = |tree: &Expr<'_>, test: fn(KeyPath, bool) -> Test, yes: bool| match inner(tree).and_then(|of| names.source(of)) {
         Some(source) if source.deep => Asked::Test(Test::Opaque),
         Some(source) if !source.inside.is_empty() => Asked::Inside(source, yes),
@@ -67,7 +67,7 @@ pub(super) fn asked(names: &Names<'_>, tree: &Expr<'_>) -> Vec<Asked> {
     }
 }
 
-fn comparison(names: &Names<'_>, left: &Expr<'_>, right: &Expr<'_>, equal: bool) -> Option<Test> {
+fn comparison(names: &TemplateNames<'_>, left: &Expr<'_>, right: &Expr<'_>, equal: bool) -> Option<Test> {
     let (left, right) = (inner(left)?, inner(right)?);
     let (of, literal) = match (left, right) {
         (of, Expr::Const(literal)) | (Expr::Const(literal), of) => (of, literal),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-impl Reads<'_> {
+impl TemplateReads<'_> {
     /// Says that something is used of which nothing is known; where it does not begin with a path, by the last path before it.
     pub(super) fn blind(&mut self, tree: &Expr<'_>) {
         let before = || self.uses.last().map(|last| last.path.clone()).filter(|_| !matches!(inner(tree), Some(Expr::Const(_))));

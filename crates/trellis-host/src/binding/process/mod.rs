@@ -60,7 +60,7 @@ impl Process {
         let child = command.spawn().map_err(|error| start::refused(self, tool, &error))?;
         let (limit, bound) = self.output.map_or((job.bounds.output, "limits.tool_output"), |limit| (limit, "output_limit"));
         let errors = ErrorStream::new(job.mask.clone(), job.bounds.errors);
-        let mut running = Running::new(child, args.into_bytes(), (limit, bound), errors);
+        let mut running = RunningProcess::new(child, args.into_bytes(), (limit, bound), errors);
         // However much it prints, its time is looked at first.
         let cause = tokio::select! {
             biased;
@@ -126,7 +126,7 @@ enum Cause {
 }
 
 /// A process with its pipes; each pipe is dropped when its end is reached.
-struct Running {
+struct RunningProcess {
     #[cfg(unix)]
     group: super::process_group::Group,
     child: Child,
@@ -144,7 +144,7 @@ struct Running {
     errors: ErrorStream,
 }
 
-impl Running {
+impl RunningProcess {
     fn new(mut child: Child, args: Vec<u8>, (limit, bound): (u64, &'static str), errors: ErrorStream) -> Self {
         Self {
             #[cfg(unix)]

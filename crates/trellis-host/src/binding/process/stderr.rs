@@ -4,9 +4,9 @@ use tokio::time::Instant;
 
 use super::super::{
     Progress,
-    mask::{End, Mask, Masker},
-    output::Tail,
-    progress::Lines,
+    mask::{Mask, Masker, StreamEnd},
+    output::OutputTail,
+    progress::ProgressLines,
 };
 
 /// What a process writes on standard error.
@@ -21,8 +21,8 @@ pub(super) struct ErrorStream {
 /// What becomes of it once it is masked.
 #[derive(Default)]
 struct Taken {
-    tail: Tail,
-    lines: Lines,
+    tail: OutputTail,
+    lines: ProgressLines,
 }
 
 impl Taken {
@@ -61,7 +61,7 @@ impl ErrorStream {
 
     /// Hands on what was held back; `is_whole` where all of it was read.
     pub(super) fn finish(&mut self, is_whole: bool, progress: Progress<'_>) {
-        let end = if is_whole && !self.is_over() { End::Whole } else { End::Cut };
+        let end = if is_whole && !self.is_over() { StreamEnd::Whole } else { StreamEnd::Cut };
         self.masker.finish(end, &mut self.taken.take(progress));
         self.taken.lines.finish(Instant::now(), progress);
     }

@@ -18,7 +18,7 @@ use trellis_core::{
     state::Status,
 };
 
-pub use self::script::Script;
+pub use self::script::TranscriptWriter;
 use super::{History, HistoryError, walk::is_secret};
 use crate::journal::{Entry, Record};
 
@@ -85,7 +85,7 @@ fn step_before(record: &Record) -> u64 {
 /// Writes a transcript.
 struct Author<'e> {
     engine: &'e Engine,
-    script: Script,
+    script: TranscriptWriter,
     state: Option<State>,
     /// What predicates answer from here on.
     answers: BTreeMap<Arc<str>, bool>,
@@ -95,7 +95,7 @@ struct Author<'e> {
 
 impl<'e> Author<'e> {
     fn new(engine: &'e Engine, since: u64) -> Self {
-        Self { engine, script: Script::default(), state: None, answers: BTreeMap::new(), since, otherwise: Vec::new() }
+        Self { engine, script: TranscriptWriter::default(), state: None, answers: BTreeMap::new(), since, otherwise: Vec::new() }
     }
 
     /// Begins as the session began.

@@ -10,7 +10,7 @@ use super::print;
 
 /// A transcript in the making.
 #[derive(Clone, Debug, Default)]
-pub struct Script {
+pub struct TranscriptWriter {
     /// The lines so far.
     pub text: String,
     /// The calls that were made, in order: a line of an author may name one by its number.
@@ -19,7 +19,7 @@ pub struct Script {
     shown: Option<(NodeId, u64)>,
 }
 
-impl Script {
+impl TranscriptWriter {
     /// Adds a line as it is.
     pub fn line(&mut self, line: &str) {
         self.text.push_str(line);

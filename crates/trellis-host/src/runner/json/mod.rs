@@ -21,13 +21,13 @@ use self::{
 };
 use super::{
     console::{Asking, Awaited, Command, Console, Note},
-    lines::{Line, Lines},
+    lines::{Line, LineReader},
 };
 use crate::controls::escaped;
 
 /// A program at the other end.
 pub struct JsonLines<R, W> {
-    lines: Lines<R>,
+    lines: LineReader<R>,
     writer: W,
     /// What came while the program was busy.
     early: VecDeque<(Command, u64)>,
@@ -38,7 +38,7 @@ pub struct JsonLines<R, W> {
 impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
     /// Lines from `reader`, lines to `writer`; a line is at most `limit` bytes, which must hold inputs and results of tools.
     pub fn new(reader: R, writer: W, limit: u64) -> Self {
-        Self { lines: Lines::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit }
+        Self { lines: LineReader::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit }
     }
 
     async fn print<P: Serialize>(&mut self, kind: &str, payload: P) -> io::Result<()> {

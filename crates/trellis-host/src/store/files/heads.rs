@@ -30,12 +30,12 @@ const BEGINNING: u64 = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     seen: BTreeMap<OsString, (Look, Option<Head>)>,
-    rest: Option<Rest>,
+    rest: Option<RemainingPages>,
 }
 
 /// The pages behind one that was asked for: to look at every file again for each would take long where there are many.
 #[derive(Debug)]
-struct Rest {
+struct RemainingPages {
     /// What asks for them, at any limit.
     query: Query,
     heads: VecDeque<Head>,
@@ -56,13 +56,13 @@ impl Heads {
     /// A page. One behind another is of the same moment, unless that is long ago or something was written here since.
     pub(super) fn page(&mut self, folder: &Folder, query: Query, writes: u64) -> Result<Vec<Head>, StoreError> {
         let limit = query.limit;
-        let follows = |rest: &Rest| {
+        let follows = |rest: &RemainingPages| {
             let is_of_one = (&rest.query.graph, rest.query.which, &rest.query.after) == (&query.graph, query.which, &query.after);
             is_of_one && rest.writes == writes && rest.seen.elapsed() < ONE_MOMENT
         };
         let mut rest = match self.rest.take().filter(follows) {
             Some(rest) => rest,
-            None => Rest { seen: Instant::now(), heads: query.all_of(self.all(folder)?).into(), query, writes },
+            None => RemainingPages { seen: Instant::now(), heads: query.all_of(self.all(folder)?).into(), query, writes },
         };
         let page: Vec<Head> = rest.heads.drain(..limit.min(rest.heads.len())).collect();
         if let Some(last) = page.last().filter(|_| !rest.heads.is_empty()) {

@@ -16,7 +16,7 @@ use trellis_core::SessionId;
 
 use super::{
     Folder,
-    line::{self, FORMAT, Opening},
+    line::{self, FORMAT, FirstLine},
     opened,
     scan::{Scan, Scanned, is_torn},
 };
@@ -52,14 +52,14 @@ pub(super) struct First {
 }
 
 /// Where a journal ends.
-pub(super) struct End {
+pub(super) struct JournalEnd {
     pub(super) head: Head,
     /// Behind the last append, in bytes.
     pub(super) offset: u64,
 }
 
 /// The newest snapshot, and where the journal goes on behind it.
-pub(super) struct Snapshot {
+pub(super) struct NewestSnapshot {
     pub(super) next: u64,
     pub(super) text: Arc<str>,
     pub(super) mark: line::Mark,
@@ -68,19 +68,19 @@ pub(super) struct Snapshot {
 
 /// How a file is locked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lock {
+pub(super) enum FileLock {
     ToRead,
     ToWrite,
 }
 
 impl<'a> Journal<'a> {
     /// Locks a file that was opened at the session's path. Nothing: it does not lie there any more.
-    pub(super) fn lock(folder: &'a Folder, session: &'a SessionId, file: &'a File, lock: Lock) -> Result<Option<Self>, StoreError> {
+    pub(super) fn lock(folder: &'a Folder, session: &'a SessionId, file: &'a File, lock: FileLock) -> Result<Option<Self>, StoreError> {
         let path = folder.journal(session);
         let give_up = Instant::now() + PATIENCE;
         let mut pause = Duration::from_micros(50);
         loop {
-            let locked = if lock == Lock::ToRead { file.try_lock_shared() } else { file.try_lock() };
+            let locked = if lock == FileLock::ToRead { file.try_lock_shared() } else { file.try_lock() };
             match locked {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if Instant::now() < give_up => {
@@ -138,7 +138,8 @@ impl<'a> Journal<'a> {
             let store = format!("`{}`", self.path.display()).into();
             return Err(StoreError::Newer { store, found, known: FORMAT });
         }
-        let Some((sum, Opening { session, first })) = line::read(&text).ok().and_then(|line| Some((line.sum.to_owned(), line.opening()?)))
+        let Some((sum, FirstLine { session, first })) =
+            line::read(&text).ok().and_then(|line| Some((line.sum.to_owned(), line.opening()?)))
         else {
             return Ok(Some(First { sum: None, is_torn: is_torn(&text), number: 0, held, end }));
         };
@@ -156,7 +157,7 @@ impl<'a> Journal<'a> {
     }
 
     /// Where it ends. Nothing: no append happened.
-    pub(super) fn end(&self, first: &First) -> Result<Option<End>, StoreError> {
+    pub(super) fn end(&self, first: &First) -> Result<Option<JournalEnd>, StoreError> {
         let mut tail = TAIL;
         loop {
             let from = self.length.saturating_sub(tail).max(first.end);
@@ -167,7 +168,7 @@ impl<'a> Journal<'a> {
             match scan.mark {
                 // A tail that ends before what the snapshot holds is not all there is to know.
                 Some(_) if scan.next < first.held && !whole => tail = self.length,
-                Some(mark) => return Ok(Some(End { head: mark.head(self.session.clone(), scan.next), offset: scan.end })),
+                Some(mark) => return Ok(Some(JournalEnd { head: mark.head(self.session.clone(), scan.next), offset: scan.end })),
                 None if whole && (scan.end > begins || first.sum.is_none() && !first.is_torn) => {
                     return Err(self.corrupt("none of its lines says where the session stands"));
                 }
@@ -204,11 +205,11 @@ impl<'a> Journal<'a> {
         let mut lines = self.some(offset, 2048).map_err(|error| self.unreadable(&error))?;
         lines.read_until(b'\n', &mut text).map_err(|error| self.unreadable(&error))?;
         let line = text.strip_suffix(b"\n").and_then(|text| line::read(text).ok());
-        Ok(line.filter(|line| line.kind == line::Kind::Seq).map(|line| line.number))
+        Ok(line.filter(|line| line.kind == line::LineKind::Seq).map(|line| line.number))
     }
 
     /// The newest snapshot beside the journal, if it is whole and belongs to it.
-    pub(super) fn snapshot(&self, first: &First) -> Option<Snapshot> {
+    pub(super) fn snapshot(&self, first: &First) -> Option<NewestSnapshot> {
         let mut text = Vec::new();
         opened(OpenOptions::new().read(true), &self.folder.snapshot(self.session)).ok()?.read_to_end(&mut text).ok()?;
         let line = line::read(text.strip_suffix(b"\n")?).ok()?;
@@ -218,7 +219,7 @@ impl<'a> Journal<'a> {
             offset => self.number(offset).ok()??,
         };
         let belongs = first.sum.as_ref() == Some(&beside.journal) && next == line.number && beside.offset <= self.length;
-        belongs.then_some(Snapshot { next, text: line.text()?.into(), mark: line.mark()?, offset: beside.offset })
+        belongs.then_some(NewestSnapshot { next, text: line.text()?.into(), mark: line.mark()?, offset: beside.offset })
     }
 
     /// Records as they are handed out: what cannot be read says at which line.

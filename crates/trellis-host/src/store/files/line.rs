@@ -25,13 +25,13 @@ pub(super) const FORMAT: u64 = 1;
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Trellis,
     Snapshot,
     Seq,
 }
 
-impl Kind {
+impl LineKind {
     const ALL: [Self; 3] = [Self::Seq, Self::Snapshot, Self::Trellis];
 
     /// What its lines begin with; the number follows.
@@ -46,8 +46,8 @@ impl Kind {
 
 /// A line whose checksum is right.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<'a> {
-    pub(super) kind: Kind,
+pub(super) struct CheckedLine<'a> {
+    pub(super) kind: LineKind,
     pub(super) number: u64,
     pub(super) sum: &'a str,
     /// What stands behind the checksum, without the brace at the end.
@@ -59,7 +59,7 @@ const HEAD: &str = "\"head\":";
 const BESIDE: &str = "\"beside\":";
 
 /// Reads a line, without its line break.
-pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
+pub(super) fn read(line: &[u8]) -> Result<CheckedLine<'_>, &'static str> {
     let line = std::str::from_utf8(line).map_err(|_| "it is not text")?;
     let (kind, digits) = begins(line).ok_or("it does not begin as a line of a session does")?;
     let (head, rest) = line.split_at(kind.begins().len() + digits);
@@ -69,33 +69,33 @@ pub(super) fn read(line: &[u8]) -> Result<Line<'_>, &'static str> {
     }
     let rest = rest.strip_prefix("\",").and_then(|rest| rest.strip_suffix('}')).ok_or("it does not end as a line of a session does")?;
     let number = head[kind.begins().len()..].parse().map_err(|_| "its number is none")?;
-    Ok(Line { kind, number, sum, rest })
+    Ok(CheckedLine { kind, number, sum, rest })
 }
 
 /// What a line is, and of how many digits its number.
-fn begins(line: &str) -> Option<(Kind, usize)> {
-    let (kind, rest) = Kind::ALL.into_iter().find_map(|kind| Some((kind, line.strip_prefix(kind.begins())?)))?;
+fn begins(line: &str) -> Option<(LineKind, usize)> {
+    let (kind, rest) = LineKind::ALL.into_iter().find_map(|kind| Some((kind, line.strip_prefix(kind.begins())?)))?;
     Some((kind, rest.bytes().take_while(u8::is_ascii_digit).count()))
 }
 
 /// The format that a first line names, also where nothing else of it can be read.
 pub(super) fn format(line: &[u8]) -> Option<u64> {
-    number(line, Kind::Trellis)
+    number(line, LineKind::Trellis)
 }
 
 /// The number behind the snapshot that a line begins with; 0 where it does not.
 pub(super) fn held(line: &[u8]) -> u64 {
-    number(line, Kind::Snapshot).unwrap_or_default()
+    number(line, LineKind::Snapshot).unwrap_or_default()
 }
 
-fn number(line: &[u8], kind: Kind) -> Option<u64> {
+fn number(line: &[u8], kind: LineKind) -> Option<u64> {
     let digits = line.strip_prefix(kind.begins().as_bytes())?;
     let digits = &digits[..digits.iter().take_while(|byte| byte.is_ascii_digit()).count()];
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// Writes a line of `parts`, which are JSON keys with their values, and gives back its checksum.
-fn write(kind: Kind, number: u64, rest: &str, into: &mut String) -> String {
+fn write(kind: LineKind, number: u64, rest: &str, into: &mut String) -> String {
     let begins = into.len();
     // Writing to a text cannot fail.
     let _ = write!(into, "{}{number}", kind.begins());
@@ -146,7 +146,7 @@ impl Mark {
 
 /// What the first line says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Opening {
+pub(super) struct FirstLine {
     pub(super) session: SessionId,
     /// The number of the first record that is kept.
     pub(super) first: u64,
@@ -162,27 +162,27 @@ pub(super) struct Beside {
 }
 
 /// Writes the first line, and gives back its checksum.
-pub(super) fn write_opening(opening: &Opening, into: &mut String) -> String {
+pub(super) fn write_opening(opening: &FirstLine, into: &mut String) -> String {
     let fields = json(opening);
-    write(Kind::Trellis, FORMAT, &fields[1..fields.len() - 1], into)
+    write(LineKind::Trellis, FORMAT, &fields[1..fields.len() - 1], into)
 }
 
 /// Writes a record; `mark` for the last of an append.
 pub(super) fn write_record(seq: u64, mark: Option<&Mark>, text: &str, into: &mut String) {
     let rest = mark.map_or_else(|| format!("\"record\":{text}"), |mark| format!("\"head\":{},\"record\":{text}", json(mark)));
-    write(Kind::Seq, seq, &rest, into);
+    write(LineKind::Seq, seq, &rest, into);
 }
 
 /// Writes a snapshot that holds the records before `next`.
 pub(super) fn write_snapshot(next: u64, mark: &Mark, beside: Option<&Beside>, text: &str, into: &mut String) {
     let beside = beside.map_or_else(String::new, |beside| format!("\"beside\":{},", json(beside)));
-    write(Kind::Snapshot, next, &format!("\"head\":{},{beside}\"state\":{text}", json(mark)), into);
+    write(LineKind::Snapshot, next, &format!("\"head\":{},{beside}\"state\":{text}", json(mark)), into);
 }
 
-impl<'a> Line<'a> {
+impl<'a> CheckedLine<'a> {
     /// What the first line says.
-    pub(super) fn opening(&self) -> Option<Opening> {
-        (self.kind == Kind::Trellis).then(|| serde_json::from_str(&format!("{{{}}}", self.rest)).ok())?
+    pub(super) fn opening(&self) -> Option<FirstLine> {
+        (self.kind == LineKind::Trellis).then(|| serde_json::from_str(&format!("{{{}}}", self.rest)).ok())?
     }
 
     /// Whether it says where the session stands.
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn lines_come_back() {
         let mut text = String::new();
-        write_opening(&Opening { session: "a\n\"".into(), first: 7 }, &mut text);
+        write_opening(&FirstLine { session: "a\n\"".into(), first: 7 }, &mut text);
         write_record(7, None, "{\"head\":1}", &mut text);
         write_record(8, Some(&mark()), "[\"record\"]", &mut text);
         write_snapshot(9, &mark(), Some(&Beside { journal: "x".into(), offset: 5 }), "null", &mut text);

@@ -30,9 +30,9 @@ use trellis_core::SessionId;
 
 use self::{
     heads::Heads,
-    journal::{Journal, Lock},
+    journal::{FileLock, Journal},
     scan::Scan,
-    write::Held,
+    write::OpenJournal,
 };
 use super::{
     Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored,
@@ -46,14 +46,14 @@ const OPEN: usize = 128;
 /// asked for.
 #[derive(Clone, Debug)]
 pub struct FilesStore {
-    kept: Arc<Kept>,
+    kept: Arc<OpenFiles>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct OpenFiles {
     folder: Folder,
     /// Journals that were written lately. Whoever writes one holds its lock here, and then that of the file.
-    open: Mutex<BTreeMap<SessionId, Arc<Mutex<Held>>>>,
+    open: Mutex<BTreeMap<SessionId, Arc<Mutex<OpenJournal>>>>,
     heads: Mutex<Heads>,
     /// How often something was written here.
     writes: AtomicU64,
@@ -83,12 +83,12 @@ impl FilesStore {
             made.and_then(|()| folder.sync()).map_err(|error| folder.unwritable(&folder.path, &error))?;
         }
         let (open, heads, writes) = (Mutex::default(), Mutex::default(), AtomicU64::default());
-        let kept = Kept { folder, open, heads, writes, pace: Pace::default(), here: AsyncMutex::default() };
+        let kept = OpenFiles { folder, open, heads, writes, pace: Pace::default(), here: AsyncMutex::default() };
         Ok(Self { kept: Arc::new(kept) })
     }
 
     /// Does what may wait for a disk where it disturbs nobody.
-    fn aside<T: Send + 'static>(&self, act: impl FnOnce(&Kept) -> Result<T, StoreError> + Send + 'static) -> Pending<'static, T> {
+    fn aside<T: Send + 'static>(&self, act: impl FnOnce(&OpenFiles) -> Result<T, StoreError> + Send + 'static) -> Pending<'static, T> {
         let kept = Arc::clone(&self.kept);
         Box::pin(async move {
             let name = Arc::clone(&kept.folder.name);
@@ -159,7 +159,7 @@ impl Folder {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return self.is_there().map(|()| None),
                 Err(error) => return Err(self.unreadable(&path, &error)),
             };
-            if let Some(journal) = Journal::lock(self, session, &file, Lock::ToRead)? {
+            if let Some(journal) = Journal::lock(self, session, &file, FileLock::ToRead)? {
                 return read(&journal).map(Some);
             }
         }
@@ -197,9 +197,9 @@ impl Folder {
     }
 }
 
-impl Kept {
+impl OpenFiles {
     /// The journal of a session, which stays open, for who writes it.
-    fn held(&self, session: &SessionId) -> Arc<Mutex<Held>> {
+    fn held(&self, session: &SessionId) -> Arc<Mutex<OpenJournal>> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= OPEN && !open.contains_key(session) {
@@ -209,7 +209,11 @@ impl Kept {
     }
 
     /// Does something with a journal, once nobody else does.
-    fn writing<T>(&self, session: &SessionId, write: impl FnOnce(&Folder, &mut Held) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn writing<T>(
+        &self,
+        session: &SessionId,
+        write: impl FnOnce(&Folder, &mut OpenJournal) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let held = self.held(session);
         let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
         write(&self.folder, &mut held)
@@ -235,7 +239,7 @@ impl SessionStore for FilesStore {
             match self.kept.append_here(&append).await {
                 Some(done) => done,
                 None => {
-                    let write = move |kept: &Kept| {
+                    let write = move |kept: &OpenFiles| {
                         kept.writing(&append.session, |folder, held| kept.pace.timed(|| write::append(folder, held, &append)))
                     };
                     self.aside(write).await

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use super::line::{self, Kind, Line, Mark};
+use super::line::{self, CheckedLine, LineKind, Mark};
 
 /// What was read so far.
 #[derive(Debug, Default)]
@@ -70,8 +70,8 @@ impl Scan {
 
     fn take(&mut self, text: &[u8], behind: u64) {
         match line::read(text) {
-            Ok(line) if line.kind == Kind::Seq => self.record(&line, behind),
-            Ok(line) if line.kind == Kind::Snapshot => self.held(&line, behind),
+            Ok(line) if line.kind == LineKind::Seq => self.record(&line, behind),
+            Ok(line) if line.kind == LineKind::Snapshot => self.held(&line, behind),
             Ok(_) => {}
             Err(_) if text.trim_ascii().is_empty() => {}
             Err(why) => {
@@ -84,14 +84,14 @@ impl Scan {
         }
     }
 
-    fn held(&mut self, line: &Line<'_>, behind: u64) {
+    fn held(&mut self, line: &CheckedLine<'_>, behind: u64) {
         self.snapshot = line.text().map(|text| (line.number, text.into()));
         (self.mark, self.next, self.end) = (line.mark(), line.number, behind);
         // Where records were taken out and the first line cannot be read, the first that is left says its number.
         self.expected = self.expected.filter(|expected| *expected > 0);
     }
 
-    fn record(&mut self, line: &Line<'_>, behind: u64) {
+    fn record(&mut self, line: &CheckedLine<'_>, behind: u64) {
         let mut expected = self.expected.unwrap_or(line.number);
         // A line that stands behind its place is reported there as missing.
         if line.number < expected {
@@ -151,8 +151,8 @@ impl Scan {
 }
 
 /// The record that stands at the end of a damaged line.
-fn follows(text: &[u8]) -> Option<Line<'_>> {
-    let begins = Kind::Seq.begins().as_bytes();
+fn follows(text: &[u8]) -> Option<CheckedLine<'_>> {
+    let begins = LineKind::Seq.begins().as_bytes();
     let places = text.windows(begins.len()).enumerate().skip(1).filter(|(_, part)| *part == begins);
     places.filter_map(|(place, _)| line::read(&text[place..]).ok()).next()
 }

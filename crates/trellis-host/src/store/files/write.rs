@@ -11,8 +11,8 @@ use trellis_core::SessionId;
 
 use super::{
     Folder,
-    journal::{End, First, Journal, Lock},
-    line::{self, Beside, Mark, Opening},
+    journal::{FileLock, First, Journal, JournalEnd},
+    line::{self, Beside, FirstLine, Mark},
     opened,
     scan::Scan,
 };
@@ -20,12 +20,12 @@ use crate::store::{Append, Removal, StoreError};
 
 /// A journal that stays open between appends, and where it ended.
 #[derive(Debug, Default)]
-pub(super) struct Held {
-    open: Option<Open>,
+pub(super) struct OpenJournal {
+    open: Option<OpenJournals>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenJournals {
     file: File,
     length: u64,
     /// The number that comes next.
@@ -34,7 +34,7 @@ struct Open {
     sum: Option<String>,
 }
 
-impl Held {
+impl OpenJournal {
     /// Whether it is open and no other process holds it; from now on this one does, until something was done with it.
     pub(super) fn is_free(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.file.try_lock().is_ok())
@@ -42,7 +42,7 @@ impl Held {
 }
 
 /// Appends, if the session goes on with the number that is expected.
-pub(super) fn append(folder: &Folder, held: &mut Held, append: &Append) -> Result<(), StoreError> {
+pub(super) fn append(folder: &Folder, held: &mut OpenJournal, append: &Append) -> Result<(), StoreError> {
     for (text, seq) in append.records.iter().zip(append.expected..) {
         one_line(&append.session, text, &format!("record {seq}"))?;
     }
@@ -50,7 +50,7 @@ pub(super) fn append(folder: &Folder, held: &mut Held, append: &Append) -> Resul
         |found| -> Result<u64, _> { Err(StoreError::Conflict { session: append.session.clone(), expected: append.expected, found }) };
     loop {
         let Some(open) = reopen(folder, held, &append.session, append.expected == 0)? else { return conflict(0).map(drop) };
-        let Some(journal) = Journal::lock(folder, &append.session, &open.file, Lock::ToWrite)? else {
+        let Some(journal) = Journal::lock(folder, &append.session, &open.file, FileLock::ToWrite)? else {
             held.open = None;
             continue;
         };
@@ -72,11 +72,16 @@ pub(super) fn append(folder: &Folder, held: &mut Held, append: &Append) -> Resul
 }
 
 /// The session's file, opened anew where it is not open yet. Nothing: there is none.
-fn reopen<'a>(folder: &Folder, held: &'a mut Held, session: &SessionId, begins: bool) -> Result<Option<&'a mut Open>, StoreError> {
+fn reopen<'a>(
+    folder: &Folder,
+    held: &'a mut OpenJournal,
+    session: &SessionId,
+    begins: bool,
+) -> Result<Option<&'a mut OpenJournals>, StoreError> {
     if held.open.is_none() {
         let path = folder.journal(session);
         match opened(OpenOptions::new().read(true).write(true).create(begins).mode(0o600), &path) {
-            Ok(file) => held.open = Some(Open { file, length: 0, next: 0, sum: None }),
+            Ok(file) => held.open = Some(OpenJournals { file, length: 0, next: 0, sum: None }),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !begins => return folder.is_there().map(|()| None),
             Err(error) => return Err(folder.unwritable(&path, &error)),
         }
@@ -90,7 +95,7 @@ fn renew(journal: &Journal<'_>, next: &mut u64, length: &mut u64, sum: &mut Opti
         Some(first) => (journal.end(&first)?, first.sum),
         None => (None, None),
     };
-    (*next, *length, *sum) = end.map_or((0, 0, None), |End { head, offset }| (head.next, offset, found));
+    (*next, *length, *sum) = end.map_or((0, 0, None), |JournalEnd { head, offset }| (head.next, offset, found));
     if *length < journal.length {
         journal.file.set_len(*length).map_err(|error| journal.folder.unwritable(&journal.path, &error))?;
     }
@@ -101,7 +106,7 @@ fn renew(journal: &Journal<'_>, next: &mut u64, length: &mut u64, sum: &mut Opti
 fn write(journal: &Journal<'_>, append: &Append, length: u64, sum: &mut Option<String>) -> Result<u64, StoreError> {
     let mut text = String::with_capacity(append.records.iter().map(|record| record.len() + 64).sum::<usize>() + 512);
     if length == 0 {
-        *sum = Some(line::write_opening(&Opening { session: append.session.clone(), first: 0 }, &mut text));
+        *sum = Some(line::write_opening(&FirstLine { session: append.session.clone(), first: 0 }, &mut text));
     }
     let mark = Mark::of(&append.head);
     let next = append.expected + append.records.len() as u64;
@@ -153,10 +158,10 @@ fn replace(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::
 }
 
 /// Takes a session out, or the oldest part of its history.
-pub(super) fn remove(folder: &Folder, held: &mut Held, session: &SessionId, removal: Removal) -> Result<(), StoreError> {
+pub(super) fn remove(folder: &Folder, held: &mut OpenJournal, session: &SessionId, removal: Removal) -> Result<(), StoreError> {
     loop {
         let Some(open) = reopen(folder, held, session, false)? else { return Ok(()) };
-        let Some(journal) = Journal::lock(folder, session, &open.file, Lock::ToWrite)? else {
+        let Some(journal) = Journal::lock(folder, session, &open.file, FileLock::ToWrite)? else {
             held.open = None;
             continue;
         };
@@ -201,7 +206,7 @@ fn delete(journal: &Journal<'_>) -> io::Result<()> {
 }
 
 /// Writes the journal anew without the records before `seq`, as far as the snapshot holds them; it stands in the journal then.
-fn cut(journal: &Journal<'_>, first: &First, end: &End, seq: u64) -> Result<(), StoreError> {
+fn cut(journal: &Journal<'_>, first: &First, end: &JournalEnd, seq: u64) -> Result<(), StoreError> {
     let Some(snapshot) = journal.snapshot(first) else { return Ok(()) };
     let until = seq.min(snapshot.next);
     if until <= first.number {
@@ -209,7 +214,7 @@ fn cut(journal: &Journal<'_>, first: &First, end: &End, seq: u64) -> Result<(), 
     }
     let from = behind(journal, first, until)?;
     let mut text = String::with_capacity(snapshot.text.len() + 1024);
-    let sum = line::write_opening(&Opening { session: journal.session.clone(), first: until }, &mut text);
+    let sum = line::write_opening(&FirstLine { session: journal.session.clone(), first: until }, &mut text);
     line::write_snapshot(snapshot.next, &snapshot.mark, None, &snapshot.text, &mut text);
     let write = |file: &mut File| {
         file.write_all(text.as_bytes())?;

@@ -104,7 +104,7 @@ impl PostgresStore {
 
     /// What `statement` answers.
     async fn ask(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<Vec<tokio_postgres::Row>, StoreError> {
-        let mut lent = Lent { client: Some(self.client().await?), is_done: false };
+        let mut lent = PooledClient { client: Some(self.client().await?), is_done: false };
         let Some(client) = &lent.client else { return Ok(Vec::new()) };
         let answer = async {
             let statement = client.prepare_cached(statement).await?;
@@ -265,12 +265,12 @@ impl PostgresStore {
 }
 
 /// A connection in use. One that is dropped with its answer outstanding, because that was late or nobody wants it any more, is closed.
-struct Lent {
+struct PooledClient {
     client: Option<Object>,
     is_done: bool,
 }
 
-impl Drop for Lent {
+impl Drop for PooledClient {
     fn drop(&mut self) {
         if let Some(client) = self.client.take().filter(|_| !self.is_done) {
             drop(Object::take(client));

@@ -24,7 +24,7 @@ use std::{
 use trellis_core::{Document, Program, SessionId, State, Value, path::KeyPath, syntax::document::Content};
 
 pub use self::mark::{lacking, restore};
-use self::secret::{Secrets, strip};
+use self::secret::{SeenSecrets, strip};
 pub(crate) use self::{
     mark::{is_in as is_redacted, whole},
     places::{Place, appended_path, visit},
@@ -36,7 +36,7 @@ use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError
 pub struct Redacted<S> {
     store: S,
     paths: RwLock<Arc<[KeyPath]>>,
-    known: Mutex<BTreeMap<SessionId, Secrets>>,
+    known: Mutex<BTreeMap<SessionId, SeenSecrets>>,
 }
 
 impl<S: SessionStore> Redacted<S> {
@@ -57,7 +57,7 @@ impl<S: SessionStore> Redacted<S> {
         *paths = once(paths.iter().chain(program.redacted()).cloned()).into();
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, Secrets>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<SessionId, SeenSecrets>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -26,10 +26,10 @@ pub(crate) enum Place<'a> {
     Data(&'a mut Value),
 }
 
-type Visit<'v> = dyn FnMut(Place<'_>) + 'v;
+type PlaceVisitor<'v> = dyn FnMut(Place<'_>) + 'v;
 
 /// Visits all places of a record or a snapshot, contexts first.
-pub(crate) fn visit(text: &mut Value, visit: &mut Visit<'_>) {
+pub(crate) fn visit(text: &mut Value, visit: &mut PlaceVisitor<'_>) {
     record(text, &mut |place| {
         if place.is_keyed() {
             visit(place);
@@ -65,7 +65,7 @@ pub(crate) fn appended_path(path: &KeyPath, list: &KeyPath, at: usize) -> Option
     }
 }
 
-fn record(value: &mut Value, visit: &mut Visit<'_>) {
+fn record(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
         "seq" | "at" | "kind" | "from" | "to" | "program" | "origin" | "signal" | "key" => {}
         "began" | "entered_at" | "stepped_at" | "approved" | "asked" | "still_asked" | "question" | "blocked" | "needs" => {}
@@ -97,7 +97,7 @@ fn record(value: &mut Value, visit: &mut Visit<'_>) {
 }
 
 /// A whole state.
-pub(super) fn state(value: &mut Value, visit: &mut Visit<'_>) {
+pub(super) fn state(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
         "version" | "session_id" | "graph" | "program" | "current_node_id" | "status" | "attempt" | "locale" | "step" | "entered"
         | "visits" | "abandoned" | "settled" | "rolled_back" => {}
@@ -110,7 +110,7 @@ pub(super) fn state(value: &mut Value, visit: &mut Visit<'_>) {
     });
 }
 
-fn changes(value: &mut Value, visit: &mut Visit<'_>) {
+fn changes(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
         "node" | "status" | "step" | "entered" | "attempt" | "visits" | "abandoned" | "settled" | "rolled_back" => {}
         "context" => context(value, visit),
@@ -127,7 +127,7 @@ fn changes(value: &mut Value, visit: &mut Visit<'_>) {
     });
 }
 
-fn appended(list: &str, value: &mut Value, visit: &mut Visit<'_>) {
+fn appended(list: &str, value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     let at = value.as_map().and_then(|entry| entry.get("at")).and_then(|at| at.to_json().parse().ok());
     if let (Some(list), Some(at), Value::Map(entry)) = (KeyPath::parse(list), at, &mut *value) {
         visit(Place::Appended { list, at, entry });
@@ -139,7 +139,7 @@ fn appended(list: &str, value: &mut Value, visit: &mut Visit<'_>) {
     });
 }
 
-fn effect(value: &mut Value, visit: &mut Visit<'_>) {
+fn effect(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| {
         if key == "undo" {
             call(value, visit);
@@ -147,7 +147,7 @@ fn effect(value: &mut Value, visit: &mut Visit<'_>) {
     });
 }
 
-fn call(value: &mut Value, visit: &mut Visit<'_>) {
+fn call(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| match key {
         "id" | "name" | "role" | "node" | "secrets" | "idempotency_key" | "attempt" | "delay" | "timeout" | "retry" => {}
         "approve" => each(value, &mut |key, value| {
@@ -166,7 +166,7 @@ fn call(value: &mut Value, visit: &mut Visit<'_>) {
     });
 }
 
-fn result(value: &mut Value, visit: &mut Visit<'_>) {
+fn result(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| {
         if key != "outcome" {
             return;
@@ -182,7 +182,7 @@ fn result(value: &mut Value, visit: &mut Visit<'_>) {
     });
 }
 
-fn ended(value: &mut Value, visit: &mut Visit<'_>) {
+fn ended(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     each(value, &mut |key, value| {
         if !matches!(key, "reason" | "code" | "node") {
             visit(Place::Data(value));
@@ -190,7 +190,7 @@ fn ended(value: &mut Value, visit: &mut Visit<'_>) {
     });
 }
 
-fn context(value: &mut Value, visit: &mut Visit<'_>) {
+fn context(value: &mut Value, visit: &mut PlaceVisitor<'_>) {
     if let Value::Map(entries) = value {
         visit(Place::Context(entries));
     }

@@ -27,12 +27,12 @@ pub(super) struct Secret {
 
 /// The values that were seen in one session. They are forgotten with the process.
 #[derive(Clone, Default)]
-pub(super) struct Secrets(Vec<Secret>);
+pub(super) struct SeenSecrets(Vec<Secret>);
 
 /// Values that are too short to be looked for in other texts than the one that they came with.
 pub(super) struct Short(Vec<Secret>);
 
-impl Secrets {
+impl SeenSecrets {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

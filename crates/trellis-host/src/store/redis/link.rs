@@ -42,7 +42,7 @@ enum State {
 }
 
 /// A connection, and which one it is.
-struct Lent {
+struct PooledLink {
     connection: MultiplexedConnection,
     number: u64,
 }
@@ -89,11 +89,11 @@ impl Link {
         timeout(self.bound, work).await.unwrap_or_else(|_| Err(self.late()))
     }
 
-    async fn lend(&self) -> Result<Lent, StoreError> {
+    async fn lend(&self) -> Result<PooledLink, StoreError> {
         let mut state = self.state.lock().await;
         match &*state {
             State::Up { connection, number } if *number >= self.sound_from.load(Ordering::Relaxed) => {
-                return Ok(Lent { connection: connection.clone(), number: *number });
+                return Ok(PooledLink { connection: connection.clone(), number: *number });
             }
             State::Down { since, error } if since.elapsed() < PAUSE => return Err(error.clone()),
             _ => {}
@@ -104,7 +104,7 @@ impl Link {
             Ok(connection) => {
                 let number = fresh();
                 *state = State::Up { connection: connection.clone(), number };
-                Ok(Lent { connection, number })
+                Ok(PooledLink { connection, number })
             }
             Err(error) => {
                 *state = State::Down { since: Instant::now(), error: error.clone() };

@@ -24,13 +24,13 @@ const VERSION: u64 = 1;
 
 /// Where a text stands.
 #[derive(Clone, Copy)]
-pub(super) enum Place<'a> {
+pub(super) enum SealedPlace<'a> {
     Record(&'a str, u64),
     /// With the number of the first record that is not in it.
     Snapshot(&'a str, u64),
 }
 
-impl Place<'_> {
+impl SealedPlace<'_> {
     /// What is authenticated: one text for each place.
     fn bound(self) -> Vec<u8> {
         match self {
@@ -82,7 +82,7 @@ impl Sealer {
         Some(Self { cipher, front: format!("{BEGINS}{VERSION},\"key\":\"{name}\",\"wrapped\":\"{wrapped}\",\"data\":\"") })
     }
 
-    pub(super) fn seal(&self, text: &str, place: Place<'_>) -> Option<Arc<str>> {
+    pub(super) fn seal(&self, text: &str, place: SealedPlace<'_>) -> Option<Arc<str>> {
         let data = seal(&self.cipher, text.as_bytes(), &place.bound())?;
         Some(format!("{}{data}\"}}", self.front).into())
     }
@@ -99,7 +99,7 @@ pub(super) fn key_of(text: &str) -> Option<Arc<str>> {
 }
 
 /// The text in a sealed one; one that never was sealed is what it is.
-pub(super) fn open(text: &Arc<str>, place: Place<'_>, keys: &Keys) -> Result<Arc<str>, Closed> {
+pub(super) fn open(text: &Arc<str>, place: SealedPlace<'_>, keys: &Keys) -> Result<Arc<str>, Closed> {
     if !text.starts_with(BEGINS) {
         return Ok(Arc::clone(text));
     }

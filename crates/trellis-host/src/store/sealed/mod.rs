@@ -17,7 +17,7 @@ use std::{
 
 use trellis_core::SessionId;
 
-use self::envelope::{Closed, Place, Sealer, open};
+use self::envelope::{Closed, SealedPlace, Sealer, open};
 pub use self::{keys::Keys, reseal::Resealed};
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored};
 
@@ -38,7 +38,7 @@ impl<S: SessionStore> Sealed<S> {
     }
 
     /// Opens a text; where no key does, also with those that the key file holds by now.
-    fn open(&self, text: &Arc<str>, place: Place<'_>) -> Result<Arc<str>, Closed> {
+    fn open(&self, text: &Arc<str>, place: SealedPlace<'_>) -> Result<Arc<str>, Closed> {
         let keys = self.keys();
         match open(text, place, &keys) {
             Err(Closed::Key(message)) => {
@@ -55,10 +55,10 @@ impl<S: SessionStore> Sealed<S> {
         let sealer = Sealer::new(&self.keys()).ok_or_else(no_randomness)?;
         let session = append.session.as_str();
         for (text, seq) in append.records.iter_mut().zip(append.expected..) {
-            *text = sealer.seal(text, Place::Record(session, seq)).ok_or_else(no_randomness)?;
+            *text = sealer.seal(text, SealedPlace::Record(session, seq)).ok_or_else(no_randomness)?;
         }
         if let Some(text) = &mut append.snapshot {
-            *text = sealer.seal(text, Place::Snapshot(session, append.head.next)).ok_or_else(no_randomness)?;
+            *text = sealer.seal(text, SealedPlace::Snapshot(session, append.head.next)).ok_or_else(no_randomness)?;
         }
         Ok(append)
     }
@@ -67,14 +67,14 @@ impl<S: SessionStore> Sealed<S> {
     fn opened(&self, mut stored: Stored) -> Result<Stored, StoreError> {
         let session = &stored.head.session;
         if let Some((next, text)) = &mut stored.snapshot {
-            let place = Place::Snapshot(session.as_str(), *next);
+            let place = SealedPlace::Snapshot(session.as_str(), *next);
             *text = self.open(text, place).map_err(|closed| match closed {
                 Closed::Changed(message) => StoreError::Corrupt { place: place.said(), message },
                 closed => hopeless(closed, place),
             })?;
         }
         for row in &mut stored.records {
-            let place = Place::Record(session.as_str(), row.seq);
+            let place = SealedPlace::Record(session.as_str(), row.seq);
             if let Ok(text) = &row.text {
                 row.text = match self.open(text, place) {
                     Ok(text) => Ok(text),
@@ -88,7 +88,7 @@ impl<S: SessionStore> Sealed<S> {
 
     /// Opens a part of the history; what cannot be opened says why, and the rest can be read.
     fn shown(&self, session: &SessionId, mut row: Row) -> Row {
-        let place = Place::Record(session.as_str(), row.seq);
+        let place = SealedPlace::Record(session.as_str(), row.seq);
         row.text = row.text.and_then(|text| {
             self.open(&text, place).map_err(|closed| match closed {
                 Closed::Changed(message) => message.into(),
@@ -100,7 +100,7 @@ impl<S: SessionStore> Sealed<S> {
 }
 
 /// Nothing but another key, or another version, helps.
-fn hopeless(closed: Closed, place: Place<'_>) -> StoreError {
+fn hopeless(closed: Closed, place: SealedPlace<'_>) -> StoreError {
     match closed {
         Closed::Key(message) | Closed::Changed(message) => StoreError::Key(message),
         Closed::Newer(found) => StoreError::Newer { store: place.said().into(), found, known: 1 },

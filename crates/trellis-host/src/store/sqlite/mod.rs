@@ -20,7 +20,7 @@ use trellis_core::SessionId;
 
 use self::{
     queue::Queue,
-    read::Reader,
+    read::SqliteReader,
     write::{What, Writer},
 };
 use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError, Stored, blocking::aside};
@@ -29,7 +29,7 @@ use super::{Append, Head, Pending, Query, Removal, Row, SessionStore, StoreError
 #[derive(Debug)]
 pub struct SqliteStore {
     queue: Arc<Queue>,
-    reader: Arc<Mutex<Reader>>,
+    reader: Arc<Mutex<SqliteReader>>,
     name: Name,
 }
 
@@ -84,12 +84,12 @@ impl SqliteStore {
     }
 
     fn working(name: Name, writer: Connection, reader: Connection) -> Result<Self, StoreError> {
-        let open = || Ok((Writer::new(writer)?, Reader::new(reader)?));
+        let open = || Ok((Writer::new(writer)?, SqliteReader::new(reader)?));
         let (writer, reader) = open().map_err(|error| name.error(&error))?;
         Ok(Self { queue: Queue::new(writer, name.clone()), reader: Arc::new(Mutex::new(reader)), name })
     }
 
-    fn read<T: Send + 'static>(&self, read: impl FnOnce(&Reader) -> rusqlite::Result<T> + Send + 'static) -> Pending<'_, T> {
+    fn read<T: Send + 'static>(&self, read: impl FnOnce(&SqliteReader) -> rusqlite::Result<T> + Send + 'static) -> Pending<'_, T> {
         Box::pin(async move {
             let (reader, name) = (Arc::clone(&self.reader).lock_owned().await, self.name.clone());
             aside(self.name.shared(), move || read(&reader).map_err(|error| name.error(&error))).await

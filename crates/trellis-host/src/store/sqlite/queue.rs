@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     Name,
-    write::{Patience, What, Writer},
+    write::{LockPolicy, What, Writer},
 };
 use crate::store::{Pending, StoreError, blocking::Pace};
 
@@ -84,7 +84,7 @@ impl Queue {
     }
 
     /// Commits what waits, once. Whoever may not be waited for leaves it waiting; false then.
-    fn commit(&self, patience: Patience) -> bool {
+    fn commit(&self, patience: LockPolicy) -> bool {
         let (group, tell): (Vec<_>, Vec<_>) = self.group().into_iter().map(|Write { what, tell }| (what, tell)).unzip();
         if group.is_empty() {
             return true;
@@ -133,11 +133,11 @@ impl Lead {
 
     /// Writes once, where that is quick; whatever else there is to write has a thread that may block.
     fn write(mut self) {
-        let is_done = self.queue.pace.is_quick() && self.queue.commit(Patience::None) && self.ends();
+        let is_done = self.queue.pace.is_quick() && self.queue.commit(LockPolicy::None) && self.ends();
         if !is_done {
             spawn_blocking(move || {
                 while !self.ends() {
-                    self.queue.commit(Patience::Some);
+                    self.queue.commit(LockPolicy::Some);
                     self.queue.sort();
                 }
             });

@@ -11,7 +11,7 @@ use crate::store::{Head, Query, Row, SessionStatus, Stored, Which};
 
 /// The one that reads. Statements are prepared once, and kept by the connection.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct SqliteReader {
     connection: Connection,
 }
 
@@ -50,7 +50,7 @@ const DUE: [&str; 2] = [
     page!("due", "due <= ?5 AND due >= ?1 AND (due > ?1 OR session > ?2)", "due, session"),
 ];
 
-impl Reader {
+impl SqliteReader {
     /// Refuses a file whose tables are not as the statements want them.
     pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
         for sql in [HEAD, SNAPSHOT, RECORDS, RECENT].iter().chain(&NEWEST).chain(&DUE) {

@@ -17,7 +17,7 @@ pub(super) enum What {
 
 /// Whether other processes that hold the file are waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum LockPolicy {
     None,
     Some,
 }
@@ -88,12 +88,12 @@ impl Writer {
     }
 
     /// Commits all of a group together, and says of each what became of it. Nothing: another process holds the file, and it is not waited for.
-    pub(super) fn write(&mut self, group: &[What], patience: Patience, name: &Name) -> Option<Vec<Result<(), StoreError>>> {
+    pub(super) fn write(&mut self, group: &[What], patience: LockPolicy, name: &Name) -> Option<Vec<Result<(), StoreError>>> {
         let is_busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
-        let wait = if patience == Patience::Some { PATIENCE } else { Duration::ZERO };
+        let wait = if patience == LockPolicy::Some { PATIENCE } else { Duration::ZERO };
         match self.connection.busy_timeout(wait).and_then(|()| self.all(group)) {
             Ok(outcomes) => Some(outcomes),
-            Err(error) if is_busy(&error) && patience == Patience::None => None,
+            Err(error) if is_busy(&error) && patience == LockPolicy::None => None,
             // One that fails takes the others with it, so each tries alone, unless nobody could write.
             Err(error) if group.len() > 1 && !is_busy(&error) => Some(group.iter().map(|what| self.alone(what, name)).collect()),
             Err(error) => Some(group.iter().map(|_| Err(name.error(&error))).collect()),

@@ -3,10 +3,10 @@
 use crate::{
     compile::dataflow::{domain::TypeId, fixpoint::Analysis},
     diagnostic::{Code, Diagnostic, FilePath},
-    program::{From, Graph, Outcome, Part, Place, PointIndex, Program, Reply, Role, Write},
+    program::{Graph, Outcome, Part, PointIndex, Program, Reply, Role, Write, WriteSource, WriteTarget},
     span::Span,
     syntax::document::Content,
-    template::{Shape, Step},
+    template::{ElementStep, Shape},
 };
 
 pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
@@ -25,9 +25,9 @@ pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut 
         for reply in replies.filter(|reply| matches!(reply.on, Outcome::Answer | Outcome::Chosen(_) | Outcome::Success | Outcome::Pass)) {
             for write in &reply.update {
                 let (path, is_item) = match &write.to {
-                    Place::Path(path) => (path, false),
-                    Place::Append(path) => (path, true),
-                    Place::Absent(_) | Place::Input | Place::Ans | Place::Error => continue,
+                    WriteTarget::Path(path) => (path, false),
+                    WriteTarget::Append(path) => (path, true),
+                    WriteTarget::Absent(_) | WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => continue,
                 };
                 let Some((key, schema)) = graph.types.iter().find(|(key, _)| key == path.root()) else { continue };
                 let Some(given) = given(known, point, reply, write) else { continue };
@@ -36,7 +36,7 @@ pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut 
                 let declared = known.types.select(declared, rest);
                 let (mut given, mut declared) = (known.types.present(given), known.types.present(declared));
                 if is_item && given != TypeId::NEVER {
-                    (given, declared) = (known.types.items_added(given), known.types.inside(declared, &[Step::Item]));
+                    (given, declared) = (known.types.items_added(given), known.types.inside(declared, &[ElementStep::Item]));
                 }
                 if given == TypeId::NEVER || declared == TypeId::NEVER || known.types.meet(given, declared) != TypeId::NEVER {
                     continue;
@@ -61,11 +61,13 @@ fn given(known: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, write: 
     let program = known.program;
     let shape = match &write.value {
         // Options are literals, which were looked at where they are written.
-        From::Input if matches!(reply.on, Outcome::Chosen(_)) => return None,
-        From::Input if matches!(&program.node(program.point(point).node).role, Role::Listen(listen) if listen.closed) => return None,
-        From::Input => return Some(known.answer_at(point)),
-        From::Shape(Shape::Expression(expression)) => expression,
-        From::Shape(_) | From::Error => return None,
+        WriteSource::Input if matches!(reply.on, Outcome::Chosen(_)) => return None,
+        WriteSource::Input if matches!(&program.node(program.point(point).node).role, Role::Listen(listen) if listen.closed) => {
+            return None;
+        }
+        WriteSource::Input => return Some(known.answer_at(point)),
+        WriteSource::Shape(Shape::Expression(expression)) => expression,
+        WriteSource::Shape(_) | WriteSource::Error => return None,
     };
     let (path, _) = shape.path()?;
     if matches!(&**path.root(), "input" | "tool_result") {
@@ -78,9 +80,9 @@ fn given(known: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, write: 
     }
     // What the same reply wrote before is not what stood there.
     let is_written = reply.update.iter().any(|write| match &write.to {
-        Place::Path(written) | Place::Append(written) => written.root() == path.root(),
-        Place::Absent(key) => key == path.root(),
-        Place::Input | Place::Ans | Place::Error => &**path.root() == "sys",
+        WriteTarget::Path(written) | WriteTarget::Append(written) => written.root() == path.root(),
+        WriteTarget::Absent(key) => key == path.root(),
+        WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => &**path.root() == "sys",
     });
     let env = known.standing(point).filter(|_| !is_written)?;
     known.known(&env, path)

@@ -3,20 +3,20 @@
 use super::{Kinds, TypeId, TypeTable};
 use crate::{
     path::Segment,
-    template::Step,
+    template::ElementStep,
     value::{Key, Mapping, Value},
 };
 
 impl TypeTable {
     /// What can stand where steps lead from a value; whatever has no items has none that could be wrong.
-    pub(crate) fn inside(&mut self, mut id: TypeId, steps: &[Step]) -> TypeId {
+    pub(crate) fn inside(&mut self, mut id: TypeId, steps: &[ElementStep]) -> TypeId {
         for step in steps {
             id = match step {
-                Step::Key(key) => {
+                ElementStep::Key(key) => {
                     let path = [Segment::Key(key.clone())];
                     self.select_from(id, &path)
                 }
-                Step::Item | Step::Each => self.items(id, *step == Step::Each),
+                ElementStep::Item | ElementStep::Each => self.items(id, *step == ElementStep::Each),
             };
         }
         id
@@ -50,11 +50,11 @@ impl TypeTable {
 }
 
 /// The schema of values that have something wherever these steps lead.
-pub(crate) fn having(steps: &[Step]) -> Value {
+pub(crate) fn having(steps: &[ElementStep]) -> Value {
     let Some((first, rest)) = steps.split_first() else { return Value::Bool(true) };
     let inner = having(rest);
     match first {
-        Step::Key(key) => {
+        ElementStep::Key(key) => {
             let properties: Mapping = [(key.clone(), inner)].into_iter().collect();
             Value::map([
                 ("type", Value::text("object")),
@@ -62,7 +62,7 @@ pub(crate) fn having(steps: &[Step]) -> Value {
                 ("properties", Value::Map(properties)),
             ])
         }
-        Step::Item => Value::map([("items", inner)]),
-        Step::Each => Value::map([("items", inner.clone()), ("additionalProperties", inner)]),
+        ElementStep::Item => Value::map([("items", inner)]),
+        ElementStep::Each => Value::map([("items", inner.clone()), ("additionalProperties", inner)]),
     }
 }

@@ -11,7 +11,7 @@ use super::{
     TypeId, TypeTable,
     hash_consing::{is_same_value, of_value},
 };
-use crate::{path::Segment, program::Guard, template::Step, value::Value};
+use crate::{path::Segment, program::Guard, template::ElementStep, value::Value};
 
 /// What a path says below its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +40,7 @@ impl ElementPathId {
 pub(crate) struct OperandTable {
     rests: Vec<Arc<[Segment]>>,
     by_segments: FxHashMap<Arc<[Segment]>, SubPathId>,
-    insides: Vec<Arc<[Step]>>,
+    insides: Vec<Arc<[ElementStep]>>,
     guards: Vec<Arc<Guard>>,
     by_hash: FxHashMap<u64, Vec<GuardId>>,
 }
@@ -85,7 +85,7 @@ impl TypeTable {
     }
 
     /// The number of steps into what a path holds.
-    pub(crate) fn steps(&mut self, steps: &[Step]) -> ElementPathId {
+    pub(crate) fn steps(&mut self, steps: &[ElementStep]) -> ElementPathId {
         let insides = &mut self.questions.insides;
         let at = insides.iter().position(|known| **known == *steps).unwrap_or_else(|| {
             insides.push(steps.into());

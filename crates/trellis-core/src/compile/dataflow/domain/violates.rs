@@ -43,7 +43,7 @@ const SIZES: [&str; 2] = ["minProperties", "maxProperties"];
 
 /// How a schema is asked about: all of it, and as the engine would check it or by kinds and closed values alone.
 #[derive(Clone, Copy)]
-struct Violation<'s> {
+struct SchemaQuestion<'s> {
     root: &'s Value,
     exactly: bool,
 }
@@ -53,12 +53,12 @@ impl TypeTable {
     /// closed values count, as they do for an argument.
     pub(crate) fn breaks(&self, id: TypeId, schema: &Schema, exactly: bool) -> bool {
         let root = schema.source();
-        self.broken(self.get(id), root, Violation { root, exactly }, super::DEPTH)
+        self.broken(self.get(id), root, SchemaQuestion { root, exactly }, super::DEPTH)
     }
 
     /// As [`Types::breaks`], not exactly, of one part of a schema.
     pub(crate) fn breaks_part(&self, id: TypeId, root: &Value, part: &Value) -> bool {
-        self.broken(self.get(id), part, Violation { root, exactly: false }, super::DEPTH)
+        self.broken(self.get(id), part, SchemaQuestion { root, exactly: false }, super::DEPTH)
     }
 
     /// Whether a schema says something of a place of which nothing is known.
@@ -88,7 +88,7 @@ impl TypeTable {
             || fields().any(|(field, schema)| self.unsure(field, schema, depth - 1))
     }
 
-    fn broken(&self, of: &Type, schema: &Value, asked: Violation<'_>, depth: u8) -> bool {
+    fn broken(&self, of: &Type, schema: &Value, asked: SchemaQuestion<'_>, depth: u8) -> bool {
         let is_known = of.kinds != Kinds::default() || !of.values.is_empty() || of.fields.is_some() || of.items.is_some();
         if !is_known {
             return false;
@@ -114,7 +114,7 @@ impl TypeTable {
     }
 
     /// What a schema says by itself.
-    fn broken_here(&self, of: &Type, map: &Mapping, asked: Violation<'_>, depth: u8) -> bool {
+    fn broken_here(&self, of: &Type, map: &Mapping, asked: SchemaQuestion<'_>, depth: u8) -> bool {
         let exactly = asked.exactly;
         let closed = map.contains("enum") || map.contains("const");
         let refined = exactly && REFINED.iter().any(|key| map.contains(key));
@@ -140,7 +140,7 @@ impl TypeTable {
     }
 
     /// What it says by others.
-    fn broken_parts(&self, of: &Type, map: &Mapping, asked: Violation<'_>, depth: u8) -> bool {
+    fn broken_parts(&self, of: &Type, map: &Mapping, asked: SchemaQuestion<'_>, depth: u8) -> bool {
         let listed = |key: &str| map.get(key).and_then(Value::as_list).into_iter().flatten();
         let referred = map.get("$ref").is_some_and(|pointer| {
             let target = pointer.as_str().and_then(|pointer| followed(asked.root, pointer));
@@ -159,7 +159,7 @@ impl TypeTable {
         })
     }
 
-    fn broken_fields(&self, fields: &Fields, schema: &Mapping, asked: Violation<'_>, depth: u8) -> bool {
+    fn broken_fields(&self, fields: &Fields, schema: &Mapping, asked: SchemaQuestion<'_>, depth: u8) -> bool {
         let declared = schema.get("properties").and_then(Value::as_map);
         let more = schema.get("additionalProperties");
         let lacks = |key: &str| self.get(fields.get(key)).absent;

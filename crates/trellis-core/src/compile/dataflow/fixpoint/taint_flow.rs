@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     compile::{UncheckedRead, cfg::Cfg, dataflow::domain::external},
-    program::{Callee, From, Place, PointIndex, Program, Reply, Target, Write},
+    program::{Callee, PointIndex, Program, Reply, Target, Write, WriteSource, WriteTarget},
     scope::RESERVED,
     template::Shape,
     value::Key,
@@ -100,7 +100,7 @@ impl<'a> TaintFlow<'a> {
 
     /// Whether a reply puts something else in the place of a key, whatever was there.
     fn replaces(&self, at: u32, reply: &Reply, key: &Key) -> bool {
-        let is_whole = |write: &Write| matches!(&write.to, Place::Path(path) if path.is_key() && path.root() == key);
+        let is_whole = |write: &Write| matches!(&write.to, WriteTarget::Path(path) if path.is_key() && path.root() == key);
         let last = reply.update.iter().rfind(|write| writes(write, key));
         last.is_some_and(|write| is_whole(write) && !is_copied(write) && !self.broken[at as usize])
     }
@@ -108,13 +108,13 @@ impl<'a> TaintFlow<'a> {
 
 fn writes(write: &Write, key: &Key) -> bool {
     match &write.to {
-        Place::Path(path) | Place::Append(path) => path.root() == key,
-        Place::Absent(absent) => absent == key,
-        Place::Input | Place::Ans | Place::Error => false,
+        WriteTarget::Path(path) | WriteTarget::Append(path) => path.root() == key,
+        WriteTarget::Absent(absent) => absent == key,
+        WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => false,
     }
 }
 
 /// Whether what is written may stand elsewhere already.
 fn is_copied(write: &Write) -> bool {
-    matches!(&write.value, From::Shape(shape) if !matches!(shape, Shape::Literal(_)))
+    matches!(&write.value, WriteSource::Shape(shape) if !matches!(shape, Shape::Literal(_)))
 }

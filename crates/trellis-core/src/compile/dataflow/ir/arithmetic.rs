@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::interned::InternedPath;
-use crate::template::{Calculation, KindSet, Outcome, PATHS};
+use crate::template::{Calculation, CalculationOutcome, KindSet, PATHS};
 
 /// A calculation that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) type Operands = Arc<[Option<InternedPath>]>;
 pub(crate) struct ArithmeticTable {
     all: Vec<(Arc<Calculation>, Operands)>,
     by_form: FxHashMap<(Arc<str>, Operands), ArithmeticId>,
-    outcomes: FxHashMap<(Arc<str>, [u8; PATHS]), Outcome>,
+    outcomes: FxHashMap<(Arc<str>, [u8; PATHS]), CalculationOutcome>,
 }
 
 impl ArithmeticTable {
@@ -48,8 +48,8 @@ impl ArithmeticTable {
             let mut key = [0; PATHS];
             key.iter_mut().zip(&chosen).for_each(|(key, sort)| *key = sort.number());
             let outcome = self.outcomes.entry((Arc::clone(&calculation.form), key)).or_insert_with(|| calculation.outcome(&chosen));
-            fails |= *outcome == Outcome::Fails;
-            works &= *outcome == Outcome::Works;
+            fails |= *outcome == CalculationOutcome::Fails;
+            works &= *outcome == CalculationOutcome::Works;
         }
         (fails, works)
     }

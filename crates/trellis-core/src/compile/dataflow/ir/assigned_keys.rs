@@ -16,9 +16,9 @@ impl Findings<'_, '_> {
     pub(crate) fn set(&self, entry_states: &[EntryState]) -> BTreeSet<Key> {
         let writes = self.ir.ops.iter().filter_map(|op| match op {
             Instr::Write { write, .. } => match &write.to {
-                To::Path(path) | To::Append(path) => Some(path.root().clone()),
-                To::Absent(key) => Some(key.clone()),
-                To::Input | To::Ans | To::Error => None,
+                WriteTarget::Path(path) | WriteTarget::Append(path) => Some(path.root().clone()),
+                WriteTarget::Absent(key) => Some(key.clone()),
+                WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => None,
             },
             _ => None,
         });
@@ -110,6 +110,6 @@ impl Findings<'_, '_> {
         let above = |written: &KeyPath| written.segments().len() < path.segments().len() && path.segments().starts_with(written.segments());
         let mut writes = self.ir.ops.iter().filter_map(|op| if let Instr::Write { write, .. } = op { Some(&write.to) } else { None });
         matches!(&**path.root(), "input" | "tool_result" | "sys")
-            || writes.any(|to| if let To::Path(written) = to { above(written) } else { false })
+            || writes.any(|to| if let WriteTarget::Path(written) = to { above(written) } else { false })
     }
 }

@@ -18,8 +18,8 @@ use crate::{
     },
     path::KeyPath,
     program::{
-        Call, Callee, Failure, From, Guard, NodeIndex, Operand, Outcome, Place, PointIndex, Program, Reason, Reply, Role, Root, Target,
-        Write,
+        Call, Callee, Failure, Guard, NodeIndex, Operand, Outcome, PointIndex, Program, Reason, Reply, Role, Root, Target, Write,
+        WriteSource, WriteTarget,
     },
     schema::Schema,
     template::{Shape, Term, Test},
@@ -129,8 +129,8 @@ impl<'p> Interner<'_, 'p> {
     fn write(&mut self, write: &'p Write, reads: OpRange) -> Op {
         let mut is_cut = false;
         let (to, how) = match &write.to {
-            Place::Path(path) | Place::Append(path) => {
-                let is_append = matches!(write.to, Place::Append(_));
+            WriteTarget::Path(path) | WriteTarget::Append(path) => {
+                let is_append = matches!(write.to, WriteTarget::Append(_));
                 // What is written below a key, or added to it, depends on what is there.
                 let known = if is_append || !path.is_key() { self.follow(path) } else { self.path(path) };
                 // Of what is written deeper than is followed, the upper part is there.
@@ -141,16 +141,16 @@ impl<'p> Interner<'_, 'p> {
                 };
                 (Some(known.unwrap_or_else(upper)), if is_append { WriteMode::Append } else { WriteMode::Set })
             }
-            Place::Absent(key) => (Some(self.key(key)), WriteMode::Default),
-            Place::Input => (Some(self.key("input")), WriteMode::Set),
-            Place::Ans => (Some(self.key("sys.ans")), WriteMode::Set),
-            Place::Error => (Some(self.key("sys.error")), WriteMode::Set),
+            WriteTarget::Absent(key) => (Some(self.key(key)), WriteMode::Default),
+            WriteTarget::Input => (Some(self.key("input")), WriteMode::Set),
+            WriteTarget::Ans => (Some(self.key("sys.ans")), WriteMode::Set),
+            WriteTarget::Error => (Some(self.key("sys.error")), WriteMode::Set),
         };
         let source = match &write.value {
             _ if is_cut => self.tables.sources.put(SourceExpr::Known(TypeId::UNKNOWN)),
-            From::Shape(shape) => self.source(shape),
-            From::Error => self.tables.sources.put(SourceExpr::Known(self.tables.error)),
-            From::Input => self.tables.sources.put(SourceExpr::Brought),
+            WriteSource::Shape(shape) => self.source(shape),
+            WriteSource::Error => self.tables.sources.put(SourceExpr::Known(self.tables.error)),
+            WriteSource::Input => self.tables.sources.put(SourceExpr::Brought),
         };
         Op::Write { to, how, source, reads }
     }

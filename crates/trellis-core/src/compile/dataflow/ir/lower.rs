@@ -200,7 +200,7 @@ impl<'p> PointIr<'p> {
 
     fn write(&mut self, write: &'p Write, document: u32) {
         let from = self.next_site();
-        if let From::Shape(shape) = &write.value {
+        if let WriteSource::Shape(shape) = &write.value {
             self.follow_shape(shape);
             shape.each_use(&mut |used| self.site(used.path, document, ReadKind::Template(used, LocaleScope::Everywhere, None)));
         }

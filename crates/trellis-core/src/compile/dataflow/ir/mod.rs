@@ -21,13 +21,13 @@ pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 use crate::{
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, Choice, Failure, From, Guard, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program,
-        Reason, Reply, Role, Speech, Target, Write,
+        Call, Callee, Choice, Failure, Guard, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program, Reason,
+        Reply, Role, Speech, Target, Write, WriteSource,
     },
     schema::Schema,
     span::Span,
     syntax::document::Content,
-    template::{Demand, KindSet, Shape, Step, Template, Used},
+    template::{Demand, ElementStep, KindSet, Shape, Template, Used},
 };
 
 /// One thing that happens.

@@ -85,7 +85,7 @@ impl<'p> ReadSite<'p> {
     }
 
     /// Steps from the path into what it holds.
-    pub(crate) fn inside(&self) -> &'p [Step] {
+    pub(crate) fn inside(&self) -> &'p [ElementStep] {
         if let ReadKind::Template(used, ..) = self.kind { used.inside } else { &[] }
     }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// An argument that does not fit.
-struct Broken {
+struct ArgumentMismatch {
     key: Key,
     of: TypeId,
     /// What takes it, and the part of that which it does not fit.
@@ -25,7 +25,7 @@ struct Broken {
 
 impl Reporter<'_, '_> {
     /// The argument that does not fit; nothing where it cannot be told.
-    fn broken_argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Option<Broken> {
+    fn broken_argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Option<ArgumentMismatch> {
         let schema = external::taken(self.program, call)?;
         let properties = schema.get("properties").and_then(Value::as_map)?;
         let given = known.types.get(alarm.seen).fields.iter().flat_map(|fields| &fields.named);
@@ -42,7 +42,7 @@ impl Reporter<'_, '_> {
         });
         let (document, around) = self.place_of(alarm, call, Some(&key));
         let place = (document, entry.map_or(around, |shape| shape.span));
-        Some(Broken { part: part.clone(), key, of, schema, place, path })
+        Some(ArgumentMismatch { part: part.clone(), key, of, schema, place, path })
     }
 
     /// Where a call gives the argument `key`, or all of them: by `body`, or else what is called. With the document.
@@ -77,7 +77,7 @@ impl Reporter<'_, '_> {
     /// An argument that was neither proved nor disproved: where it is given, and what is open about it.
     pub(crate) fn open_argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> (u32, Span, String, String) {
         let name = self.called(call);
-        let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, alarm, call) else {
+        let Some(ArgumentMismatch { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, alarm, call) else {
             let (document, span) = self.place_of(alarm, call, None);
             let message = format!("whether `{name}` always gets the arguments that it takes was not decided");
             return (document, span, message, "give every argument that it requires on every way, to be sure".to_owned());
@@ -93,7 +93,8 @@ impl Reporter<'_, '_> {
     pub(crate) fn is_the_same(&mut self, known: &Analysis<'_, '_>, alarm: &Alarm, found: &mut [Diagnostic]) -> bool {
         let Violation::Args(op) = alarm.violation else { return false };
         let Instr::Args { call } = &self.ir.ops[op as usize] else { return false };
-        let Some(Broken { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(known, alarm, call) else {
+        let Some(ArgumentMismatch { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(known, alarm, call)
+        else {
             return false;
         };
         let Some(first) = self.arguments.get(&(path.clone(), of)).and_then(|first| found.get_mut(*first)) else {
@@ -116,7 +117,7 @@ impl Reporter<'_, '_> {
 
     pub(crate) fn argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Diagnostic {
         let name = self.called(call);
-        let Some(Broken { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, alarm, call) else {
+        let Some(ArgumentMismatch { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, alarm, call) else {
             let (document, span) = self.place_of(alarm, call, None);
             let message = format!("the arguments of `{name}` do not fit what it takes on some way");
             return Diagnostic::new(Code::BadToolArgs, self.file(document), span, message);

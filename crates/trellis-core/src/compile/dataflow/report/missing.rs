@@ -100,7 +100,7 @@ impl Reporter<'_, '_> {
     fn possible(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm) -> Vec<String> {
         let read = self.read_keys();
         let written = self.program.replies.iter().flat_map(|reply| &reply.update).filter_map(|write| match &write.to {
-            To::Path(path) | To::Append(path) => Some(path.root()),
+            WriteTarget::Path(path) | WriteTarget::Append(path) => Some(path.root()),
             _ => None,
         });
         let unread: BTreeSet<&str> = written.map(|key| &**key).filter(|key| !read.contains(key)).collect();
@@ -176,7 +176,7 @@ impl Reporter<'_, '_> {
         let span = site.span(self.program);
         let found = Diagnostic::new(code, self.file(site.document), span, message);
         let guard = format!("guard it, `{{{{ {name} | default(\"…\") }}}}`");
-        let Some((Step::Key(last), above)) = site.inside().split_last() else { return found.help(guard) };
+        let Some((ElementStep::Key(last), above)) = site.inside().split_last() else { return found.help(guard) };
         let of = known.standing(alarm.point).and_then(|env| known.known(&env, path));
         let names = of.map(|of| {
             let of = known.types.inside(of, above);

@@ -29,11 +29,11 @@ use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
     program::{
-        Call, Callee, From, Guard, Node, NodeIndex, Operand, Outcome, Part, Place as To, PointIndex, Program, Provenance, Role, Target,
-        Write,
+        Call, Callee, Guard, Node, NodeIndex, Operand, Outcome, Part, PointIndex, Program, Provenance, Role, Target, Write, WriteSource,
+        WriteTarget,
     },
     span::Span,
-    template::{KindSet, LOOPED, Shape, Step},
+    template::{ElementStep, KindSet, LOOPED, Shape},
     value::Value,
 };
 
@@ -250,19 +250,19 @@ impl<'a, 'p> Reporter<'a, 'p> {
             let of_replies = replies.flat_map(|reply| reply.update.iter().map(move |write| (Some(&reply.on), write)));
             let entry = node.entry.defaults.iter().map(|write| (None, write));
             let mut writes = of_replies.chain(entry).filter(|(_, write)| match &write.to {
-                To::Path(path) | To::Append(path) => path.root() == root,
-                To::Absent(key) => key == root,
-                To::Input | To::Ans | To::Error => false,
+                WriteTarget::Path(path) | WriteTarget::Append(path) => path.root() == root,
+                WriteTarget::Absent(key) => key == root,
+                WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => false,
             });
             if node.entry.required.iter().any(|path| path.root() == root) {
                 return None;
             }
             let listen = if let Role::Listen(listen) = &node.role { Some(listen) } else { None };
             let all = writes.try_for_each(|(on, write)| {
-                let listen = listen.filter(|_| matches!(&write.to, To::Path(path) if *path == operand.path))?;
+                let listen = listen.filter(|_| matches!(&write.to, WriteTarget::Path(path) if *path == operand.path))?;
                 let chosen = listen.chosen(on?);
                 let listed = listen.options.iter().map(|option| &option.value).filter(|value| chosen.is_none_or(|chosen| chosen == *value));
-                (matches!(write.value, From::Input) && (listen.closed || chosen.is_some())).then(|| values.extend(listed.cloned()))
+                (matches!(write.value, WriteSource::Input) && (listen.closed || chosen.is_some())).then(|| values.extend(listed.cloned()))
             });
             all?;
         }
@@ -283,11 +283,11 @@ impl<'a, 'p> Reporter<'a, 'p> {
                     .help("let only ways lead here on which it holds: ask the same in the condition of the way")
             }
             Instr::Write { write, .. } => {
-                let (To::Path(path) | To::Append(path)) = &write.to else {
+                let (WriteTarget::Path(path) | WriteTarget::Append(path)) = &write.to else {
                     unreachable!("only what is written below something, or added to a list, finds something in its way")
                 };
                 let (message, help) = match &write.to {
-                    To::Append(_) => {
+                    WriteTarget::Append(_) => {
                         let kind = known.types.described(alarm.seen);
                         (
                             format!("`{path}` is {kind} on some way, and nothing can be added to it"),
@@ -358,7 +358,7 @@ pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Instr<'_>) -
             (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?, Unknown::Truth)
         }
         Instr::Write { write, .. } => match &write.to {
-            To::Path(path) | To::Append(path) => (write.origin, path.clone(), Unknown::Room),
+            WriteTarget::Path(path) | WriteTarget::Append(path) => (write.origin, path.clone(), Unknown::Room),
             _ => return None,
         },
         Instr::Read(_) | Instr::Ask { .. } | Instr::Args { .. } => return None,

@@ -1,7 +1,7 @@
 //! Findings about what cannot be calculated with or gone through, in words.
 
 use super::*;
-use crate::template::{Calculation, Last, RECKONED};
+use crate::template::{Calculation, LastOperation, RECKONED};
 
 impl Reporter<'_, '_> {
     pub(crate) fn operand(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>, details: &WitnessDetails) -> Diagnostic {
@@ -41,9 +41,11 @@ impl Reporter<'_, '_> {
 
 fn remedy(calculation: &Calculation, details: &WitnessDetails) -> &'static str {
     match calculation.last {
-        Last::Adds if details.sorts.contains(&KindSet::TEXT) => "put values of any kind together with `~`, or let every way save numbers",
-        Last::Adds | Last::Reckons => "let every way save numbers, such as `input_type: int`",
-        Last::Other => NEEDED,
+        LastOperation::Adds if details.sorts.contains(&KindSet::TEXT) => {
+            "put values of any kind together with `~`, or let every way save numbers"
+        }
+        LastOperation::Adds | LastOperation::Reckons => "let every way save numbers, such as `input_type: int`",
+        LastOperation::Other => NEEDED,
     }
 }
 

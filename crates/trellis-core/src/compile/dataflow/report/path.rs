@@ -39,7 +39,7 @@ impl Reporter<'_, '_> {
             _ => "goes on".to_owned(),
         };
         let origin = edge.origin?;
-        let saves = reply.update.iter().any(|write| matches!(write.to, To::Path(_) | To::Append(_)));
+        let saves = reply.update.iter().any(|write| matches!(write.to, WriteTarget::Path(_) | WriteTarget::Append(_)));
         let nothing = if saving && !saves { ", saves nothing" } else { "" };
         Some((self.file(origin.document).clone(), origin.span, format!("{why} → {to}{nothing}")))
     }
@@ -47,8 +47,10 @@ impl Reporter<'_, '_> {
     /// Where a path, or what it stands in, is written, in file order, by which node, and what is written there.
     pub(crate) fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span, PointIndex, KeyPath)> {
         let sets = |write: &Write| match &write.to {
-            To::Path(written) | To::Append(written) if path.segments().starts_with(written.segments()) => Some(written.clone()),
-            To::Absent(key) if key == path.root() => KeyPath::new(vec![Segment::Key(key.clone())]),
+            WriteTarget::Path(written) | WriteTarget::Append(written) if path.segments().starts_with(written.segments()) => {
+                Some(written.clone())
+            }
+            WriteTarget::Absent(key) if key == path.root() => KeyPath::new(vec![Segment::Key(key.clone())]),
             _ => None,
         };
         let points = self.program.points.iter().filter(|point| point.part == Part::Body);

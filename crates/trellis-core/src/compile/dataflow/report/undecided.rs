@@ -65,7 +65,8 @@ impl Reporter<'_, '_> {
                     (node.document, assert_span(program, *of, *index), message, "ask the same in the condition of the way, to be sure")
                 }
                 Instr::Write { write, .. } => {
-                    let path = if let To::Path(path) | To::Append(path) = &write.to { path.to_string() } else { String::new() };
+                    let path =
+                        if let WriteTarget::Path(path) | WriteTarget::Append(path) = &write.to { path.to_string() } else { String::new() };
                     let message = format!("whether `{path}` can be written on every way was not decided");
                     (node.document, write.origin, message, "write to another key, or set what it stands in before, to be sure")
                 }

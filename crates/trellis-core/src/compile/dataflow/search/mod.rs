@@ -26,10 +26,11 @@ use crate::{
     id::SignalName,
     path::KeyPath,
     program::{
-        Edge, Failure, From, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write,
+        Edge, Failure, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write,
+        WriteSource,
     },
     schema::Schema,
-    template::{KindSet, Outcome as Came},
+    template::{CalculationOutcome as Came, KindSet},
     value::Key,
     witness::Witness,
 };
@@ -204,7 +205,7 @@ impl Search<'_, '_> {
     /// What is handed in for a reply; nothing for those that no host brings about at will.
     fn given(&self, state: &mut SymState, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<HostInput> {
         state.failure = None;
-        let tells = |write: &Write| matches!(write.value, From::Error);
+        let tells = |write: &Write| matches!(write.value, WriteSource::Error);
         if matches!(reply.on, Outcome::Error | Outcome::Timeout | Outcome::Denied) || reply.update.iter().any(tells) {
             state.fail(&reply.on);
         }

@@ -15,7 +15,7 @@ use crate::{
     },
     engine::{Answers, Engine, Event, Input, Moment, Start, StartError, ToolError, ToolErrorKind, ToolOutcome, ToolResult},
     id::SessionId,
-    program::{Call, Callee, Failure, Place, Write},
+    program::{Call, Callee, Failure, Write, WriteTarget},
     schema::Schema,
     scope::{RESERVED, Scope},
     state::{CallKind, EndReason, PendingCall, State, Status},
@@ -203,7 +203,9 @@ fn details(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> 
             (&[Failure::Assert], guard.operand().map(|operand| operand.path.to_string()))
         }
         Candidate::Write(at) => {
-            let Instr::Write { write: Write { to: Place::Path(path) | Place::Append(path), .. }, .. } = op(at) else { return None };
+            let Instr::Write { write: Write { to: WriteTarget::Path(path) | WriteTarget::Append(path), .. }, .. } = op(at) else {
+                return None;
+            };
             (&[Failure::Write], Some(path.to_string()))
         }
         Candidate::NoMatch(_) => (&[Failure::NoMatch], None),

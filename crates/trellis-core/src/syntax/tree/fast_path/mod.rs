@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::{Data, Entry, Node};
+use super::{YamlData, YamlEntry, YamlNode};
 use crate::{
     span::Span,
     syntax::scalar::{Plain, Style},
@@ -22,7 +22,7 @@ const WIDTH: usize = 32;
 const KEY: usize = 128;
 
 /// Reads the document at `range` of `text`; nothing where that is not as simple as it has to be.
-pub(super) fn read(text: &str, range: Range<usize>) -> Option<Node<'_>> {
+pub(super) fn read(text: &str, range: Range<usize>) -> Option<YamlNode<'_>> {
     let bytes = &text.as_bytes()[..range.end];
     if bytes[range.clone()].iter().fold(false, |found, &byte| found | !is_simple(byte)) {
         return None;
@@ -109,7 +109,7 @@ impl<'t> Quick<'t> {
     }
 
     /// A mapping or list that begins here.
-    fn block(&mut self) -> Option<Node<'t>> {
+    fn block(&mut self) -> Option<YamlNode<'t>> {
         if self.depth == DEPTH {
             return None;
         }
@@ -124,16 +124,16 @@ impl<'t> Quick<'t> {
         self.bytes[self.at..].starts_with(b"- ")
     }
 
-    fn mapping(&mut self) -> Option<Node<'t>> {
+    fn mapping(&mut self) -> Option<YamlNode<'t>> {
         let (start, column) = (self.at, self.column());
         let mut entries = Vec::new();
         loop {
             let (key, span) = self.key(&entries)?;
             let value = self.value(column)?;
-            entries.push(Entry { key, span, value, bare: false });
+            entries.push(YamlEntry { key, span, value, bare: false });
             if self.is_over() || self.column() < column {
                 let end = entries.last()?.value.span.end as usize;
-                return Some(Node { data: Data::Map(entries), span: Span::new(start, end) });
+                return Some(YamlNode { data: YamlData::Map(entries), span: Span::new(start, end) });
             }
             // Deeper than its key stands what belongs to a value of several lines.
             if self.column() > column {
@@ -142,9 +142,9 @@ impl<'t> Quick<'t> {
         }
     }
 
-    fn list(&mut self) -> Option<Node<'t>> {
+    fn list(&mut self) -> Option<YamlNode<'t>> {
         let (start, column) = (self.at, self.column());
-        let mut items: Vec<Node<'t>> = Vec::new();
+        let mut items: Vec<YamlNode<'t>> = Vec::new();
         while !self.is_over() && self.column() == column && self.is_item() {
             self.at += 1;
             self.skip_blanks();
@@ -161,7 +161,7 @@ impl<'t> Quick<'t> {
             }
         }
         let end = items.last()?.span.end as usize;
-        Some(Node { data: Data::List(items), span: Span::new(start, end) })
+        Some(YamlNode { data: YamlData::List(items), span: Span::new(start, end) })
     }
 
     /// Where a key ends that stands here, in front of its `:`.
@@ -173,7 +173,7 @@ impl<'t> Quick<'t> {
     }
 
     /// A key that is not there yet, and its `:`.
-    fn key(&mut self, before: &[Entry<'t>]) -> Option<(Cow<'t, str>, Span)> {
+    fn key(&mut self, before: &[YamlEntry<'t>]) -> Option<(Cow<'t, str>, Span)> {
         let span = Span::new(self.at, self.key_end()?);
         let key = &self.text[span.range()];
         if before.len() == WIDTH || Plain::of(key) != Plain::Text || before.iter().any(|entry| entry.key == key) {
@@ -184,7 +184,7 @@ impl<'t> Quick<'t> {
     }
 
     /// What a key that stands in `column` has, on its line or below.
-    fn value(&mut self, column: usize) -> Option<Node<'t>> {
+    fn value(&mut self, column: usize) -> Option<YamlNode<'t>> {
         let colon = self.at;
         self.skip_blanks();
         if !matches!(self.peek(), Some(b'\n' | b'#') | None) {
@@ -197,7 +197,7 @@ impl<'t> Quick<'t> {
     }
 
     /// A value that fills the rest of a line.
-    fn line_value(&mut self) -> Option<Node<'t>> {
+    fn line_value(&mut self) -> Option<YamlNode<'t>> {
         let node = match self.peek()? {
             quote @ (b'"' | b'\'') => self.quoted(quote)?,
             b'{' | b'[' => self.flow()?,
@@ -208,7 +208,7 @@ impl<'t> Quick<'t> {
     }
 
     /// A text in quotes, without anything that stands for something else.
-    fn quoted(&mut self, quote: u8) -> Option<Node<'t>> {
+    fn quoted(&mut self, quote: u8) -> Option<YamlNode<'t>> {
         self.at += 1;
         let start = self.at;
         while self.peek()? != quote {
@@ -224,11 +224,11 @@ impl<'t> Quick<'t> {
             return None;
         }
         let style = if quote == b'"' { Style::Double } else { Style::Single };
-        Some(Node { data: Data::Scalar(Cow::Borrowed(&self.text[span.range()]), style), span })
+        Some(YamlNode { data: YamlData::Scalar(Cow::Borrowed(&self.text[span.range()]), style), span })
     }
 
     /// `{ … }` or `[ … ]` on one line.
-    fn flow(&mut self) -> Option<Node<'t>> {
+    fn flow(&mut self) -> Option<YamlNode<'t>> {
         if self.depth == DEPTH {
             return None;
         }
@@ -244,7 +244,7 @@ impl<'t> Quick<'t> {
                 if is_mapping {
                     let (key, span) = self.key(&entries)?;
                     self.skip_blanks();
-                    entries.push(Entry { key, span, value: self.flow_value()?, bare: false });
+                    entries.push(YamlEntry { key, span, value: self.flow_value()?, bare: false });
                 } else {
                     items.push(self.flow_value()?);
                 }
@@ -257,11 +257,11 @@ impl<'t> Quick<'t> {
             }
         }
         self.depth -= 1;
-        let data = if is_mapping { Data::Map(entries) } else { Data::List(items) };
-        Some(Node { data, span: Span::new(start, self.at) })
+        let data = if is_mapping { YamlData::Map(entries) } else { YamlData::List(items) };
+        Some(YamlNode { data, span: Span::new(start, self.at) })
     }
 
-    fn flow_value(&mut self) -> Option<Node<'t>> {
+    fn flow_value(&mut self) -> Option<YamlNode<'t>> {
         match self.peek()? {
             quote @ (b'"' | b'\'') => self.quoted(quote),
             b'{' | b'[' => self.flow(),
@@ -270,7 +270,7 @@ impl<'t> Quick<'t> {
     }
 
     /// A text without quotes, up to the end of its line, a comment, or what ends it `in_flow`.
-    fn plain(&mut self, in_flow: bool) -> Option<Node<'t>> {
+    fn plain(&mut self, in_flow: bool) -> Option<YamlNode<'t>> {
         let start = self.at;
         let is_start = match self.peek()? {
             b'-' => self.bytes.get(start + 1).is_some_and(u8::is_ascii_alphanumeric),
@@ -294,7 +294,7 @@ impl<'t> Quick<'t> {
         }
         self.at = end;
         let span = Span::new(start, end);
-        Some(Node { data: Data::Scalar(Cow::Borrowed(&self.text[span.range()]), Style::Plain), span })
+        Some(YamlNode { data: YamlData::Scalar(Cow::Borrowed(&self.text[span.range()]), Style::Plain), span })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
         search::{ExecResult, Search, state::SymState},
         symbolic::Lookup,
     },
-    template::{Calculation, KindSet, Outcome},
+    template::{Calculation, CalculationOutcome, KindSet},
 };
 
 impl Search<'_, '_> {
@@ -19,7 +19,7 @@ impl Search<'_, '_> {
         let parts: Vec<Lookup> = calculation.paths.iter().map(|path| details.look(path)).collect();
         let sorts: Vec<KindSet> = parts.iter().map(|part| details.constraints.sorts(part)).collect();
         for chosen in choices(&sorts) {
-            if self.outcome(calculation, &chosen) != Outcome::Fails {
+            if self.outcome(calculation, &chosen) != CalculationOutcome::Fails {
                 continue;
             }
             let mut narrowed = details.clone();
@@ -41,7 +41,7 @@ impl Search<'_, '_> {
         ExecResult::On
     }
 
-    fn outcome(&self, calculation: &Calculation, sorts: &[KindSet]) -> Outcome {
+    fn outcome(&self, calculation: &Calculation, sorts: &[KindSet]) -> CalculationOutcome {
         let mut outcomes = self.outcomes.borrow_mut();
         *outcomes.entry(sorts.to_vec()).or_insert_with(|| {
             self.spend(ASKED);

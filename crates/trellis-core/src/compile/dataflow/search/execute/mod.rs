@@ -19,7 +19,7 @@ use crate::{
         symbolic::{CanViolate, Constraints, Fingerprinter, Lookup},
     },
     path::{KeyPath, Segment},
-    program::{Guard, NodeIndex, Place, PointIndex, PredicateSource},
+    program::{Guard, NodeIndex, PointIndex, PredicateSource, WriteTarget},
     schema::Schema,
     template::Shape,
     value::{Key, Mapping, Value},
@@ -94,7 +94,7 @@ impl Search<'_, '_> {
                 }
                 Instr::Assert { guard, .. } => self.asked_by(guard),
                 Instr::Write { write, .. } => match &write.to {
-                    Place::Path(path) | Place::Append(path) => vec![path.clone()],
+                    WriteTarget::Path(path) | WriteTarget::Append(path) => vec![path.clone()],
                     _ => Vec::new(),
                 },
                 Instr::Args { call } => {

@@ -10,14 +10,14 @@ use crate::{
         symbolic::{Lookup, SymValue},
     },
     path::KeyPath,
-    program::{From, Place, PointIndex, Write},
+    program::{PointIndex, Write, WriteSource, WriteTarget},
     template::Shape,
     value::Key,
 };
 
 impl Search<'_, '_> {
     pub(crate) fn write(&self, state: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
-        if let Place::Absent(key) = &write.to
+        if let WriteTarget::Absent(key) = &write.to
             && let Some(sym) = state.context.get(key).cloned()
         {
             match state.constraints.presence(&sym) {
@@ -39,15 +39,15 @@ impl Search<'_, '_> {
             return ExecResult::Accident;
         }
         let value = match &write.value {
-            From::Input => match &state.input {
+            WriteSource::Input => match &state.input {
                 Some(sym) => sym.clone(),
                 None => return ExecResult::On,
             },
-            From::Error => match &state.failure {
+            WriteSource::Error => match &state.failure {
                 Some(sym) => sym.clone(),
                 None => return ExecResult::On,
             },
-            From::Shape(shape) => {
+            WriteSource::Shape(shape) => {
                 self.settle(state, shape);
                 match state.evaluate(shape) {
                     Some(sym) => sym,
@@ -64,27 +64,27 @@ impl Search<'_, '_> {
             }
         }
         match &write.to {
-            Place::Path(path) | Place::Append(path) => {
+            WriteTarget::Path(path) | WriteTarget::Append(path) => {
                 if self.put(state, &write.to, path, value) {
                     ExecResult::On
                 } else {
                     self.doubt(state, std::slice::from_ref(path))
                 }
             }
-            Place::Input => {
+            WriteTarget::Input => {
                 state.input = Some(value);
                 ExecResult::On
             }
-            Place::Ans => {
+            WriteTarget::Ans => {
                 // It stands where it is saved, too.
                 state.ans = Some(if self.reads.contains("sys") { state.constraints.copied(&value) } else { value });
                 ExecResult::On
             }
-            Place::Error => {
+            WriteTarget::Error => {
                 state.error = Some(value);
                 ExecResult::On
             }
-            Place::Absent(key) => {
+            WriteTarget::Absent(key) => {
                 Rc::make_mut(&mut state.context).insert(Key::clone(key), value);
                 ExecResult::On
             }
@@ -92,10 +92,10 @@ impl Search<'_, '_> {
     }
 
     /// Whether nothing is at a place that is a key: then what may not come stands for itself.
-    fn is_new(&self, state: &mut SymState, to: &Place) -> bool {
+    fn is_new(&self, state: &mut SymState, to: &WriteTarget) -> bool {
         match to {
-            Place::Path(path) => path.is_key() && matches!(state.look(path), Lookup::Absent),
-            Place::Append(_) => false,
+            WriteTarget::Path(path) => path.is_key() && matches!(state.look(path), Lookup::Absent),
+            WriteTarget::Append(_) => false,
             _ => true,
         }
     }
@@ -119,7 +119,7 @@ impl Search<'_, '_> {
     }
 
     /// Writes at a path, or adds to what is there; false where the place cannot be written.
-    fn put(&self, state: &mut SymState, to: &Place, path: &KeyPath, value: SymValue) -> bool {
+    fn put(&self, state: &mut SymState, to: &WriteTarget, path: &KeyPath, value: SymValue) -> bool {
         // What it stands in may be there, or is made.
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
@@ -129,7 +129,7 @@ impl Search<'_, '_> {
             }
         }
         let value = match to {
-            Place::Append(_) => {
+            WriteTarget::Append(_) => {
                 let list = match state.look(path) {
                     Lookup::Present(sym) => Some(sym),
                     Lookup::MaybePresent(sym) => {
@@ -149,10 +149,10 @@ impl Search<'_, '_> {
     }
 
     /// Whether a write can find something in its way.
-    fn blocked(&self, state: &mut SymState, to: &Place) -> bool {
+    fn blocked(&self, state: &mut SymState, to: &WriteTarget) -> bool {
         let (path, is_list) = match to {
-            Place::Path(path) => (path, false),
-            Place::Append(path) => (path, true),
+            WriteTarget::Path(path) => (path, false),
+            WriteTarget::Append(path) => (path, true),
             _ => return false,
         };
         let (Some(mapping), Some(list)) = (typed("object"), typed("array")) else { return false };
