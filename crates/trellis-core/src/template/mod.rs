@@ -37,6 +37,7 @@ use std::{fmt, ops::Deref, sync::Arc};
 pub(crate) use calculation::{Calculation, Last, Outcome, PATHS};
 use engine::Engine;
 pub(crate) use formula::Term;
+pub use go::{Problem, go_to_jinja};
 use memchr::memchr;
 use mistake::Mistake;
 use reads::Use;
