@@ -344,7 +344,16 @@ impl Template {
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
             return (Self::with(whole, map, body), sole);
         }
-        match Engine::parse(text, dialect, used != Purpose::Text, found) {
+        let read = match Engine::parse(text, dialect, used != Purpose::Text, found) {
+            Ok(_)
+                if dialect == Dialect::Jinja
+                    && let Some(place) = explain::go_word(text) =>
+            {
+                Err(vec![Mistake::syntax(place, GO_TEMPLATE)])
+            }
+            read => read,
+        };
+        match read {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
                 // One finding says more than one for each action would.

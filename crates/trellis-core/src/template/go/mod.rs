@@ -36,6 +36,11 @@ const DOTS: [&str; 32] = [
 pub(super) const SUBSET: &str =
     "`templates: go` knows `.path`, `default`, `coalesce`, `toJson`, `index`, `eq`, `ne`, `and`, `or`, `not`, `if`, `range` and `with`";
 
+/// Whether an action with a value begins with this word.
+pub(super) fn is_word(word: &str) -> bool {
+    matches!(word, "if" | "range" | "with") || expression::FUNCTIONS.contains(&word)
+}
+
 /// Parses a template.
 ///
 /// # Errors
