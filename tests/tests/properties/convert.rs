@@ -214,9 +214,7 @@ fn a_converted_text_renders_the_same() {
         let text = author.text(3);
         let Some((go, jinja)) = both(&text) else { continue };
         converted += 1;
-        if !text.contains("-1") && !text.contains("-0.5") {
-            assert_eq!(reads(&go), reads(&jinja), "{text}\n{}", jinja.text());
-        }
+        assert_eq!(reads(&go), reads(&jinja), "{text}\n{}", jinja.text());
         for _ in 0..4 {
             let context = entries(&mut author.rng, 3, 85);
             let rendered_go = rendered(&go, &context);
