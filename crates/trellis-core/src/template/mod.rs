@@ -38,6 +38,7 @@ pub(crate) use self::kinds::{Demand, KindSet, LOOPED, RECKONED};
 pub(crate) use calculation::{Calculation, CalculationOutcome, LastOperation, PATHS};
 use engine::TemplateEngine;
 pub(crate) use formula::Term;
+pub use go::{Problem, go_to_jinja};
 use memchr::memchr;
 use mistake::Mistake;
 use reads::Use;
@@ -343,7 +344,16 @@ impl Template {
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
             return (Self::with(whole, map, body), sole);
         }
-        match TemplateEngine::parse(text, dialect, used != Purpose::Text, found) {
+        let read = match TemplateEngine::parse(text, dialect, used != Purpose::Text, found) {
+            Ok(_)
+                if dialect == Dialect::Jinja
+                    && let Some(place) = explain::go_word(text) =>
+            {
+                Err(vec![Mistake::syntax(place, GO_TEMPLATE)])
+            }
+            read => read,
+        };
+        match read {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
                 // One finding says more than one for each action would.

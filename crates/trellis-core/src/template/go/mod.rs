@@ -4,6 +4,7 @@
 //!
 //! **Invariant:** every node carries the author's own bytes, so no position is ever translated.
 
+mod convert;
 mod expression;
 mod lexer;
 
@@ -17,6 +18,7 @@ use minijinja::{
     value::Value as Dyn,
 };
 
+pub use self::convert::{Problem, go_to_jinja};
 use self::{
     expression::{Dot, GoAction},
     lexer::{GoLexer, GoToken},
@@ -33,6 +35,11 @@ const DOTS: [&str; 32] = [
 /// What is allowed, for help.
 pub(super) const SUBSET: &str =
     "`templates: go` knows `.path`, `default`, `coalesce`, `toJson`, `index`, `eq`, `ne`, `and`, `or`, `not`, `if`, `range` and `with`";
+
+/// Whether an action with a value begins with this word.
+pub(super) fn is_word(word: &str) -> bool {
+    matches!(word, "if" | "range" | "with") || expression::FUNCTIONS.contains(&word)
+}
 
 /// Parses a template.
 ///
