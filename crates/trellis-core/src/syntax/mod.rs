@@ -22,6 +22,7 @@ pub mod condition;
 pub mod document;
 pub mod duration;
 pub mod format;
+pub mod migrate;
 pub mod node;
 pub mod project;
 pub mod vocabulary;

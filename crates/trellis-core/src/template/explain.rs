@@ -13,6 +13,9 @@ use super::{
 };
 use crate::diagnostic::near;
 
+/// What is said where a text may be a Go template.
+const SET_GO: &str = "set `templates: go` in trellis.yaml if this is a Go template, or run `trellis migrate`";
+
 /// Statements of other template languages that authors may look for.
 const REFUSED: &[&str] = &["macro", "include", "import", "from", "extends", "block", "call", "do", "autoescape", "continue", "break"];
 
@@ -114,10 +117,10 @@ fn not_expected(source: &str, unexpected: &str, place: Range<usize>) -> Mistake 
         Some(expected) => Mistake::syntax(place.clone(), format!("{} belongs here, not `{text}`", wanted(expected))),
     };
     match text {
-        "." if begins_expression(before) => mistake.help("set `templates: go` in trellis.yaml if this is a Go template"),
+        "." if begins_expression(before) => mistake.help(SET_GO),
         "=" => mistake.help("compare with `==`"),
         "|" if before.ends_with('|') => mistake.help("write `or`"),
-        _ if go_like(source) => mistake.help("set `templates: go` in trellis.yaml if this is a Go template"),
+        _ if go_like(source) => mistake.help(SET_GO),
         _ => mistake,
     }
 }
@@ -141,7 +144,7 @@ fn character(source: &str, place: Range<usize>) -> Mistake {
         '&' => mistake.help("write `and`"),
         '!' => mistake.help("write `not`"),
         '?' => mistake.help("write `a if condition else b`"),
-        '$' if go_like(source) => mistake.help("set `templates: go` in trellis.yaml if this is a Go template"),
+        '$' if go_like(source) => mistake.help(SET_GO),
         _ => mistake,
     }
 }
@@ -218,6 +221,19 @@ fn begins_expression(before: &str) -> bool {
 pub(super) fn is_go(source: &str) -> bool {
     let has_jinja = source.contains("{%") || source.contains("{#");
     !has_jinja && source.contains("{{") && (go_like(source) || go::parse(source).is_ok())
+}
+
+/// The first call that Jinja would read as a path, `{{ toJson .order }}`, in a text that is a Go template: the `.` of its argument.
+pub(super) fn go_call(source: &str) -> Option<Range<usize>> {
+    let calls = source.match_indices("{{").filter_map(|(at, _)| {
+        let rest = source[at + 2..].trim_start_matches('-').trim_start();
+        let word = rest.find(|char: char| !char.is_ascii_alphanumeric()).map(|length| &rest[..length])?;
+        let argument = rest[word.len()..].trim_start();
+        let is_call = go::CALLED.contains(&word) && argument.len() + word.len() < rest.len() && argument.starts_with('.');
+        is_call.then(|| source.len() - argument.len())
+    });
+    let mut calls = calls.into_iter();
+    calls.next().filter(|_| is_go(source)).map(|at| at..at + 1)
 }
 
 /// Whether the text has actions that only Go's templates have.

@@ -32,7 +32,11 @@ mod sorts;
 mod tests;
 mod trial;
 
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{
+    fmt,
+    ops::{Deref, Range},
+    sync::Arc,
+};
 
 pub(crate) use calculation::{Calculation, Last, Outcome, PATHS};
 use engine::Engine;
@@ -56,7 +60,7 @@ use crate::{
 pub(crate) const GO_TEMPLATE: &str = "this is a Go template";
 /// The same of several.
 pub(crate) const GO_TEMPLATES: &str = "these are Go templates";
-const SET_GO: &str = "set `templates: go` in trellis.yaml";
+const SET_GO: &str = "set `templates: go` in trellis.yaml or run `trellis migrate`";
 
 /// The template dialect of a graph (`templates:` in `trellis.yaml`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -156,7 +160,7 @@ pub(crate) struct Used<'t> {
     pub(crate) blind: bool,
     /// The calculation that it is, whose parts have to go together.
     pub(crate) calculation: Option<&'t Arc<Calculation>>,
-    place: &'t std::ops::Range<usize>,
+    place: &'t Range<usize>,
     map: &'t SourceMap,
 }
 
@@ -343,6 +347,12 @@ impl Template {
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
             return (Self::with(whole, map, body), sole);
         }
+        if dialect == Dialect::Jinja
+            && let Some(place) = explain::go_call(text)
+        {
+            mistake::report(vec![Mistake::syntax(place, GO_TEMPLATE).help(SET_GO)], map, report);
+            return (Self::with(whole, map, Body::Broken), false);
+        }
         match Engine::parse(text, dialect, used != Purpose::Text, found) {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
@@ -372,6 +382,52 @@ impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Template").field(&self.text()).finish()
     }
+}
+
+/// Whether a text is a Go template, and none of Jinja's.
+pub(crate) fn is_go(text: &str) -> bool {
+    let is_plain = || segments::split(text, false, &secret::find(text, Dialect::Jinja)).is_some();
+    text.contains("{{") && !is_plain() && explain::is_go(text) && (explain::go_call(text).is_some() || jinja::checked(text).is_err())
+}
+
+/// A Go template as one of Jinja.
+///
+/// # Errors
+/// What has no counterpart there: its bytes, and why.
+pub(crate) fn go_to_jinja(text: &str) -> Result<String, (Range<usize>, String)> {
+    let secrets = secret::find(text, Dialect::Go);
+    let Some(pieces) = segments::split(text, true, &secrets) else {
+        return Err((0..text.len(), "this template needs to be converted by hand".into()));
+    };
+    Ok(rewritten(text, &pieces, |path| path.trim_start_matches('.').to_owned()))
+}
+
+/// A text of plain paths, in Jinja or the legacy dialect, as a Go template.
+///
+/// # Errors
+/// It has more than that.
+pub(crate) fn with_dots(text: &str, from: Dialect) -> Result<String, (Range<usize>, String)> {
+    let secrets = secret::find(text, from);
+    let pieces = match from {
+        Dialect::Legacy => segments::split_legacy(text, &secrets).ok(),
+        _ => segments::split(text, false, &secrets),
+    };
+    let pieces = pieces.ok_or_else(|| (0..text.len(), "this is no Go template".to_owned()))?;
+    Ok(rewritten(text, &pieces, |path| format!(".{path}")))
+}
+
+/// The text with its paths written otherwise.
+fn rewritten(text: &str, pieces: &[Piece], path: impl Fn(&str) -> String) -> String {
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for piece in pieces {
+        if let Piece::Path(_, range) = piece {
+            out.push_str(&text[at..range.start]);
+            out.push_str(&path(&text[range.clone()]));
+            at = range.end;
+        }
+    }
+    out.push_str(&text[at..]);
+    out
 }
 
 /// Whether there may be a hole.

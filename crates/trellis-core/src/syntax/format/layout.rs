@@ -9,19 +9,20 @@ use std::{borrow::Cow, ops::Range};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 
 /// A value and where it stands.
-pub(super) struct Piece<'t> {
+pub(in crate::syntax) struct Piece<'t> {
     /// With quotes and brackets.
-    pub(super) range: Range<usize>,
-    pub(super) data: Data<'t>,
+    pub(in crate::syntax) range: Range<usize>,
+    pub(in crate::syntax) data: Data<'t>,
     /// Whether it has an anchor: what repeats it may stand under other keys.
-    pub(super) anchored: bool,
+    pub(in crate::syntax) anchored: bool,
     /// Whether an anchor or an alias is part of it: its place may matter to other values.
-    pub(super) pinned: bool,
+    pub(in crate::syntax) pinned: bool,
 }
 
 /// What a value is.
-pub(super) enum Data<'t> {
-    Scalar,
+pub(in crate::syntax) enum Data<'t> {
+    /// With its text; that of an alias is empty.
+    Scalar(Cow<'t, str>),
     /// `|` or `>`.
     Block,
     List(Vec<Piece<'t>>),
@@ -33,27 +34,27 @@ pub(super) enum Data<'t> {
 }
 
 /// One `key: value`.
-pub(super) struct Entry<'t> {
-    pub(super) name: Cow<'t, str>,
+pub(in crate::syntax) struct Entry<'t> {
+    pub(in crate::syntax) name: Cow<'t, str>,
     /// The key without its quotes.
-    pub(super) key: Range<usize>,
+    pub(in crate::syntax) key: Range<usize>,
     /// Where the key begins, with its quote.
-    pub(super) start: usize,
-    pub(super) value: Piece<'t>,
+    pub(in crate::syntax) start: usize,
+    pub(in crate::syntax) value: Piece<'t>,
 }
 
 impl Entry<'_> {
     /// Where the last of its value, or else its key, ends.
-    pub(super) fn end(&self) -> usize {
+    pub(in crate::syntax) fn end(&self) -> usize {
         self.value.range.end.max(self.key.end)
     }
 }
 
 impl Piece<'_> {
     /// Whether the last thing in it is a block scalar: blank lines behind it may be part of it.
-    pub(super) fn ends_in_block(&self) -> bool {
+    pub(in crate::syntax) fn ends_in_block(&self) -> bool {
         match &self.data {
-            Data::Scalar => false,
+            Data::Scalar(_) => false,
             Data::Block => true,
             Data::List(items) => items.last().is_some_and(Piece::ends_in_block),
             Data::Map { entries, .. } => entries.last().is_some_and(|entry| entry.value.ends_in_block()),
@@ -62,7 +63,7 @@ impl Piece<'_> {
 }
 
 /// Reads the one document at `range`; nothing where there is none, or it is no YAML.
-pub(super) fn read(text: &str, range: Range<usize>) -> Option<Piece<'_>> {
+pub(in crate::syntax) fn read(text: &str, range: Range<usize>) -> Option<Piece<'_>> {
     let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options! { emit_comments: false });
     let mut builder = Builder { text, open: Vec::new(), root: None };
     while let Some(event) = parser.next_event() {
@@ -99,10 +100,10 @@ impl<'t> Builder<'t> {
             Event::Scalar(name, style, anchor, _) => {
                 let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let end = if is_block { start + self.text[start..end].trim_end().len() } else { end };
-                let data = if is_block { Data::Block } else { Data::Scalar };
+                let data = if is_block { Data::Block } else { Data::Scalar(name.clone()) };
                 self.put(Piece { range: start..end, data, anchored: anchor != 0, pinned: anchor != 0 }, name);
             }
-            Event::Alias(_) => self.put(Piece { range: start..end, data: Data::Scalar, anchored: false, pinned: true }, Cow::default()),
+            Event::Alias(_) => self.put(Piece { range: start..end, data: Data::Scalar(Cow::default()), anchored: false, pinned: true }, Cow::default()),
             Event::SequenceStart(style, anchor, _) => self.begin(start, style, anchor, Collected::List(Vec::new())),
             Event::MappingStart(style, anchor, _) => self.begin(start, style, anchor, Collected::Map(Vec::new(), None)),
             Event::SequenceEnd | Event::MappingEnd => self.end(end),

@@ -1,0 +1,74 @@
+//! `x-exec`: a call of Go Trellis that says itself which program carries it out. Here a binding says so.
+
+use std::collections::BTreeMap;
+
+use super::super::{
+    format::layout::{Data, Entry, Piece},
+    scalar::Plain,
+};
+use crate::value::Value;
+
+/// The tools of a graph that calls name a program for, and the binding that each gets.
+#[derive(Clone, Debug, Default)]
+pub struct Commands {
+    /// Tools that nothing declares: a program may be bound to them.
+    pub unknown: std::collections::BTreeSet<String>,
+    /// The bindings, as YAML in braces.
+    pub bound: BTreeMap<String, String>,
+}
+
+/// The key that names a program.
+pub(super) const KEY: &str = "x-exec";
+
+/// The binding that the value of `x-exec` stands for.
+///
+/// # Errors
+/// Why it stands for none.
+pub(super) fn binding(value: &Piece<'_>) -> Result<String, String> {
+    let Data::Map { entries, .. } = &value.data else { return Err("`x-exec` is no mapping with a `command`".into()) };
+    let mut words = Vec::new();
+    let mut env = String::new();
+    for key in ["command", "args"] {
+        if let Some(entry) = entries.iter().find(|entry| entry.name == key) {
+            words.extend(texts(entry)?);
+        }
+    }
+    if words.is_empty() {
+        return Err("`x-exec` has no `command`".into());
+    }
+    for entry in entries {
+        match &*entry.name {
+            "command" | "args" => {}
+            "env" => env = format!(", env: {{ {} }}", variables(entry)?.join(", ")),
+            other => return Err(format!("`x-exec` has `{other}`, which a binding does not")),
+        }
+    }
+    let words: Vec<String> = words.iter().map(|text| word(text)).collect();
+    Ok(format!("{{ process: [{}]{env} }}", words.join(", ")))
+}
+
+fn variables(entry: &Entry<'_>) -> Result<Vec<String>, String> {
+    let Data::Map { entries, .. } = &entry.value.data else { return Err("`env` of `x-exec` is no mapping".into()) };
+    let one = |entry: &Entry<'_>| Ok(format!("{}: {}", word(&entry.name), word(&texts(entry)?.concat())));
+    entries.iter().map(one).collect()
+}
+
+/// A text, or a list of texts.
+fn texts(entry: &Entry<'_>) -> Result<Vec<String>, String> {
+    let one = |piece: &Piece<'_>| match &piece.data {
+        Data::Scalar(text) if text.contains("{{") => Err(format!("`{}` of `x-exec` is a template, and a program is fixed", entry.name)),
+        Data::Scalar(text) if !piece.pinned => Ok(text.to_string()),
+        _ => Err(format!("`{}` of `x-exec` is no text", entry.name)),
+    };
+    match &entry.value.data {
+        Data::List(items) => items.iter().map(one).collect(),
+        _ => one(&entry.value).map(|text| vec![text]),
+    }
+}
+
+/// A text in braces or brackets: without quotes where it stays a text.
+pub(super) fn word(text: &str) -> String {
+    let begins = text.trim_start_matches('-').starts_with(|first: char| first.is_ascii_alphanumeric() || matches!(first, '_' | '/' | '.'));
+    let is_plain = begins && text.chars().all(|char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.' | '/'));
+    if is_plain && Plain::of(text) == Plain::Text && text != "---" { text.to_owned() } else { Value::text(text).to_json() }
+}
