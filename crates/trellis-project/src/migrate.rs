@@ -17,7 +17,7 @@ use std::{
 };
 
 use trellis_core::{
-    Code, Compiled, Diagnostic, Dialect, Document,
+    Code, Compiled, Diagnostic, Dialect, Document, Mapping, Value,
     diagnostic::FilePath,
     span::LineColumn,
     syntax::{
@@ -85,7 +85,7 @@ pub fn migrate(loader: impl GraphLoader + 'static, root: Option<PathBuf>, to: Op
     let project = Project::with_loader(overlay.clone())?;
     let project = root.into_iter().fold(project, Project::below);
     let compiled = project.compile();
-    let mut run = Run { overlay, project, compiled, to, past: BTreeMap::new(), done: Vec::new(), left: Vec::new(), declared: BTreeSet::new(), is_go: false };
+    let mut run = Run { overlay, project, compiled, to, past: BTreeMap::new(), done: Vec::new(), left: Vec::new(), declared: BTreeSet::new(), made: BTreeSet::new(), is_go: false };
     if run.project.problems().is_empty() {
         for _ in 0..ROUNDS {
             if !run.round()? {
@@ -114,6 +114,8 @@ struct Run {
     left: Vec<Undecided>,
     /// Tools that were declared: another one whose name is near is no slip.
     declared: BTreeSet<String>,
+    /// Files that are new.
+    made: BTreeSet<FilePath>,
     /// Whether something showed that the graph is one of Go Trellis.
     is_go: bool,
 }
@@ -181,11 +183,12 @@ impl Run {
     }
 
     fn record(&mut self, path: &FilePath, text: &Arc<str>, changes: Vec<Change>, after: &str) {
+        let is_old = !self.made.contains(path);
         let past = self.past.entry(path.clone()).or_default();
         for change in &changes {
             let at = past.iter().rev().fold(change.at.start, |at, (_, changes)| place_before(changes, at));
             let original = past.first().map_or(text, |(text, _)| text);
-            self.done.push(Done { path: path.clone(), at: Some(located(original, at)), what: change.what.clone() });
+            self.done.push(Done { path: path.clone(), at: is_old.then(|| located(original, at)), what: change.what.clone() });
         }
         past.push((Arc::clone(text), changes));
         self.overlay.put(path, after);
@@ -197,12 +200,8 @@ impl Run {
         for (place, wanted) in settings.iter().filter(|(_, wanted)| !wanted.is_empty()) {
             let Some(document) = self.project.documents().iter().find(|document| document.path == *place).cloned() else {
                 let file = wanted.file();
-                let mut whats = Vec::new();
-                // One line for each, as in a file that is there.
-                if let Some(changes) = core::settings(place, "", wanted) {
-                    whats.extend(changes.into_iter().map(|change| change.what));
-                }
-                self.done.extend(whats.into_iter().map(|what| Done { path: place.clone(), at: None, what }));
+                self.done.extend(wanted.reasons().into_iter().map(|what| Done { path: place.clone(), at: None, what }));
+                self.made.insert(place.clone());
                 self.overlay.put(place, &file);
                 changed = true;
                 continue;
@@ -275,7 +274,7 @@ impl Run {
         let mut settings: BTreeMap<Place, Settings> = BTreeMap::new();
         for (place, tool) in self.unknown() {
             if let Some(place) = place {
-                settings.entry(place).or_default().bindings.insert(tool, "{}".into());
+                settings.entry(place).or_default().bindings.insert(tool, Value::Map(Mapping::new()));
             }
         }
         self.declared.extend(settings.values().flat_map(|settings| settings.bindings.keys().cloned()));

@@ -1,20 +1,20 @@
 //! `x-exec`: a call of Go Trellis that says itself which program carries it out. Here a binding says so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{
     format::layout::{Data, Entry, Piece},
     scalar::Plain,
 };
-use crate::value::Value;
+use crate::value::{Key, Value};
 
 /// The tools of a graph that calls name a program for, and the binding that each gets.
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
     /// Tools that nothing declares: a program may be bound to them.
-    pub unknown: std::collections::BTreeSet<String>,
-    /// The bindings, as YAML in braces.
-    pub bound: BTreeMap<String, String>,
+    pub unknown: BTreeSet<String>,
+    /// The bindings.
+    pub bound: BTreeMap<String, Value>,
 }
 
 /// The key that names a program.
@@ -24,10 +24,10 @@ pub(super) const KEY: &str = "x-exec";
 ///
 /// # Errors
 /// Why it stands for none.
-pub(super) fn binding(value: &Piece<'_>) -> Result<String, String> {
+pub(super) fn binding(value: &Piece<'_>) -> Result<Value, String> {
     let Data::Map { entries, .. } = &value.data else { return Err("`x-exec` is no mapping with a `command`".into()) };
     let mut words = Vec::new();
-    let mut env = String::new();
+    let mut env = None;
     for key in ["command", "args"] {
         if let Some(entry) = entries.iter().find(|entry| entry.name == key) {
             words.extend(texts(entry)?);
@@ -39,18 +39,18 @@ pub(super) fn binding(value: &Piece<'_>) -> Result<String, String> {
     for entry in entries {
         match &*entry.name {
             "command" | "args" => {}
-            "env" => env = format!(", env: {{ {} }}", variables(entry)?.join(", ")),
+            "env" => env = Some(variables(entry)?),
             other => return Err(format!("`x-exec` has `{other}`, which a binding does not")),
         }
     }
-    let words: Vec<String> = words.iter().map(|text| word(text)).collect();
-    Ok(format!("{{ process: [{}]{env} }}", words.join(", ")))
+    let process = Value::from(words);
+    Ok(Value::map([Some(("process", process)), env.map(|env| ("env", env))].into_iter().flatten()))
 }
 
-fn variables(entry: &Entry<'_>) -> Result<Vec<String>, String> {
+fn variables(entry: &Entry<'_>) -> Result<Value, String> {
     let Data::Map { entries, .. } = &entry.value.data else { return Err("`env` of `x-exec` is no mapping".into()) };
-    let one = |entry: &Entry<'_>| Ok(format!("{}: {}", word(&entry.name), word(&texts(entry)?.concat())));
-    entries.iter().map(one).collect()
+    let one = |entry: &Entry<'_>| Ok((Key::from(&*entry.name), Value::text(texts(entry)?.concat())));
+    entries.iter().map(one).collect::<Result<_, _>>().map(Value::Map)
 }
 
 /// A text, or a list of texts.
@@ -63,6 +63,18 @@ fn texts(entry: &Entry<'_>) -> Result<Vec<String>, String> {
     match &entry.value.data {
         Data::List(items) => items.iter().map(one).collect(),
         _ => one(&entry.value).map(|text| vec![text]),
+    }
+}
+
+/// A binding as YAML in braces.
+pub(super) fn flowing(value: &Value) -> String {
+    let joined = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::Map(entries) if entries.is_empty() => "{}".into(),
+        Value::Map(entries) => format!("{{ {} }}", joined(entries.iter().map(|(key, value)| format!("{}: {}", word(key), flowing(value))).collect())),
+        Value::List(items) => format!("[{}]", joined(items.iter().map(flowing).collect())),
+        Value::Text(text) => word(text),
+        other => other.to_json(),
     }
 }
 

@@ -123,11 +123,8 @@ fn rewritten(file: &str, scalars: &[Range<usize>], span: Span, from: &str, to: &
     let written = &file[scalar.clone()];
     let reads = |candidate: &String| value(candidate).as_deref() == Some(to);
     let verbatim = converted(written, target).ok().flatten().filter(reads);
-    let indent = file[..scalar.start].rsplit('\n').next().unwrap_or_default().len();
     let quoted = || Some(Value::text(to).to_json()).filter(reads);
-    // Below its key a block keeps its lines, if its indentation is one that the key allows.
-    let text = verbatim.filter(|text| !text.contains('\n') || indent > 0).or_else(quoted)?;
-    Some((scalar.clone(), text))
+    Some((scalar.clone(), verbatim.or_else(quoted)?))
 }
 
 /// What a scalar of YAML reads.

@@ -11,12 +11,13 @@ use super::{
         tree,
     },
     Change,
-    commands::word,
+    commands::{flowing, word},
 };
 use crate::{
     diagnostic::Report,
     span::Span,
     template::Dialect,
+    value::Value,
 };
 
 /// What is to stand in a project file.
@@ -24,14 +25,19 @@ use crate::{
 pub struct Settings {
     /// `templates:`.
     pub templates: Option<Dialect>,
-    /// `bindings:` by tool, each as YAML in braces.
-    pub bindings: BTreeMap<String, String>,
+    /// `bindings:` by tool.
+    pub bindings: BTreeMap<String, Value>,
 }
 
 impl Settings {
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.templates.is_none() && self.bindings.is_empty()
+    }
+
+    /// What a new project file says, and why.
+    pub fn reasons(&self) -> Vec<String> {
+        self.templates.map(set).into_iter().chain(self.bindings.iter().map(declared)).collect()
     }
 
     /// A new project file.
@@ -67,11 +73,19 @@ pub fn settings(path: &str, text: &str, wanted: &Settings) -> Option<Vec<Change>
         _ => {
             let begin = if text.is_empty() || text.ends_with('\n') { "" } else { line_break };
             let file = format!("{begin}{}", wanted.file().replace('\n', line_break));
-            let what = wanted.templates.map(set).unwrap_or_else(|| "declares tools".into());
-            changes.push(Change { at: Span::at(text.len()), what, edits: vec![(Span::at(text.len()), file)] });
+            let at = Span::at(text.len());
+            changes.extend(wanted.reasons().into_iter().map(|what| Change { at, what, edits: Vec::new() }));
+            changes.iter_mut().take(1).for_each(|change| change.edits.push((at, file.clone())));
         }
     }
     keeps(path, text, &changes, wanted).then_some(changes)
+}
+
+fn declared((tool, binding): (&String, &Value)) -> String {
+    match binding {
+        Value::Map(entries) if entries.is_empty() => format!("`{tool}` is declared: the host carries it out"),
+        _ => format!("`{tool}` is bound to the program that its call named"),
+    }
 }
 
 fn set(dialect: Dialect) -> String {
@@ -156,14 +170,14 @@ impl Root<'_, '_> {
         }
     }
 
-    fn bindings(&self, bindings: &BTreeMap<String, String>) -> Option<Vec<Change>> {
-        let flowing = |(tool, binding): (&String, &String)| format!("{}: {binding}", word(tool));
-        let json = |(tool, binding): (&String, &String)| format!("{tool:?}: {}", if binding == "{}" { "{}".into() } else { binding.clone() });
+    fn bindings(&self, bindings: &BTreeMap<String, Value>) -> Option<Vec<Change>> {
+        let yaml = |(tool, binding): (&String, &Value)| format!("{}: {}", word(tool), flowing(binding));
+        let json = |(tool, binding): (&String, &Value)| format!("{}: {}", Value::text(&**tool).to_json(), binding.to_json());
         let at = match self.find("bindings").map(|entry| (entry, &entry.value)) {
             None if self.flow => self.in_front(&format!("\"bindings\": {{ {} }}", bindings.iter().map(json).collect::<Vec<_>>().join(", "))),
             None => self.below(self.entries.last()?, block(bindings, self.line_break)),
             Some((_, Piece { data: Data::Map { flow: true, entries }, range, .. })) => {
-                let more = bindings.iter().map(if self.flow { json } else { flowing }).collect::<Vec<_>>().join(", ");
+                let more = bindings.iter().map(if self.flow { json } else { yaml }).collect::<Vec<_>>().join(", ");
                 match entries.last() {
                     Some(last) => (Span::at(last.end()), format!(", {more}")),
                     None => (Span::new(range.start, range.end), format!("{{ {more} }}")),
@@ -173,31 +187,27 @@ impl Root<'_, '_> {
                 let last = entries.last()?;
                 let line = self.text[..last.start].rfind('\n').map_or(0, |before| before + 1);
                 let indent = self.text.get(line..last.start).filter(|indent| indent.bytes().all(|byte| byte == b' '))?;
-                self.below(last, bindings.iter().map(|one| format!("{indent}{}{}", flowing(one), self.line_break)).collect())
+                self.below(last, bindings.iter().map(|one| format!("{indent}{}{}", yaml(one), self.line_break)).collect())
             }
             Some((entry, value)) if value.range.is_empty() => {
                 let colon = entry.end() + self.text[entry.end()..].find(':')? + 1;
-                let lines: String = bindings.iter().map(|one| format!("{}  {}", self.line_break, flowing(one))).collect();
+                let lines: String = bindings.iter().map(|one| format!("{}  {}", self.line_break, yaml(one))).collect();
                 (Span::at(colon), lines)
             }
             Some(_) => return None,
         };
-        let what = |(tool, binding): (&String, &String)| match binding.as_str() {
-            "{}" => format!("`{tool}` is declared: the host carries it out"),
-            _ => format!("`{tool}` is bound to the program that its call named"),
-        };
-        let mut changes: Vec<Change> = bindings.iter().map(|one| Change { at: at.0, what: what(one), edits: Vec::new() }).collect();
+        let mut changes: Vec<Change> = bindings.iter().map(|one| Change { at: at.0, what: declared(one), edits: Vec::new() }).collect();
         changes.first_mut()?.edits.push(at);
         Some(changes)
     }
 }
 
 /// `bindings:` on lines.
-fn block(bindings: &BTreeMap<String, String>, line_break: &str) -> String {
+fn block(bindings: &BTreeMap<String, Value>, line_break: &str) -> String {
     if bindings.is_empty() {
         return String::new();
     }
-    let lines = bindings.iter().map(|(tool, binding)| format!("  {}: {binding}{line_break}", word(tool)));
+    let lines = bindings.iter().map(|(tool, binding)| format!("  {}: {}{line_break}", word(tool), flowing(binding)));
     format!("bindings:{line_break}{}", lines.collect::<String>())
 }
 
