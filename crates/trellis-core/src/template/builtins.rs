@@ -44,6 +44,7 @@ pub const FILTERS: &[Builtin] = &[
     builtin("max", "the largest item"),
     builtin("min", "the smallest item"),
     builtin("optional", "nothing where the value is not set; as a whole argument it leaves its key out"),
+    builtin("pairs", "the items of a list with their positions from 0, the values of a mapping with their keys"),
     builtin("reject", "the items that fail a test"),
     builtin("rejectattr", "the items whose attribute fails a test"),
     builtin("replace", "the text with every occurrence of the first argument replaced by the second"),
@@ -61,6 +62,7 @@ pub const FILTERS: &[Builtin] = &[
     builtin("trim", "the text without white space, or the given characters, around it"),
     builtin("unique", "each item once"),
     builtin("upper", "upper case"),
+    builtin("values", "the items of a list, or the values of a mapping"),
     builtin("zip", "the items of several lists side by side"),
 ];
 

@@ -30,6 +30,11 @@ impl Mistake {
         Self { code: Code::UnknownFilter, place, message: message.into(), help: None, rename: None }
     }
 
+    /// What is wrong, in one line.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Adds the remedy.
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

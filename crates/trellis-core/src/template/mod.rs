@@ -41,6 +41,7 @@ use std::{
 pub(crate) use calculation::{Calculation, Last, Outcome, PATHS};
 use engine::Engine;
 pub(crate) use formula::Term;
+pub use go::{Problem, go_to_jinja};
 use memchr::memchr;
 use mistake::Mistake;
 use reads::Use;

@@ -4,6 +4,7 @@
 //!
 //! **Invariant:** every node carries the author's own bytes, so no position is ever translated.
 
+mod convert;
 mod expression;
 mod lexer;
 
@@ -17,6 +18,7 @@ use minijinja::{
     value::Value as Dyn,
 };
 
+pub use self::convert::{Problem, go_to_jinja};
 use self::{
     expression::{Action, Dot},
     lexer::{Lexer, Token},

@@ -78,16 +78,18 @@ fn is_container(value: &Dyn) -> bool {
 }
 
 /// The values of a mapping; anything else as it is.
-fn values(value: Dyn) -> Result<Dyn, Error> {
+fn values(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     if value.kind() != ValueKind::Map {
         return Ok(value);
     }
+    Budget::of(state).work(value.len().unwrap_or_default().saturating_mul(32))?;
     let keys = value.try_iter()?.checked();
     keys.map(|key| value.get_item(&key?)).collect::<Result<Vec<_>, _>>().map(Dyn::from)
 }
 
 /// Index and item of a list, key and value of a mapping.
-fn pairs(value: Dyn) -> Result<Dyn, Error> {
+fn pairs(state: &mut State, value: &Dyn) -> Result<Dyn, Error> {
+    Budget::of(state).work(value.len().unwrap_or_default().saturating_mul(64))?;
     let map = value.kind() == ValueKind::Map;
     let pair = |(at, item): (usize, Result<Dyn, Error>)| {
         let item = item?;

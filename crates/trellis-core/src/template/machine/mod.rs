@@ -29,7 +29,7 @@ use crate::{scope::Scope, value::Value};
 /// The hidden name under which filters find the scope and its limits.
 pub(super) const VIEW: &str = "\u{1}";
 
-/// Names of filters that only a lowered tree uses.
+/// Names of filters that trees hold without an author who wrote them; most of them no author can write.
 pub(super) mod hook {
     /// Fails where its input is not set.
     pub(in crate::template) const USE: &str = "!";
@@ -39,10 +39,10 @@ pub(super) mod hook {
     pub(in crate::template) const MAYBE: &str = "?";
     /// A value that gets a name.
     pub(in crate::template) const KEEP: &str = "=";
-    /// What Go's `range` loops over: the values of a mapping, not its keys.
-    pub(in crate::template) const ITEMS: &str = "[]";
+    /// What Go's `range` loops over: the values of a mapping, not its keys. Authors of Jinja may write it too.
+    pub(in crate::template) const ITEMS: &str = "values";
     /// The same with the index or key before each one.
-    pub(in crate::template) const PAIRS: &str = "[,]";
+    pub(in crate::template) const PAIRS: &str = "pairs";
     /// Part of a text or list: `a[1:3]`.
     pub(in crate::template) const SLICE: &str = "[:]";
     /// Joins texts.

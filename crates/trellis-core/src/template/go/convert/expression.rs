@@ -1,0 +1,147 @@
+//! Expressions of a Go tree as Jinja writes them.
+
+use std::fmt::Write;
+
+use minijinja::{
+    machinery::ast::{BinOpKind, CallArg, Expr, UnaryOpKind},
+    value::{Value as Dyn, ValueKind},
+};
+
+use super::{
+    Problem,
+    names::{Names, is_key, is_name},
+};
+
+/// How tightly a form binds; a form stands without parentheses where at most this is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Binding {
+    Or,
+    And,
+    Not,
+    Comparison,
+    /// What is compared or negated by `not`.
+    Term,
+    /// A filter, or a number with a sign.
+    Filter,
+    /// What a dot or bracket may follow.
+    Primary,
+}
+
+/// Writes expressions.
+pub(super) struct Printer<'p, 's> {
+    /// The text that the tree was read from.
+    pub(super) source: &'s str,
+    pub(super) names: &'p Names<'s>,
+    /// Whether a `range` is around, which hides the key `loop`.
+    pub(super) looped: bool,
+    /// Whether `{#` and `/*` in texts are escaped: they say that a template is more than one expression.
+    pub(super) hides_marks: bool,
+}
+
+impl Printer<'_, '_> {
+    /// An expression, in parentheses where it binds less than is asked for.
+    pub(super) fn print(&self, tree: &Expr<'_>, least: Binding) -> Result<String, Problem> {
+        let (written, binding) = self.form(tree)?;
+        Ok(if binding < least { format!("({written})") } else { written })
+    }
+
+    fn form(&self, tree: &Expr<'_>) -> Result<(String, Binding), Problem> {
+        let start = tree.span().start_offset as usize;
+        let problem = |reason: String| Problem { place: start..tree.span().end_offset as usize, reason };
+        Ok(match tree {
+            Expr::Var(node) => match self.names.get(node.id) {
+                Some(written) => (written.to_owned(), Binding::Primary),
+                None if node.id == "loop" && self.looped => {
+                    return Err(problem("inside of a loop, `loop` is not a key in Jinja".to_owned()));
+                }
+                None if is_key(node.id) => (node.id.to_owned(), Binding::Primary),
+                None => return Err(problem(format!("Jinja cannot read the key `{}`: it takes it for something else", node.id))),
+            },
+            Expr::Const(node) => self.constant(&node.value, start),
+            Expr::GetAttr(node) => {
+                if !is_name(node.name) {
+                    return Err(problem(format!("`{}` is not a name in Jinja", node.name)));
+                }
+                (format!("{}.{}", self.print(&node.expr, Binding::Primary)?, node.name), Binding::Primary)
+            }
+            Expr::GetItem(node) => {
+                let of = self.print(&node.expr, Binding::Primary)?;
+                (format!("{of}[{}]", self.print(&node.subscript_expr, Binding::Or)?), Binding::Primary)
+            }
+            Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Not) => {
+                (format!("not {}", self.print(&node.expr, Binding::Term)?), Binding::Not)
+            }
+            Expr::BinOp(node) => {
+                let (operator, binding, left, right) = match node.op {
+                    BinOpKind::ScOr => ("or", Binding::Or, Binding::Or, Binding::And),
+                    BinOpKind::ScAnd => ("and", Binding::And, Binding::And, Binding::Not),
+                    BinOpKind::Eq => ("==", Binding::Comparison, Binding::Term, Binding::Term),
+                    BinOpKind::Ne => ("!=", Binding::Comparison, Binding::Term, Binding::Term),
+                    BinOpKind::In => ("in", Binding::Comparison, Binding::Term, Binding::Term),
+                    _ => return Err(problem("Jinja has no such operator".to_owned())),
+                };
+                (format!("{} {operator} {}", self.print(&node.left, left)?, self.print(&node.right, right)?), binding)
+            }
+            Expr::List(node) => (format!("[{}]", self.items(node.items.iter())?), Binding::Primary),
+            Expr::Filter(node) => {
+                let Some(input) = &node.expr else { return Err(problem("this filter filters nothing".to_owned())) };
+                let mut written = format!("{} | {}", self.print(input, Binding::Filter)?, node.name);
+                if !node.args.is_empty() {
+                    let values = node.args.iter().filter_map(|arg| if let CallArg::Pos(value) = arg { Some(value) } else { None });
+                    let _ = write!(written, "({})", self.items(values)?);
+                }
+                (written, Binding::Filter)
+            }
+            _ => return Err(problem("Jinja has no such form".to_owned())),
+        })
+    }
+
+    fn items<'t, 's: 't>(&self, items: impl Iterator<Item = &'t Expr<'s>>) -> Result<String, Problem> {
+        let items = items.map(|item| self.print(item, Binding::Or)).collect::<Result<Vec<_>, _>>()?;
+        Ok(items.join(", "))
+    }
+
+    fn constant(&self, value: &Dyn, start: usize) -> (String, Binding) {
+        let number = |written: String| {
+            let binding = if written.starts_with('-') { Binding::Filter } else { Binding::Primary };
+            (written, binding)
+        };
+        match value.kind() {
+            ValueKind::Bool => (value.is_true().to_string(), Binding::Primary),
+            ValueKind::Number if value.is_integer() => number(value.to_string()),
+            ValueKind::Number => number(f64::try_from(value.clone()).map_or_else(|_| value.to_string(), |number| format!("{number:?}"))),
+            ValueKind::String => {
+                // A raw text may stand in a value whose own quotes are double ones.
+                let quote = if self.source[start..].starts_with('`') { '\'' } else { '"' };
+                (self.quoted(value.as_str().unwrap_or_default(), quote), Binding::Primary)
+            }
+            _ => ("none".to_owned(), Binding::Primary),
+        }
+    }
+
+    /// A text with Jinja's escapes, in which nothing begins a tag.
+    fn quoted(&self, text: &str, quote: char) -> String {
+        let mut written = String::with_capacity(text.len() + 2);
+        written.push(quote);
+        let mut chars = text.chars().peekable();
+        while let Some(char) = chars.next() {
+            let hides = match (char, chars.peek()) {
+                ('{', Some('{' | '%')) => true,
+                ('{', Some('#')) | ('/', Some('*')) => self.hides_marks,
+                _ => char.is_control(),
+            };
+            match char {
+                '\n' => written.push_str("\\n"),
+                '\r' => written.push_str("\\r"),
+                '\t' => written.push_str("\\t"),
+                _ if char == quote || char == '\\' => written.extend(['\\', char]),
+                _ if hides => {
+                    let _ = write!(written, "\\u{:04x}", u32::from(char));
+                }
+                _ => written.push(char),
+            }
+        }
+        written.push(quote);
+        written
+    }
+}
