@@ -391,18 +391,6 @@ pub(crate) fn is_go(text: &str) -> bool {
     text.contains("{{") && !is_plain() && explain::is_go(text) && (explain::go_call(text).is_some() || jinja::checked(text).is_err())
 }
 
-/// A Go template as one of Jinja.
-///
-/// # Errors
-/// What has no counterpart there: its bytes, and why.
-pub(crate) fn go_to_jinja(text: &str) -> Result<String, (Range<usize>, String)> {
-    let secrets = secret::find(text, Dialect::Go);
-    let Some(pieces) = segments::split(text, true, &secrets) else {
-        return Err((0..text.len(), "this template needs to be converted by hand".into()));
-    };
-    Ok(rewritten(text, &pieces, |path| path.trim_start_matches('.').to_owned()))
-}
-
 /// A text of plain paths, in Jinja or the legacy dialect, as a Go template.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     diagnostic::Report,
     span::Span,
-    template::{self, Dialect},
+    template::{self, Dialect, go_to_jinja},
     value::Value,
 };
 
@@ -46,9 +46,11 @@ pub fn dialect(document: &Document, target: Target) -> Migrated {
         match converted(text, target) {
             Ok(Some(new)) => drop(wanted.insert(span, (text.to_owned(), new))),
             Ok(None) => {}
-            Err((place, why)) => {
-                let at = located(&document.text, (text, span), place);
-                out.left(at, why, format!("write it anew for `templates: {}`", name(target.to)));
+            Err(problems) => {
+                for (place, why) in problems {
+                    let at = located(&document.text, (text, span), place);
+                    out.left(at, why, format!("write it anew for `templates: {}`", name(target.to)));
+                }
             }
         }
     }
@@ -75,16 +77,17 @@ pub fn dialect(document: &Document, target: Target) -> Migrated {
 ///
 /// # Errors
 /// What has no counterpart: its bytes, and why.
-fn converted(text: &str, target: Target) -> Result<Option<String>, (Range<usize>, String)> {
+fn converted(text: &str, target: Target) -> Result<Option<String>, Vec<(Range<usize>, String)>> {
+    let to_jinja = || go_to_jinja(text).map_err(|problems| problems.into_iter().map(|problem| (problem.place, problem.reason)).collect::<Vec<_>>());
     let new = match (target.from, target.to) {
-        (Dialect::Go, Dialect::Jinja) => template::go_to_jinja(text)?,
-        (Dialect::Jinja, Dialect::Jinja) if template::is_go(text) => template::go_to_jinja(text)?,
+        (Dialect::Go, Dialect::Jinja) => to_jinja()?,
+        (Dialect::Jinja, Dialect::Jinja) if template::is_go(text) => to_jinja()?,
         (Dialect::Legacy, Dialect::Jinja) => match ["{%", "{#"].iter().find_map(|mark| text.find(mark)) {
-            Some(at) => return Err((at..at + 2, "this is text in `templates: legacy`, and a tag of Jinja".into())),
+            Some(at) => return Err(vec![(at..at + 2, "this is text in `templates: legacy`, and a tag of Jinja".into())]),
             None => return Ok(None),
         },
         (Dialect::Jinja, Dialect::Go) if template::is_go(text) => return Ok(None),
-        (Dialect::Jinja | Dialect::Legacy, Dialect::Go) => template::with_dots(text, target.from)?,
+        (Dialect::Jinja | Dialect::Legacy, Dialect::Go) => template::with_dots(text, target.from).map_err(|problem| vec![problem])?,
         _ => return Ok(None),
     };
     Ok((new != text).then_some(new))
@@ -97,39 +100,66 @@ fn located(file: &str, (text, span): Hole<'_>, place: Range<usize>) -> Span {
     if is_verbatim { Span::new(start + place.start, start + place.end) } else { Span::at(start) }
 }
 
+/// A value of the YAML.
+struct Scalar {
+    /// All of it, the header of a block included.
+    whole: Range<usize>,
+    /// Where its text stands, quotes included.
+    text: Range<usize>,
+    /// With the line breaks that a block may keep.
+    end: usize,
+}
+
+impl Scalar {
+    fn of(file: &str, piece: &Piece<'_>) -> Option<Self> {
+        let text = piece.range.clone();
+        if !matches!(piece.data, Data::Block) {
+            return Some(Self { whole: text.clone(), end: text.end, text });
+        }
+        let header = file[..text.start].rfind(['|', '>'])?;
+        let rest = &file[text.end..];
+        let blank = rest.len() - rest.trim_start().len();
+        let kept = if blank == rest.len() { blank } else { rest[..blank].rfind('\n').map_or(0, |last| last + 1) };
+        Some(Self { whole: header..text.end, end: text.end + kept, text })
+    }
+}
+
 /// Every scalar of the YAML, sorted.
-fn scalars(document: &Document) -> Vec<Range<usize>> {
-    fn collect(piece: &Piece<'_>, out: &mut Vec<Range<usize>>) {
+fn scalars(document: &Document) -> Vec<Scalar> {
+    fn collect(file: &str, piece: &Piece<'_>, out: &mut Vec<Scalar>) {
         match &piece.data {
-            Data::Scalar(_) | Data::Block => out.push(piece.range.clone()),
-            Data::List(items) => items.iter().for_each(|item| collect(item, out)),
-            Data::Map { entries, .. } => entries.iter().for_each(|entry| collect(&entry.value, out)),
+            Data::Scalar(_) | Data::Block => out.extend(Scalar::of(file, piece)),
+            Data::List(items) => items.iter().for_each(|item| collect(file, item, out)),
+            Data::Map { entries, .. } => entries.iter().for_each(|entry| collect(file, &entry.value, out)),
         }
     }
     let mut report = Report::new(&document.path);
     let mut out = Vec::new();
     let piece = yaml_of(&document.path, &document.text, &mut report).and_then(|(yaml, _)| layout::read(&document.text, yaml));
-    piece.iter().for_each(|piece| collect(piece, &mut out));
+    piece.iter().for_each(|piece| collect(&document.text, piece, &mut out));
     out
 }
 
 /// The edit that makes the value at `span`, which reads `from`, read `to`.
-fn rewritten(file: &str, scalars: &[Range<usize>], span: Span, from: &str, to: &str, target: Target) -> Option<(Range<usize>, String)> {
+fn rewritten(file: &str, scalars: &[Scalar], span: Span, from: &str, to: &str, target: Target) -> Option<(Range<usize>, String)> {
     let at = span.range();
-    let Some(scalar) = scalars.iter().find(|scalar| scalar.start <= at.start && at.end <= scalar.end) else {
+    let Some(scalar) = scalars.iter().find(|scalar| scalar.whole.start <= at.start && at.start <= scalar.whole.end && at.end <= scalar.end) else {
         // A body is what it reads.
         return (file.get(at.clone())? == from).then(|| (at, to.to_owned()));
     };
-    let written = &file[scalar.clone()];
-    let reads = |candidate: &String| value(candidate).as_deref() == Some(to);
-    let verbatim = converted(written, target).ok().flatten().filter(reads);
-    let quoted = || Some(Value::text(to).to_json()).filter(reads);
-    Some((scalar.clone(), verbatim.or_else(quoted)?))
+    let (before, after) = (&file[scalar.whole.start..scalar.text.start], &file[scalar.text.end..scalar.end]);
+    let is_block = !before.is_empty();
+    let reads = |candidate: &String| value(&if is_block { format!("{before}{candidate}{after}") } else { format!("{candidate}\n") }).as_deref() == Some(to);
+    if let Some(verbatim) = converted(&file[scalar.text.clone()], target).ok().flatten().filter(reads) {
+        return Some((scalar.text.clone(), verbatim));
+    }
+    let quoted = Value::text(to).to_json();
+    (value(&format!("{quoted}\n")).as_deref() == Some(to)).then(|| (scalar.whole.clone(), quoted))
 }
 
 /// What a scalar of YAML reads.
 fn value(written: &str) -> Option<String> {
-    let text = format!("k: {written}\n");
+    let text = format!("k: {written}");
     let mut report = Report::new(&"".into());
     let root = tree::read(&text, 0..text.len(), &mut report).ok()??;
     match root.data {

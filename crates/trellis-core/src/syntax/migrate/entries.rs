@@ -72,7 +72,9 @@ fn lines_of(text: &str, entry: &Entry<'_>) -> Option<Edit> {
     if !text[line..entry.start].bytes().all(|byte| byte == b' ') {
         return None;
     }
-    let end = entry.end();
+    // Where nothing is its value, the colon is still to come.
+    let colon = || Some(entry.end() + text[entry.end()..].find(':')? + 1);
+    let end = if entry.value.range.is_empty() { colon()? } else { entry.end() };
     let next = text[end..].find('\n').map_or(text.len(), |found| end + found + 1);
     let rest = &text[end..next];
     match rest.trim() {
