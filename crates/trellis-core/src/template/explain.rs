@@ -223,17 +223,17 @@ pub(super) fn is_go(source: &str) -> bool {
     !has_jinja && source.contains("{{") && (go_like(source) || go::parse(source).is_ok())
 }
 
-/// The first call that Jinja would read as a path, `{{ toJson .order }}`, in a text that is a Go template: the `.` of its argument.
-pub(super) fn go_call(source: &str) -> Option<Range<usize>> {
-    let calls = source.match_indices("{{").filter_map(|(at, _)| {
-        let rest = source[at + 2..].trim_start_matches('-').trim_start();
-        let word = rest.find(|char: char| !char.is_ascii_alphanumeric()).map(|length| &rest[..length])?;
-        let argument = rest[word.len()..].trim_start();
-        let is_call = go::CALLED.contains(&word) && argument.len() + word.len() < rest.len() && argument.starts_with('.');
-        is_call.then(|| source.len() - argument.len())
-    });
-    let mut calls = calls.into_iter();
-    calls.next().filter(|_| is_go(source)).map(|at| at..at + 1)
+/// The first word of a Go template's action that Jinja would read as a path: in `toJson .order`, white space may stand before the dot.
+pub(super) fn go_word(source: &str) -> Option<Range<usize>> {
+    let word = |(at, _): (usize, &str)| {
+        let inside = source[at + 2..].trim_start_matches('-').trim_start();
+        let length = inside.find(|char: char| !char.is_ascii_alphabetic())?;
+        let (word, rest) = inside.split_at(length);
+        let is_field = rest.starts_with(char::is_whitespace) && rest.trim_start().starts_with('.');
+        let start = source.len() - inside.len();
+        (is_field && go::is_word(word)).then_some(start..start + length)
+    };
+    source.match_indices("{{").find_map(word).filter(|_| is_go(source))
 }
 
 /// Whether the text has actions that only Go's templates have.

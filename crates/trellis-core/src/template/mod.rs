@@ -348,13 +348,16 @@ impl Template {
             let body = if literal { Body::Literal } else { Body::Pieces(pieces.into()) };
             return (Self::with(whole, map, body), sole);
         }
-        if dialect == Dialect::Jinja
-            && let Some(place) = explain::go_call(text)
-        {
-            mistake::report(vec![Mistake::syntax(place, GO_TEMPLATE).help(SET_GO)], map, report);
-            return (Self::with(whole, map, Body::Broken), false);
-        }
-        match Engine::parse(text, dialect, used != Purpose::Text, found) {
+        let read = match Engine::parse(text, dialect, used != Purpose::Text, found) {
+            Ok(_)
+                if dialect == Dialect::Jinja
+                    && let Some(place) = explain::go_word(text) =>
+            {
+                Err(vec![Mistake::syntax(place, GO_TEMPLATE)])
+            }
+            read => read,
+        };
+        match read {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
                 // One finding says more than one for each action would.
@@ -388,7 +391,7 @@ impl fmt::Debug for Template {
 /// Whether a text is a Go template, and none of Jinja's.
 pub(crate) fn is_go(text: &str) -> bool {
     let is_plain = || segments::split(text, false, &secret::find(text, Dialect::Jinja)).is_some();
-    text.contains("{{") && !is_plain() && explain::is_go(text) && (explain::go_call(text).is_some() || jinja::checked(text).is_err())
+    text.contains("{{") && !is_plain() && explain::is_go(text) && (explain::go_word(text).is_some() || jinja::checked(text).is_err())
 }
 
 /// A text of plain paths, in Jinja or the legacy dialect, as a Go template.

@@ -28,7 +28,7 @@ pub(super) enum Dot {
 const MAX_PARTS: usize = 200;
 
 /// The functions of the subset.
-const FUNCTIONS: [&str; 9] = ["default", "coalesce", "toJson", "index", "eq", "ne", "and", "or", "not"];
+pub(super) const FUNCTIONS: [&str; 9] = ["default", "coalesce", "toJson", "index", "eq", "ne", "and", "or", "not"];
 
 /// One action that is read.
 pub(super) struct Action<'s, 'p> {

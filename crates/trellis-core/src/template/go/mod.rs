@@ -32,13 +32,14 @@ const DOTS: [&str; 32] = [
     "\u{2}24", "\u{2}25", "\u{2}26", "\u{2}27", "\u{2}28", "\u{2}29", "\u{2}30", "\u{2}31",
 ];
 
-/// The words that an action may begin with before a path.
-pub(super) const CALLED: [&str; 13] =
-    ["default", "coalesce", "toJson", "index", "eq", "ne", "and", "or", "not", "if", "range", "with", "else"];
-
 /// What is allowed, for help.
 pub(super) const SUBSET: &str =
     "`templates: go` knows `.path`, `default`, `coalesce`, `toJson`, `index`, `eq`, `ne`, `and`, `or`, `not`, `if`, `range` and `with`";
+
+/// Whether an action with a value begins with this word.
+pub(super) fn is_word(word: &str) -> bool {
+    matches!(word, "if" | "range" | "with") || expression::FUNCTIONS.contains(&word)
+}
 
 /// Parses a template.
 ///
