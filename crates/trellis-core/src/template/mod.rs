@@ -404,8 +404,15 @@ pub(crate) fn with_dots(text: &str, from: Dialect) -> Result<String, (Range<usiz
         Dialect::Legacy => segments::split_legacy(text, &secrets).ok(),
         _ => segments::split(text, false, &secrets),
     };
-    let pieces = pieces.ok_or_else(|| (0..text.len(), "this is no Go template".to_owned()))?;
-    Ok(rewritten(text, &pieces, |path| format!(".{path}")))
+    let new = pieces.map(|pieces| rewritten(text, &pieces, |path| format!(".{path}")));
+    // A key with a hyphen is a path here and none there.
+    let new = new.filter(|new| segments::split(new, true, &secret::find(new, Dialect::Go)).is_some());
+    new.ok_or_else(|| (0..text.len(), "this is no Go template".to_owned()))
+}
+
+/// Whether a text of the legacy dialect means the same in Jinja.
+pub(crate) fn is_legacy_jinja(text: &str) -> bool {
+    segments::split(text, false, &secret::find(text, Dialect::Legacy)).is_some()
 }
 
 /// The text with its paths written otherwise.

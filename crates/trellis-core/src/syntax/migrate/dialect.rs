@@ -38,6 +38,11 @@ pub fn has_go(document: &Document) -> bool {
     holes(document).into_iter().any(|(text, _)| template::is_go(text))
 }
 
+/// Whether every template of a file is a Go template.
+pub(crate) fn is_all_go(document: &Document) -> bool {
+    holes(document).into_iter().all(|(text, _)| template::is_go(text) || !["{{", "{%", "{#"].iter().any(|mark| text.contains(mark)))
+}
+
 /// Converts the templates of one file. What cannot be converted is left, with its reason; then the dialect of the graph cannot change. Pure.
 pub fn dialect(document: &Document, target: Target) -> Migrated {
     let mut out = Migrated::default();
@@ -82,10 +87,8 @@ fn converted(text: &str, target: Target) -> Result<Option<String>, Vec<(Range<us
     let new = match (target.from, target.to) {
         (Dialect::Go, Dialect::Jinja) => to_jinja()?,
         (Dialect::Jinja, Dialect::Jinja) if template::is_go(text) => to_jinja()?,
-        (Dialect::Legacy, Dialect::Jinja) => match ["{%", "{#"].iter().find_map(|mark| text.find(mark)) {
-            Some(at) => return Err(vec![(at..at + 2, "this is text in `templates: legacy`, and a tag of Jinja".into())]),
-            None => return Ok(None),
-        },
+        (Dialect::Legacy, Dialect::Jinja) if template::is_legacy_jinja(text) => return Ok(None),
+        (Dialect::Legacy, Dialect::Jinja) => return Err(vec![(0..text.len(), "Jinja reads this as something else".into())]),
         (Dialect::Jinja, Dialect::Go) if template::is_go(text) => return Ok(None),
         (Dialect::Jinja | Dialect::Legacy, Dialect::Go) => template::with_dots(text, target.from).map_err(|problem| vec![problem])?,
         _ => return Ok(None),

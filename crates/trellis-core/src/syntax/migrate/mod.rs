@@ -19,6 +19,7 @@ mod transitions;
 
 use std::{collections::BTreeSet, sync::Arc};
 
+pub(crate) use self::dialect::is_all_go;
 pub use self::{
     commands::Commands,
     dialect::{Target, dialect, has_go},
