@@ -12,17 +12,22 @@ use std::{
 };
 
 use trellis_core::{
-    Code, Compiled, Diagnostic, Document,
+    Code, Compiled, Diagnostic, Dialect, Document,
     diagnostic::{FilePath, TextEdit, fixes},
     span::{LineColumn, LineIndex},
-    syntax::document::Content,
+    syntax::{
+        document::Content,
+        migrate::{self, Settings},
+    },
 };
-use trellis_project::{Directory, Edited, LoadError, Overlay, Project};
+use trellis_project::{Directory, Edited, GraphLoader, LoadError, Overlay, Project};
 
 use crate::{difference::difference, open::Place, replace::{create, replace}, report::Checked};
 
 /// Rounds after which it is enough: each makes at least one change, and what one change brings to light is seldom deep.
 const ROUNDS: usize = 100;
+
+const PROJECT_FILE: &str = "trellis.yaml";
 
 /// A graph that is mended.
 pub(crate) struct Mending {
@@ -70,12 +75,32 @@ impl Mending {
         let mut refused = BTreeSet::new();
         // What could not be read may be just what a name means.
         let rounds = if mending.project.problems().is_empty() { ROUNDS } else { 0 };
+        if rounds > 0 {
+            mending.name_dialect()?;
+        }
         for _ in 0..rounds {
             if !mending.round(&mut refused)? {
                 break;
             }
         }
         Ok(mending)
+    }
+
+    /// Makes a project file that names the dialect of a graph whose templates are all Go's: no finding can, since it would point into a file that is not there.
+    fn name_dialect(&mut self) -> Result<(), LoadError> {
+        let documents = self.project.documents();
+        let is_project = |document: &Arc<Document>| document.path.rsplit('/').next() == Some(PROJECT_FILE);
+        let is_go = documents.iter().any(|document| migrate::has_go(document)) && documents.iter().all(|document| migrate::is_all_go(document));
+        if !is_go || self.overlay.is_file() || documents.iter().any(is_project) {
+            return Ok(());
+        }
+        let path = FilePath::from(PROJECT_FILE);
+        self.overlay.put(&path, &Settings { templates: Some(Dialect::Go), ..Settings::default() }.file());
+        let at = LineColumn { line: 1, column: 1 };
+        self.done.push(Mended { path, at, code: Code::TemplateSyntax, title: "set `templates: go`".into() });
+        self.project.reload()?;
+        self.compiled = self.project.compile();
+        Ok(())
     }
 
     /// Makes the changes that do not touch each other; whether there were any.

@@ -66,7 +66,10 @@ impl<'t> Decoder<'t, '_> {
     /// What has to go so that an entry of these is gone; nothing where something else stands between it and its neighbours.
     pub(super) fn taken_out(&self, entry: &Entry<'t>, entries: &[Entry<'t>]) -> Option<Span> {
         let whole = self.whole(entry);
-        removal(self.text, whole).or_else(|| {
+        let line = self.text[..whole.start as usize].rsplit('\n').next().unwrap_or_default();
+        // Behind the dash of its item it shares its line with the next one.
+        let alone = if line.trim_start().starts_with("- ") { None } else { removal(self.text, whole) };
+        alone.or_else(|| {
             let next = entries.iter().map(|next| self.whole(next)).find(|next| next.start >= whole.end)?;
             let between = self.text.get(whole.end as usize..next.start as usize)?;
             matches!(between.trim(), "" | ",").then(|| Span::new(whole.start as usize, next.start as usize))

@@ -39,7 +39,7 @@ pub fn has_go(document: &Document) -> bool {
 }
 
 /// Whether every template of a file is a Go template.
-pub(crate) fn is_all_go(document: &Document) -> bool {
+pub fn is_all_go(document: &Document) -> bool {
     holes(document).into_iter().all(|(text, _)| template::is_go(text) || !["{{", "{%", "{#"].iter().any(|mark| text.contains(mark)))
 }
 

@@ -19,10 +19,9 @@ mod transitions;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-pub(crate) use self::dialect::is_all_go;
 pub use self::{
     commands::Commands,
-    dialect::{Target, dialect, has_go},
+    dialect::{Target, dialect, has_go, is_all_go},
     forms::forms,
     settings::{Settings, settings},
 };
