@@ -22,7 +22,12 @@ use trellis_core::{
 };
 use trellis_project::{Directory, Edited, GraphLoader, LoadError, Overlay, Project};
 
-use crate::{difference::difference, open::Place, replace::{create, replace}, report::Checked};
+use crate::{
+    difference::difference,
+    open::Place,
+    replace::{create, replace},
+    report::Checked,
+};
 
 /// Rounds after which it is enough: each makes at least one change, and what one change brings to light is seldom deep.
 const ROUNDS: usize = 100;
@@ -90,7 +95,8 @@ impl Mending {
     fn name_dialect(&mut self) -> Result<(), LoadError> {
         let documents = self.project.documents();
         let is_project = |document: &Arc<Document>| document.path.rsplit('/').next() == Some(PROJECT_FILE);
-        let is_go = documents.iter().any(|document| migrate::has_go(document)) && documents.iter().all(|document| migrate::is_all_go(document));
+        let is_go =
+            documents.iter().any(|document| migrate::has_go(document)) && documents.iter().all(|document| migrate::is_all_go(document));
         if !is_go || self.overlay.is_file() || documents.iter().any(is_project) {
             return Ok(());
         }
@@ -202,7 +208,10 @@ impl Mending {
     /// What would change in the files.
     pub(crate) fn differences(&self) -> String {
         let changed = self.changed();
-        changed.iter().map(|file| difference(&self.place.shown(&file.path), file.before.as_deref().unwrap_or_default(), &file.after)).collect()
+        changed
+            .iter()
+            .map(|file| difference(&self.place.shown(&file.path), file.before.as_deref().unwrap_or_default(), &file.after))
+            .collect()
     }
 
     /// Replaces the files that changed. After one that cannot be written no other is tried, since the disk may be full.

@@ -85,7 +85,18 @@ pub fn migrate(loader: impl GraphLoader + 'static, root: Option<PathBuf>, to: Op
     let project = Project::with_loader(overlay.clone())?;
     let project = root.into_iter().fold(project, Project::below);
     let compiled = project.compile();
-    let mut run = Run { overlay, project, compiled, to, past: BTreeMap::new(), done: Vec::new(), left: Vec::new(), declared: BTreeSet::new(), made: BTreeSet::new(), is_go: false };
+    let mut run = Run {
+        overlay,
+        project,
+        compiled,
+        to,
+        past: BTreeMap::new(),
+        done: Vec::new(),
+        left: Vec::new(),
+        declared: BTreeSet::new(),
+        made: BTreeSet::new(),
+        is_go: false,
+    };
     if run.project.problems().is_empty() {
         for _ in 0..ROUNDS {
             if !run.round()? {
@@ -289,7 +300,8 @@ impl Run {
             let place = found.place.as_ref()?;
             let document = documents.iter().find(|document| document.path == place.path)?;
             let tool = document.text.get(place.span.range())?.trim();
-            let is_name = !tool.is_empty() && tool.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | '/' | ':'));
+            let is_name =
+                !tool.is_empty() && tool.chars().all(|char| char.is_alphanumeric() || matches!(char, '_' | '-' | '.' | '/' | ':'));
             // `did you mean …?`
             let near = found.help.as_deref().and_then(|help| help.strip_prefix("did you mean `")?.split('`').next());
             let is_slip = near.is_some_and(|near| !self.declared.contains(near));

@@ -114,7 +114,8 @@ impl Migrate {
         let files = each_once(&root, files);
         done.retain(|done| files.iter().any(|file| file.path == done.path));
         if self.dry_run {
-            let differences = files.iter().map(|file| difference(&place.shown(&file.path), file.before.as_deref().unwrap_or_default(), &file.after));
+            let differences =
+                files.iter().map(|file| difference(&place.shown(&file.path), file.before.as_deref().unwrap_or_default(), &file.after));
             terminal::print(&differences.collect::<String>())?;
         } else if let Err(unwritten) = write(&root, files) {
             let shown = place.shown(&unwritten.path);

@@ -18,7 +18,10 @@ const ORDERS: &[(&str, &str)] = &[
         "order.json",
         "{\n  \"id\": \"order.json\",\n  \"do\": {\"id\": \"call-1\", \"name\": \"reserve\", \"args\": {\"name\": \"{{ .name }}\"}},\n  \"undo\": {\"name\": \"release\"},\n  \"next\": \"system\"\n}\n",
     ),
-    ("system.md", "---\ndo:\n  name: get_os\n  metadata:\n    x-exec:\n      command: uname\n      args: [\"-s\"]\nsave_to: os\nto: end\n---\nLooking.\n"),
+    (
+        "system.md",
+        "---\ndo:\n  name: get_os\n  metadata:\n    x-exec:\n      command: uname\n      args: [\"-s\"]\nsave_to: os\nto: end\n---\nLooking.\n",
+    ),
     ("end.md", "---\ntype: sink\ncontent: |\n  Old words.\n---\nBye, {{ .name }}{{ if .name }}!{{ end }}\n"),
     ("tools.yaml", "tools:\n  - name: release\n    command: echo\n    args: [released]\n"),
 ];
@@ -72,7 +75,8 @@ left ask.md:4:1  Go Trellis takes an empty answer for yes, and here it is asked 
 
 #[test]
 fn a_dry_run_shows_the_difference_and_writes_nothing() {
-    let sandbox = Sandbox::new(&[("start.md", "---\nnext: bye\n---\nHi.\n"), ("bye.md", "---\ntype: sink\n---\nBye, {{ .sys.session }}.\n")]);
+    let sandbox =
+        Sandbox::new(&[("start.md", "---\nnext: bye\n---\nHi.\n"), ("bye.md", "---\ntype: sink\n---\nBye, {{ .sys.session }}.\n")]);
     let ran = sandbox.trellis(&["migrate", "--dry-run"]);
     let expected = "\
 --- bye.md
@@ -145,7 +149,10 @@ fn another_dialect_is_set_in_the_file_that_names_one() {
 #[test]
 fn what_is_left_is_told_with_its_reason() {
     let sandbox = Sandbox::new(&[
-        ("start.md", "---\ninput_type: text\ntransitions:\n  - text: Yes\n    to: a\n  - text: No\n    to: a\n  - to: missing\n    from: elsewhere\n---\n{{ .nobody }}\n"),
+        (
+            "start.md",
+            "---\ninput_type: text\ntransitions:\n  - text: Yes\n    to: a\n  - text: No\n    to: a\n  - to: missing\n    from: elsewhere\n---\n{{ .nobody }}\n",
+        ),
         ("a.md", "---\ndo: { name: t, x-exec: { command: a, shell: b } }\n---\n"),
     ]);
     let ran = sandbox.trellis(&["migrate"]);
@@ -170,7 +177,10 @@ fn a_single_page_has_no_project_file() {
     assert_eq!(read(&sandbox, "page.md"), "---\nsave_to: x\nwait: true\n---\nHi {{ sys.session }}.\n");
     assert_eq!(fs::read_dir(sandbox.path()).unwrap().count(), 1);
 
-    let sandbox = Sandbox::new(&[("flow.yaml", "nodes:\n  start: { do: reserve, save_to: x, next: end.md }\n  end: { content: \"{{ .x }}\", type: sink }\n")]);
+    let sandbox = Sandbox::new(&[(
+        "flow.yaml",
+        "nodes:\n  start: { do: reserve, save_to: x, next: end.md }\n  end: { content: \"{{ .x }}\", type: sink }\n",
+    )]);
     let ran = sandbox.trellis(&["migrate", "flow.yaml"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
     let expected = "templates: go\nnodes:\n  start: { do: reserve, save_to: x, to: end }\n  end: { content: \"{{ .x }}\" }\nbindings:\n  reserve: {}\n";
@@ -206,7 +216,11 @@ fn what_cannot_be_read_stops_it_and_junk_is_left() {
     sandbox.write("worse.md", b"---\nto: [\n---\n");
     let ran = sandbox.trellis(&["migrate"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""), "{}", ran.out);
-    assert!(ran.out.starts_with("changed start.md:2:1  `next` is `to`\n\nerror[not-utf8]: ") && ran.out.contains("worse.md:"), "{}", ran.out);
+    assert!(
+        ran.out.starts_with("changed start.md:2:1  `next` is `to`\n\nerror[not-utf8]: ") && ran.out.contains("worse.md:"),
+        "{}",
+        ran.out
+    );
     symlink("/etc/hostname", sandbox.path().join("out.md")).unwrap();
     sandbox.write("start.md", b"---\nnext: bad\n---\n");
     let ran = sandbox.trellis(&["migrate"]);
@@ -225,7 +239,11 @@ fn a_folder_that_cannot_be_written_is_named_and_stays() {
     let ran = sandbox.trellis_as_nobody(&["migrate", "g"]);
     fs::set_permissions(sandbox.path().join("g"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(ran.code, Some(2), "{}", ran.out);
-    assert!(ran.err.starts_with("error: `g/start.md` is as it was\n  nothing can be written beside it: permission denied\n"), "{}", ran.err);
+    assert!(
+        ran.err.starts_with("error: `g/start.md` is as it was\n  nothing can be written beside it: permission denied\n"),
+        "{}",
+        ran.err
+    );
     assert!(!ran.out.contains("changed ") && ran.out.ends_with("; some files could not be read or written\n"), "{}", ran.out);
     assert_eq!(read(&sandbox, "g/start.md"), "---\ntype: sink\n---\n{{ .sys.session }}\n");
 }
@@ -234,19 +252,31 @@ fn a_folder_that_cannot_be_written_is_named_and_stays() {
 #[test]
 fn the_snippets_of_the_architecture_document_come_over() {
     let sandbox = Sandbox::new(&[
-        ("start.md", "---\ntype: text\ntools:\n  - name: get_weather\n    description: Get current temperature\n    parameters:\n      type: object\n      properties:\n        city: { type: string }\n  - \"modules/tools/math.md\"\nto: name\n---\nThe weather is...\n"),
+        (
+            "start.md",
+            "---\ntype: text\ntools:\n  - name: get_weather\n    description: Get current temperature\n    parameters:\n      type: object\n      properties:\n        city: { type: string }\n  - \"modules/tools/math.md\"\nto: name\n---\nThe weather is...\n",
+        ),
         ("modules/tools/math.md", "---\ntools:\n  - name: add\n    description: Adds\n---\n"),
         ("name.yaml", "type: question\ntext: \"Qual é o seu nome?\"\nsave_to: \"user_name\" # context\njump_to: modules/auth\n"),
-        ("modules/auth/start.md", "---\ntype: text\nwait: true\non_signal:\n  interrupt: confirm_exit\nrequired_context:\n  - user_name\nto: call\n---\nHello {{ .user_name }}, {{ default \"ok\" .sys.error }}\n"),
+        (
+            "modules/auth/start.md",
+            "---\ntype: text\nwait: true\non_signal:\n  interrupt: confirm_exit\nrequired_context:\n  - user_name\nto: call\n---\nHello {{ .user_name }}, {{ default \"ok\" .sys.error }}\n",
+        ),
         ("modules/auth/confirm_exit.md", "---\ntype: sink\n---\n"),
-        ("modules/auth/call.md", "---\ntype: tool\ndo: { id: tool_1, name: calc, args: { op: add } }\nmetadata: { confirm_msg: \"Sure?\" }\non_error: confirm_exit.md\ntransitions:\n  - condition: input == \"42\"\n    to: confirm_exit\n  - condition: \"\"\n    to: confirm_exit\n---\n"),
+        (
+            "modules/auth/call.md",
+            "---\ntype: tool\ndo: { id: tool_1, name: calc, args: { op: add } }\nmetadata: { confirm_msg: \"Sure?\" }\non_error: confirm_exit.md\ntransitions:\n  - condition: input == \"42\"\n    to: confirm_exit\n  - condition: \"\"\n    to: confirm_exit\n---\n",
+        ),
     ]);
     let ran = sandbox.trellis(&["migrate"]);
     assert_eq!(ran.code, Some(0), "{}", ran.out);
     assert_eq!(read(&sandbox, "trellis.yaml"), "templates: go\nbindings:\n  calc: {}\n");
     assert!(sandbox.trellis(&["migrate"]).out.starts_with("nothing to change; "));
     // What the document calls wrong stays wrong, with the remedy.
-    sandbox.write("modules/auth/confirm_exit.md", b"---\ntransitions:\n  - condition: user.age > 18 && user.status == 'active'\n    to: call\n---\n");
+    sandbox.write(
+        "modules/auth/confirm_exit.md",
+        b"---\ntransitions:\n  - condition: user.age > 18 && user.status == 'active'\n    to: call\n---\n",
+    );
     let ran = sandbox.trellis(&["migrate"]);
     assert!(ran.code == Some(1) && ran.out.contains("error[condition-too-complex]"), "{}", ran.out);
 }

@@ -41,7 +41,10 @@ pub(super) fn say_once(parsed: &mut Vec<Diagnostic>, documents: &[Arc<Document>]
     }
     for (graph, at) in first {
         let found = kept[at].clone();
-        kept[at] = graph.and_then(|graph| setting(documents, owners, graph)).into_iter().fold(found, |found, (path, edits)| fixed(found, &path, edits));
+        kept[at] = graph
+            .and_then(|graph| setting(documents, owners, graph))
+            .into_iter()
+            .fold(found, |found, (path, edits)| fixed(found, &path, edits));
     }
     *parsed = kept;
 }

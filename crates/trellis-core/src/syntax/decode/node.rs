@@ -174,7 +174,8 @@ impl<'t> Decoder<'t, '_> {
             let gone = self.taken_out(entry, entries);
             let sink = self.report.diagnostics.split_off(before);
             let help = |found: Diagnostic| found.help("remove it: a node without a way out ends the session");
-            let fixed = sink.into_iter().map(help).map(|found| gone.into_iter().fold(found, |found, gone| found.fix("remove the key", gone, "")));
+            let fixed =
+                sink.into_iter().map(help).map(|found| gone.into_iter().fold(found, |found, gone| found.fix("remove the key", gone, "")));
             self.report.diagnostics.extend(fixed);
         }
         kind

@@ -103,7 +103,9 @@ impl<'t> Builder<'t> {
                 let data = if is_block { Data::Block } else { Data::Scalar(name.clone()) };
                 self.put(Piece { range: start..end, data, anchored: anchor != 0, pinned: anchor != 0 }, name);
             }
-            Event::Alias(_) => self.put(Piece { range: start..end, data: Data::Scalar(Cow::default()), anchored: false, pinned: true }, Cow::default()),
+            Event::Alias(_) => {
+                self.put(Piece { range: start..end, data: Data::Scalar(Cow::default()), anchored: false, pinned: true }, Cow::default())
+            }
             Event::SequenceStart(style, anchor, _) => self.begin(start, style, anchor, Collected::List(Vec::new())),
             Event::MappingStart(style, anchor, _) => self.begin(start, style, anchor, Collected::Map(Vec::new(), None)),
             Event::SequenceEnd | Event::MappingEnd => self.end(end),

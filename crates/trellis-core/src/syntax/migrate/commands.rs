@@ -71,7 +71,9 @@ pub(super) fn flowing(value: &Value) -> String {
     let joined = |parts: Vec<String>| parts.join(", ");
     match value {
         Value::Map(entries) if entries.is_empty() => "{}".into(),
-        Value::Map(entries) => format!("{{ {} }}", joined(entries.iter().map(|(key, value)| format!("{}: {}", word(key), flowing(value))).collect())),
+        Value::Map(entries) => {
+            format!("{{ {} }}", joined(entries.iter().map(|(key, value)| format!("{}: {}", word(key), flowing(value))).collect()))
+        }
         Value::List(items) => format!("[{}]", joined(items.iter().map(flowing).collect())),
         Value::Text(text) => word(text),
         other => other.to_json(),

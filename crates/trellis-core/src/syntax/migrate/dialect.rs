@@ -72,7 +72,11 @@ pub fn dialect(document: &Document, target: Target) -> Migrated {
     }
     if !out.changes.is_empty() && !holds(document, target, &wanted, &out) {
         out.changes.clear();
-        out.left(Span::at(0), "the templates of this file cannot be converted safely", format!("write them for `templates: {}`", name(target.to)));
+        out.left(
+            Span::at(0),
+            "the templates of this file cannot be converted safely",
+            format!("write them for `templates: {}`", name(target.to)),
+        );
     }
     out.left.sort_by_key(|left| (left.at.start, left.at.end));
     out
@@ -83,7 +87,8 @@ pub fn dialect(document: &Document, target: Target) -> Migrated {
 /// # Errors
 /// What has no counterpart: its bytes, and why.
 fn converted(text: &str, target: Target) -> Result<Option<String>, Vec<(Range<usize>, String)>> {
-    let to_jinja = || go_to_jinja(text).map_err(|problems| problems.into_iter().map(|problem| (problem.place, problem.reason)).collect::<Vec<_>>());
+    let to_jinja =
+        || go_to_jinja(text).map_err(|problems| problems.into_iter().map(|problem| (problem.place, problem.reason)).collect::<Vec<_>>());
     let new = match (target.from, target.to) {
         (Dialect::Go, Dialect::Jinja) => to_jinja()?,
         (Dialect::Jinja, Dialect::Jinja) if template::is_go(text) => to_jinja()?,
@@ -146,13 +151,16 @@ fn scalars(document: &Document) -> Vec<Scalar> {
 /// The edit that makes the value at `span`, which reads `from`, read `to`.
 fn rewritten(file: &str, scalars: &[Scalar], span: Span, from: &str, to: &str, target: Target) -> Option<(Range<usize>, String)> {
     let at = span.range();
-    let Some(scalar) = scalars.iter().find(|scalar| scalar.whole.start <= at.start && at.start <= scalar.whole.end && at.end <= scalar.end) else {
+    let Some(scalar) = scalars.iter().find(|scalar| scalar.whole.start <= at.start && at.start <= scalar.whole.end && at.end <= scalar.end)
+    else {
         // A body is what it reads.
         return (file.get(at.clone())? == from).then(|| (at, to.to_owned()));
     };
     let (before, after) = (&file[scalar.whole.start..scalar.text.start], &file[scalar.text.end..scalar.end]);
     let is_block = !before.is_empty();
-    let reads = |candidate: &String| value(&if is_block { format!("{before}{candidate}{after}") } else { format!("{candidate}\n") }).as_deref() == Some(to);
+    let reads = |candidate: &String| {
+        value(&if is_block { format!("{before}{candidate}{after}") } else { format!("{candidate}\n") }).as_deref() == Some(to)
+    };
     if let Some(verbatim) = converted(&file[scalar.text.clone()], target).ok().flatten().filter(reads) {
         return Some((scalar.text.clone(), verbatim));
     }

@@ -35,7 +35,8 @@ pub fn forms(document: &Document, names: &Names, commands: &mut Commands) -> Mig
     let Some(form) = form_of(&document.path, &root).filter(|_| report.diagnostics.is_empty()) else { return nothing };
     let Some(piece) = layout::read(text, yaml) else { return nothing };
     let own = document.path.rsplit_once('.').map_or(&*document.path, |(stem, _)| stem).to_owned();
-    let has_body = is_markdown(&document.path) && matches!(matter::split(text), Split::Matter { body, .. } if !text[body.clone()].trim().is_empty());
+    let has_body =
+        is_markdown(&document.path) && matches!(matter::split(text), Split::Matter { body, .. } if !text[body.clone()].trim().is_empty());
     let mut walker = Walker { text, names, commands, own, has_body, out: Migrated::default() };
     walker.piece(&piece, Some(Inside::One(form)));
     let mut out = walker.out;
@@ -62,7 +63,11 @@ fn keep_readable(path: &str, text: &str, out: &mut Migrated) {
         kept.push(change);
         if !reads(&kept) {
             kept.pop();
-            out.left.push(super::Left { at: change.at, why: "this stands in a way that cannot be edited safely".into(), help: change.what.clone() });
+            out.left.push(super::Left {
+                at: change.at,
+                why: "this stands in a way that cannot be edited safely".into(),
+                help: change.what.clone(),
+            });
         }
     }
     out.changes = kept.into_iter().cloned().collect();
@@ -137,7 +142,11 @@ impl Walker<'_, '_> {
         for ((at, what), edits) in gone.into_iter().zip(entries::without(self.text, map, &indexes)) {
             match edits {
                 Some(edits) => self.change(entries[at].start..entries[at].end(), what, edits),
-                None => self.out.left(span(&(entries[at].start..entries[at].end())), format!("remove this: {what}"), "a comment stands in it, or it shares its lines"),
+                None => self.out.left(
+                    span(&(entries[at].start..entries[at].end())),
+                    format!("remove this: {what}"),
+                    "a comment stands in it, or it shares its lines",
+                ),
             }
         }
     }
@@ -153,7 +162,9 @@ impl Walker<'_, '_> {
                 let is_own = from.trim().is_empty() || bare(from.trim()) == bare(&self.own);
                 is_own.then(|| format!("a transition leaves the node that holds it: no `{name}`"))
             }
-            "type" if is(&NODE) && scalar(value) == Some("sink") => Some("a node without a way out ends the session: no `type: sink`".into()),
+            "type" if is(&NODE) && scalar(value) == Some("sink") => {
+                Some("a node without a way out ends the session: no `type: sink`".into())
+            }
             "content" if is(&NODE) && self.has_body && is_blank(value) => Some("the body is what the node says".into()),
             "id" if is(&CALL) => Some("calls get their ids by themselves".into()),
             _ => None,
@@ -208,7 +219,11 @@ impl Walker<'_, '_> {
         let Some((name, stem)) = scalar(value).and_then(|name| Some((name, without_extension(name)?))) else { return };
         let inner = inner(self.text, &value.range);
         if self.text[inner.clone()] == *name {
-            self.change(inner.clone(), format!("`{name}` is `{stem}`: {what}"), vec![(span(&(inner.start + stem.len()..inner.end)), String::new())]);
+            self.change(
+                inner.clone(),
+                format!("`{name}` is `{stem}`: {what}"),
+                vec![(span(&(inner.start + stem.len()..inner.end)), String::new())],
+            );
         }
     }
 
@@ -263,7 +278,11 @@ impl Walker<'_, '_> {
             None => self.commands.unknown.contains(tool),
         };
         if !is_free {
-            self.out.left(at, format!("`x-exec` is not read: `{tool}` is declared elsewhere"), "remove it, or give this tool a name of its own");
+            self.out.left(
+                at,
+                format!("`x-exec` is not read: `{tool}` is declared elsewhere"),
+                "remove it, or give this tool a name of its own",
+            );
             return false;
         }
         self.commands.bound.insert(tool.to_owned(), binding);

@@ -13,12 +13,7 @@ use super::{
     Change,
     commands::{flowing, word},
 };
-use crate::{
-    diagnostic::Report,
-    span::Span,
-    template::Dialect,
-    value::Value,
-};
+use crate::{diagnostic::Report, span::Span, template::Dialect, value::Value};
 
 /// What is to stand in a project file.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +100,8 @@ fn keeps(path: &str, text: &str, changes: &[Change], wanted: &Settings) -> bool 
     let before = before.map(|(_, root)| root);
     let kept = match before.as_ref().map(|root| &root.data) {
         Some(tree::Data::Map(entries)) => entries.iter().all(|entry| {
-            let is_changed = entry.key == "templates" && wanted.templates.is_some() || entry.key == "bindings" && !wanted.bindings.is_empty();
+            let is_changed =
+                entry.key == "templates" && wanted.templates.is_some() || entry.key == "bindings" && !wanted.bindings.is_empty();
             is_changed || get(&now, &entry.key) == Some(written(&entry.value))
         }),
         _ => true,
@@ -174,7 +170,9 @@ impl Root<'_, '_> {
         let yaml = |(tool, binding): (&String, &Value)| format!("{}: {}", word(tool), flowing(binding));
         let json = |(tool, binding): (&String, &Value)| format!("{}: {}", Value::text(&**tool).to_json(), binding.to_json());
         let at = match self.find("bindings").map(|entry| (entry, &entry.value)) {
-            None if self.flow => self.in_front(&format!("\"bindings\": {{ {} }}", bindings.iter().map(json).collect::<Vec<_>>().join(", "))),
+            None if self.flow => {
+                self.in_front(&format!("\"bindings\": {{ {} }}", bindings.iter().map(json).collect::<Vec<_>>().join(", ")))
+            }
             None => self.below(self.entries.last()?, block(bindings, self.line_break)),
             Some((_, Piece { data: Data::Map { flow: true, entries }, range, .. })) => {
                 let more = bindings.iter().map(if self.flow { json } else { yaml }).collect::<Vec<_>>().join(", ");

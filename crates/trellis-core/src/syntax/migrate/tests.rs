@@ -62,12 +62,19 @@ fn an_empty_condition_goes_wherever_it_stands() {
     node("transitions:\n  - to: end\n    condition:\n", "transitions:\n  - to: end\n");
     node("transitions: [{ condition: \"\", to: end }, { to: end, condition: \"\" }]\n", "transitions: [{ to: end }, { to: end }]\n");
     node("messages:\n  pt:\n    - text: Oi\n      condition: ''\n", "messages:\n  pt:\n    - text: Oi\n");
-    becomes("a.json", "{\n  \"transitions\": [{\n    \"to\": \"end\",\n    \"condition\": \"\"\n  }]\n}\n", "{\n  \"transitions\": [{\n    \"to\": \"end\"\n  }]\n}\n");
+    becomes(
+        "a.json",
+        "{\n  \"transitions\": [{\n    \"to\": \"end\",\n    \"condition\": \"\"\n  }]\n}\n",
+        "{\n  \"transitions\": [{\n    \"to\": \"end\"\n  }]\n}\n",
+    );
 }
 
 #[test]
 fn what_says_where_a_transition_leaves_goes_if_it_is_here() {
-    node("transitions:\n  - from: a\n    to: end\n  - from_node_id: a.md\n    condition: \"\"\n    to: end\n", "transitions:\n  - to: end\n  - to: end\n");
+    node(
+        "transitions:\n  - from: a\n    to: end\n  - from_node_id: a.md\n    condition: \"\"\n    to: end\n",
+        "transitions:\n  - to: end\n  - to: end\n",
+    );
     node("transitions: [{ to: end, from: a, condition: \"\" }]\n", "transitions: [{ to: end }]\n");
     stays("a.md", "---\ntransitions:\n  - from: elsewhere\n    to: end\n---\n", &[]);
 }
@@ -77,7 +84,10 @@ fn a_sink_has_no_type_and_an_id_no_extension() {
     node("# the end\ntype: sink # out\nid: a\n", "# the end\n# out\nid: a\n");
     becomes("a.json", "{\"id\": \"a.json\", \"type\": \"sink\"}", "{\"id\": \"a\"}");
     becomes("a.json", "{\"type\": \"sink\"}", "{}");
-    node("id: 'a.md'\nto: end.md\non_error: \"choice.json\"\non_signal: { quit: end.md }\n", "id: 'a'\nto: end\non_error: \"choice\"\non_signal: { quit: end }\n");
+    node(
+        "id: 'a.md'\nto: end.md\non_error: \"choice.json\"\non_signal: { quit: end.md }\n",
+        "id: 'a'\nto: end\non_error: \"choice\"\non_signal: { quit: end }\n",
+    );
     // No node has that name, with or without.
     node("to: report.json\n", "to: report.json\n");
     becomes("flow.yaml", "nodes:\n  a: { to: end.md }\n", "nodes:\n  a: { to: end }\n");
@@ -86,9 +96,15 @@ fn a_sink_has_no_type_and_an_id_no_extension() {
 #[test]
 fn a_text_alone_is_an_answer_where_it_would_hide_another_way() {
     let texts = "input_type: text\ntransitions:\n  - text: Yes\n    to: end\n  - text: 'It''s: no'\n    to: choice\n";
-    node(texts, "input_type: text\ntransitions:\n  - condition: input == 'Yes'\n    to: end\n  - condition: \"input == 'It\\\\'s: no'\"\n    to: choice\n");
+    node(
+        texts,
+        "input_type: text\ntransitions:\n  - condition: input == 'Yes'\n    to: end\n  - condition: \"input == 'It\\\\'s: no'\"\n    to: choice\n",
+    );
     node("wait: true\ntransitions:\n  - { text: Yes, to: end }\n", "wait: true\ntransitions:\n  - { text: Yes, to: end }\n");
-    node("transitions:\n  - { text: Yes, to: end }\n  - { to: choice }\n", "transitions:\n  - { text: Yes, to: end }\n  - { to: choice }\n");
+    node(
+        "transitions:\n  - { text: Yes, to: end }\n  - { to: choice }\n",
+        "transitions:\n  - { text: Yes, to: end }\n  - { to: choice }\n",
+    );
 }
 
 #[test]
@@ -168,11 +184,19 @@ fn settings_are_put_in_and_nothing_else_is_written() {
     set("trellis.yaml", "name: x # why\n", &format!("name: x # why\ntemplates: go\n{bindings}"));
     set("trellis.yaml", "name: x\r\n", &format!("name: x\ntemplates: go\n{bindings}").replace('\n', "\r\n"));
     set("trellis.yaml", "locale: lang", &format!("templates: go\nlocale: lang\n{}", bindings.trim_end()));
-    set("trellis.yaml", "templates: 'jinja'\nbindings:\n    x: { function: {} }\n\n# more\n", "templates: 'go'\nbindings:\n    x: { function: {} }\n    \"a b\": {}\n    reserve: {}\n\n# more\n");
+    set(
+        "trellis.yaml",
+        "templates: 'jinja'\nbindings:\n    x: { function: {} }\n\n# more\n",
+        "templates: 'go'\nbindings:\n    x: { function: {} }\n    \"a b\": {}\n    reserve: {}\n\n# more\n",
+    );
     set("trellis.yaml", "bindings: { x: {} }\n", "templates: go\nbindings: { x: {}, \"a b\": {}, reserve: {} }\n");
     set("trellis.yaml", "bindings: {}\n", "templates: go\nbindings: { \"a b\": {}, reserve: {} }\n");
     set("trellis.yaml", "bindings:\nname: x\n", "bindings:\n  \"a b\": {}\n  reserve: {}\nname: x\ntemplates: go\n");
-    set("flow.json", "{\n  \"nodes\": {}\n}\n", "{\n  \"templates\": \"go\",\n  \"bindings\": { \"a b\": {}, \"reserve\": {} },\n  \"nodes\": {}\n}\n");
+    set(
+        "flow.json",
+        "{\n  \"nodes\": {}\n}\n",
+        "{\n  \"templates\": \"go\",\n  \"bindings\": { \"a b\": {}, \"reserve\": {} },\n  \"nodes\": {}\n}\n",
+    );
     for odd in ["[x]\n", "name: [\n", "x\n"] {
         assert_eq!(settings("trellis.yaml", odd, &wanted(Some(Dialect::Go), &[])), None, "{odd}");
     }

@@ -40,9 +40,6 @@ fn condition(text: &str, entry: &Entry<'_>) -> Option<Change> {
     Some(Change {
         at: Span::new(entry.start, range.end),
         what: "a text alone is an answer that is compared: `condition`".into(),
-        edits: vec![
-            (Span::new(entry.key.start, entry.key.end), "condition".into()),
-            (Span::new(range.start, range.end), written),
-        ],
+        edits: vec![(Span::new(entry.key.start, entry.key.end), "condition".into()), (Span::new(range.start, range.end), written)],
     })
 }
