@@ -197,9 +197,7 @@ impl Walker<'_, '_> {
             if free && !scalar(value).is_some_and(|id| self.names.is_id(id)) {
                 self.strip(value, "ids have no extension");
             }
-        } else if leads || is(&CALL) && name == "graph" {
-            self.strip_target(value);
-        } else if name == "on_signal" && is(&NODE) {
+        } else if leads || is(&CALL) && name == "graph" || is(&NODE) && name == "on_signal" {
             self.strip_target(value);
         }
     }
