@@ -10,7 +10,7 @@ use minijinja::{
         Span,
         ast::{self, BinOpKind, CallArg, Expr, Spanned, Stmt},
     },
-    value::Value as Dyn,
+    value::{Value as Dyn, ValueKind},
 };
 
 use super::{
@@ -146,6 +146,7 @@ fn may_be_unset<'s>(tree: &Expr<'s>) -> Expr<'s> {
             ast::UnaryOpKind::Not => {
                 Expr::UnaryOp(Spanned::new(ast::UnaryOp { op: ast::UnaryOpKind::Not, expr: may_be_unset(&node.expr) }, span))
             }
+            ast::UnaryOpKind::Neg if let Some(number) = negated(&node.expr) => constant(number, span),
             ast::UnaryOpKind::Neg => {
                 Expr::UnaryOp(Spanned::new(ast::UnaryOp { op: ast::UnaryOpKind::Neg, expr: needed(&node.expr) }, span))
             }
@@ -218,6 +219,18 @@ pub(super) fn filter_over<'s>(node: &Spanned<ast::Filter<'s>>, value: Dyn) -> Ex
 pub(super) fn test_over<'s>(node: &Spanned<ast::Test<'s>>, value: Dyn) -> Expr<'s> {
     let span = flat(node.span());
     Expr::Test(Spanned::new(ast::Test { name: node.name, expr: constant(value, span), args: arguments(&node.args, may_be_unset) }, span))
+}
+
+/// A number with a sign, so that whoever reads the tree meets one constant.
+fn negated(tree: &Expr<'_>) -> Option<Dyn> {
+    let Expr::Const(node) = tree else { return None };
+    if node.value.kind() != ValueKind::Number {
+        return None;
+    }
+    if node.value.is_integer() {
+        return i64::try_from(-i128::try_from(node.value.clone()).ok()?).ok().map(Dyn::from);
+    }
+    f64::try_from(node.value.clone()).ok().map(|number| Dyn::from(-number))
 }
 
 fn arguments<'s>(args: &[CallArg<'s>], lower: fn(&Expr<'s>) -> Expr<'s>) -> Vec<CallArg<'s>> {

@@ -30,7 +30,7 @@ impl Mistake {
         Self { code: Code::UnknownFilter, place, message: message.into(), help: None, rename: None }
     }
 
-    /// What is wrong, in one line.
+    /// The finding in one line.
     pub(super) fn message(&self) -> &str {
         &self.message
     }

@@ -12,18 +12,18 @@ use super::{
     names::{Names, is_key, is_name},
 };
 
-/// How tightly a form binds; a form stands without parentheses where at most this is asked for.
+/// Precedence of a form, the loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Binding {
     Or,
     And,
     Not,
     Comparison,
-    /// What is compared or negated by `not`.
+    /// A side of a comparison, or the operand of `not`.
     Term,
     /// A filter, or a number with a sign.
     Filter,
-    /// What a dot or bracket may follow.
+    /// A value before a dot or a bracket.
     Primary,
 }
 
@@ -32,9 +32,9 @@ pub(super) struct Printer<'p, 's> {
     /// The text that the tree was read from.
     pub(super) source: &'s str,
     pub(super) names: &'p Names<'s>,
-    /// Whether a `range` is around, which hides the key `loop`.
+    /// True inside of a `range`, which hides the key `loop`.
     pub(super) looped: bool,
-    /// Whether `{#` and `/*` in texts are escaped: they say that a template is more than one expression.
+    /// True where `{#` and `/*` in texts must be escaped: a template that contains them is not taken for one expression.
     pub(super) hides_marks: bool,
 }
 

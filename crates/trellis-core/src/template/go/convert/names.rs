@@ -36,7 +36,7 @@ impl<'s> Names<'s> {
         self.bound.truncate(down_to);
     }
 
-    /// What a variable of the tree is written as; nothing where it is a key of the context.
+    /// The written form of a variable; none where it is a key of the context.
     pub(super) fn get(&self, id: &str) -> Option<&str> {
         self.bound.iter().rev().find(|(bound, _)| *bound == id).map(|(_, written)| written.as_str())
     }
@@ -58,13 +58,13 @@ impl<'s> Names<'s> {
     }
 }
 
-/// Whether Jinja reads a text as one name.
+/// Says if Jinja reads a text as one name.
 pub(super) fn is_name(text: &str) -> bool {
     let mut tokens = tokenize(text, true, syntax());
     matches!(tokens.next(), Some(Ok((Token::Ident(name), _))) if name == text)
 }
 
-/// Whether Jinja reads a name as a key of the context, outside of loops.
+/// Says if Jinja reads a name as a key of the context, outside of loops.
 pub(super) fn is_key(name: &str) -> bool {
     is_name(name) && (!WORDS.contains(&name) || matches!(name, "loop" | "self" | "range"))
 }

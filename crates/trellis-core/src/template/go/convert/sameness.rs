@@ -10,7 +10,7 @@ use minijinja::{
 
 use super::writer::is_path;
 
-/// Whether two trees render the same over every context.
+/// Says if two trees render the same over every context.
 pub(super) fn same(one: &Stmt<'_>, other: &Stmt<'_>) -> bool {
     let parts = |tree: &Stmt<'_>| {
         let mut parts = Parts::default();
@@ -32,7 +32,7 @@ struct Parts<'s> {
     /// Names, and what is written down for them.
     names: Vec<(&'s str, String)>,
     binders: usize,
-    /// Whether a form was met that no conversion makes.
+    /// True once a form was met that no conversion makes.
     strange: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::template::lower::is_secret;
 /// The result, with where its tags come from.
 pub(super) struct Written {
     pub(super) text: String,
-    /// Where each tag begins in the result, and the bytes of its action.
+    /// The first byte of each tag in the result, and the bytes of its action.
     origins: Vec<(usize, Range<usize>)>,
 }
 
@@ -30,7 +30,7 @@ impl Written {
     }
 }
 
-/// What the tree has for an action.
+/// An action as the tree holds it.
 #[derive(Clone, Copy)]
 enum Action<'t, 's> {
     Print(&'t Expr<'s>),
@@ -42,15 +42,15 @@ enum Action<'t, 's> {
 
 /// A block that is open.
 struct Block {
-    /// How many names there were before it.
+    /// The number of names before it.
     outside: usize,
     is_loop: bool,
     close: &'static str,
 }
 
-/// What writes one result.
+/// The state of one conversion.
 pub(super) struct Writer<'t, 's> {
-    /// What the author wrote, secrets included.
+    /// The author's text, secrets included.
     text: &'t str,
     /// The same with masked secrets.
     source: &'s str,
@@ -190,7 +190,7 @@ impl<'t, 's> Writer<'t, 's> {
     }
 }
 
-/// Whether a value stands at a place in the context, so that its path may be written wherever it is used.
+/// Says if a value stands at a place in the context, so that its path may be written wherever it is used.
 pub(super) fn is_path(tree: &Expr<'_>) -> bool {
     match tree {
         Expr::Var(_) => true,
