@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{Check, Completions, Explain, Fmt, Graph, Man, New, Run, Schema, Session};
+use crate::commands::{Check, Completions, Explain, Fmt, Graph, Man, Migrate, New, Run, Schema, Session};
 
 /// Runs, checks and draws graphs of Markdown files.
 ///
@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Session(Session),
     New(New),
     Fmt(Fmt),
+    Migrate(Migrate),
     Schema(Schema),
     Completions(Completions),
     Man(Man),

@@ -56,6 +56,25 @@ pub(crate) fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<(), Un
     put_in_place(unfinished, &target, before, after)
 }
 
+/// Makes a file that is not there yet, whole or not at all.
+///
+/// # Errors
+/// Something stands there by now, or what the system says.
+pub(crate) fn create(path: &Path, text: &[u8]) -> Result<(), Unreplaced> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(UNFINISHED);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut unfinished = builder.tempfile_in(folder).map_err(|error| Unreplaced::Folder(error.kind()))?;
+    unfinished.write_all(text)?;
+    match unfinished.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(Unreplaced::Changed),
+        Err(error) => Err(error.error.into()),
+    }
+}
+
 /// Puts a finished file in the place of the target, unless that is not what was read of it.
 fn put_in_place(unfinished: NamedTempFile, target: &Path, before: &[u8], after: &[u8]) -> Result<(), Unreplaced> {
     if fs::read(target)? != before {

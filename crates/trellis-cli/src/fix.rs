@@ -8,27 +8,37 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use trellis_core::{
-    Code, Compiled, Diagnostic, Document, Source,
+    Code, Compiled, Diagnostic, Dialect, Document,
     diagnostic::{FilePath, TextEdit, fixes},
     span::{LineColumn, LineIndex},
-    syntax::document::{Bytes, Content},
+    syntax::{
+        document::Content,
+        migrate::{self, Settings},
+    },
 };
-use trellis_project::{Directory, GraphLoader, LoadError, Project};
+use trellis_project::{Directory, Edited, GraphLoader, LoadError, Overlay, Project};
 
-use crate::{atomic_write::replace, diff::difference, open::Place, report::Checked};
+use crate::{
+    atomic_write::{create, replace},
+    diff::difference,
+    open::Place,
+    report::Checked,
+};
 
 /// Rounds after which it is enough: each makes at least one change, and what one change brings to light is seldom deep.
 const ROUNDS: usize = 100;
+
+const PROJECT_FILE: &str = "trellis.yaml";
 
 /// A graph that is mended.
 pub(crate) struct Fixer {
     place: Place,
     root: PathBuf,
-    snapshot: Snapshot,
+    overlay: Overlay,
     project: Project,
     compiled: Compiled,
     done: Vec<AppliedFix>,
@@ -63,19 +73,40 @@ impl Fixer {
     pub(crate) fn begin(place: &Place) -> Result<Self, LoadError> {
         let directory = Directory::new(&place.path)?;
         let root = directory.root().to_owned();
-        let snapshot = Snapshot::of(directory);
-        let project = Project::with_loader(snapshot.clone())?.below(root.clone());
+        let overlay = Overlay::new(directory);
+        let project = Project::with_loader(overlay.clone())?.below(root.clone());
         let compiled = project.compile();
-        let mut mending = Self { place: place.clone(), root, snapshot, project, compiled, done: Vec::new() };
+        let mut mending = Self { place: place.clone(), root, overlay, project, compiled, done: Vec::new() };
         let mut refused = BTreeSet::new();
         // What could not be read may be just what a name means.
         let rounds = if mending.project.problems().is_empty() { ROUNDS } else { 0 };
+        if rounds > 0 {
+            mending.name_dialect()?;
+        }
         for _ in 0..rounds {
             if !mending.round(&mut refused)? {
                 break;
             }
         }
         Ok(mending)
+    }
+
+    /// Makes a project file that names the dialect of a graph whose templates are all Go's: no finding can, since it would point into a file that is not there.
+    fn name_dialect(&mut self) -> Result<(), LoadError> {
+        let documents = self.project.documents();
+        let is_project = |document: &Arc<Document>| document.path.rsplit('/').next() == Some(PROJECT_FILE);
+        let is_go =
+            documents.iter().any(|document| migrate::has_go(document)) && documents.iter().all(|document| migrate::is_all_go(document));
+        if !is_go || self.overlay.is_file() || documents.iter().any(is_project) {
+            return Ok(());
+        }
+        let path = FilePath::from(PROJECT_FILE);
+        self.overlay.put(&path, &Settings { templates: Some(Dialect::Go), ..Settings::default() }.file());
+        let at = LineColumn { line: 1, column: 1 };
+        self.done.push(AppliedFix { path, at, code: Code::TemplateSyntax, title: "set `templates: go`".into() });
+        self.project.reload()?;
+        self.compiled = self.project.compile();
+        Ok(())
     }
 
     /// Makes the changes that do not touch each other; whether there were any.
@@ -102,7 +133,7 @@ impl Fixer {
                 Some(after) => {
                     let alike = text.and_then(|text| alike.get(&**text)).map_or(&[][..], Vec::as_slice);
                     for path in self.paths_of(path, alike) {
-                        self.snapshot.put(&path, &after);
+                        self.overlay.put(&path, &after);
                         changed.insert(path);
                     }
                 }
@@ -115,7 +146,7 @@ impl Fixer {
         for document in self.project.documents() {
             let was_read = before.get(&document.path).is_some_and(|before| !matches!(before.content, Content::Broken));
             if changed.contains(&document.path) && was_read && matches!(document.content, Content::Broken) {
-                self.snapshot.put(&document.path, &before[&document.path].text);
+                self.overlay.put(&document.path, &before[&document.path].text);
                 changed.remove(&document.path);
                 refused.insert(document.path.clone());
             }
@@ -133,23 +164,13 @@ impl Fixer {
 
     /// The paths under which a file stands in the graph, among those of equal text: links lead to it from the others.
     fn paths_of(&self, path: &FilePath, alike: &[&FilePath]) -> Vec<FilePath> {
-        let links = alike.iter().filter(|other| ***other != *path && self.real(other) == self.real(path));
+        let links = alike.iter().filter(|other| ***other != *path && real(&self.root, other) == real(&self.root, path));
         links.map(|other| FilePath::clone(other)).chain([path.clone()]).collect()
     }
 
-    /// Where a file really is.
-    fn real(&self, path: &FilePath) -> PathBuf {
-        let written = self.root.join(&**path);
-        std::fs::canonicalize(&written).unwrap_or(written)
-    }
-
-    /// The files that change, each under one path, with their texts before and after.
-    fn changed(&self) -> Vec<(FilePath, String, String)> {
-        let mut changed = self.snapshot.changed();
-        changed.sort_by_cached_key(|(path, ..)| (self.real(path), self.real(path) != self.root.join(&**path)));
-        changed.dedup_by_key(|(path, ..)| self.real(path));
-        changed.sort_by(|(one, ..), (other, ..)| one.cmp(other));
-        changed
+    /// The files that change, each under one path.
+    fn changed(&self) -> Vec<Edited> {
+        each_once(&self.root, self.overlay.edited())
     }
 
     /// What was done, in the order in which it was.
@@ -187,85 +208,46 @@ impl Fixer {
     /// What would change in the files.
     pub(crate) fn differences(&self) -> String {
         let changed = self.changed();
-        changed.iter().map(|(path, before, after)| difference(&self.place.shown(path), before, after)).collect()
+        changed
+            .iter()
+            .map(|file| difference(&self.place.shown(&file.path), file.before.as_deref().unwrap_or_default(), &file.after))
+            .collect()
     }
 
     /// Replaces the files that changed. After one that cannot be written no other is tried, since the disk may be full.
     pub(crate) fn write(&self) -> Result<(), Unwritten> {
-        let mut written = BTreeSet::new();
-        for (path, before, after) in self.changed() {
-            let file = self.root.join(&*path);
-            if let Err(error) = replace(&file, before.as_bytes(), after.as_bytes()) {
-                return Err(Unwritten { path, written, error: error.into() });
-            }
-            written.insert(path);
-        }
-        Ok(())
+        write(&self.root, self.changed())
     }
 }
 
-/// A graph as it was when it was first read, with changes on top.
-#[derive(Clone)]
-struct Snapshot(Arc<Mutex<State>>);
-
-struct State {
-    directory: Directory,
-    listed: Option<Vec<FilePath>>,
-    read: BTreeMap<FilePath, Source>,
-    changed: BTreeMap<FilePath, String>,
+/// The files that change, each under one path: links lead to it from the others.
+pub(crate) fn each_once(root: &Path, mut files: Vec<Edited>) -> Vec<Edited> {
+    let real = |file: &Edited| real(root, &file.path);
+    files.sort_by_cached_key(|file| (real(file), real(file) != root.join(&*file.path)));
+    files.dedup_by_key(|file| real(file));
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    files
 }
 
-impl Snapshot {
-    fn of(directory: Directory) -> Self {
-        Self(Arc::new(Mutex::new(State { directory, listed: None, read: BTreeMap::new(), changed: BTreeMap::new() })))
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn put(&self, path: &FilePath, text: &str) {
-        self.state().changed.insert(path.clone(), text.to_owned());
-    }
-
-    /// Files that are not as they were, with both texts.
-    fn changed(&self) -> Vec<(FilePath, String, String)> {
-        let state = self.state();
-        let both = state.changed.iter().filter_map(|(path, after)| match &state.read.get(path)?.bytes {
-            Bytes::Read(before) if **before != *after.as_bytes() => {
-                Some((path.clone(), String::from_utf8_lossy(before).into_owned(), after.clone()))
-            }
-            _ => None,
-        });
-        both.collect()
-    }
+/// Where a file really is.
+fn real(root: &Path, path: &FilePath) -> PathBuf {
+    let written = root.join(&**path);
+    std::fs::canonicalize(&written).unwrap_or(written)
 }
 
-impl GraphLoader for Snapshot {
-    fn list_files(&self) -> Result<Vec<FilePath>, LoadError> {
-        let mut state = self.state();
-        if let Some(listed) = &state.listed {
-            return Ok(listed.clone());
+/// Replaces the files below `root`, and makes those that are new. After one that cannot be written no other is tried, since the disk may be full.
+pub(crate) fn write(root: &Path, files: Vec<Edited>) -> Result<(), Unwritten> {
+    let mut written = BTreeSet::new();
+    for Edited { path, before, after } in files {
+        let file = root.join(&*path);
+        let result = match before {
+            Some(before) => replace(&file, before.as_bytes(), after.as_bytes()),
+            None => create(&file, after.as_bytes()),
+        };
+        if let Err(error) = result {
+            return Err(Unwritten { path, written, error: error.into() });
         }
-        let listed = state.directory.list_files()?;
-        state.listed = Some(listed.clone());
-        Ok(listed)
+        written.insert(path);
     }
-
-    fn read_file(&self, path: &str) -> Result<Source, LoadError> {
-        let mut state = self.state();
-        if let Some(text) = state.changed.get(path) {
-            return Ok(Source::text(path, text));
-        }
-        if let Some(source) = state.read.get(path) {
-            return Ok(source.clone());
-        }
-        let source = state.directory.read_file(path)?;
-        state.read.insert(source.path.clone(), source.clone());
-        Ok(source)
-    }
-
-    fn is_file(&self) -> bool {
-        self.state().directory.is_file()
-    }
+    Ok(())
 }

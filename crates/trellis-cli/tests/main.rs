@@ -26,6 +26,8 @@ mod graph;
 mod kept;
 #[path = "main/mending.rs"]
 mod mending;
+#[path = "main/migrate.rs"]
+mod migrate;
 #[path = "main/new.rs"]
 mod new;
 #[path = "main/open.rs"]

@@ -28,6 +28,8 @@ mod ignored;
 mod live;
 mod loader;
 mod memory;
+pub mod migrate;
+mod overlay;
 mod parse;
 mod project;
 mod root;
@@ -46,6 +48,7 @@ pub use live::Waited;
 pub use live::{Edit, Live, Status, Version};
 pub use loader::{FILE_LIMIT, GraphLoader, is_graph_file};
 pub use memory::Memory;
+pub use overlay::{Edited, Overlay};
 pub use project::Project;
 #[cfg(feature = "watching")]
 pub use watch::{Closer, Wake, Watch, WatchError};

@@ -9,6 +9,7 @@ mod edits;
 mod fixes;
 mod format;
 mod kinds;
+mod migrate;
 mod pairs;
 mod phrases;
 mod random;

@@ -6,6 +6,7 @@ mod explain;
 mod fmt;
 mod graph;
 mod man;
+mod migrate;
 mod new;
 mod run;
 mod schema;
@@ -17,6 +18,7 @@ pub(crate) use explain::Explain;
 pub(crate) use fmt::Fmt;
 pub(crate) use graph::Graph;
 pub(crate) use man::Man;
+pub(crate) use migrate::Migrate;
 pub(crate) use new::New;
 pub(crate) use run::Run;
 pub(crate) use schema::Schema;
@@ -40,6 +42,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
         Command::Session(session) => session.run(),
         Command::New(new) => new.run(),
         Command::Fmt(fmt) => fmt.run(),
+        Command::Migrate(migrate) => migrate.run(),
         Command::Schema(schema) => schema.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),

@@ -1,19 +1,23 @@
 //! Templates of another dialect than their graph's: said once for each graph.
 //!
-//! In: the findings of the documents. Out: the same, with one for all Go templates of a graph.
+//! In: the findings of the documents. Out: the same, with one for all Go templates of a graph, which sets the dialect where that mends them all.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    diagnostic::{Code, Diagnostic},
-    syntax::document::Document,
-    template::{GO_TEMPLATE, GO_TEMPLATES},
+    diagnostic::{Code, Diagnostic, FilePath, Fix, Place, TextEdit},
+    span::Span,
+    syntax::{
+        document::Document,
+        migrate::{self, Settings},
+    },
+    template::{Dialect, GO_TEMPLATE, GO_TEMPLATES},
 };
 
 /// Keeps the first finding of each graph that something is a Go template: one setting mends them all.
 pub(super) fn say_once(parsed: &mut Vec<Diagnostic>, documents: &[Arc<Document>], owners: &[u32]) {
     let is_go = |found: &Diagnostic| found.code == Code::TemplateSyntax && found.message == GO_TEMPLATE;
-    if parsed.iter().filter(|found| is_go(found)).count() < 2 {
+    if !parsed.iter().any(is_go) {
         return;
     }
     parsed.sort_by(|a, b| a.order().cmp(&b.order()));
@@ -35,5 +39,33 @@ pub(super) fn say_once(parsed: &mut Vec<Diagnostic>, documents: &[Arc<Document>]
             }
         }
     }
+    for (graph, at) in first {
+        let found = kept[at].clone();
+        kept[at] = graph
+            .and_then(|graph| setting(documents, owners, graph))
+            .into_iter()
+            .fold(found, |found, (path, edits)| fixed(found, &path, edits));
+    }
     *parsed = kept;
+}
+
+/// The edits of the project file of a graph that name the dialect, if all of its templates are Go's.
+fn setting(documents: &[Arc<Document>], owners: &[u32], graph: u32) -> Option<(FilePath, Vec<(Span, String)>)> {
+    let own = || documents.iter().zip(owners).filter(|(_, owner)| **owner == graph).map(|(document, _)| document);
+    if !own().all(|document| migrate::is_all_go(document)) {
+        return None;
+    }
+    let project = own().find(|document| is_project(&document.path))?;
+    let wanted = Settings { templates: Some(Dialect::Go), ..Settings::default() };
+    let changes = migrate::settings(&project.path, &project.text, &wanted)?;
+    Some((FilePath::clone(&project.path), changes.into_iter().flat_map(|change| change.edits).collect()))
+}
+
+fn is_project(path: &str) -> bool {
+    path.rsplit('/').next() == Some("trellis.yaml")
+}
+
+fn fixed(found: Diagnostic, path: &FilePath, edits: Vec<(Span, String)>) -> Diagnostic {
+    let edits = edits.into_iter().map(|(span, text)| TextEdit { place: Place::new(path, span), text }).collect();
+    Diagnostic { fix: Some(Fix { title: "set `templates: go`".into(), edits }), ..found }
 }

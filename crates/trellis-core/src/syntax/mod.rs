@@ -21,6 +21,7 @@ pub mod document;
 pub mod duration;
 pub mod format;
 mod frontmatter;
+pub mod migrate;
 mod misspellings;
 pub mod node;
 pub mod project;

@@ -13,6 +13,9 @@ use super::{
 };
 use crate::diagnostic::near;
 
+/// What is said where a text may be a Go template.
+const SET_GO: &str = "set `templates: go` in trellis.yaml if this is a Go template, or run `trellis migrate`";
+
 /// Statements of other template languages that authors may look for.
 const REFUSED: &[&str] = &["macro", "include", "import", "from", "extends", "block", "call", "do", "autoescape", "continue", "break"];
 
@@ -114,10 +117,10 @@ fn not_expected(source: &str, unexpected: &str, place: Range<usize>) -> Mistake 
         Some(expected) => Mistake::syntax(place.clone(), format!("{} belongs here, not `{text}`", wanted(expected))),
     };
     match text {
-        "." if begins_expression(before) => mistake.help("set `templates: go` in trellis.yaml if this is a Go template"),
+        "." if begins_expression(before) => mistake.help(SET_GO),
         "=" => mistake.help("compare with `==`"),
         "|" if before.ends_with('|') => mistake.help("write `or`"),
-        _ if go_like(source) => mistake.help("set `templates: go` in trellis.yaml if this is a Go template"),
+        _ if go_like(source) => mistake.help(SET_GO),
         _ => mistake,
     }
 }
@@ -141,7 +144,7 @@ fn character(source: &str, place: Range<usize>) -> Mistake {
         '&' => mistake.help("write `and`"),
         '!' => mistake.help("write `not`"),
         '?' => mistake.help("write `a if condition else b`"),
-        '$' if go_like(source) => mistake.help("set `templates: go` in trellis.yaml if this is a Go template"),
+        '$' if go_like(source) => mistake.help(SET_GO),
         _ => mistake,
     }
 }

@@ -15,6 +15,7 @@ pub mod builtins;
 mod calculation;
 mod check;
 mod const_eval;
+mod dialects;
 mod engine;
 mod explain;
 mod formula;
@@ -32,10 +33,15 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{
+    fmt,
+    ops::{Deref, Range},
+    sync::Arc,
+};
 
 pub(crate) use self::kinds::{Demand, KindSet, LOOPED, RECKONED};
 pub(crate) use calculation::{Calculation, CalculationOutcome, LastOperation, PATHS};
+pub(crate) use dialects::{is_go, is_legacy_jinja, with_dots};
 use engine::TemplateEngine;
 pub(crate) use formula::Term;
 pub use go::{Problem, go_to_jinja};
@@ -57,7 +63,7 @@ use crate::{
 pub(crate) const GO_TEMPLATE: &str = "this is a Go template";
 /// The same of several.
 pub(crate) const GO_TEMPLATES: &str = "these are Go templates";
-const SET_GO: &str = "set `templates: go` in trellis.yaml";
+const SET_GO: &str = "set `templates: go` in trellis.yaml or run `trellis migrate`";
 
 /// The template dialect of a graph (`templates:` in `trellis.yaml`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -157,7 +163,7 @@ pub(crate) struct Used<'t> {
     pub(crate) blind: bool,
     /// The calculation that it is, whose parts have to go together.
     pub(crate) calculation: Option<&'t Arc<Calculation>>,
-    place: &'t std::ops::Range<usize>,
+    place: &'t Range<usize>,
     map: &'t SourceMap,
 }
 

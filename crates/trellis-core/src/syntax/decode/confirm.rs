@@ -59,25 +59,35 @@ impl<'t> Decoder<'t, '_> {
 
     /// What goes with an entry: itself, or in brackets up to the next one.
     fn without(&self, entry: &YamlEntry<'t>, of: &YamlEntry<'t>) -> Option<Span> {
+        let YamlData::Map(entries) = &of.value.data else { return None };
+        self.taken_out(entry, entries)
+    }
+
+    /// What has to go so that an entry of these is gone; nothing where something else stands between it and its neighbours.
+    pub(super) fn taken_out(&self, entry: &YamlEntry<'t>, entries: &[YamlEntry<'t>]) -> Option<Span> {
         let whole = self.whole(entry);
-        removal(self.text, whole).or_else(|| {
-            let YamlData::Map(entries) = &of.value.data else { return None };
-            let next = entries.iter().find(|next| next.span.start >= whole.end)?.span;
+        let line = self.text[..whole.start as usize].rsplit('\n').next().unwrap_or_default();
+        // Behind the dash of its item it shares its line with the next one.
+        let alone = if line.trim_start().starts_with("- ") { None } else { removal(self.text, whole) };
+        alone.or_else(|| {
+            let next = entries.iter().map(|next| self.whole(next)).find(|next| next.start >= whole.end)?;
             let between = self.text.get(whole.end as usize..next.start as usize)?;
-            (between.trim() == ",").then(|| Span::new(whole.start as usize, next.start as usize))
+            matches!(between.trim(), "" | ",").then(|| Span::new(whole.start as usize, next.start as usize))
         })
     }
 
-    /// An entry with the quotes behind it.
+    /// An entry with the quotes around it.
     fn whole(&self, entry: &YamlEntry<'t>) -> Span {
-        let whole = entry.span.to(entry.value.span);
+        let quote_at = |span: Span| {
+            let quote = self.text[..span.start as usize].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
+            quote.is_some_and(|quote| self.text[span.end as usize..].starts_with(quote))
+        };
+        let start = entry.span.start as usize - usize::from(quote_at(entry.span));
         if let YamlData::Map(entries) = &entry.value.data {
-            let last = entries.last().map_or(whole, |last| self.whole(last));
-            return Span::new(whole.start as usize, whole.end.max(last.end) as usize);
+            let last = entries.last().map_or(entry.value.span, |last| self.whole(last));
+            return Span::new(start, entry.value.span.end.max(last.end).max(entry.span.end) as usize);
         }
-        let value = entry.value.span.range();
-        let quote = self.text[..value.start].chars().next_back().filter(|quote| matches!(quote, '"' | '\''));
-        let closes = quote.is_some_and(|quote| self.text[value.end..].starts_with(quote));
-        Span::new(whole.start as usize, whole.end as usize + usize::from(closes))
+        let value = entry.value.span;
+        Span::new(start, entry.span.end.max(value.end) as usize + usize::from(quote_at(value)))
     }
 }

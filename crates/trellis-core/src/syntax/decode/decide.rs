@@ -127,7 +127,7 @@ impl<'t> Decoder<'t, '_> {
         };
         let mut transition = TransitionSyntax { span: item.span, condition: None, target: None, text: None };
         let seen = self.each(entries, &TRANSITION, |decoder, key, entry| match key {
-            "condition" => transition.condition = decoder.condition(key, &entry.value),
+            "condition" => transition.condition = decoder.condition_of(entry, entries),
             "text" => transition.text = decoder.text(key, &entry.value),
             _ => decoder.put_target(&mut transition.target, key, entry),
         });

@@ -12,7 +12,7 @@ use super::{
     tools::TOOL,
 };
 use crate::{
-    diagnostic::Code,
+    diagnostic::{Code, Diagnostic},
     id::NodeId,
     span::{Span, Spanned},
     syntax::{
@@ -141,7 +141,7 @@ impl<'t> Decoder<'t, '_> {
         let seen = self.each(entries, &NODE, |decoder, key, entry| match key {
             "id" => node.id = decoder.id(key, &entry.value),
             "was" => node.was = decoder.ids(key, &entry.value),
-            "type" => node.kind = decoder.one_of(key, &KINDS, &entry.value),
+            "type" => node.kind = decoder.kind(entry, entries),
             "metadata" => metadata = Some(entry),
             "content" | "messages" => decoder.say(&mut node, key, entry),
             "input_type" | "options" | "input_default" | "input_schema" | "on_invalid" | "wait" | "timeout" => {
@@ -164,6 +164,21 @@ impl<'t> Decoder<'t, '_> {
         self.exclude(&seen);
         (node.keys, node.is_unclear) = (seen.keys, seen.unknown);
         node
+    }
+
+    /// `type:`. That of Go Trellis's sinks says nothing here.
+    fn kind(&mut self, entry: &YamlEntry<'t>, entries: &[YamlEntry<'t>]) -> Option<Spanned<NodeKind>> {
+        let before = self.report.diagnostics.len();
+        let kind = self.one_of("type", &KINDS, &entry.value);
+        if Self::spelled(&entry.value).is_some_and(|text| text == "sink") {
+            let gone = self.taken_out(entry, entries);
+            let sink = self.report.diagnostics.split_off(before);
+            let help = |found: Diagnostic| found.help("remove it: a node without a way out ends the session");
+            let fixed =
+                sink.into_iter().map(help).map(|found| gone.into_iter().fold(found, |found, gone| found.fix("remove the key", gone, "")));
+            self.report.diagnostics.extend(fixed);
+        }
+        kind
     }
 
     fn id(&mut self, key: &str, value: &YamlNode<'t>) -> Option<Spanned<NodeId>> {

@@ -70,7 +70,7 @@ impl<'t> Decoder<'t, '_> {
         let (mut text, mut condition) = (None, None);
         let seen = self.each(entries, &SPEECH, |decoder, key, entry| match key {
             "text" => text = decoder.template(key, &entry.value),
-            _ => condition = decoder.condition(key, &entry.value),
+            _ => condition = decoder.condition_of(entry, entries),
         });
         if seen.lacks(&["text"]) {
             self.find_with(Code::MissingValue, self.head(item), "the part has no `text`", "`text` is what is said");

@@ -13,7 +13,7 @@ use crate::{
         duration,
         scalar::{Plain, Style},
         text::shown,
-        tree::{YamlData, YamlNode},
+        tree::{YamlData, YamlEntry, YamlNode},
     },
     template::forbid_secrets,
     value::Key,
@@ -213,6 +213,19 @@ impl<'t> Decoder<'t, '_> {
     pub(super) fn paths(&mut self, key: &str, node: &YamlNode<'t>) -> Vec<Spanned<KeyPath>> {
         let items = self.list(key, "a list of names", node).unwrap_or_default();
         items.iter().filter_map(|item| self.path(key, item)).collect()
+    }
+
+    /// The condition of a transition or a part; one that is empty, as Go Trellis writes it, can be removed.
+    pub(super) fn condition_of(&mut self, entry: &YamlEntry<'t>, entries: &[YamlEntry<'t>]) -> Option<Spanned<Condition>> {
+        let before = self.report.diagnostics.len();
+        let condition = self.condition(&entry.key, &entry.value);
+        let is_empty = Self::spelled(&entry.value).is_some_and(|text| text.trim().is_empty());
+        if is_empty && let Some(gone) = self.taken_out(entry, entries).filter(|_| entries.len() > 1) {
+            let empty = self.report.diagnostics.split_off(before);
+            let fixed = empty.into_iter().map(|found| found.help("remove it: what has none always holds").fix("remove the key", gone, ""));
+            self.report.diagnostics.extend(fixed);
+        }
+        condition
     }
 
     /// A condition.

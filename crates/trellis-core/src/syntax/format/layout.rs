@@ -9,19 +9,20 @@ use std::{borrow::Cow, ops::Range};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 
 /// A value and where it stands.
-pub(super) struct Block<'t> {
+pub(in crate::syntax) struct Block<'t> {
     /// With quotes and brackets.
-    pub(super) range: Range<usize>,
-    pub(super) data: BlockData<'t>,
+    pub(in crate::syntax) range: Range<usize>,
+    pub(in crate::syntax) data: BlockData<'t>,
     /// Whether it has an anchor: what repeats it may stand under other keys.
-    pub(super) anchored: bool,
+    pub(in crate::syntax) anchored: bool,
     /// Whether an anchor or an alias is part of it: its place may matter to other values.
-    pub(super) pinned: bool,
+    pub(in crate::syntax) pinned: bool,
 }
 
 /// What a value is.
-pub(super) enum BlockData<'t> {
-    Scalar,
+pub(in crate::syntax) enum BlockData<'t> {
+    /// With its text; that of an alias is empty.
+    Scalar(Cow<'t, str>),
     /// `|` or `>`.
     Block,
     List(Vec<Block<'t>>),
@@ -33,27 +34,27 @@ pub(super) enum BlockData<'t> {
 }
 
 /// One `key: value`.
-pub(super) struct BlockEntry<'t> {
-    pub(super) name: Cow<'t, str>,
+pub(in crate::syntax) struct BlockEntry<'t> {
+    pub(in crate::syntax) name: Cow<'t, str>,
     /// The key without its quotes.
-    pub(super) key: Range<usize>,
+    pub(in crate::syntax) key: Range<usize>,
     /// Where the key begins, with its quote.
-    pub(super) start: usize,
-    pub(super) value: Block<'t>,
+    pub(in crate::syntax) start: usize,
+    pub(in crate::syntax) value: Block<'t>,
 }
 
 impl BlockEntry<'_> {
     /// Where the last of its value, or else its key, ends.
-    pub(super) fn end(&self) -> usize {
+    pub(in crate::syntax) fn end(&self) -> usize {
         self.value.range.end.max(self.key.end)
     }
 }
 
 impl Block<'_> {
     /// Whether the last thing in it is a block scalar: blank lines behind it may be part of it.
-    pub(super) fn ends_in_block(&self) -> bool {
+    pub(in crate::syntax) fn ends_in_block(&self) -> bool {
         match &self.data {
-            BlockData::Scalar => false,
+            BlockData::Scalar(_) => false,
             BlockData::Block => true,
             BlockData::List(items) => items.last().is_some_and(Block::ends_in_block),
             BlockData::Map { entries, .. } => entries.last().is_some_and(|entry| entry.value.ends_in_block()),
@@ -62,7 +63,7 @@ impl Block<'_> {
 }
 
 /// Reads the one document at `range`; nothing where there is none, or it is no YAML.
-pub(super) fn read(text: &str, range: Range<usize>) -> Option<Block<'_>> {
+pub(in crate::syntax) fn read(text: &str, range: Range<usize>) -> Option<Block<'_>> {
     let mut parser = Parser::new_from_str_with_options(&text[range.clone()], options! { emit_comments: false });
     let mut builder = LayoutBuilder { text, open: Vec::new(), root: None };
     while let Some(event) = parser.next_event() {
@@ -99,12 +100,11 @@ impl<'t> LayoutBuilder<'t> {
             Event::Scalar(name, style, anchor, _) => {
                 let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let end = if is_block { start + self.text[start..end].trim_end().len() } else { end };
-                let data = if is_block { BlockData::Block } else { BlockData::Scalar };
+                let data = if is_block { BlockData::Block } else { BlockData::Scalar(name.clone()) };
                 self.put(Block { range: start..end, data, anchored: anchor != 0, pinned: anchor != 0 }, name);
             }
-            Event::Alias(_) => {
-                self.put(Block { range: start..end, data: BlockData::Scalar, anchored: false, pinned: true }, Cow::default())
-            }
+            Event::Alias(_) => self
+                .put(Block { range: start..end, data: BlockData::Scalar(Cow::default()), anchored: false, pinned: true }, Cow::default()),
             Event::SequenceStart(style, anchor, _) => self.begin(start, style, anchor, CollectedBlock::List(Vec::new())),
             Event::MappingStart(style, anchor, _) => self.begin(start, style, anchor, CollectedBlock::Map(Vec::new(), None)),
             Event::SequenceEnd | Event::MappingEnd => self.end(end),

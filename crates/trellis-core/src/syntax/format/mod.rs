@@ -9,14 +9,14 @@
 mod blocks;
 mod edits;
 mod flows;
-mod layout;
+pub(super) mod layout;
 mod same;
 
 use std::{ops::Range, sync::Arc};
 
 use self::{edits::Edits, layout::Block};
 use super::{
-    decode::{GO_FILE, Inside, LIBRARY, NODE, PROJECT, has_bindings, is_library},
+    decode::{Form, GO_FILE, Inside, LIBRARY, NODE, PROJECT, has_bindings, is_library},
     document::Source,
     frontmatter::{self, Split},
     parse::{is_markdown, is_named},
@@ -64,7 +64,7 @@ pub fn format(source: &Source) -> Formatted {
 }
 
 /// Where the YAML of a file stands, and its tree, if there is any.
-fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<usize>, YamlNode<'t>)> {
+pub(super) fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<usize>, YamlNode<'t>)> {
     let yaml = if is_markdown(path) {
         match frontmatter::split(text) {
             Split::Matter { yaml, .. } => yaml,
@@ -84,23 +84,7 @@ fn yaml_of<'t>(path: &str, text: &'t str, report: &mut Report) -> Option<(Range<
 
 /// The formatted text, if it is another one and means the same.
 fn formatted(path: &str, text: &str, yaml: Range<usize>, root: &YamlNode<'_>) -> Option<String> {
-    let YamlData::Map(entries) = &root.data else { return None };
-    let markdown = is_markdown(path);
-    let form = if is_named(path, "trellis.yaml") && !markdown {
-        &PROJECT
-    } else if !markdown && (path == "tools.yaml" || is_named(path, "tools.yaml") && has_bindings(entries)) {
-        &GO_FILE
-    } else if !markdown && entries.iter().any(|entry| entry.key == "nodes") {
-        &PROJECT
-    } else if is_library(entries) {
-        &LIBRARY
-    } else if markdown || entries.iter().all(|entry| NODE.knows(&entry.key)) {
-        &NODE
-    } else {
-        // A file that belongs to something else may have taken its place among the nodes.
-        return None;
-    };
-    let form = Inside::One(form);
+    let form = Inside::One(form_of(path, root)?);
     if is_formatted(root, Some(form)) {
         return None;
     }
@@ -110,6 +94,26 @@ fn formatted(path: &str, text: &str, yaml: Range<usize>, root: &YamlNode<'_>) ->
         (to != text && means(path, &to, root, form)).then_some(to)
     };
     attempt(true).or_else(|| attempt(false))
+}
+
+/// The form that the whole of a file has; nothing for one that belongs to something else.
+pub(super) fn form_of(path: &str, root: &YamlNode<'_>) -> Option<&'static Form> {
+    let YamlData::Map(entries) = &root.data else { return None };
+    let markdown = is_markdown(path);
+    if is_named(path, "trellis.yaml") && !markdown {
+        Some(&PROJECT)
+    } else if !markdown && (path == "tools.yaml" || is_named(path, "tools.yaml") && has_bindings(entries)) {
+        Some(&GO_FILE)
+    } else if !markdown && entries.iter().any(|entry| entry.key == "nodes") {
+        Some(&PROJECT)
+    } else if is_library(entries) {
+        Some(&LIBRARY)
+    } else if markdown || entries.iter().all(|entry| NODE.knows(&entry.key)) {
+        Some(&NODE)
+    } else {
+        // A file that belongs to something else may have taken its place among the nodes.
+        None
+    }
 }
 
 /// Whether a tree needs no layout to be known as formatted.

@@ -1,0 +1,159 @@
+//! Migrating: what a file of Go Trellis has to say otherwise here, as edits with their reasons.
+//!
+//! ```text
+//! Document ──forms────▶ keys that are named or written otherwise, calls that name their program
+//!          ──dialect──▶ templates in another dialect
+//! text     ──settings─▶ a project file with a dialect and bindings
+//! ```
+//!
+//! **Invariant:** comments, line breaks and the order of keys stay; an edit after which the file reads otherwise than intended is not made, and said; the edits
+//! of a migrated file are none.
+
+mod commands;
+mod dialect;
+mod entries;
+mod forms;
+mod holes;
+mod settings;
+mod transitions;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+pub use self::{
+    commands::Commands,
+    dialect::{Target, dialect, has_go, is_all_go},
+    forms::forms,
+    settings::{Settings, settings},
+};
+use super::document::{Content, Document};
+use crate::span::{LineColumn, LineIndex, Span};
+
+/// Extensions that Go Trellis takes off an id.
+const EXTENSIONS: [&str; 4] = ["md", "json", "yaml", "yml"];
+
+/// What one file comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Migrated {
+    /// The edits, in the order of their places.
+    pub changes: Vec<Change>,
+    /// What a person has to decide, in the order of places.
+    pub left: Vec<Left>,
+}
+
+/// One change of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// What it is about.
+    pub at: Span,
+    /// What is done, and why.
+    pub what: String,
+    /// The edits, which belong together.
+    pub edits: Vec<(Span, String)>,
+}
+
+/// One thing that is left to decide.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Left {
+    /// What it is about.
+    pub at: Span,
+    /// Why nothing was done.
+    pub why: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl Migrated {
+    /// The text with every change made; nothing where two of them touch.
+    pub fn applied(&self, text: &str) -> Option<String> {
+        applied(text, self.changes.iter())
+    }
+
+    fn left(&mut self, at: Span, why: impl Into<String>, help: impl Into<String>) {
+        self.left.push(Left { at, why: why.into(), help: help.into() });
+    }
+}
+
+/// Applies the edits of changes; nothing where two of them touch, or one names bytes that are not there.
+fn applied<'c>(text: &str, changes: impl Iterator<Item = &'c Change>) -> Option<String> {
+    let mut edits: Vec<&(Span, String)> = changes.flat_map(|change| &change.edits).collect();
+    edits.sort_by_key(|(span, _)| *span);
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (span, new) in edits {
+        out.push_str(text.get(at..span.start as usize)?);
+        out.push_str(new);
+        at = span.end as usize;
+    }
+    out.push_str(text.get(at..)?);
+    Some(out)
+}
+
+/// Where a place of the text that `changes` made of another stood in that other text, so that a person is told about the file as it is.
+pub fn place_before(changes: &[Change], at: u32) -> u32 {
+    let mut edits: Vec<&(Span, String)> = changes.iter().flat_map(|change| &change.edits).collect();
+    edits.sort_by_key(|(span, _)| *span);
+    let (at, mut shift) = (i64::from(at), 0_i64);
+    for (span, new) in edits {
+        let (start, length) = (i64::from(span.start) + shift, i64::try_from(new.len()).unwrap_or(i64::MAX));
+        if at < start {
+            break;
+        }
+        if at < start + length {
+            return span.start;
+        }
+        shift += length - i64::from(span.end - span.start);
+    }
+    u32::try_from(at - shift).unwrap_or_default()
+}
+
+/// A line and column of a text.
+pub fn located(text: &str, at: u32) -> LineColumn {
+    LineIndex::new(text).locate(at)
+}
+
+/// What a graph knows that one of its files does not say.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    ids: BTreeSet<String>,
+    /// Whether something of the graph shows that it was written for Go Trellis.
+    is_go: bool,
+}
+
+impl Names {
+    /// Reads the ids of a graph's nodes; `is_go` says that something shows it was written for Go Trellis. An id that has an extension, and would be free without it, does not count: it loses that.
+    pub fn of(documents: &[Arc<Document>], is_go: bool) -> Self {
+        let mut ids = BTreeSet::new();
+        for document in documents {
+            let path = document.path.rsplit_once('.').map_or(&*document.path, |(stem, _)| stem);
+            match &document.content {
+                Content::Node(node) => ids.extend([node.id.as_ref().map_or(path, |id| id.value.as_str()).to_owned()]),
+                Content::Nodes(nodes, _) => ids.extend(nodes.iter().filter_map(|node| Some(node.id.as_ref()?.value.as_str().to_owned()))),
+                Content::Broken => ids.extend([path.to_owned()]),
+                Content::Library(_) | Content::Project(_) => {}
+            }
+        }
+        let lost: Vec<String> = ids.iter().filter(|id| without_extension(id).is_some_and(|stem| !ids.contains(stem))).cloned().collect();
+        ids.retain(|id| !lost.contains(id));
+        Self { ids, is_go }
+    }
+
+    /// Whether a target of this spelling may mean a node, from anywhere.
+    fn has(&self, written: &str) -> bool {
+        let written = written.trim_start_matches("./").trim_start_matches('/');
+        self.ids.iter().any(|id| id.strip_suffix(written).is_some_and(|folder| folder.is_empty() || folder.ends_with('/')))
+    }
+
+    /// Whether a node has exactly this id.
+    fn is_id(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+}
+
+/// A name without the extension of a file, if it has one.
+fn without_extension(name: &str) -> Option<&str> {
+    let (stem, extension) = name.rsplit_once('.')?;
+    let is_stem = !stem.is_empty() && !stem.ends_with(['/', '.']);
+    (is_stem && EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))).then_some(stem)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! Which dialect a text is written in, and plain paths from one dialect to another.
+
+use std::ops::Range;
+
+use super::{
+    Dialect, explain, jinja, secret,
+    segments::{self, SegmentPiece},
+};
+
+/// Whether a text is a Go template, and none of Jinja's.
+pub(crate) fn is_go(text: &str) -> bool {
+    let is_plain = || segments::split(text, false, &secret::find(text, Dialect::Jinja)).is_some();
+    text.contains("{{") && !is_plain() && explain::is_go(text) && (explain::go_word(text).is_some() || jinja::checked(text).is_err())
+}
+
+/// A text of plain paths, in Jinja or the legacy dialect, as a Go template.
+///
+/// # Errors
+/// It has more than that.
+pub(crate) fn with_dots(text: &str, from: Dialect) -> Result<String, (Range<usize>, String)> {
+    let secrets = secret::find(text, from);
+    let pieces = match from {
+        Dialect::Legacy => segments::split_legacy(text, &secrets).ok(),
+        _ => segments::split(text, false, &secrets),
+    };
+    let new = pieces.map(|pieces| rewritten(text, &pieces, |path| format!(".{path}")));
+    // A key with a hyphen is a path here and none there.
+    let new = new.filter(|new| segments::split(new, true, &secret::find(new, Dialect::Go)).is_some());
+    new.ok_or_else(|| (0..text.len(), "this is no Go template".to_owned()))
+}
+
+/// Whether a text of the legacy dialect means the same in Jinja.
+pub(crate) fn is_legacy_jinja(text: &str) -> bool {
+    segments::split(text, false, &secret::find(text, Dialect::Legacy)).is_some()
+}
+
+/// The text with its paths written otherwise.
+fn rewritten(text: &str, pieces: &[SegmentPiece], path: impl Fn(&str) -> String) -> String {
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for piece in pieces {
+        if let SegmentPiece::Path(_, range) = piece {
+            out.push_str(&text[at..range.start]);
+            out.push_str(&path(&text[range.clone()]));
+            at = range.end;
+        }
+    }
+    out.push_str(&text[at..]);
+    out
+}
