@@ -256,7 +256,7 @@ mod tests {
             self.documents.insert(path, Arc::new(document));
         }
 
-        /// Compiles, and holds what comes out to a compile from nothing. Gives how many points were looked at, and what was found.
+        /// Compiles, and compares the result with a full compilation. Returns the number of points that were executed, and the findings.
         fn compile(&mut self) -> (usize, Vec<String>) {
             let documents: Vec<_> = self.documents.values().cloned().collect();
             let (warm, cold) = (self.compiler.compile(&documents), crate::compile::compile(&documents));
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// A loop of three nodes, asked about at its end, with a node before and one behind.
+    /// A loop of three nodes with a condition at its end, one node before it and one after it.
     fn looped() -> Edited {
         Edited::new(&[
             ("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nName?\n"),
@@ -289,10 +289,10 @@ mod tests {
         let mut graph = looped();
         let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\nSo you took {{ colour }}\n");
         assert_eq!((looked, &found[..]), (1, &[][..]));
-        // What is read and is there anyway teaches nothing.
+        // Reading a key that is always present refines nothing.
         let more = "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ name }} took {{ colour }}\n";
         assert_eq!(graph.edit("b.md", more).0, 1);
-        // What is not there does: behind it, it would be.
+        // Reading one that may be absent does: after the read it is present.
         let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ colour }} {{ choice }}\n");
         assert!(looked >= 3, "{looked}");
         assert_eq!(found, ["maybe-undefined `choice` is not set on every way to `b`"]);
@@ -303,7 +303,7 @@ mod tests {
         let mut graph = looped();
         let (looked, _) = graph.edit("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nYour name?\n");
         assert_eq!(looked, 1);
-        // Something else stands at `choice`, in the loop and behind it.
+        // Another value flows to `choice`, in the loop and after it.
         let (looked, found) =
             graph.edit("b.md", "---\noptions: [more, enough, none]\nsave_to: choice\nto: c\n---\nYou took {{ colour }}\n");
         assert_eq!((looked, &found[..]), (5, &[][..]));

@@ -35,8 +35,7 @@ pub(crate) const OWN: usize = 2;
 /// Least width of a page, in slots.
 const NARROWEST: usize = 16;
 
-/// Number of pages that an environment is divided into, unless that exceeds the widths: copying a page is cheaper than counting the
-/// references to many.
+/// Intended number of pages, as far as the widths allow it: copying a page is cheaper than counting the references to many.
 const PAGES: usize = 4;
 
 /// Greatest width of a page, in slots: of many keys a point changes few, and a change copies its page.
@@ -203,7 +202,7 @@ impl Env {
         Arc::ptr_eq(&self.pages, &other.pages)
     }
 
-    /// Replaces the pages by those of `other` and keeps its own overlay.
+    /// Replaces the pages by those of `other`; the overlay remains.
     pub(crate) fn lay_on(&mut self, other: &Self) {
         self.pages = Arc::clone(&other.pages);
     }

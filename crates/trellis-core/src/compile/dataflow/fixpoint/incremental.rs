@@ -5,9 +5,10 @@
 //! Otherwise the component of the point is solved again, then each later component into which something else flows. A key that gains its
 //! first reader, or loses its last, counts as a change of every point that mentions it or calls a child.
 //!
-//! **Soundness.** The solution of a component is a function of its operations and inputs, and it is computed from nothing or kept whole.
+//! **Soundness.** The solution of a component is a function of its operations and inputs, and it is either computed from scratch or reused
+//! as a whole.
 //!
-//! **Invariant:** if it is unclear what an edit affects, the analysis starts from nothing.
+//! **Invariant:** if it is unclear what an edit affects, the analysis starts from scratch.
 //!
 //! **Example.** Adding `{{ name }}` where `name` is present at all times executes that point alone; where `name` can be absent, the read
 //! refines it, and its component is solved again.
@@ -58,7 +59,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
             let node = program.node(NodeIndex(*node));
             seats.extend(node.gate.into_iter().chain([node.body]).map(|point| (point, reader.read(point))));
         }
-        // New operations are counted first, so that a key that is read before and after the edit keeps its slot.
+        // New operations are counted first, so that a key that is read before and after the edit does not lose its slot in between.
         seats.iter().for_each(|(_, point_ops)| self.tables.count(point_ops, &mut turned));
         for (point, _) in &seats {
             let old = self.tables.steps.point_ops(*point).clone();

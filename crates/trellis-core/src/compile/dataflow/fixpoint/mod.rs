@@ -128,7 +128,7 @@ struct Solution {
 }
 
 impl<'a, 'p> Analysis<'a, 'p> {
-    /// Analyses a program from nothing.
+    /// Analyses a program from scratch.
     pub(crate) fn new(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool]) -> Self {
         let mut types = TypeTable::new();
         let mut tables = IrTables::new(&mut types);

@@ -60,7 +60,7 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// Solves one component from nothing, and opens the components into which something else flows now.
+    /// Solves one component from scratch, and opens the components into which something else flows now.
     fn solve_component(&mut self, part: u32, parts: &Components, worklist: &mut Worklist, open: &mut [bool]) {
         let count = u32::try_from(self.solved.at.len()).unwrap_or(u32::MAX);
         let points = || parts.members(part).iter().copied().filter(|member| *member < count);

@@ -198,7 +198,7 @@ impl<'p> Interner<'_, 'p> {
         }
     }
 
-    /// Returns the target of an edge, as far as the fixpoint tells targets apart.
+    /// Returns the target of an edge, as far as the fixpoint distinguishes targets.
     fn to(&self, point: PointIndex, target: &Target, replies: &[Reply], edge: u32) -> BranchTarget {
         let program = self.passage.program;
         let node = program.node(program.point(point).node);

@@ -67,7 +67,7 @@ impl<'p> PointIr<'p> {
         self.guards.push(from..self.next_site());
     }
 
-    /// Lowers ending at a terminal: its output, its reason, and its content if it says something.
+    /// Lowers ending at a terminal: its output, its reason, and its content, unless that was shown before a call or a question.
     pub(crate) fn end(&mut self, point: PointIndex) {
         let program = self.program;
         let node = program.node(program.point(point).node);

@@ -20,7 +20,7 @@ pub(crate) enum SourceExpr {
     Path(InternedPath, bool),
     List(Box<[SourceId]>),
     Map(Box<[(Key, SourceId)]>),
-    /// Number computed from these; `true` if the operator keeps integers.
+    /// Number computed from these; `true` if the operator maps integers to integers.
     Number(Box<[SourceId]>, bool),
     Sum(SourceId, SourceId),
     Product(SourceId, SourceId),

@@ -1,7 +1,7 @@
 //! Diagnostics from verdicts: the message, the path of the witness edge by edge, and the help.
 //!
-//! Witnessed violations become errors, undecided alarms `not-decided`, refuted ones nothing. Several alarms with one cause become one
-//! diagnostic.
+//! A witnessed violation is reported with its path, an undecided alarm as `not-decided`, a refuted one not at all. Several alarms with one
+//! cause become one diagnostic.
 
 mod arguments;
 mod missing;

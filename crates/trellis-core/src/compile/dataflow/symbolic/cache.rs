@@ -228,7 +228,7 @@ impl Constraints {
                 let alternatives = schemas.iter().map(|schema| cache.alternatives(schema)).collect::<Vec<_>>();
                 let mut left: Vec<TypeId> = vec![TypeId::UNKNOWN];
                 for alternatives in alternatives {
-                    // Alternatives multiply; beyond the bound they are not told apart.
+                    // Alternatives multiply; beyond the bound they are merged.
                     left = match left.len() * alternatives.len() <= FEW {
                         true => left
                             .iter()

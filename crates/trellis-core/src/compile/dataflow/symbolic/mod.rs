@@ -58,7 +58,7 @@ pub(crate) enum SymValue {
     Var(u32),
 }
 
-/// Possible items of a list, without number and order, so that a loop that appends comes to an end.
+/// Possible items of a list, without number and order, so that a loop that appends terminates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Items {
     /// Variable of the list that items were appended to.
@@ -79,7 +79,7 @@ enum VarOrigin {
     Any,
     /// Result of a template: no one chooses it.
     Made,
-    /// Havocked value: it may be anything, and stands for a value that is not tracked.
+    /// Havocked value: it may be anything, and represents a value that is not tracked.
     Lost,
     /// Text rendered by a template.
     Words,
@@ -93,7 +93,7 @@ struct SymVar {
     presence: Option<bool>,
     /// Candidates that are left, if they are finite.
     finite: Option<FiniteSet>,
-    /// Default that an empty input stands for: one more candidate.
+    /// Default that an empty input means: one more candidate.
     default: Option<Value>,
     /// Excluded values.
     excluded: Vec<Value>,

@@ -287,7 +287,7 @@ impl Constraints {
         !cache.types.breaks(known, &coarse, true) && entailment::all(&self.demands_on(of), source)
     }
 
-    /// Returns schemas that a value is known to fit.
+    /// Returns schemas that a value certainly fits.
     fn demands_on(&self, of: &SymValue) -> Vec<Value> {
         match of {
             SymValue::Var(at) => {

@@ -178,7 +178,7 @@ pub(crate) struct PointOps {
 /// Operations to reserve for each point.
 const EACH: usize = 6;
 
-/// Operations of all points. An edit appends and leaves the old ones behind.
+/// Operations of all points. An edit appends new ones and leaves the old ones unused.
 #[derive(Debug, Default)]
 pub(crate) struct OpTable {
     seats: Vec<PointOps>,
