@@ -1,4 +1,4 @@
-//! What one look at each document tells: where there is something to do at all, so that most files need not be looked at again.
+//! Index of the documents that have diagnostics, comments, links or tools, so that later passes skip all others.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use crate::syntax::{
     node::ToolRef,
 };
 
-/// Lists of documents, by index, in order.
+/// Documents by what they contain: indices, in ascending order.
 #[derive(Debug, Default)]
 pub(super) struct DocumentIndex {
     hashes: Vec<u64>,
-    /// Those with diagnostics of their own.
+    /// Documents with diagnostics of parsing.
     pub(super) marked: Vec<u32>,
-    /// Those with comments that allow findings.
+    /// Documents with comments that allow findings.
     pub(super) allowing: Vec<u32>,
-    /// Those that link to others.
+    /// Documents that link to others.
     pub(super) linking: Vec<u32>,
-    /// Those that define or name tools.
+    /// Documents that define or name tools.
     pub(super) tooled: Vec<u32>,
 }
 
@@ -30,7 +30,7 @@ impl DocumentIndex {
         index
     }
 
-    /// Looks again at documents that were edited.
+    /// Updates the entries of edited documents.
     pub(super) fn renew(&mut self, documents: &[Arc<Document>], edited: &[u32]) {
         for list in [&mut self.marked, &mut self.allowing, &mut self.linking, &mut self.tooled] {
             list.retain(|at| edited.binary_search(at).is_err());
@@ -54,21 +54,21 @@ impl DocumentIndex {
         note(|index| &mut index.tooled, references(document).next().is_some());
     }
 
-    /// A short name for everything that was compiled, over every path and text; the same on every platform. Information for people and records,
-    /// no protection.
+    /// Returns a hash over all paths and texts, the same on every platform. It identifies a program to people and in records; it protects
+    /// against nothing.
     pub(super) fn fingerprint(&self) -> Arc<str> {
         let hash = self.hashes.iter().fold(SEED, |hash, document| mix(hash, &document.to_le_bytes()));
         format!("{hash:016x}").into()
     }
 }
 
-/// The tool references of a document, whoever holds them.
+/// Returns the tool references of a document and of its nodes.
 pub(super) fn references(document: &Document) -> impl Iterator<Item = &ToolRef> {
     let nodes: &[_] = if let Content::Nodes(nodes, _) = &document.content { nodes } else { &[] };
     references_of(document).iter().chain(nodes.iter().flat_map(|node| &node.tools))
 }
 
-/// The tool references of a document as a whole.
+/// Returns the tool references of a document that holds one node or a library.
 pub(super) fn references_of(document: &Document) -> &[ToolRef] {
     match &document.content {
         Content::Node(node) => &node.tools,

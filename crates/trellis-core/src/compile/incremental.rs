@@ -1,7 +1,13 @@
-//! Compiling a graph again after edits: nodes whose files and surroundings stayed the same are not lowered anew.
+//! Incremental compilation: nodes whose files and surroundings did not change are not lowered again.
 //!
-//! **Invariant:** what comes out is what [`super::compile`] gives. Names, defaults, tools and pages are worked out each time; a lowered node is taken
-//! over only where all of that stands as it stood, and where it does not, everything is lowered.
+//! An edit is *private* if the edited files hold one node each, under the same id, with the same declared keys, and without tools, defaults
+//! or old ids. Then the other nodes resolve names as before, so their points, replies, edges and diagnostics are copied from the previous
+//! program.
+//!
+//! **Invariant:** the result is that of [`super::compile`]. Names, defaults, tools and pages are computed each time; a lowered node is
+//! reused only if all of them are equal, and otherwise everything is lowered.
+//!
+//! **Example.** Rewording the content of `b.md` lowers `b` again and copies all nodes before and after it.
 
 use std::{ops::Range, sync::Arc};
 
@@ -26,22 +32,23 @@ use crate::{
     value::{Key, Value},
 };
 
-/// Edges that one edit may add before the list is moved.
+/// Number of edges that an edit may add before the list is reallocated.
 const EDITED: usize = 64;
 
-/// Compiles one graph again and again, as its files are edited.
+/// Compiler of one graph whose files are edited.
 #[derive(Debug, Default)]
 pub struct Compiler {
     last: Option<Previous>,
 }
 
 impl Compiler {
-    /// As [`super::compile`]; what did not change since the last time is taken from there.
+    /// Compiles the documents of the graph, with the result of [`super::compile`]. Reuses the previous compilation for files that did not
+    /// change.
     pub fn compile(&mut self, documents: &[Arc<Document>]) -> Compiled {
         self.link(documents, None)
     }
 
-    /// As [`super::compile_with`], likewise.
+    /// Compiles with threads, with the result of [`super::compile_with`]. Reuses the previous compilation as [`Compiler::compile`] does.
     pub fn compile_with(&mut self, documents: &[Arc<Document>], both: Join) -> Compiled {
         self.link(documents, Some(both))
     }
@@ -53,10 +60,10 @@ impl Compiler {
     }
 }
 
-/// What one time leaves to the next.
+/// State that one compilation leaves to the next.
 #[derive(Debug)]
 pub(super) struct Previous {
-    /// The program, sound or not.
+    /// Program, also if it had errors.
     pub(super) program: Arc<Program>,
     pub(super) frame: Arc<FileLayout>,
     pub(super) glance: DocumentIndex,
@@ -67,38 +74,38 @@ pub(super) struct Previous {
     pub(super) own: NodeFindings,
 }
 
-/// What lowering the nodes found, by node.
+/// Diagnostics of lowering, by node.
 #[derive(Debug, Default)]
 pub(super) struct LoweredNodes {
     found: Vec<(u32, Diagnostic)>,
     unresolved: Vec<u32>,
-    /// Whether some condition asked for every key of its graph.
+    /// True if some condition looked up every key of its graph.
     asked: bool,
-    /// How many names were compared with ones that were not found.
+    /// Number of names that were compared with unknown ones.
     compared: usize,
-    /// Whether something could not be read, so that less was reported.
+    /// True if something could not be read, so that less was reported.
     unread: bool,
 }
 
 impl LoweredNodes {
-    /// Whether as much would be reported now.
+    /// Returns true if the same mistakes would be reported now.
     pub(super) fn fits(&self, unread: bool) -> bool {
         self.unread == unread
     }
 
-    /// Whether all at once would have come to other suggestions: there are only so many.
+    /// Returns true if the bound on comparisons was reached: a full compilation could suggest other names.
     pub(super) fn is_out_of_patience(&self) -> bool {
         self.compared >= PATIENCE
     }
 }
 
 impl Previous {
-    /// How many edges there were.
+    /// Returns the number of edges to reserve.
     pub(super) fn edges(&self) -> usize {
         self.program.edges.len() + EDITED
     }
 
-    /// The documents that were edited, if that is all that happened: the same files stand in the same order.
+    /// Returns the indices of the edited documents; `None` if files were added, removed or reordered.
     pub(super) fn edited(&self, documents: &[Arc<Document>]) -> Option<Vec<u32>> {
         let before = &self.program.documents;
         if before.len() != documents.len() {
@@ -109,7 +116,7 @@ impl Previous {
         edited.collect()
     }
 
-    /// Whether every file that was edited holds one node, before and now, that the others know by the same name and for the same keys.
+    /// Returns true if every edited file held and holds one node, with the same id and declarations.
     pub(super) fn is_same_around(&self, documents: &[Arc<Document>], edited: &[u32]) -> bool {
         self.frame.found.is_empty()
             && edited.iter().all(|&at| {
@@ -127,14 +134,14 @@ impl Previous {
     }
 }
 
-/// What stays of the last time: its program and what lowering its nodes found, and the documents that were edited since.
+/// Previous program and the diagnostics of its lowering, with the documents that were edited since.
 pub(super) struct Reused<'t> {
     pub(super) program: &'t Arc<Program>,
     pub(super) lowered: &'t LoweredNodes,
     pub(super) edited: &'t [u32],
 }
 
-/// Lowers all nodes, or those that were edited; also says which those were.
+/// Lowers all nodes, or only the edited ones if `taken` is given. Returns the nodes that were lowered.
 pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>) -> (LoweredNodes, Vec<u32>) {
     let names = lowering.names;
     let mut lowered = LoweredNodes { unread: lowering.unread, ..LoweredNodes::default() };
@@ -170,20 +177,20 @@ pub(super) fn lower<'d>(lowering: &mut Lowering<'d>, taken: Option<&Reused<'_>>)
     (lowered, fresh)
 }
 
-/// What a call of a node as a child is held to.
+/// Returns the declarations that a call of a node as a child is checked against.
 fn declared(node: &NodeSyntax) -> (Vec<&KeyPath>, Vec<(&Key, &Value)>, Vec<&KeyPath>) {
     let required = node.required_context.iter().map(|path| &path.value).collect();
     let types = node.context_schema.iter().map(|(key, schema)| (&key.value, &schema.value)).collect();
     (required, types, node.default_context.iter().map(|assign| &assign.key.value).collect())
 }
 
-/// Whether what a node says is about itself.
+/// Returns true if a node declares nothing that concerns other nodes.
 fn is_private(node: &NodeSyntax) -> bool {
     node.tools.is_empty() && node.defaults.is_none() && node.was.is_empty()
 }
 
 impl Lowering<'_> {
-    /// Takes over nodes that follow each other, with their points, replies and edges.
+    /// Copies consecutive nodes of the previous program, with their points, replies and edges.
     fn take_over(&mut self, taken: &Reused<'_>, nodes: Range<u32>, lowered: &mut LoweredNodes) {
         if nodes.is_empty() {
             return;
@@ -207,7 +214,7 @@ impl Lowering<'_> {
             crate::program::Point { node: point.node, part: point.part, replies }
         }));
         let replies = program.replies(&replies);
-        // A reply may share the edges of one before it.
+        // Replies can share edges.
         let start = replies.first().map_or(0, |reply| reply.edges.start);
         let end = replies.iter().map(|reply| reply.edges.end).max().unwrap_or(start);
         let moved = u32::try_from(self.edges.len()).unwrap_or(u32::MAX);
@@ -249,7 +256,7 @@ mod tests {
             self.documents.insert(path, Arc::new(document));
         }
 
-        /// Compiles, and holds what comes out to a compile from nothing. Gives how many points were looked at, and what was found.
+        /// Compiles, and compares the result with a full compilation. Returns the number of points that were executed, and the findings.
         fn compile(&mut self) -> (usize, Vec<String>) {
             let documents: Vec<_> = self.documents.values().cloned().collect();
             let (warm, cold) = (self.compiler.compile(&documents), crate::compile::compile(&documents));
@@ -265,7 +272,7 @@ mod tests {
         }
     }
 
-    /// A loop of three nodes, asked about at its end, with a node before and one behind.
+    /// A loop of three nodes with a condition at its end, one node before it and one after it.
     fn looped() -> Edited {
         Edited::new(&[
             ("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nName?\n"),
@@ -282,10 +289,10 @@ mod tests {
         let mut graph = looped();
         let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\nSo you took {{ colour }}\n");
         assert_eq!((looked, &found[..]), (1, &[][..]));
-        // What is read and is there anyway teaches nothing.
+        // Reading a key that is always present refines nothing.
         let more = "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ name }} took {{ colour }}\n";
         assert_eq!(graph.edit("b.md", more).0, 1);
-        // What is not there does: behind it, it would be.
+        // Reading one that may be absent does: after the read it is present.
         let (looked, found) = graph.edit("b.md", "---\noptions: [more, enough]\nsave_to: choice\nto: c\n---\n{{ colour }} {{ choice }}\n");
         assert!(looked >= 3, "{looked}");
         assert_eq!(found, ["maybe-undefined `choice` is not set on every way to `b`"]);
@@ -296,7 +303,7 @@ mod tests {
         let mut graph = looped();
         let (looked, _) = graph.edit("start.md", "---\ninput_type: text\nsave_to: name\nto: a\n---\nYour name?\n");
         assert_eq!(looked, 1);
-        // Something else stands at `choice`, in the loop and behind it.
+        // Another value flows to `choice`, in the loop and after it.
         let (looked, found) =
             graph.edit("b.md", "---\noptions: [more, enough, none]\nsave_to: choice\nto: c\n---\nYou took {{ colour }}\n");
         assert_eq!((looked, &found[..]), (5, &[][..]));

@@ -1,4 +1,4 @@
-//! What a graph's files come to as long as each keeps its name and its kind: which graphs there are, who is called what, and who has which number.
+//! Layout of a graph: its graphs and names, which depend on paths and kinds of files alone, and the numbers of its nodes and points.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::{
     syntax::{document::Document, node::TargetSyntax},
 };
 
-/// Files and names.
+/// Graphs and names of the files.
 #[derive(Debug)]
 pub(super) struct FileLayout {
     pub(super) split: GraphSplit,
     pub(super) table: NameClaims,
-    /// What is wrong with names.
+    /// Diagnostics about names.
     pub(super) found: Vec<Diagnostic>,
 }
 
@@ -33,8 +33,8 @@ impl FileLayout {
     }
 }
 
-/// The ids of the nodes that documents hold, each with the file that holds it, sorted by id (language 1.3). A Markdown file without frontmatter counts
-/// too: whether it is a page is known when the graph is compiled.
+/// Returns the ids of the nodes in `documents`, each with its file, sorted by id (language 1.3). Markdown files without frontmatter are
+/// included: compilation decides if one is a page.
 pub fn nodes(documents: &[Arc<Document>]) -> Vec<(NodeId, FilePath)> {
     let frame = FileLayout::new(documents);
     let mut nodes: Vec<_> = frame.table.ids().map(|(id, at)| (id.clone(), FilePath::clone(&documents[at as usize].path))).collect();
@@ -42,26 +42,26 @@ pub fn nodes(documents: &[Arc<Document>]) -> Vec<(NodeId, FilePath)> {
     nodes
 }
 
-/// Which candidate, or graph, names which page.
+/// Pages and the candidates that name them; `None` if a graph does.
 pub(super) type PageNames = Vec<(Option<u32>, u32)>;
 
-/// Every node has its index and points before the first is lowered, so that targets can be written down at once.
+/// Indices of nodes and points. They are assigned before the first node is lowered, so that targets can be resolved at once.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct NodeLayout {
-    /// Node index of each candidate; nothing for pages and files that could not be understood.
+    /// Node index of each candidate; `None` for pages and files that could not be parsed.
     pub(super) nodes_of: Vec<Option<NodeIndex>>,
     /// First point of each node.
     pub(super) points_of: Vec<u32>,
-    /// Whether `before_each` stands before each node.
+    /// True for each node that has a gate, because its graph has `before_each`.
     pub(super) gated: Vec<bool>,
-    /// The same, by graph.
+    /// True for each graph that has `before_each`.
     gates: Vec<bool>,
-    /// Pages that are nodes, because some target names them (language 1.2).
+    /// Pages that are nodes because a target names them (language 1.2).
     named: Vec<u32>,
 }
 
 impl NodeLayout {
-    /// The seats; the ones of the last time where they are the same. `naming` says which pages are named.
+    /// Assigns indices; returns `last` if it is equal. `page_names` says which pages are named.
     pub(super) fn new(names: &NameTable<'_>, graphs: &[GraphInfo<'_>], page_names: &PageNames, last: Option<&Arc<Self>>) -> Arc<Self> {
         let gates: Vec<bool> = graphs.iter().map(|graph| graph.defaults.before_each.is_some()).collect();
         let mut named: Vec<u32> = page_names.iter().map(|(_, page)| *page).collect();
@@ -95,7 +95,7 @@ impl NodeLayout {
     }
 }
 
-/// Who names pages: all that do, or what `last` said with the edited documents asked again.
+/// Returns the pages that targets name. With `last`, only the edited documents are read again.
 pub(super) fn page_names(names: &NameTable<'_>, graphs: &[GraphInfo<'_>], last: Option<(&PageNames, &[u32])>) -> PageNames {
     let mut page_names = PageNames::new();
     if names.pages().is_empty() {

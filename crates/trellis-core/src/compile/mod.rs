@@ -1,6 +1,6 @@
-//! From documents to a program: names are resolved, nodes lowered to points, ways and writes, and checked.
+//! Compilation of documents to a program: names are resolved, nodes are lowered to points, replies and edges, and checks run on the result.
 //!
-//! **Invariant:** every error is collected, in file order; any error means no program; one mistake is one diagnostic.
+//! **Invariant:** all errors are collected, in file order; with an error there is no program; one mistake has one diagnostic.
 
 mod cfg;
 mod check;
@@ -48,37 +48,37 @@ use crate::{
     syntax::{document::Document, node::NodeSyntax, project::PredicateAnswer},
 };
 
-/// What compiling comes to.
+/// Result of a compilation.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Compiled {
-    /// The program, unless there was an error.
+    /// Program; `None` if there was an error.
     pub program: Option<Arc<Program>>,
-    /// The graph as far as it was lowered, for those who walk the witness of a finding again; nothing where there is no entry.
+    /// Graph as far as it was lowered, to replay the witness of a finding; `None` if a graph has no entry.
     pub draft: Option<Draft>,
-    /// Everything that was found, sorted.
+    /// All diagnostics, sorted.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many nodes there are.
+    /// Number of nodes.
     pub nodes: usize,
-    /// The reads of which nothing is known: only there can an accepted program fail on data.
+    /// Reads of unknown values: only there can an accepted program fail because of data.
     pub unchecked: Vec<UncheckedRead>,
 }
 
-/// Carries out two jobs that know nothing of each other: one after the other, or at the same time. What comes out is the same.
+/// Runs two independent jobs, one after the other or in parallel. The result is the same.
 pub type Join = fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
 
-/// Compiles the documents of a graph; they come in any order. There is a program unless something that was found is an error.
+/// Compiles the documents of a graph, in any order. The result has a program unless a diagnostic is an error.
 #[doc = include_str!("example.md")]
 pub fn compile(documents: &[Arc<Document>]) -> Compiled {
     link(documents, None, None).0
 }
 
-/// As [`compile`], for callers who have threads: what can be done at the same time is handed to `both`.
+/// Compiles as [`compile`] does, but runs independent jobs with `both`, which may use threads.
 pub fn compile_with(documents: &[Arc<Document>], both: Join) -> Compiled {
     link(documents, None, Some(both)).0
 }
 
-/// Documents in the order of their paths.
+/// Sorts documents by path.
 fn in_order(documents: &[Arc<Document>]) -> Arc<[Arc<Document>]> {
     if documents.is_sorted_by(|a, b| a.path <= b.path) {
         return documents.into();
@@ -88,14 +88,14 @@ fn in_order(documents: &[Arc<Document>]) -> Arc<[Arc<Document>]> {
     documents.into()
 }
 
-/// What is known of the files before any node is lowered.
+/// Files, and what is derived from them before any node is lowered.
 struct Files<'d> {
     documents: &'d Arc<[Arc<Document>]>,
     frame: &'d Arc<FileLayout>,
     glance: &'d DocumentIndex,
 }
 
-/// Compiles, and takes from the last time what stayed the same.
+/// Compiles, and reuses the previous compilation as far as possible. Returns the state for the next one.
 fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> (Compiled, Option<Previous>) {
     let edited = last.as_ref().and_then(|last| last.edited(given));
     let documents = if edited.is_some() { given.into() } else { in_order(given) };
@@ -115,7 +115,7 @@ fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> 
     (compiled, linked.map(|linked| Previous { glance, ..linked }))
 }
 
-/// Nothing where taking over from the last time was in vain.
+/// Compiles with a layout and an index. `None` if reuse failed, so that a full compilation is needed.
 fn link_files<'d>(
     files: &Files<'d>,
     mut graphs: Vec<GraphSyntax<'d>>,
@@ -128,7 +128,7 @@ fn link_files<'d>(
     let names = NameTable::new(files.documents, &files.frame.table);
     graphs::entries(&mut graphs, &names, &mut found);
 
-    // The names outlive what is lowered with them.
+    // The names must outlive the lowering.
     let names = &names;
     let LoweredGraph { program, linked, mut found, nodes, mut unchecked, pages } =
         lower_all(files, names, graphs, severities, found, last, both)?;
@@ -150,7 +150,7 @@ fn link_files<'d>(
     Some((Compiled { program: program.filter(|_| !failed), draft, diagnostics: found, nodes, unchecked }, linked))
 }
 
-/// Drops what only follows from a mistake that was found in the same place when its file was parsed.
+/// Drops findings at the place of a parse error.
 fn explained(parsed: &[Diagnostic], found: &mut Vec<Diagnostic>) {
     if !parsed.is_empty() {
         let places: rustc_hash::FxHashSet<_> =
@@ -159,7 +159,7 @@ fn explained(parsed: &[Diagnostic], found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Everything but the nodes: tools, predicates, defaults, and which node is which.
+/// Prepares the lowering: tools, predicates, defaults, and the indices of nodes.
 fn prepare<'d>(
     files: &Files<'d>,
     names: &'d NameTable<'d>,
@@ -204,11 +204,12 @@ fn prepare<'d>(
     (lowering, page_names)
 }
 
-/// About how many edges a node will have: most of a large graph's list is then written without moving it.
+/// Estimates the number of edges of a node, to allocate the list once.
 fn likely_edges(node: &NodeSyntax) -> usize {
     node.transitions.len() + node.options.as_ref().map_or(0, |options| options.value.len()) + node.on_signal.len() + 2
 }
 
+/// Collects the predicates of a graph. Reports bindings that do not exist.
 fn declare(
     syntax: &GraphSyntax<'_>,
     schemas: &mut Schemas,
@@ -241,7 +242,7 @@ fn declare(
     declared
 }
 
-/// The types of a graph's keys.
+/// Returns the declared types of a graph's keys.
 fn types_of<'d>(syntax: &GraphSyntax<'d>, schemas: &mut Schemas, found: &mut Vec<Diagnostic>) -> Vec<Declared<'d>> {
     let declared =
         syntax.projects.iter().flat_map(|&(_, path, project)| project.context.iter().map(move |(key, schema)| (path, key, schema)));
@@ -250,18 +251,18 @@ fn types_of<'d>(syntax: &GraphSyntax<'d>, schemas: &mut Schemas, found: &mut Vec
     checked.collect()
 }
 
-/// A graph that was lowered and checked.
+/// Result of lowering and checks.
 struct LoweredGraph<'d> {
     program: Option<Arc<Program>>,
     linked: Option<Previous>,
     found: Vec<Diagnostic>,
     nodes: usize,
     unchecked: Vec<UncheckedRead>,
-    /// Files that are no nodes.
+    /// Files that are pages.
     pages: rustc_hash::FxHashSet<&'d FilePath>,
 }
 
-/// Nothing where taking over from the last time was in vain.
+/// Lowers and checks all nodes. `None` if reuse failed, so that a full compilation is needed.
 fn lower_all<'d>(
     files: &Files<'d>,
     names: &'d NameTable<'d>,
@@ -271,13 +272,13 @@ fn lower_all<'d>(
     mut last: Option<(Previous, Vec<u32>)>,
     both: Option<Join>,
 ) -> Option<LoweredGraph<'d>> {
-    // What could not be read, or has no name, may lead anywhere.
+    // A file that could not be read, or has no name, may contain any edge.
     let unread = !files.frame.found.is_empty() || severities.parsed().any(Diagnostic::is_error);
     let schemas = last.as_mut().map(|(last, _)| std::mem::take(&mut last.schemas)).unwrap_or_default();
     let (mut lowering, page_names) = prepare(files, names, graphs, found, schemas, last.as_ref());
     (lowering.unread, lowering.unresolved) = (unread, unread);
     let pages = lowering.pages();
-    // A node that is taken over was lowered among the same nodes.
+    // A node is reused only among the same nodes.
     last.take_if(|(last, _)| !Arc::ptr_eq(&last.layouts, &lowering.layouts) || !last.lowered.fits(unread));
     let (mut own, taken) = match &mut last {
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
@@ -380,7 +381,7 @@ fn inputs(syntax: &GraphSyntax<'_>, schemas: &mut Schemas, found: &mut Vec<Diagn
     schemas.checked(Code::WrongType, path, schema, found)
 }
 
-/// Ids that sessions may still hold, by the node that has them now; an id that is a node again is no old one.
+/// Returns previous ids, which stored sessions may have, by the node that has them now. An id that is a node again is excluded.
 fn renamed(names: &NameTable<'_>, layouts: &NodeLayout) -> BTreeMap<crate::id::NodeId, NodeIndex> {
     let mut renamed = BTreeMap::new();
     for (candidate, index) in names.candidates().zip(&layouts.nodes_of) {

@@ -1,6 +1,6 @@
-//! What graphs say about findings: `severity:` in `trellis.yaml`, and `# trellis: allow(code)` where a finding is meant so.
+//! Severities that graphs assign: `severity:` in `trellis.yaml`, and `# trellis: allow(code)` for a single finding.
 //!
-//! **Invariant:** what cannot be tolerated stays an error, whatever is said about it.
+//! **Invariant:** a code that cannot be tolerated remains an error.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -20,20 +20,20 @@ use crate::{
     },
 };
 
-/// Codes of findings that are made when there is a program: whether a comment about them is needed is not known before.
+/// Codes of findings that are made after compilation: until then, it is unknown if a comment about them is needed.
 const LATE: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 
-/// What the documents of a program say about findings that are made after it was compiled, by a host for example: their severity, and whether
-/// they are allowed.
+/// Applies the severities and comments in `documents` to findings that were made after compilation, by a host for example. Findings that
+/// are allowed or turned off are removed.
 pub fn apply_severities(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
     let documents = &super::in_order(documents)[..];
     let (split, index) = (GraphSplit::new(documents), DocumentIndex::new(documents));
     Severities::new(documents, &split, &split.graphs(documents), &index).apply(found);
 }
 
-/// Everything that is said about findings.
+/// Severities and comments of all graphs.
 pub(super) struct Severities<'d> {
-    /// What each graph says; a graph of its own inside another says it for itself.
+    /// Severities by graph; a nested graph has its own.
     severities: Vec<BTreeMap<Code, Option<Severity>>>,
     documents: &'d [Arc<Document>],
     split: &'d GraphSplit,
@@ -49,13 +49,13 @@ impl<'d> Severities<'d> {
         Self { severities: graphs.iter().map(said).collect(), documents, split, index }
     }
 
-    /// The diagnostics that documents have of their own.
+    /// Returns the diagnostics of parsing.
     pub(super) fn parsed(&self) -> impl Iterator<Item = &'d Diagnostic> {
         let documents = self.documents;
         self.index.marked.iter().flat_map(move |&at| &documents[at as usize].diagnostics)
     }
 
-    /// How grave a finding is here; nothing for one that is not wanted.
+    /// Returns the severity of a finding; `None` if it is allowed or turned off.
     pub(super) fn severity(&self, found: &Diagnostic) -> Option<Severity> {
         if self.allow(found).is_some() {
             return None;
@@ -69,17 +69,17 @@ impl<'d> Severities<'d> {
         }
     }
 
-    /// The word of a comment that allows a finding.
+    /// Returns the span of the code in a comment that allows a finding; `None` if there is none.
     fn allow(&self, found: &Diagnostic) -> Option<Span> {
         let Place { path, span } = found.place.as_ref().filter(|_| found.code.is_tolerable())?;
         let allows = &self.documents[at_path(self.documents, path)? as usize].allows;
         let holds = |allow: &&Allow| allow.covers.is_none_or(|covers| covers.start <= span.start && span.start <= covers.end);
         let words = allows.iter().filter(holds).flat_map(|allow| &allow.codes);
-        // The nearest one is the one that was meant.
+        // Of several comments, the nearest counts.
         words.filter(|code| *code.value == *found.code.as_str()).map(|code| code.span).next_back()
     }
 
-    /// Gives findings their severity and takes out what is not wanted; the words of comments that were needed, by file.
+    /// Sets the severity of findings and removes those that are not wanted. Returns the codes in comments that were needed, by file.
     pub(super) fn apply(&self, found: &mut Vec<Diagnostic>) -> FxHashMap<Arc<str>, Vec<Span>> {
         let mut needed: FxHashMap<Arc<str>, Vec<Span>> = FxHashMap::default();
         if self.index.allowing.is_empty() && self.severities.iter().all(BTreeMap::is_empty) {
@@ -96,7 +96,8 @@ impl<'d> Severities<'d> {
         needed
     }
 
-    /// `unused-allow`: comments that allow nothing. While there are errors, not everything was looked at: what is unneeded is not known then.
+    /// Reports `unused-allow` for comments that allow nothing. Unless `is_whole`, some checks did not run, and a comment may be needed
+    /// after all.
     pub(super) fn unused(&self, needed: &FxHashMap<Arc<str>, Vec<Span>>, is_whole: bool, found: &mut Vec<Diagnostic>) {
         for document in self.index.allowing.iter().map(|&at| &self.documents[at as usize]) {
             let needed = needed.get(&document.path).map_or(&[][..], Vec::as_slice);
@@ -113,7 +114,7 @@ impl<'d> Severities<'d> {
     }
 }
 
-/// What is wrong with one word of a comment.
+/// Returns the mistake of one code in a comment, if it has one.
 fn unneeded(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>, needed: &[Span], is_whole: bool) -> Option<Diagnostic> {
     let found = |message: String| Diagnostic::new(Code::UnusedAllow, &document.path, code.span, message);
     let Some(known) = Code::named(&code.value) else {
@@ -134,10 +135,11 @@ fn unneeded(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>, needed
     is_unneeded.then(|| without(found(format!("`{known}` is allowed here, and nothing here needs that")).help("remove it")))
 }
 
-/// What takes one word out of a comment: all of the comment where it is the only one.
+/// Returns the fix that removes one code from a comment: its title, its span, the new text. The whole comment is removed with its only
+/// code. `None` if the comment says more.
 fn removed(document: &Document, allow: &Allow, code: &Spanned<Arc<str>>) -> Option<(&'static str, Span, String)> {
     let text = &*document.text;
-    // What else an author says in it stays with the author.
+    // A comment that says more is left to its author.
     if !text.get(allow.comment.range())?.ends_with(')') {
         return None;
     }

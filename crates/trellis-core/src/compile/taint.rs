@@ -1,7 +1,13 @@
-//! What mistakes leave unknown: which nodes do something else than what was read of them.
+//! Taint: the nodes whose behaviour a mistake may have changed, so that later checks neither trust nor report them.
 //!
-//! A mistake that only takes a way away leaves the others as they are, and what is said about a value does not change what is there. So most
-//! mistakes hide nothing behind them, and independent ones are found together.
+//! Each error is classified by its code and place. Most taint nothing: an error in a text changes no value, and an error in one edge leaves
+//! the other edges as they are. So independent mistakes are reported together.
+//!
+//! **Soundness.** A code that is not listed taints its whole node. An error that may concern every node gives up: the data analysis does
+//! not run.
+//!
+//! **Example.** A misspelt target loses an edge: no point is tainted, but `is_lossy` is true, since a condition that never holds on the
+//! other paths may hold on this one.
 
 use super::{names::at_path, severity::Severities};
 use crate::{
@@ -14,28 +20,28 @@ use crate::{
     },
 };
 
-/// Where the meaning of nodes is not known.
+/// Points that mistakes taint.
 pub(super) struct Taint {
-    /// By point: what happens there is not known.
+    /// True for each point whose behaviour is not trusted.
     pub(super) points: Vec<bool>,
-    /// Whether some way may be lost: what is never so on the others may be so on it.
+    /// True if an edge may be missing, so that nothing may be concluded from the absence of paths.
     pub(super) is_lossy: bool,
-    /// The documents with mistakes.
+    /// Documents with mistakes, by index.
     pub(super) faulty: Vec<u32>,
 }
 
-/// What a mistake leaves unknown.
+/// Extent of the taint of a mistake.
 enum TaintKind {
-    /// Nothing.
+    /// Nothing is tainted.
     None,
-    /// A way is missing; all others are as they were written.
+    /// An edge is missing; all others are as written.
     Way,
-    /// What a node does.
+    /// The behaviour of a node.
     Node,
 }
 
 impl Taint {
-    /// Nothing where a mistake may concern every node. What its author tolerates does not stand in the way.
+    /// Classifies all errors. `None` if one of them may concern every node. Findings that their author tolerates are no errors.
     pub(super) fn new(program: &Program, severities: &Severities<'_>, found: &[Diagnostic]) -> Option<Self> {
         let mut tainted = Self { points: vec![false; program.points.len()], is_lossy: false, faulty: Vec::new() };
         let mut broken: Vec<(u32, Span)> = Vec::new();
@@ -47,19 +53,19 @@ impl Taint {
             let harm = match &document.content {
                 Content::Node(syntax) => of_node(diagnostic.code, syntax, place.span),
                 Content::Nodes(nodes, _) => {
-                    // They stand in the order of the file.
+                    // Nodes are in file order.
                     let after = nodes.partition_point(|node| node.span.start <= place.span.start);
                     let around = nodes[..after].last().filter(|node| place.span.end <= node.span.end);
                     of_node(diagnostic.code, around?, place.span)
                 }
                 Content::Project(_) if is_aside(&document.text, place.span) => TaintKind::None,
-                // A way that is written for the whole graph, or its call.
+                // An edge for the whole graph, or its call.
                 Content::Project(_) if matches!(diagnostic.code, Code::UnknownTarget | Code::UnknownModule | Code::WrongCase) => {
                     TaintKind::Way
                 }
                 Content::Project(_) if matches!(diagnostic.code, Code::UnknownTool | Code::UnboundTool) => TaintKind::None,
                 Content::Project(_) => return None,
-                // Of the results of a tool that could not be read nothing is known.
+                // The results of a tool that could not be read are unknown anyway.
                 Content::Library(_) => TaintKind::None,
                 Content::Broken if document.path.ends_with("trellis.yaml") || document.path.ends_with("tools.yaml") => return None,
                 Content::Broken => TaintKind::Way,
@@ -89,7 +95,7 @@ impl Taint {
 
 fn of_node(code: Code, node: &NodeSyntax, span: Span) -> TaintKind {
     match code {
-        // Such a target ends as failed, whatever leads there.
+        // Such a target is lowered to a failing end.
         Code::UnknownTarget | Code::UnknownModule | Code::WrongCase | Code::ShadowedTransition => TaintKind::Way,
         Code::NeverTrue | Code::NonExhaustive | Code::UnreachableNode | Code::EndlessLoop | Code::NoWayOut | Code::DuplicateOption => {
             TaintKind::None
@@ -103,9 +109,9 @@ fn of_node(code: Code, node: &NodeSyntax, span: Span) -> TaintKind {
         | Code::UndefinedVariable
         | Code::MaybeUndefined
         | Code::FailedAssert => TaintKind::None,
-        // It listens all the same, to anything; only a `no` may be lost.
+        // The node accepts any answer instead; only the edge of a `no` may be missing.
         Code::WrongType if key_at(node, span) == Some("input_type") => TaintKind::Way,
-        // What a child begins with is not known then.
+        // The arguments of a child would be unknown.
         Code::BadToolArgs if calls_tools(node) => TaintKind::None,
         Code::TemplateSyntax | Code::UnknownFilter | Code::SecretExposed | Code::WrongType | Code::MissingValue if is_said(node, span) => {
             TaintKind::None
@@ -122,7 +128,7 @@ fn calls_tools(node: &NodeSyntax) -> bool {
     })
 }
 
-/// Whether a place of a node is about what it says, which changes nothing that happens.
+/// Returns true if a place is in a text of a node, which changes no behaviour.
 fn is_said(node: &NodeSyntax, span: Span) -> bool {
     if span.start >= node.span.end {
         return true;
@@ -130,13 +136,14 @@ fn is_said(node: &NodeSyntax, span: Span) -> bool {
     matches!(key_at(node, span), Some("content" | "text" | "message" | "messages" | "metadata"))
 }
 
-/// The key of a node that a place belongs to.
+/// Returns the key of a node that a place belongs to.
 fn key_at(node: &NodeSyntax, span: Span) -> Option<&'static str> {
     let before = node.keys.iter().filter(|(_, key)| key.start <= span.start);
     before.max_by_key(|(_, key)| key.start).map(|(key, _)| *key)
 }
 
-/// Whether a place of a project file stands below a key that changes nothing that happens in the context. A key itself may have been meant for another.
+/// Returns true if a place of a project file is below a key that changes no behaviour. The keys themselves do not count: one may be
+/// misspelt for another.
 fn is_aside(text: &str, span: Span) -> bool {
     let before = text.get(..span.start as usize + 1).unwrap_or_default();
     let key = before.lines().rev().find(|line| line.starts_with(|first: char| first.is_ascii_alphabetic()));

@@ -1,4 +1,10 @@
-//! Who leads to whom, as petgraph sees it: numbers with neighbours in both directions.
+//! Directed graphs over numbers in compressed sparse rows, with the traits of petgraph.
+//!
+//! **Algorithm.** [`Digraph::components`] is Kosaraju's: a depth-first search numbers the vertices in postorder, then each vertex in
+//! reverse postorder collects, over reversed edges, the vertices of its strongly connected component. Both passes are linear. Components
+//! come out in topological order.
+//!
+//! **Example.** `0 → 1`, `1 → 2`, `2 → 1`, `2 → 3`: the components from 0 are `{0}`, `{1, 2}`, `{3}`.
 
 use petgraph::{
     Direction,
@@ -8,14 +14,14 @@ use petgraph::{
     },
 };
 
-/// Numbers below some count, with their neighbours.
+/// Directed graph over the numbers below a count.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Digraph {
     pub(crate) forward: Adjacency,
     pub(crate) backward: Adjacency,
 }
 
-/// Neighbour lists in one array.
+/// Neighbour lists in one array, in the order in which the pairs were given.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Adjacency {
     starts: Vec<u32>,
@@ -56,7 +62,7 @@ impl Digraph {
         Self { forward, backward }
     }
 
-    /// All, first those that `from` leads to: itself, then, but for loops, each behind all that lead to it.
+    /// Returns all vertices: first those that `from` reaches, in reverse postorder, then the others.
     pub(crate) fn order(&self, from: u32) -> Vec<u32> {
         let mut order: Vec<u32> = DfsPostOrder::new(self, from).iter(self).collect();
         order.reverse();
@@ -68,7 +74,7 @@ impl Digraph {
         order
     }
 
-    /// The parts of what `from` leads to: in a part all can reach each other.
+    /// Returns the strongly connected components of the vertices that `from` reaches.
     pub(crate) fn components(&self, from: u32) -> Components {
         let mut order: Vec<u32> = DfsPostOrder::new(self, from).iter(self).collect();
         order.reverse();
@@ -79,7 +85,7 @@ impl Digraph {
         }
         let mut count = 0;
         let mut sizes = Vec::new();
-        // As Kosaraju found: backwards from the first one that is left, whatever is in no part yet is in its part.
+        // Over reversed edges a vertex reaches its own component, and components that have been collected.
         let mut walk = Dfs::empty(Reversed(self));
         for at in &order {
             if of[*at as usize].is_some() {
@@ -99,7 +105,7 @@ impl Digraph {
     }
 }
 
-/// Parts, each behind all parts that lead to it.
+/// Strongly connected components, in topological order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Components {
     starts: Vec<u32>,
@@ -132,12 +138,12 @@ impl Components {
         u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// The part of one; nothing where nobody comes.
+    /// Returns the component of a vertex; `None` if it is not reached.
     pub(crate) fn of(&self, at: u32) -> Option<u32> {
         self.of[at as usize]
     }
 
-    /// The members of a part: but for loops, each behind all that lead to it.
+    /// Returns the vertices of a component, in reverse postorder of the whole graph.
     pub(crate) fn members(&self, part: u32) -> &[u32] {
         &self.members[self.starts[part as usize] as usize..self.starts[part as usize + 1] as usize]
     }
@@ -208,7 +214,7 @@ impl Visitable for Digraph {
     }
 }
 
-/// Which ones a walk has seen.
+/// Vertices that a search has visited.
 pub(crate) struct VisitedPoints(Vec<bool>);
 
 impl VisitMap<u32> for VisitedPoints {

@@ -1,6 +1,10 @@
-//! The points of a program and the ways between them, for the checks.
+//! The control-flow graph of a program: its points, the edges between them, and reachability.
 //!
-//! **Invariant:** nothing is copied but an index of who leads where, so that the checks and the engine read the same ways.
+//! **Invariant:** the graph is only an index of sources and targets. Checks read guards and writes from the program's own edges, which the
+//! engine takes, so an edge cannot exist for one of them and not for the other.
+//!
+//! **Example.** A node that calls the graph `c`, with `to: next` and `on_error: help`, has the successors `next`, `help` and the entry of
+//! `c`.
 
 pub(super) mod digraph;
 
@@ -9,11 +13,11 @@ use std::sync::Arc;
 use self::digraph::Digraph;
 use crate::program::{Call, Callee, Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target, Way};
 
-/// The program's points and ways with their neighbours in both directions.
+/// Points and edges of a program, with the neighbours of each point in both directions.
 pub(super) struct Cfg<'p> {
     pub(super) program: &'p Program,
     pub(super) digraph: Arc<Digraph>,
-    /// Whether some way rolls back.
+    /// True if some edge rolls back.
     pub(super) rolls_back: bool,
 }
 
@@ -28,13 +32,13 @@ impl<'p> Cfg<'p> {
         Self { program, digraph: Arc::new(Digraph::new(program.points.len(), &pairs)), rolls_back }
     }
 
-    /// The point where a node is entered.
+    /// Returns the point where a node is entered: its gate, or else its body.
     pub(super) fn entry(&self, node: NodeIndex) -> u32 {
         let node = self.program.node(node);
         node.gate.unwrap_or(node.body).0
     }
 
-    /// The points from which a point can be reached, itself among them.
+    /// Returns the points from which a point can be reached, itself included.
     pub(super) fn reaching(&self, point: u32) -> Vec<bool> {
         let mut seen = vec![false; self.program.points.len()];
         let mut open = vec![point];
@@ -49,7 +53,7 @@ impl<'p> Cfg<'p> {
         seen
     }
 
-    /// The points that can be reached from one of these, themselves among them.
+    /// Returns the points that can be reached from one of these, themselves included.
     pub(super) fn reachable_from(&self, these: &[bool]) -> Vec<bool> {
         let mut seen = these.to_vec();
         let mut open: Vec<u32> = (0..).zip(these).filter(|(_, is)| **is).map(|(at, _)| at).collect();
@@ -63,7 +67,7 @@ impl<'p> Cfg<'p> {
         seen
     }
 
-    /// Whether a session can end at a point by what its author wrote: a terminal, `fail`, `rollback`, `max_visits`.
+    /// Returns true if a session can end at a point because its author said so: by a terminal, `fail`, `rollback` or `max_visits`.
     pub(super) fn ends(&self, point: PointIndex) -> bool {
         self.program.ways(point).any(|way| match &way.edge.to {
             Target::End(Reason::Failed(Failure::MaxVisits)) => true,
@@ -73,7 +77,7 @@ impl<'p> Cfg<'p> {
         })
     }
 
-    /// Where a rollback from a point leads, if not to the end.
+    /// Returns the target of a rollback from a point; `None` if the session ends.
     fn after_rollback(&self, point: PointIndex) -> Option<PointIndex> {
         unwound(self.program, point)
     }
@@ -87,7 +91,8 @@ fn unwound(program: &Program, point: PointIndex) -> Option<PointIndex> {
     })
 }
 
-/// Every point that a point leads to: by its ways, by a rollback, and by calling a child graph.
+/// Calls `see` for each successor of a point: by an edge, by a rollback, and by a call of a child graph. A point can be seen more than
+/// once.
 pub(super) fn successors(program: &Program, from: PointIndex, see: &mut impl FnMut(PointIndex)) {
     for Way { edge, .. } in program.ways(from) {
         match &edge.to {
@@ -106,7 +111,7 @@ pub(super) fn successors(program: &Program, from: PointIndex, see: &mut impl FnM
     }
 }
 
-/// The nodes that a call begins children at.
+/// Calls `see` for each node that a call starts a child at.
 fn children(call: &Call, see: &mut impl FnMut(NodeIndex)) {
     match &call.callee {
         Callee::Graph(node) => see(*node),
@@ -119,7 +124,7 @@ fn children(call: &Call, see: &mut impl FnMut(NodeIndex)) {
     }
 }
 
-/// Whether a session can stop at a point: it waits there, or has to be entered through a call.
+/// Returns true if a session can stop at a point, because it waits there for an answer, a call or a signal.
 pub(super) fn stops(program: &Program, point: PointIndex) -> bool {
     program.ways(point).any(|way| !matches!(way.reply.on, Outcome::Pass | Outcome::Exhausted))
 }

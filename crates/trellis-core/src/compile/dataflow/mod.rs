@@ -1,7 +1,26 @@
-//! Data (language 8.1–8.3): that what is read was set and is of the right kind, on every way.
+//! Data analysis (language 8.1–8.3): every read finds a value of the right kind, on every path.
 //!
-//! A fixed point over the ways says what can be at each point, and nominates what may go wrong there; each candidate is then searched for a way
-//! there, which the engine itself walks. What cannot be walked is not reported, or reported as not decided.
+//! ```text
+//! Program ─lower─▶ ir ─transfer, join, worklist─▶ environment per point ─▶ alarms
+//! alarm ─shortest path, then breadth-first symbolic search─▶ path ─concretize─▶ replay on the engine ─▶ witness
+//!          └─ exhausted: refuted │ budget or precision lost: undecided
+//! ```
+//!
+//! **Algorithm.** A path-insensitive abstract interpretation ([`fixpoint`]) over environments of types ([`domain`], [`env`]) raises alarms.
+//! A path-sensitive search ([`search`]) over symbolic values ([`symbolic`]) decides each alarm: it finds a session that fails and replays
+//! it on the engine, or exhausts all paths.
+//!
+//! **Soundness.** No alarm, no failure: the environments include every session, except where a value is unknown, and each use of such a
+//! value is listed as an unchecked read. No witness, no error: the search reports a path only if the engine itself failed on it. Reads of
+//! keys that nothing assigns and the findings of [`checks`] hold on every path and need no witness. An alarm that is neither witnessed nor
+//! refuted is reported as `not-decided`.
+//!
+//! **Termination.** The lattice has finite height, and all searches of a compilation share one budget of steps.
+//!
+//! **Example.** "How the checker proves" in `docs/architecture.md` works a graph of five nodes through by hand.
+//!
+//! Dependencies run one way: `ir, domain ← env ← fixpoint`; `ir, domain ← symbolic`; `symbolic, fixpoint ← search`; `fixpoint ← checks`;
+//! `fixpoint, search ← report`.
 
 mod checks;
 mod domain;
@@ -55,9 +74,9 @@ use crate::{
     value::Key,
 };
 
-/// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
-/// `known` is what was worked out already; `kept` what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or
-/// nothing where everything is new.
+/// Checks the data of a program, and adds the findings to `found`. Returns the unchecked reads. `known` is the fixpoint, if it was computed
+/// already. `kept` is the state of the last check, which is replaced by that of this one; `fresh` are the nodes that were edited since,
+/// `None` if all are new.
 pub(super) fn check<'k>(
     program: &'k Arc<Program>,
     cfg: &Cfg<'_>,
@@ -93,7 +112,7 @@ pub(super) fn check<'k>(
     unchecked.into_iter().map(|(_, read)| read).collect()
 }
 
-/// The points of which nothing is known, and those whose call could not be made out: nobody knows what it returns.
+/// Returns true for each tainted point, and for each point whose call is unresolved: nothing is claimed of what it returns.
 fn unresolved_calls(program: &Program, tainted: &[bool], found: &[Diagnostic]) -> Vec<bool> {
     let is_of_tools = |code: Code| {
         matches!(code, Code::UnknownTool | Code::ToolCycle | Code::MissingToolLibrary | Code::NamelessTool | Code::InvalidToolSchema)
@@ -111,31 +130,32 @@ fn unresolved_calls(program: &Program, tainted: &[bool], found: &[Diagnostic]) -
     points.map(|(point, tainted)| *tainted || is_broken(program.node(point.node))).collect()
 }
 
-/// What all searches share.
+/// Inputs that all searches share.
 struct Shared {
     entry_states: Vec<EntryState>,
     shortest: ShortestPaths,
     outputs: BTreeMap<PointIndex, Schema>,
     cache: Rc<RefCell<SchemaCache>>,
-    /// The keys that something reads.
+    /// Keys that something reads.
     reads: BTreeSet<Key>,
 }
 
-/// How often what stands behind findings is looked at again.
+/// Greatest number of rounds in which alarms after witnessed ones are searched again.
 const PASSES: usize = 8;
 
-/// Where findings are searched.
+/// Context in which alarms are searched.
 struct Findings<'a, 'p> {
     program: &'p Arc<Program>,
     ir: &'a Ir<'p>,
     cfg: &'a Cfg<'p>,
     tainted: &'a [bool],
-    /// The documents with mistakes, where those may hide what stands behind them.
+    /// Documents with mistakes; `None` if no edge can be missing because of them.
     faulty: Option<&'a [u32]>,
 }
 
 impl Findings<'_, '_> {
-    /// Searches every candidate, then once more those that only stand behind others.
+    /// Decides all alarms in reverse postorder, then again those that only a witnessed violation before them refuted: they are searched as
+    /// if that had been corrected.
     fn search(&self, known: &mut Analysis<'_, '_>, mut gathered: Alarms, found: &mut Vec<Diagnostic>) -> SearchOutcome {
         let mut entry_states = vec![EntryState::entry(self.program)];
         entry_states.extend(gathered.called.iter().map(|(point, args)| EntryState::called(*point, *args, &known.types)));
@@ -181,7 +201,7 @@ impl Findings<'_, '_> {
                     searched.explained.extend(if let Violation::Operand(site) = alarm.violation { Some(site) } else { None });
                     return false;
                 }
-                // No search follows what decides whether it is met. Of what nothing sets, the name is wrong whether it is or not.
+                // The guard of the read is not followed, so no path can be trusted. A key that nothing assigns is misspelt anyway.
                 if matches!(alarm.violation, Violation::Missing(site) if self.ir.sites[site as usize].is_opaque()) {
                     if self.unset(alarm, &set).is_some_and(|site| self.is_unasked(site)) {
                         mended.extend(reporter.name(known, alarm, found));
@@ -225,8 +245,8 @@ impl Findings<'_, '_> {
         searched
     }
 
-    /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as
-    /// if that were mended. Says whether something that is found later may show it.
+    /// Decides one alarm: tries the shortest path, then explores all. No session gets past a missing path before it, so the search is
+    /// repeated as if those in `assumed_set` were present. Returns true with the verdict if a violation that is found later may change it.
     fn one(
         &self,
         known: &mut Analysis<'_, '_>,
@@ -273,14 +293,14 @@ impl Findings<'_, '_> {
             return (Verdict::Refuted, false);
         }
         let verdict = straight.unwrap_or_else(|| bare.explore());
-        // Nothing that is missing elsewhere stands before it, unless ways were told apart by that.
+        // Other missing paths matter only if the search has distinguished states by them.
         match verdict {
             Verdict::Refuted if may_help && bare.told_apart_by(mended) => (helped.explore(), true),
             verdict => (verdict, is_missing && mended.is_empty()),
         }
     }
 
-    /// What child graphs and composite calls return, by the point that calls them.
+    /// Returns the schemas of what child graphs and composite calls return, by the point that calls them.
     fn outputs(&self, known: &mut Analysis<'_, '_>) -> BTreeMap<PointIndex, Schema> {
         let points = (0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
         let mut outputs = BTreeMap::new();
@@ -301,7 +321,7 @@ impl Findings<'_, '_> {
         outputs
     }
 
-    /// The keys that something reads: a value that also stands elsewhere matters only if somebody looks at it there.
+    /// Returns the keys that something reads. A copy of a value under any other key does not matter.
     fn reads(&self) -> BTreeSet<Key> {
         let sites = self.ir.sites.iter().flat_map(|site| {
             let tests = site.when().iter().filter_map(crate::template::Test::path);
@@ -327,7 +347,7 @@ impl Findings<'_, '_> {
     }
 }
 
-/// The points that a session which begins at `entry` can reach by itself, without those of the children that it calls.
+/// Returns the points that a session which starts at `entry` reaches by itself, without those of children that it calls.
 fn reachable(program: &Program, entry: PointIndex) -> Vec<bool> {
     let mut inside = vec![false; program.points.len()];
     inside[entry.0 as usize] = true;
@@ -353,7 +373,7 @@ fn reachable(program: &Program, entry: PointIndex) -> Vec<bool> {
     inside
 }
 
-/// Whether a way is there for a session that is a child: of the graph-wide keys none of these applies to it (language 5.4).
+/// Returns true if a session that is a child can take an edge: graph-wide keys do not apply to it (language 5.4).
 fn is_for_children(why: &Provenance) -> bool {
     !matches!(why, Provenance::SignalDefault | Provenance::ErrorDefault | Provenance::OnRolledBack)
 }

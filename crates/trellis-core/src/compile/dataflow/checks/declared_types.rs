@@ -1,4 +1,7 @@
-//! What is saved and added against the types that `context:` declares: an answer, a result or a key of which nothing fits is a mistake, whatever the way.
+//! Check of saved values against the types in `context:`.
+//!
+//! A finding needs no witness: if the declared type and the type of an answer, result or copied key have no value in common, every session
+//! that writes it is wrong.
 
 use crate::{
     compile::dataflow::{domain::TypeId, fixpoint::Analysis},
@@ -9,15 +12,16 @@ use crate::{
     template::{ElementStep, Shape},
 };
 
-pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
-    let program = known.program;
+/// Reports writes whose type and declared type meet to bottom.
+pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = analysis.program;
     if program.graphs.iter().all(|graph| graph.types.is_empty()) {
         return;
     }
     for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
         let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
         let node = program.node(program.point(point).node);
-        if program.point(point).part != Part::Body || known.at(point).is_none() {
+        if program.point(point).part != Part::Body || analysis.at(point).is_none() {
             continue;
         }
         let graph = program.graph_of(node);
@@ -30,18 +34,18 @@ pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut 
                     WriteTarget::Absent(_) | WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => continue,
                 };
                 let Some((key, schema)) = graph.types.iter().find(|(key, _)| key == path.root()) else { continue };
-                let Some(given) = given(known, point, reply, write) else { continue };
-                let declared = known.types.declared(schema);
-                let rest = known.types.rest(path.rest());
-                let declared = known.types.select(declared, rest);
-                let (mut given, mut declared) = (known.types.present(given), known.types.present(declared));
+                let Some(given) = given(analysis, point, reply, write) else { continue };
+                let declared = analysis.types.declared(schema);
+                let rest = analysis.types.rest(path.rest());
+                let declared = analysis.types.select(declared, rest);
+                let (mut given, mut declared) = (analysis.types.present(given), analysis.types.present(declared));
                 if is_item && given != TypeId::NEVER {
-                    (given, declared) = (known.types.items_added(given), known.types.inside(declared, &[ElementStep::Item]));
+                    (given, declared) = (analysis.types.items_added(given), analysis.types.inside(declared, &[ElementStep::Item]));
                 }
-                if given == TypeId::NEVER || declared == TypeId::NEVER || known.types.meet(given, declared) != TypeId::NEVER {
+                if given == TypeId::NEVER || declared == TypeId::NEVER || analysis.types.meet(given, declared) != TypeId::NEVER {
                     continue;
                 }
-                let (given, declared) = (known.types.described(given), known.types.described(declared));
+                let (given, declared) = (analysis.types.described(given), analysis.types.described(declared));
                 let message = match is_item {
                     true => format!("an item of `{path}` is declared as {declared}, and what is added is {given}"),
                     false => format!("`{path}` is declared as {declared}, and what is saved is {given}"),
@@ -56,39 +60,39 @@ pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut 
     }
 }
 
-/// What a reply writes, where it is an answer, a result or another key as it stands.
-fn given(known: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, write: &Write) -> Option<TypeId> {
-    let program = known.program;
+/// Returns the type that a reply writes, if that is an answer, a result or a copied key; `None` for everything else.
+fn given(analysis: &mut Analysis<'_, '_>, point: PointIndex, reply: &Reply, write: &Write) -> Option<TypeId> {
+    let program = analysis.program;
     let shape = match &write.value {
-        // Options are literals, which were looked at where they are written.
+        // Options are literals, which another check has covered.
         WriteSource::Input if matches!(reply.on, Outcome::Chosen(_)) => return None,
         WriteSource::Input if matches!(&program.node(program.point(point).node).role, Role::Listen(listen) if listen.closed) => {
             return None;
         }
-        WriteSource::Input => return Some(known.answer_at(point)),
+        WriteSource::Input => return Some(analysis.answer_at(point)),
         WriteSource::Shape(Shape::Expression(expression)) => expression,
         WriteSource::Shape(_) | WriteSource::Error => return None,
     };
     let (path, _) = shape.path()?;
     if matches!(&**path.root(), "input" | "tool_result") {
         let answer = match &program.node(program.point(point).node).role {
-            Role::Listen(listen) => listen.chosen(&reply.on).map(|value| known.types.of_value(value)),
+            Role::Listen(listen) => listen.chosen(&reply.on).map(|value| analysis.types.of_value(value)),
             Role::Act(_) | Role::Pass => None,
         };
-        let (answer, rest) = (answer.unwrap_or_else(|| known.answer_at(point)), known.types.rest(path.rest()));
-        return Some(known.types.select(answer, rest));
+        let (answer, rest) = (answer.unwrap_or_else(|| analysis.answer_at(point)), analysis.types.rest(path.rest()));
+        return Some(analysis.types.select(answer, rest));
     }
-    // What the same reply wrote before is not what stood there.
+    // An earlier write of the same reply changes the key.
     let is_written = reply.update.iter().any(|write| match &write.to {
         WriteTarget::Path(written) | WriteTarget::Append(written) => written.root() == path.root(),
         WriteTarget::Absent(key) => key == path.root(),
         WriteTarget::Input | WriteTarget::Ans | WriteTarget::Error => &**path.root() == "sys",
     });
-    let env = known.standing(point).filter(|_| !is_written)?;
-    known.known(&env, path)
+    let env = analysis.standing(point).filter(|_| !is_written)?;
+    analysis.known(&env, path)
 }
 
-/// Where `context:` declares a key.
+/// Returns the place where `context:` declares a key.
 fn declaration<'p>(program: &'p Program, graph: &Graph, key: &str) -> Option<(&'p FilePath, Span)> {
     program.documents.iter().find_map(|document| {
         let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);

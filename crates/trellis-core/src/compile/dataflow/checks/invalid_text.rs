@@ -1,6 +1,6 @@
-//! What a node says of an invalid input: a text that reads what is never there is never shown.
+//! Check of the texts of `on_invalid`: a text that reads a key which is never present is never shown.
 //!
-//! No session fails by it, so that no way leads to an accident; that nothing is there on any way, the fixed point knows.
+//! No session fails by it, so there is no violation to search a path to. That the key is absent on every path is a result of the fixpoint.
 
 use crate::{
     compile::dataflow::fixpoint::Analysis,
@@ -8,25 +8,26 @@ use crate::{
     program::{Part, PointIndex, Role},
 };
 
-pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
-    let program = known.program;
+/// Reports texts of `on_invalid` that read a key which is never present.
+pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
+    let program = analysis.program;
     for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
         let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
         let node = program.node(program.point(point).node);
         let Role::Listen(listen) = &node.role else { continue };
         let (Some(invalid), Part::Body) = (&listen.on_invalid, program.point(point).part) else { continue };
-        let Some(env) = known.standing(point) else { continue };
+        let Some(env) = analysis.standing(point) else { continue };
         let texts = invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text));
         texts.for_each(|text| {
             text.each_use(&mut |used| {
-                // What was given is there, whatever it was.
+                // The rejected input is always present.
                 let is_followed = used.when.is_empty() && !used.blind && **used.path.root() != *"input";
-                let Some(of) = known.known(&env, used.path).filter(|_| is_followed) else { return };
-                if known.types.may_be_there(of) {
+                let Some(of) = analysis.known(&env, used.path).filter(|_| is_followed) else { return };
+                if analysis.types.may_be_there(of) {
                     return;
                 }
                 let written = used.path.to_string();
-                let names = known.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &known.types));
+                let names = analysis.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &analysis.types));
                 let names: Vec<String> = names.map(|(name, _)| name).collect();
                 let message = format!("`{written}` is not set on any way to `{}`, so this is never shown", node.id);
                 let missing = Diagnostic::new(Code::UndefinedVariable, program.path_of(node), used.span(), message);

@@ -1,4 +1,4 @@
-//! Checks that need only the fixed point: no path is searched for them.
+//! Checks that need only the fixpoint: no path is searched for them.
 
 pub(super) mod declared_types;
 pub(super) mod invalid_text;

@@ -1,4 +1,4 @@
-//! Conditions of what nodes say that can never hold, by what is known of data where the node is shown.
+//! Conditions in the content of nodes that never hold, by the types at the node.
 
 use super::never_true::is_switch;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     program::{Guard, Node, Speech},
 };
 
-/// Parts that are never said (language 8.2).
+/// Reports parts of the content that are never shown (language 8.2).
 pub(crate) fn never_said(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     for node in &program.nodes {
@@ -29,7 +29,7 @@ pub(crate) fn never_said(known: &mut Analysis<'_, '_>, tainted: &[bool], found: 
             let guard_id = known.types.intern_guard(&part.when);
             let holds = known.types.refine(seen, SubPathId::NONE, guard_id, true) != TypeId::NEVER;
             let of = known.types.get(seen);
-            // What is absent, or no truth value, is another finding.
+            // An absent operand, or one that is no truth value, has another finding.
             if holds || of.absent || of.dynamic || is_switch(of, &part.when) || known.types.may_fail(seen, &part.when) {
                 continue;
             }

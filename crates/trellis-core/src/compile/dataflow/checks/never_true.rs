@@ -1,4 +1,4 @@
-//! Conditions that can never hold, by what is known of data.
+//! Conditions of edges that never hold, by the types at the node.
 
 use rustc_hash::FxHashSet;
 
@@ -16,7 +16,7 @@ use crate::{
     value::Value,
 };
 
-/// Conditions that hold for no value that can be there (language 8.2).
+/// Reports conditions that hold for no possible value of their operand (language 8.2).
 pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) {
     let mut said: FxHashSet<(FilePath, Span)> =
         found.iter().filter_map(|found| found.place.as_ref()).map(|place| (place.path.clone(), place.span)).collect();
@@ -25,7 +25,8 @@ pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) 
         let node = program.node(program.point(seen.point).node);
         let edge = &program.edges[seen.edge as usize];
         let of = known.types.get(seen.operand);
-        // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
+        // An absent operand, or one that is no truth value, has another finding. A constant of the same kind may be a switch that its
+        // author turns one day.
         let (Some(condition), Some(operand)) = (literal::condition(program, node, edge), edge.when.operand()) else { continue };
         if of.absent
             || is_switch(of, &edge.when)
@@ -48,13 +49,13 @@ pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) 
     }
 }
 
-/// Whether a guard asks about a switch that always stands in one place.
+/// Returns true if the operand is one constant of the kind that the guard compares with: a switch that its author sets by hand.
 pub(crate) fn is_switch(of: &Type, guard: &Guard) -> bool {
     let is_alike = |value: &Value| literals(guard).iter().all(|literal| same_kind(literal, value));
     matches!(of.values.as_slice(), [value] if of.kinds == Kinds::default() && is_alike(value))
 }
 
-/// What a guard compares with.
+/// Returns the constants that a guard compares with.
 fn literals(guard: &Guard) -> &[Value] {
     match guard {
         Guard::Is(_, _, value) => std::slice::from_ref(value),
@@ -63,7 +64,7 @@ fn literals(guard: &Guard) -> &[Value] {
     }
 }
 
-/// Whether two values are of one kind, numbers being one.
+/// Returns true if two values are of the same kind; all numbers are.
 fn same_kind(a: &Value, b: &Value) -> bool {
     let is_number = |value: &Value| matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
     a.kind() == b.kind() || (is_number(a) && is_number(b))

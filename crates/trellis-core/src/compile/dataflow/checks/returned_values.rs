@@ -1,4 +1,5 @@
-//! What a called graph returns against `returns` of the call (language 5.3, 5.4): where nothing that one of its ends gives fits, the call fails there.
+//! Check of the outputs of a called graph against `returns` of the call (language 5.3, 5.4): if an end and `returns` have no value in
+//! common, the call fails there.
 
 use crate::{
     compile::{
@@ -12,6 +13,7 @@ use crate::{
     program::{Callee, Part, PointIndex},
 };
 
+/// Reports ends of called graphs whose output and the `returns` of the call meet to bottom.
 pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     for at in (0..program.points.len()).filter(|at| !tainted[*at]) {

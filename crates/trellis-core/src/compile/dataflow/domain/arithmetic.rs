@@ -1,13 +1,16 @@
-//! What expressions make of types (language 3.3): integers stay integers through `+ - * // %`, texts stay texts through `~`.
+//! Abstract arithmetic (language 3.3): `+ - * // %` map integers to integers, `~` maps texts to texts.
 //!
-//! **Invariant:** what is made of more is more: a fixed point over these ends. What an operand may be that the operator does not take makes the
-//! result unknown, not impossible: that it fails is said where it is read.
+//! **Soundness.** Every function is monotone and over-approximates: kinds are computed, values are not, so no loop can create new
+//! constants, and the fixpoint terminates. An operand of a kind that the operator rejects makes the result unknown instead of impossible;
+//! the alarm is raised at the read.
+//!
+//! **Example.** integer + integer is an integer, not the sum of two constants.
 
 use super::*;
 use crate::template::{KindSet, RECKONED};
 
 impl TypeTable {
-    /// A value of some sorts.
+    /// Returns the type of all values of these kinds.
     pub(crate) fn of_sorts(&mut self, sorts: KindSet) -> TypeId {
         sorts.each().fold(TypeId::NEVER, |known, sort| {
             let of = match sort {
@@ -23,7 +26,7 @@ impl TypeTable {
         })
     }
 
-    /// A number that is made of these; `whole`: by an operator that keeps integers.
+    /// Returns the type of a number computed from `parts`; `whole` if the operator maps integers to integers.
     pub(crate) fn number(&mut self, parts: &[TypeId], whole: bool) -> TypeId {
         let (mut any, mut numeric, mut are_numbers, mut are_integers) = (false, true, true, whole);
         for part in parts {
@@ -46,7 +49,7 @@ impl TypeTable {
         self.intern(Type { unknown: any, numeric: any && numeric, kinds, ..Type::default() })
     }
 
-    /// Two numbers, texts or lists, added.
+    /// Returns the type of a sum of numbers, texts or lists.
     pub(crate) fn sum(&mut self, left: TypeId, right: TypeId) -> TypeId {
         let (left, right) = (self.present(left), self.present(right));
         let (of_left, of_right) = (self.sorts(left), self.sorts(right));
@@ -79,7 +82,7 @@ impl TypeTable {
         known
     }
 
-    /// Two numbers multiplied, or a text repeated.
+    /// Returns the type of a product of numbers, or of a repeated text.
     pub(crate) fn product(&mut self, left: TypeId, right: TypeId) -> TypeId {
         let known = self.number(&[left, right], true);
         let (of_left, of_right) = (self.sorts(left), self.sorts(right));
@@ -94,7 +97,7 @@ impl TypeTable {
         if are_sure && !is_unknown { text } else { self.join(known, text) }
     }
 
-    /// The first where it is there, else the second; `falsy`: also where the first counts as false.
+    /// Returns the type of `first` if it is present, else of `second`; with `falsy` also if the first counts as false.
     pub(crate) fn fallback(&mut self, first: TypeId, second: TypeId, falsy: bool) -> TypeId {
         let is_there = !falsy && !self.may_lack(first);
         let there = self.present(first);

@@ -1,9 +1,17 @@
-//! Types after something was written below them, or added to them (language 4.1).
+//! Transfer functions of writes: assignment below a path, and append (language 4.1).
+//!
+//! Each part of the union is written separately and the results are joined. A part that is no mapping contributes nothing, because the
+//! engine ends a session there. The recursion follows the segments of the path, which are at most
+//! [`FOLLOWED`](crate::compile::dataflow::ir::FOLLOWED).
+//!
+//! **Example.** `a.b := 1` where `a` is absent or the text `"x"`: the result is the mapping `{b: 1}`; the text is dropped, and the alarm
+//! that it raises is separate (`may_block`).
 
 use super::*;
 
 impl TypeTable {
-    /// The type after something was written below it. Nothing is written over what is no mapping: no session goes on from there (language 4.1).
+    /// Returns the type after `new` was assigned at `path` below it. [`TypeId::NEVER`] if only values are possible that are no mapping: no
+    /// session continues there (language 4.1).
     pub(crate) fn assign(&mut self, id: TypeId, path: SubPathId, new: TypeId) -> TypeId {
         if path == SubPathId::NONE {
             return new;
@@ -47,7 +55,7 @@ impl TypeTable {
         }
     }
 
-    /// Whether a write below a value may find something that is no mapping.
+    /// Returns true if a write at `path` can meet a claimed value that is no mapping.
     pub(crate) fn may_block(&self, id: TypeId, path: SubPathId) -> bool {
         path != SubPathId::NONE && self.blocks(id, &self.questions.rest(path))
     }
@@ -61,7 +69,7 @@ impl TypeTable {
             || of.fields.as_ref().is_some_and(|fields| !rest.is_empty() && self.blocks(fields.get(key), rest))
     }
 
-    /// The type after items were added to a list; an absent one is started.
+    /// Returns the type after a value was appended to a list; an absent list is created. [`TypeId::NEVER`] if it can be no list.
     pub(crate) fn appended(&mut self, id: TypeId, added: TypeId) -> TypeId {
         let added = self.items_added(added);
         let of = self.get(id).clone();
@@ -75,7 +83,7 @@ impl TypeTable {
         result
     }
 
-    /// What is added where a value is added to a list: of a list its items.
+    /// Returns the type of the items that appending a value adds: those of a list, or the value itself.
     pub(crate) fn items_added(&mut self, id: TypeId) -> TypeId {
         let mut of = self.get(id).clone();
         let items = of.items.take();
@@ -85,7 +93,7 @@ impl TypeTable {
         items.map_or(others, |items| self.join(others, items))
     }
 
-    /// Whether something is known to be possible that is no list.
+    /// Returns true if the claimed part includes a value that is no list.
     pub(crate) fn may_be_no_list(&self, id: TypeId) -> bool {
         let of = self.get(id);
         of.kinds != Kinds::default() || of.fields.is_some() || of.values.iter().any(|value| !matches!(value, Value::List(_)))

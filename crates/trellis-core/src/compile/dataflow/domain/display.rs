@@ -1,23 +1,23 @@
-//! Types in words, and as few values.
+//! Types in words, and as lists of values.
 
 use super::*;
 
 impl TypeTable {
-    /// The values that it can be, where they are few and known, and whether it may be absent.
+    /// Returns all values of a type, and whether it may be absent. `None` if its values cannot be listed.
     pub(crate) fn closed(&self, id: TypeId) -> Option<(Vec<Value>, bool)> {
         let of = self.get(id);
         let is_closed = !of.unknown && !of.dynamic && of.kinds == Kinds::default() && of.fields.is_none() && of.items.is_none();
         is_closed.then(|| (of.values.clone(), of.absent))
     }
 
-    /// What is known of it, in words: "a text or an integer", "one of `a`, `b`".
+    /// Describes a type in words: "a text or an integer", "one of `a`, `b`".
     pub(crate) fn described(&self, id: TypeId) -> String {
         self.get(id).described()
     }
 }
 
 impl Type {
-    /// The same.
+    /// Describes a type in words; see [`TypeTable::described`].
     pub(crate) fn described(&self) -> String {
         let of = self;
         let mut words: Vec<String> = Vec::new();

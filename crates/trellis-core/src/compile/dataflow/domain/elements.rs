@@ -1,4 +1,6 @@
-//! What stands inside of a value: the items of a list, the values of a mapping.
+//! Types of elements: the items of a list, the values of a mapping.
+//!
+//! **Example.** `{% for o in orders %}{{ o.id }}` reads the steps *item*, `id` below `orders`.
 
 use super::{Kinds, TypeId, TypeTable};
 use crate::{
@@ -8,7 +10,7 @@ use crate::{
 };
 
 impl TypeTable {
-    /// What can stand where steps lead from a value; whatever has no items has none that could be wrong.
+    /// Returns the type of the elements that `steps` reach. [`TypeId::NEVER`] if there are no elements, so that none can be wrong.
     pub(crate) fn inside(&mut self, mut id: TypeId, steps: &[ElementStep]) -> TypeId {
         for step in steps {
             id = match step {
@@ -42,14 +44,14 @@ impl TypeTable {
         if known == TypeId::NEVER { known } else { self.present(known) }
     }
 
-    /// The names that are known below a value.
+    /// Returns the field names that a mapping can have by name.
     pub(crate) fn names(&self, id: TypeId) -> Vec<Key> {
         let fields = self.get(id).fields.iter().flat_map(|fields| &fields.named);
         fields.filter(|(_, of)| self.may_be_there(*of)).map(|(key, _)| key.clone()).collect()
     }
 }
 
-/// The schema of values that have something wherever these steps lead.
+/// Returns a schema of the values that have an element wherever `steps` lead.
 pub(crate) fn having(steps: &[ElementStep]) -> Value {
     let Some((first, rest)) = steps.split_first() else { return Value::Bool(true) };
     let inner = having(rest);

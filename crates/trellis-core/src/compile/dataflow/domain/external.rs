@@ -1,4 +1,6 @@
-//! What is known of a value before it is there: an input, a result, an error.
+//! Types of values from outside: inputs, results, errors. Each includes all values that the engine accepts there.
+//!
+//! **Example.** `input_type: int` with `minimum: 1` and `maximum: 3` is one of `1`, `2`, `3`.
 
 use super::{Kinds, TypeId, TypeTable, plain};
 use crate::{
@@ -8,7 +10,7 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// An accepted input that is no option with an outcome of its own (language 6.4, 6.5).
+/// Returns the type of an accepted input that is no option with an outcome of its own (language 6.4, 6.5).
 pub(crate) fn input(types: &mut TypeTable, listen: &Listen) -> TypeId {
     if listen.sleep.is_some() {
         return TypeId::ABSENT;
@@ -43,7 +45,7 @@ pub(crate) fn input(types: &mut TypeTable, listen: &Listen) -> TypeId {
     }
 }
 
-/// The call whose result is taken at a point.
+/// Returns the call whose result a point takes; `None` if it makes none.
 pub(crate) fn call_at(program: &Program, point: PointIndex) -> Option<&Call> {
     let node = program.node(program.point(point).node);
     match &node.role {
@@ -53,7 +55,7 @@ pub(crate) fn call_at(program: &Program, point: PointIndex) -> Option<&Call> {
     }
 }
 
-/// A successful result of a call that is no child graph (language 5.3, 5.5).
+/// Returns the type of a successful result of a call that is no child graph (language 5.3, 5.5).
 pub(crate) fn returned(types: &mut TypeTable, call: &Call) -> TypeId {
     let made = match &call.callee {
         Callee::Parallel(branches, how) if how.on_error == OnBranchError::Fail => {
@@ -75,8 +77,8 @@ pub(crate) fn returned(types: &mut TypeTable, call: &Call) -> TypeId {
     })
 }
 
-/// The schema that the arguments of a call are held to: kinds, closed values, and what a tool requires. What a graph requires was looked for where
-/// it is called.
+/// Returns the schema that the arguments of a call are checked against: kinds, closed values, and what a tool requires. `None` if nothing
+/// is declared. What a graph requires is checked at its caller.
 pub(crate) fn taken(program: &Program, call: &Call) -> Option<Mapping> {
     match &call.callee {
         Callee::Tool(tool) => match plain(tool.parameters.as_ref()?.source()) {
@@ -97,7 +99,7 @@ pub(crate) fn taken(program: &Program, call: &Call) -> Option<Mapping> {
     }
 }
 
-/// `sys.rollback` from a rollback on (language 7.7).
+/// Returns the type of `sys.rollback` after a rollback (language 7.7).
 pub(crate) fn rollback(types: &mut TypeTable) -> TypeId {
     let text = types.text();
     let place = [("tool", text), ("node", text)];
@@ -107,7 +109,7 @@ pub(crate) fn rollback(types: &mut TypeTable) -> TypeId {
     types.mapping([("failed", failed), ("irreversible", irreversible)].map(|(key, of)| (Key::from(key), of)))
 }
 
-/// `sys.error` (language 4.2).
+/// Returns the type of `sys.error` (language 4.2).
 pub(crate) fn error(types: &mut TypeTable) -> TypeId {
     let text = types.text();
     let kinds = types.of_schema(&Value::map([("enum", Value::list(["error", "denied", "timeout", "schema"].map(Value::from)))]));

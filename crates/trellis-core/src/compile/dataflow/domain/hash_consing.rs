@@ -1,7 +1,7 @@
-//! Types by their content, so that each is there once.
+//! Hash-consing: structural hash and equality of types.
 //!
-//! **Invariant:** what types come to depends on their content, never on the order in which they were made: an analysis that goes on from an
-//! earlier one says the same as a new one.
+//! **Invariant:** results depend on the content of types, never on the order in which they were created, so an incremental analysis reports
+//! what a new one would.
 
 use std::hash::{Hash, Hasher};
 
@@ -10,7 +10,7 @@ use rustc_hash::FxHasher;
 use super::{Type, TypeId};
 use crate::value::Value;
 
-/// A number that equal types share.
+/// Returns a hash that equal types share.
 pub(crate) fn of_type(of: &Type) -> u64 {
     let Type { absent, unknown: any, numeric, dynamic: open, kinds, values, fields, items } = of;
     let mut hasher = FxHasher::default();
@@ -23,7 +23,7 @@ pub(crate) fn of_type(of: &Type) -> u64 {
     hasher.finish()
 }
 
-/// A number that equal values share.
+/// Hashes a value, so that equal values have equal hashes. Of lists and mappings only the length counts.
 pub(crate) fn of_value(value: &Value, hasher: &mut FxHasher) {
     std::mem::discriminant(value).hash(hasher);
     match value {
@@ -38,12 +38,12 @@ pub(crate) fn of_value(value: &Value, hasher: &mut FxHasher) {
     }
 }
 
-/// Whether two types are one, also in how their numbers are written: `1` and `1.0` are equal (language 3.1), but not said alike.
+/// Returns true if two types are identical, notation of numbers included: `1` and `1.0` are equal (language 3.1), but printed differently.
 pub(crate) fn is_same(a: &Type, b: &Type) -> bool {
     a == b && a.values.iter().zip(&b.values).all(|(a, b)| is_same_value(a, b))
 }
 
-/// Whether two values are written alike.
+/// Returns true if two values are equal, notation of numbers included.
 pub(crate) fn is_same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
@@ -53,7 +53,7 @@ pub(crate) fn is_same_value(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Adds a value to others; of two that are equal the integer stays, whichever came first.
+/// Adds a value to a set. Of an integer and an equal decimal the integer is retained, in whatever order they are added.
 pub(crate) fn add(values: &mut Vec<Value>, value: Value) {
     match values.iter_mut().find(|known| **known == value) {
         Some(known @ Value::Float(_)) => {

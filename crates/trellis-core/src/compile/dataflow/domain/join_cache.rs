@@ -1,13 +1,15 @@
-//! What two types come to together, remembered: few pairs are asked for again and again.
+//! Memo table of joins: few pairs occur again and again.
+//!
+//! A direct-mapped cache of [`PLACES`] entries is in front of a hash map, because the solver repeats recent pairs.
 
 use rustc_hash::FxHashMap;
 
 use super::TypeId;
 
-/// Places for pairs that were asked for last: a power of two.
+/// Number of entries of the direct-mapped cache, a power of two.
 const PLACES: usize = 1024;
 
-/// All pairs, and those that were asked for last where they are found at once.
+/// Joins by pair: all of them, and a direct-mapped cache of recent ones.
 #[derive(Debug)]
 pub(crate) struct JoinCache {
     all: FxHashMap<(TypeId, TypeId), TypeId>,
@@ -16,14 +18,14 @@ pub(crate) struct JoinCache {
 
 impl Default for JoinCache {
     fn default() -> Self {
-        // No pair is of two that are one.
+        // A pair has two different types, so this one never matches.
         let nothing = ((TypeId::NEVER, TypeId::NEVER), TypeId::NEVER);
         Self { all: FxHashMap::default(), last: Box::new([nothing; PLACES]) }
     }
 }
 
 impl JoinCache {
-    /// What a pair comes to that was asked for just now.
+    /// Returns the join of a recent pair; `None` if its entry holds another pair.
     #[inline]
     pub(crate) fn last(&self, pair: (TypeId, TypeId)) -> Option<TypeId> {
         let (known, of) = self.last[place(pair)];

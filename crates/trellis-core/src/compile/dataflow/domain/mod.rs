@@ -1,9 +1,11 @@
-//! What a value can be (language 8.2): absent, one of few values, of a kind, a mapping or list of such, or something of which nothing is known.
+//! The abstract domain: types of values (language 8.2), hash-consed, with memoized operations.
 //!
-//! Types are interned, so that comparing two costs nothing and meeting two is remembered.
-//!
-//! **Invariant:** a type never leaves out a value that is possible. What is known of a value and that nothing is known of it can both be possible;
-//! only of the former is anything claimed.
+//! **Lattice.** A [`Type`] is a union of parts: absent, closed values, open kinds, one mapping, one list, and the gradual parts `unknown`
+//! and `dynamic`. The order is inclusion, part by part; [`TypeId::NEVER`] is bottom, `join` unites, `meet` (`refine.rs`) intersects.
+//! Nothing is claimed of a gradual part: alarms come from the others, and a use of it is an *unchecked read*. **Termination.** Chains are
+//! finite: constants come from the program, more than [`FEW`] values of one kind widen to it, fields are named in the program, types nested
+//! deeper than [`DEPTH`] are unknown. **Soundness.** No operation drops a value that a session can continue with. **Example.** `"a" ⊔
+//! absent` is `{absent, "a"}`; `is set` refines it to `{"a"}`, which has no field `x`.
 
 mod arithmetic;
 mod assign;
@@ -36,35 +38,33 @@ use crate::{
     value::{Key, Value},
 };
 
-/// An interned type.
+/// Index of a type in [`TypeTable`]; equal types have equal ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TypeId(u32);
 
 impl TypeId {
-    /// Nothing is possible: no session comes here.
+    /// Bottom: no value, and no absence. A session that would need one does not exist.
     pub(crate) const NEVER: Self = Self(0);
-    /// Nothing is there.
+    /// Absent.
     pub(crate) const ABSENT: Self = Self(1);
-    /// Something is there, of which nothing is known.
+    /// Present, of an unknown value.
     pub(crate) const UNKNOWN: Self = Self(2);
-    /// Something, of which nothing is known, or nothing.
+    /// Absent, or present of an unknown value; that it can be absent is claimed.
     pub(crate) const UNKNOWN_OR_ABSENT: Self = Self(3);
-    /// A text that is not empty.
+    /// Text that is not empty.
     pub(crate) const TEXT: Self = Self(4);
-    /// Not even whether something is there is known: what stands below a value of which nothing is known.
+    /// Not even presence is claimed: the type of everything below an unknown value.
     pub(crate) const DYNAMIC: Self = Self(5);
 }
 
-/// Kinds of values that are not counted out. Truth values, null, the empty text and the empty list are values of their own.
+/// Set of open kinds. Truth values, null, the empty text and the empty list are always listed as closed values instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinds(u8);
 
 impl Kinds {
-    /// A text that is not empty.
+    /// Text that is not empty.
     pub(crate) const TEXT: Self = Self(1);
-    /// An integer.
     pub(crate) const INT: Self = Self(2);
-    /// A decimal that is no integer.
     pub(crate) const FLOAT: Self = Self(4);
 
     pub(crate) fn has(self, other: Self) -> bool {
@@ -79,7 +79,7 @@ impl Kinds {
         Self(self.0 & other.0)
     }
 
-    /// The kind of a value that is not counted out.
+    /// Returns the open kind of a value; the empty set if it has none.
     fn of(value: &Value) -> Self {
         match value {
             Value::Text(text) if !text.is_empty() => Self::TEXT,
@@ -90,47 +90,46 @@ impl Kinds {
         }
     }
 
-    /// Whether a value is among them.
+    /// Returns true if a value is of one of these kinds.
     pub(crate) fn hold(self, value: &Value) -> bool {
         let kind = Self::of(value);
         kind != Self::default() && self.has(kind)
     }
 }
 
-/// What a value can be.
+/// Union of everything that a value can be.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Type {
-    /// Nothing may be there.
+    /// True if the value can be absent.
     pub(crate) absent: bool,
-    /// Something may be there, of which nothing is known.
+    /// True if the value can be present and unknown.
     pub(crate) unknown: bool,
-    /// Whether that is a number: one that a host may give, of which nothing else is claimed.
+    /// True if the unknown value is a number: one that a host may give, of which no more is claimed.
     pub(crate) numeric: bool,
-    /// Nothing is known, not even whether something is there.
+    /// True if not even presence is claimed.
     pub(crate) dynamic: bool,
-    /// Any value of these kinds.
+    /// Open kinds: any value of them.
     pub(crate) kinds: Kinds,
-    /// These values; scalars, or an empty list.
+    /// Closed values: scalars, or the empty list; sorted by their JSON.
     pub(crate) values: Vec<Value>,
-    /// A mapping.
     pub(crate) fields: Option<Fields>,
-    /// A list of such items, not empty.
+    /// List of such items that is not empty.
     pub(crate) items: Option<TypeId>,
 }
 
 impl Type {
-    /// Whether a scalar is possible.
+    /// Returns true if a scalar is possible.
     pub(crate) fn admits(&self, value: &Value) -> bool {
         self.unknown || self.dynamic || self.kinds.hold(value) || self.values.contains(value)
     }
 }
 
-/// What a mapping holds.
+/// Types of the fields of a mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fields {
-    /// By name, sorted.
+    /// Types by name, sorted.
     pub(crate) named: Vec<(Key, TypeId)>,
-    /// What stands under any other name.
+    /// Type of the field under any other name.
     pub(crate) others: TypeId,
 }
 
@@ -147,13 +146,13 @@ impl Fields {
     }
 }
 
-/// More values of one kind than these are that kind.
+/// Widening threshold: a join of more closed values of one kind is that kind.
 const FEW: usize = 32;
 
-/// Levels of mappings and lists that are followed.
+/// Greatest nesting depth of a type; deeper ones are unknown.
 const DEPTH: u8 = 8;
 
-/// All types of one analysis.
+/// Interned types of one analysis, with the memo tables of their operations.
 #[derive(Debug, Default)]
 pub(crate) struct TypeTable {
     types: Vec<Type>,
@@ -185,7 +184,7 @@ impl TypeTable {
         &self.types[id.0 as usize]
     }
 
-    /// Interns a type; below the last level nothing is known.
+    /// Interns a type. One that is nested deeper than [`DEPTH`] becomes unknown.
     pub(crate) fn intern(&mut self, of: Type) -> TypeId {
         let inner = of.fields.iter().flat_map(|fields| fields.named.iter().map(|(_, id)| *id).chain([fields.others])).chain(of.items);
         let depth = inner.map(|id| self.depths[id.0 as usize] + 1).max().unwrap_or(0);
@@ -204,29 +203,29 @@ impl TypeTable {
         id
     }
 
-    /// Whether nothing can be there.
+    /// Returns true if the type includes absence. False for [`TypeId::DYNAMIC`]; see [`TypeTable::may_lack`].
     pub(crate) fn may_be_absent(&self, id: TypeId) -> bool {
         self.get(id).absent
     }
 
-    /// The same where perhaps nothing is known at all.
+    /// Returns true if the type includes absence or is dynamic.
     pub(crate) fn may_lack(&self, id: TypeId) -> bool {
         let of = self.get(id);
         of.absent || of.dynamic
     }
 
-    /// Whether something can be there.
+    /// Returns true if the value can be present.
     pub(crate) fn may_be_there(&self, id: TypeId) -> bool {
         id != TypeId::ABSENT && id != TypeId::NEVER
     }
 
-    /// Any value of these kinds.
+    /// Returns the type of all values of these kinds.
     pub(crate) fn of_kinds(&mut self, kinds: &[Kinds]) -> TypeId {
         let kinds = kinds.iter().fold(Kinds::default(), |all, kind| all.with(*kind));
         self.intern(Type { kinds, ..Type::default() })
     }
 
-    /// Exactly this value.
+    /// Returns the type of one value; the items of a list are joined.
     pub(crate) fn of_value(&mut self, value: &Value) -> TypeId {
         let mut of = Type::default();
         match value {
@@ -246,19 +245,19 @@ impl TypeTable {
         self.intern(of)
     }
 
-    /// A list of such items, which may be empty.
+    /// Returns the type of lists of such items, the empty one included.
     pub(crate) fn list(&mut self, items: TypeId) -> TypeId {
         self.intern(Type { values: vec![Value::list([])], items: Some(items), ..Type::default() })
     }
 
-    /// A mapping with these entries and no others.
+    /// Returns the type of mappings with exactly these entries.
     pub(crate) fn mapping(&mut self, entries: impl IntoIterator<Item = (Key, TypeId)>) -> TypeId {
         let mut fields = Fields { named: Vec::new(), others: TypeId::ABSENT };
         entries.into_iter().for_each(|(key, of)| fields.set(&key, of));
         self.intern(Type { fields: Some(fields), ..Type::default() })
     }
 
-    /// A number that a host may give, or nothing.
+    /// Returns the type of an unknown number that may be absent.
     pub(crate) fn given_number(&mut self) -> TypeId {
         self.intern(Type { absent: true, unknown: true, numeric: true, ..Type::default() })
     }
@@ -268,12 +267,12 @@ impl TypeTable {
         self.intern(Type { kinds: Kinds::INT, ..Type::default() })
     }
 
-    /// Any text, the empty one too.
+    /// Returns the type of all texts, the empty one included.
     pub(crate) fn text(&mut self) -> TypeId {
         self.intern(Type { kinds: Kinds::TEXT, values: vec![Value::text("")], ..Type::default() })
     }
 
-    /// What is there of it, if something is.
+    /// Removes absence: the type of the value where it is present.
     pub(crate) fn present(&mut self, id: TypeId) -> TypeId {
         let of = self.get(id);
         if !of.absent && !of.dynamic {
@@ -284,7 +283,7 @@ impl TypeTable {
         self.intern(of)
     }
 
-    /// What is known of it alone.
+    /// Removes the gradual parts: the type of which something is claimed.
     pub(crate) fn without_unknown(&mut self, id: TypeId) -> TypeId {
         let of = self.get(id);
         if !of.unknown && !of.dynamic {
@@ -294,7 +293,7 @@ impl TypeTable {
         self.intern(of)
     }
 
-    /// Either of two.
+    /// Joins two types.
     #[inline]
     pub(crate) fn join(&mut self, a: TypeId, b: TypeId) -> TypeId {
         if a == b || b == TypeId::NEVER {
@@ -358,7 +357,7 @@ impl TypeTable {
         fields
     }
 
-    /// What stands below a value. Of what stands in a list nothing is known (language 3.2).
+    /// Returns the type at `path` below a value. Below an index everything is dynamic (language 3.2).
     pub(crate) fn select(&mut self, id: TypeId, path: SubPathId) -> TypeId {
         match id {
             _ if path == SubPathId::NONE => return id,
@@ -384,7 +383,7 @@ impl TypeTable {
                 (false, _) => TypeId::DYNAMIC,
             };
         };
-        // Below what is no mapping there is nothing.
+        // Only mappings have fields: below anything else, fields are absent.
         let is_bare = of.absent || of.kinds != Kinds::default() || !of.values.is_empty() || of.items.is_some();
         let mut below = if is_bare { TypeId::ABSENT } else { TypeId::NEVER };
         let (any, field) = (of.unknown || of.dynamic, of.fields.as_ref().map(|fields| fields.get(key)));

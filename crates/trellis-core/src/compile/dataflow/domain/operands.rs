@@ -1,4 +1,5 @@
-//! Paths and questions by their content: who asks the same gets the same number, and the answer that was worked out before.
+//! Interned operands of type operations: sub-paths, guards and element paths. Equal operands have equal ids, which are the keys of the memo
+//! tables.
 
 use std::{
     hash::{Hash, Hasher},
@@ -13,29 +14,29 @@ use super::{
 };
 use crate::{path::Segment, program::Guard, template::ElementStep, value::Value};
 
-/// What a path says below its key.
+/// Interned segments of a path below its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SubPathId(u32);
 
 impl SubPathId {
-    /// Nothing: the key itself.
+    /// The empty path: the key itself.
     pub(crate) const NONE: Self = Self(0);
 }
 
-/// A guard without what it asks about.
+/// Interned guard without its operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct GuardId(u32);
 
-/// Steps from a path into what it holds.
+/// Interned steps from a value into its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ElementPathId(u32);
 
 impl ElementPathId {
-    /// None: what stands at the path itself.
+    /// No steps: the value itself.
     pub(crate) const NONE: Self = Self(0);
 }
 
-/// All that was asked.
+/// Tables of interned operands.
 #[derive(Debug)]
 pub(crate) struct OperandTable {
     rests: Vec<Arc<[Segment]>>,
@@ -68,7 +69,7 @@ impl OperandTable {
 }
 
 impl TypeTable {
-    /// The number of what a path says below its key.
+    /// Interns the segments of a path below its key.
     pub(crate) fn rest(&mut self, segments: &[Segment]) -> SubPathId {
         if segments.is_empty() {
             return SubPathId::NONE;
@@ -84,7 +85,7 @@ impl TypeTable {
         rest
     }
 
-    /// The number of steps into what a path holds.
+    /// Interns steps from a value into its elements.
     pub(crate) fn steps(&mut self, steps: &[ElementStep]) -> ElementPathId {
         let insides = &mut self.questions.insides;
         let at = insides.iter().position(|known| **known == *steps).unwrap_or_else(|| {
@@ -94,7 +95,7 @@ impl TypeTable {
         ElementPathId(u32::try_from(at).unwrap_or(u32::MAX))
     }
 
-    /// What can stand where steps lead from a value.
+    /// Returns the type of the elements that interned steps reach from a value.
     pub(crate) fn stands_inside(&mut self, id: TypeId, inside: ElementPathId) -> TypeId {
         if inside == ElementPathId::NONE {
             return id;
@@ -103,7 +104,7 @@ impl TypeTable {
         self.inside(id, &steps)
     }
 
-    /// The number of what a guard asks.
+    /// Interns a guard, whatever its operand is.
     pub(crate) fn intern_guard(&mut self, guard: &Guard) -> GuardId {
         let mut hasher = FxHasher::default();
         std::mem::discriminant(guard).hash(&mut hasher);
@@ -121,12 +122,12 @@ impl TypeTable {
         guard_id
     }
 
-    /// The guard of a question, over whatever was asked first.
+    /// Returns an interned guard, with the operand that it was first interned with.
     pub(crate) fn guard(&self, guard_id: GuardId) -> &Guard {
         &self.questions.guards[guard_id.0 as usize]
     }
 
-    /// How much was made: types, and questions about them.
+    /// Returns the number of types, operands and schemas: a measure of memory.
     pub(crate) fn size(&self) -> usize {
         self.types.len() + self.questions.rests.len() + self.questions.guards.len() + self.questions.insides.len() + self.contracts.count()
     }
@@ -141,7 +142,7 @@ fn asked(guard: &Guard) -> (bool, &[Value]) {
     }
 }
 
-/// Whether two guards ask the same, of whatever they ask it; those that ask about no value are one.
+/// Returns true if two guards differ at most in their operand. All guards of a variant without a value are equal.
 fn is_same(a: &Guard, b: &Guard) -> bool {
     let ((a_yes, a_values), (b_yes, b_values)) = (asked(a), asked(b));
     std::mem::discriminant(a) == std::mem::discriminant(b)

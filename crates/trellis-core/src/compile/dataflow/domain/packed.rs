@@ -1,9 +1,15 @@
-//! Types in one word each, so that what is known of many keys is joined at once.
+//! Types packed into one 32-bit word, so that environments are joined by `or`.
 //!
-//! Of most keys only little is possible: that nothing is there, something unknown, a few constants, any value of a kind. As bits, two such types
-//! come to their union. Every other type stands in its word by its number.
+//! **Representation.** Most keys have simple types: absent, unknown, a few constants, open kinds. Such a type is a set of bits, and the
+//! join of two is their union. The palette of a key assigns its bits to the first constants that are met there. Any other type is its
+//! [`TypeId`] with the top bit set.
 //!
-//! **Invariant:** at one key, two words are equal if and only if their types are. A kind's bits include those of all values of that kind.
+//! **Soundness.** Packing is a bijection at each key, and `or` is the join of two packed types that both are bits; the test below compares
+//! it with [`TypeTable::join`].
+//!
+//! **Invariant:** at one key, two words are equal if and only if their types are. The bits of a kind include those of all its values.
+//!
+//! **Example.** At a key whose palette is `["red", "blue"]`, `{absent, "blue"}` is bit 0 and bit 12.
 
 use std::borrow::Cow;
 
@@ -12,46 +18,46 @@ use rustc_hash::FxHashMap;
 use super::{Kinds, Type, TypeId, TypeTable, hash_consing};
 use crate::{compile::dataflow::env::Slot, value::Value};
 
-/// A type as it stands at one key.
+/// Type packed for one key. The same word means something else at another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PackedType(u32);
 
-/// Where the bits of the kinds begin, those of scalars of no kind, and those of a key's own values.
+/// First bit of the kinds, of the scalars of no kind, and of a key's own values.
 const KINDS: u32 = 3;
 const SCALARS: u32 = 6;
 const VALUES: u32 = 11;
 
-/// The bits of a key's own values.
+/// Bits of a key's own values.
 const ALL_VALUES: u32 = PackedType::NUMBER - (1 << VALUES);
 
 impl PackedType {
-    /// Nothing is possible.
+    /// Bottom.
     pub(crate) const NEVER: Self = Self(0);
-    /// Nothing is there.
+    /// Absent.
     pub(crate) const ABSENT: Self = Self(1);
-    /// Nothing is known, not even whether something is there.
+    /// Dynamic.
     pub(crate) const OPEN: Self = Self(4);
-    /// The other bits are the number of a type.
+    /// Tag bit: the other bits are a [`TypeId`].
     const NUMBER: u32 = 1 << 31;
 
-    /// Whether something can be there.
+    /// Returns true if the value can be present.
     pub(crate) fn may_be_there(self) -> bool {
         self.0 > Self::ABSENT.0
     }
 
-    /// The bits of both: what they come to together, unless one of them is a number.
+    /// Returns the union of the bits: the join, unless one of them is a number.
     #[inline]
     pub(crate) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether another is possible by it; not asked of what types by number come to.
+    /// Returns true if `other` is included. May return false for included types that are numbers.
     #[inline]
     pub(crate) fn holds(self, other: Self) -> bool {
         self == other || (self.or(other) == self && !self.is_number())
     }
 
-    /// Whether it is the number of a type.
+    /// Returns true if it is a [`TypeId`].
     #[inline]
     pub(crate) fn is_number(self) -> bool {
         self.0 >= Self::NUMBER
@@ -62,7 +68,7 @@ impl PackedType {
     }
 }
 
-/// The values that have bits at one key: texts or integers, whichever came first.
+/// Constants that have bits at one key: texts or integers, whichever kind was met first.
 #[derive(Debug, Default)]
 struct ValuePalette {
     kind: Kinds,
@@ -70,7 +76,8 @@ struct ValuePalette {
 }
 
 impl ValuePalette {
-    /// A type in bits, if it is of nothing but what has bits, or gets them now.
+    /// Packs a type into bits; a constant without a bit gets the next free one. `None` if the type has parts, or constants, that bits
+    /// cannot express.
     fn lane(&mut self, of: &Type) -> Option<PackedType> {
         if of.fields.is_some() || of.items.is_some() || of.numeric {
             return None;
@@ -87,7 +94,7 @@ impl ValuePalette {
         for value in &of.values {
             bits |= 1 << self.bit(value)?;
         }
-        // One type has one word, and its values are sorted.
+        // A type that does not unpack to itself would have two words.
         hash_consing::is_same(&self.spelled(PackedType(bits)), of).then_some(PackedType(bits))
     }
 
@@ -109,7 +116,7 @@ impl ValuePalette {
         })
     }
 
-    /// What bits say.
+    /// Unpacks bits.
     fn spelled(&self, lane: PackedType) -> Type {
         let kinds = [Kinds::TEXT, Kinds::INT, Kinds::FLOAT].into_iter();
         let kinds = kinds.filter(|kind| lane.0 >> KINDS & u32::from(kind.0) != 0).fold(Kinds::default(), Kinds::with);
@@ -123,14 +130,14 @@ impl ValuePalette {
     }
 }
 
-/// The words of all keys.
+/// Palettes of all keys, with memo tables in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct PackTable {
     palettes: Vec<ValuePalette>,
-    /// By slot and number of a type, and by slot and word.
+    /// Packed types by slot and type, and types by slot and word.
     by_type: FxHashMap<u64, PackedType>,
     types: FxHashMap<u64, TypeId>,
-    /// What was asked for last: it is asked for again at once.
+    /// Last result of unpacking: the same word is often unpacked several times in a row.
     last: Option<(u64, TypeId)>,
 }
 
@@ -149,7 +156,7 @@ fn key(Slot(slot): Slot, of: u32) -> u64 {
 }
 
 impl TypeTable {
-    /// The word of a type at a key.
+    /// Packs a type for a key.
     pub(crate) fn lane(&mut self, slot: Slot, id: TypeId) -> PackedType {
         if let Some(known) = self.lanes.by_type.get(&key(slot, id.0)) {
             return *known;
@@ -160,7 +167,7 @@ impl TypeTable {
         lane
     }
 
-    /// The type of a word at a key.
+    /// Unpacks a word of a key.
     pub(crate) fn of_lane(&mut self, slot: Slot, lane: PackedType) -> TypeId {
         if lane.is_number() {
             return TypeId(lane.0 & !PackedType::NUMBER);
@@ -181,7 +188,7 @@ impl TypeTable {
         id
     }
 
-    /// The same where nothing is to be remembered.
+    /// Unpacks a word of a key without interning; see [`TypeTable::of_lane`] for its id.
     pub(crate) fn spelled(&self, slot: Slot, lane: PackedType) -> Cow<'_, Type> {
         if lane.is_number() {
             return Cow::Borrowed(self.get(TypeId(lane.0 & !PackedType::NUMBER)));
@@ -190,7 +197,7 @@ impl TypeTable {
         Cow::Owned(self.lanes.palettes.get(slot.0 as usize).unwrap_or(&bare).spelled(lane))
     }
 
-    /// Whether nothing can be there, also where nothing is known.
+    /// Returns true if the packed type includes absence or is dynamic.
     pub(crate) fn may_lack_lane(&self, lane: PackedType) -> bool {
         if lane.is_number() {
             self.may_lack(TypeId(lane.0 & !PackedType::NUMBER))
@@ -199,7 +206,7 @@ impl TypeTable {
         }
     }
 
-    /// Either of two at a key.
+    /// Joins two packed types of a key.
     #[inline]
     pub(crate) fn join_lanes(&mut self, slot: Slot, a: PackedType, b: PackedType) -> PackedType {
         if a == b || !a.or(b).is_number() {
@@ -222,14 +229,14 @@ mod tests {
         let numbers = types.of_kinds(&[Kinds::INT, Kinds::FLOAT]);
         all.extend([types.integer(), types.text(), numbers, types.list(TypeId::TEXT), types.mapping([("key".into(), TypeId::TEXT)])]);
         let few = [Value::Null, true.into(), false.into(), Value::text(""), Value::list([]), Value::text("a"), Value::Int(1)];
-        // What is written otherwise, and more of one kind than have bits.
+        // Numbers in another notation, and more values of one kind than there are bits.
         let others = [Value::Float(1.0), Value::Float(0.5), Value::Int(-2)];
         let many = (0..70).map(|at| if at % 2 == 0 { Value::text(format!("text {at}")) } else { Value::Int(at) });
         all.extend(few.into_iter().chain(others).chain(many).map(|value| types.of_value(&value)).collect::<Vec<_>>());
         let both: Vec<TypeId> = all.windows(3).map(|of| types.join(of[0], of[2])).collect();
         all.extend(both);
         for slot in [Slot(2), Slot(3)] {
-            // Which values get bits depends on who comes first.
+            // The order of the first calls decides which values get bits.
             all.reverse();
             for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b))) {
                 let (one, other, of) = (types.lane(slot, a), types.lane(slot, b), types.join(a, b));

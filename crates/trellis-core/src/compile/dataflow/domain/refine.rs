@@ -1,4 +1,13 @@
-//! Guards over types: which part of a type is left when a guard came to true, or to false. Values are asked by the engine's own code.
+//! Refinement by guards (the *filter* of abstract interpretation), and the meet.
+//!
+//! `refine(t, guard, true)` is the part of `t` for which the guard holds, and with `false` the part for which it does not. Closed values
+//! are decided by [`Guard::over`], the function that the engine evaluates guards with. A value for which the guard cannot be decided is in
+//! neither part: the engine ends such a session (language 6.1).
+//!
+//! **Soundness.** Both results together include every value for which the guard is decided. An open kind cannot be split by a value, so a
+//! failed comparison leaves it whole. The recursion follows the segments of a path, and `meet` the nesting of types, which is bounded.
+//!
+//! **Example.** `t = {"a", "b", integer}`: `== "a"` refines it to `{"a"}`, its failure to `{"b", integer}`.
 
 use super::{Fields, GuardId, Kinds, SubPathId, Type, TypeId, TypeTable};
 use crate::{
@@ -9,13 +18,12 @@ use crate::{
 };
 
 impl TypeTable {
-    /// What is left of a value at a guard's own path where it came to `truth`. Where the guard could not be decided, the session is over
-    /// (language 6.1): that part is left out.
+    /// Refines the type of the guard's operand itself. Values for which the guard cannot be decided are dropped (language 6.1).
     fn refine_here(&mut self, id: TypeId, guard: &Guard, truth: bool) -> TypeId {
         let mut of = self.get(id).clone();
         let wanted = Truth::from(truth);
         let open = of.dynamic;
-        // What is open may be anything: as far as the guard is decided by something that is there, it is.
+        // A dynamic value that decides the guard is present, unless the guard is about absence.
         of.unknown |= open;
         let mut left = Type { absent: of.absent && guard.over(None) == wanted, ..Type::default() };
         left.values = of.values.into_iter().filter(|value| guard.over(Some(value)) == wanted).collect();
@@ -54,7 +62,7 @@ impl TypeTable {
         self.intern(left)
     }
 
-    /// What is left of a value when a question about what stands at `path` in it came to `truth`.
+    /// Refines the type of a key by a guard over the value at `path` below it, for the outcome `truth`. Memoized.
     pub(crate) fn refine(&mut self, id: TypeId, path: SubPathId, guard_id: GuardId, truth: bool) -> TypeId {
         let key = (id, path, guard_id, truth);
         if let Some(known) = self.narrowed.get(&key) {
@@ -68,11 +76,11 @@ impl TypeTable {
 
     fn refine_below(&mut self, id: TypeId, path: &[Segment], guard: &Guard, truth: bool) -> TypeId {
         let Some((first, rest)) = path.split_first() else { return self.refine_here(id, guard, truth) };
-        // Of what stands in a list nothing is known, and nothing is kept.
+        // Items are not followed by index, so nothing is refined.
         let Segment::Key(key) = first else { return id };
         let of = self.get(id).clone();
         let mut result = TypeId::NEVER;
-        // Nothing stands below these.
+        // Everything but a mapping: its fields are absent.
         let mut bare = Type { absent: of.absent, kinds: of.kinds, values: of.values, items: of.items, ..Type::default() };
         if guard.over(None) == Truth::from(truth) {
             result = self.intern(std::mem::take(&mut bare));
@@ -91,7 +99,7 @@ impl TypeTable {
         if of.unknown || of.dynamic {
             let inner = self.refine_below(TypeId::DYNAMIC, rest, guard, truth);
             let narrowed = if self.get(inner).absent || self.get(inner).dynamic {
-                // It may be no mapping at all.
+                // An unknown value that need not be a mapping.
                 if of.dynamic { TypeId::DYNAMIC } else { TypeId::UNKNOWN }
             } else if inner == TypeId::NEVER {
                 TypeId::NEVER
@@ -103,12 +111,12 @@ impl TypeTable {
         result
     }
 
-    /// Whether a mapping certainly holds something.
+    /// Returns true if a mapping certainly has a field.
     fn has_something(&self, fields: &Fields) -> bool {
         fields.named.iter().any(|(_, of)| !self.get(*of).absent)
     }
 
-    /// Whether a guard may find something that it cannot decide, of what is known: something absent is compared, a text is taken for a truth.
+    /// Returns true if the claimed part includes a present value for which a guard that takes it for a truth value cannot be decided.
     pub(crate) fn may_fail(&self, id: TypeId, guard: &Guard) -> bool {
         let Guard::Truth(..) = guard else { return false };
         let of = self.get(id);
@@ -118,19 +126,19 @@ impl TypeTable {
             || of.values.iter().any(|value| guard.over(Some(value)) == Truth::Either)
     }
 
-    /// Whether a value is certainly what a template demands.
+    /// Returns true if every value of the type has the demanded kind; false if a part is unknown.
     pub(crate) fn meets(&self, id: TypeId, demand: Demand) -> bool {
         let of = self.get(id);
         let is_known = !of.unknown || (of.numeric && KindSet::NUMBER.are(demand));
         is_known && !of.dynamic && demand != KindSet::NONE && self.sorts(id).are(demand)
     }
 
-    /// Whether something is known to be possible that is not what a template demands.
+    /// Returns true if the claimed part includes a value of another kind than the demanded one.
     pub(crate) fn may_fall_short(&self, id: TypeId, demand: Demand) -> bool {
         demand != KindSet::NONE && !self.sorts(id).are(demand)
     }
 
-    /// The sorts of what is known of it.
+    /// Returns the kinds of the claimed part.
     pub(crate) fn sorts(&self, id: TypeId) -> KindSet {
         let of = self.get(id);
         let numbers = of.kinds.has(Kinds::INT) || of.kinds.has(Kinds::FLOAT);
@@ -145,7 +153,7 @@ impl TypeTable {
         parts.chain(values).fold(KindSet::NONE, KindSet::or)
     }
 
-    /// What is left where a value fits another type as well.
+    /// Meets two types: the values of both. An unknown part meets to the other side.
     pub(crate) fn meet(&mut self, a: TypeId, b: TypeId) -> TypeId {
         if a == b || b == TypeId::UNKNOWN && !self.get(a).absent {
             return a;
@@ -191,7 +199,7 @@ impl TypeTable {
         self.intern(Type { absent: absent && !open, unknown: any, numeric, dynamic: open, kinds, values, fields, items })
     }
 
-    /// Nothing where a name cannot be as both say.
+    /// Meets the fields of two mappings. `None` if some field meets to bottom.
     fn meet_fields(&mut self, left: &Fields, right: &Fields) -> Option<Fields> {
         let names = left.named.iter().chain(&right.named).map(|(key, _)| key.clone());
         let mut fields = Fields { named: Vec::new(), others: self.meet(left.others, right.others) };

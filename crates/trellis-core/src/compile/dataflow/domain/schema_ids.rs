@@ -1,15 +1,15 @@
-//! Schemas that a program keeps, each read once.
+//! Interned schemas of a program: each is translated to a type once.
 
 use rustc_hash::FxHashMap;
 
 use super::{TypeId, TypeTable};
 use crate::schema::Schema;
 
-/// A schema that was read.
+/// Index of an interned schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SchemaId(u32);
 
-/// All schemas that were read. They are shared with the program, so that where each stands in memory is its name for as long as it is here.
+/// Interned schemas. The table holds a reference to each, so the address of its source identifies it.
 #[derive(Debug, Default)]
 pub(crate) struct SchemaTable {
     all: Vec<(Schema, TypeId)>,
@@ -24,7 +24,7 @@ impl SchemaTable {
 }
 
 impl TypeTable {
-    /// The number of a schema.
+    /// Interns a schema by its address.
     pub(crate) fn schema_id(&mut self, schema: &Schema) -> SchemaId {
         let place = std::ptr::from_ref(schema.source()).addr();
         if let Some(known) = self.contracts.by_place.get(&place) {
@@ -37,23 +37,24 @@ impl TypeTable {
         schema_id
     }
 
-    /// What fits a schema.
+    /// Interns a schema and returns its type.
     pub(crate) fn declared(&mut self, schema: &Schema) -> TypeId {
         let schema_id = self.schema_id(schema);
         self.agreed(schema_id)
     }
 
-    /// What fits a schema that was read.
+    /// Returns the type of an interned schema.
     pub(crate) fn agreed(&self, schema_id: SchemaId) -> TypeId {
         self.contracts.all[schema_id.0 as usize].1
     }
 
-    /// Whether a schema that was read says something of a place of which nothing is known.
+    /// Returns true if an interned schema constrains a place where the type is unknown or dynamic.
     pub(crate) fn is_unsure_of(&self, id: TypeId, schema_id: SchemaId) -> bool {
         self.is_unsure(id, &self.contracts.all[schema_id.0 as usize].0)
     }
 
-    /// Whether something that is known to be possible does not fit a schema that was read; as [`Types::breaks`].
+    /// Returns true if the claimed part of a type includes a value that violates an interned schema; memoized form of
+    /// [`TypeTable::breaks`].
     pub(crate) fn breaches(&mut self, id: TypeId, schema_id: SchemaId, exactly: bool) -> bool {
         let key = (id, schema_id, exactly);
         if let Some(known) = self.contracts.broken.get(&key) {

@@ -1,4 +1,11 @@
-//! Types from JSON Schemas, and schemas from types.
+//! Abstraction of JSON Schemas to types, and concretization of types to schemas.
+//!
+//! `of_schema` walks the schema: keywords that types express become parts of the type, conjunctions are met, alternatives are joined,
+//! `$ref` is followed. It over-approximates: a keyword that it does not read only removes values, and a schema with one of [`BEYOND`] is
+//! unknown. It ends after [`STEPS`] steps, also on schemas that refer to themselves.
+//!
+//! **Example.** `{type: object, properties: {a: {type: integer}}}` is a mapping whose `a` is an integer or absent; any other property is
+//! unknown or absent.
 
 use super::{Fields, Kinds, Type, TypeId, TypeTable};
 use crate::{
@@ -6,14 +13,14 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// Steps through one schema, which may refer to itself.
+/// Greatest number of subschemas that one translation visits.
 const STEPS: usize = 1_000;
 
-/// What says more about a value than its parts do; of such a schema's values nothing is known.
+/// Keywords that say more than the parts of a type can: a schema with one of them is unknown.
 pub(crate) const BEYOND: [&str; 8] =
     ["if", "not", "patternProperties", "$dynamicRef", "dependentSchemas", "unevaluatedProperties", "contains", "propertyNames"];
 
-/// What takes values away from a kind.
+/// Keywords that remove values from a kind.
 pub(crate) const REFINED: [&str; 14] = [
     "pattern",
     "format",
@@ -32,12 +39,12 @@ pub(crate) const REFINED: [&str; 14] = [
 ];
 
 impl TypeTable {
-    /// What fits a schema; more where it says more than types do.
+    /// Returns a type that includes all values that fit a schema.
     pub(crate) fn of_schema(&mut self, schema: &Value) -> TypeId {
         self.of_part(schema, schema)
     }
 
-    /// What fits one part of a schema.
+    /// Returns a type that includes all values that fit the subschema `part`; `$ref` is resolved in `root`.
     pub(crate) fn of_part(&mut self, root: &Value, part: &Value) -> TypeId {
         self.schema(root, part, &mut { STEPS }, 0)
     }
@@ -83,12 +90,12 @@ impl TypeTable {
         known
     }
 
-    /// What `type`, `properties` and `items` say.
+    /// Translates `type`, `properties` and `items`.
     fn typed(&mut self, root: &Value, schema: &Mapping, left: &mut usize, depth: u8) -> TypeId {
         let kinds: Vec<&str> = match schema.get("type") {
             Some(Value::Text(kind)) => vec![kind],
             Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-            // Of mappings it may say something all the same.
+            // Without `type`, `properties` still constrains mappings.
             _ if schema.contains("properties") || schema.contains("required") => {
                 let fields = Some(self.object(root, schema, left, depth));
                 return self.intern(Type { unknown: true, fields, ..Type::default() });
@@ -126,7 +133,8 @@ impl TypeTable {
         self.intern(of)
     }
 
-    /// A property that is not required may be undefined (language 5.3), also one that the schema does not name where it names others.
+    /// Translates the properties of an object. One that is not required may be absent (language 5.3), as may one that the schema does not
+    /// name while it names others.
     fn object(&mut self, root: &Value, schema: &Mapping, left: &mut usize, depth: u8) -> Fields {
         let declared = schema.get("properties").and_then(Value::as_map);
         let others = match schema.get("additionalProperties") {
@@ -153,7 +161,7 @@ impl TypeTable {
         fields
     }
 
-    /// A schema that the values of a type fit, and of which everything known is said.
+    /// Returns a schema that all values of a type fit. It is `true` if the type has a gradual part.
     pub(crate) fn to_schema(&self, id: TypeId) -> Value {
         let of = self.get(id);
         if of.unknown || of.dynamic {
@@ -196,13 +204,13 @@ impl TypeTable {
     }
 }
 
-/// Whether a schema has a format that no empty text has.
+/// Returns true if a schema has a format that no empty text has.
 fn is_format_of_words(schema: &Mapping) -> bool {
     let formats = ["date", "time", "date-time", "duration", "email", "idn-email", "uuid", "uri", "iri", "ipv4", "ipv6"];
     schema.get("format").and_then(Value::as_str).is_some_and(|format| formats.contains(&format))
 }
 
-/// A schema without what takes values away from a kind.
+/// Returns a schema without the keywords in [`REFINED`] and [`BEYOND`]: kinds, closed values and structure remain.
 pub(crate) fn plain(schema: &Value) -> Value {
     match schema {
         Value::Map(entries) => {
@@ -213,7 +221,7 @@ pub(crate) fn plain(schema: &Value) -> Value {
                     let parts = value.as_map().into_iter().flat_map(Mapping::iter).map(|(key, schema)| (key.clone(), plain(schema)));
                     (key.clone(), Value::Map(parts.collect()))
                 }
-                // Of what is left of them several may fit.
+                // After the relaxation several alternatives may fit at once.
                 "oneOf" if !entries.contains("anyOf") => ("anyOf".into(), plain(value)),
                 _ => (key.clone(), plain(value)),
             });

@@ -1,6 +1,13 @@
-//! Whether what is known of a value breaks a schema.
+//! Decision whether a type includes a value that violates a schema.
 //!
-//! **Invariant:** asked exactly, what is not said to break a schema fits it whatever it is; of what nothing is known nothing is claimed.
+//! One recursive walk over type and schema together, at most [`DEPTH`](super::DEPTH) levels deep. With `exactly` it decides about all that
+//! the engine validates and errs towards a violation: a keyword that it cannot interpret counts as one. Without, it decides about kinds and
+//! closed values alone and errs towards none, as a finding about an argument needs.
+//!
+//! **Invariant:** with `exactly`, if no violation is returned, every claimed value of the type fits the schema. Nothing is claimed of the
+//! unknown part.
+//!
+//! **Example.** An integer against `{minimum: 1}`: a violation with `exactly`, none without.
 
 use super::{
     Fields, Kinds, Type, TypeId, TypeTable,
@@ -11,7 +18,7 @@ use crate::{
     value::{Mapping, Value},
 };
 
-/// What is looked at beside what takes values away from a kind, and what says nothing.
+/// Keywords that the decision reads, or that constrain nothing; see also [`REFINED`].
 const READ: [&str; 23] = [
     "type",
     "enum",
@@ -38,10 +45,10 @@ const READ: [&str; 23] = [
     "definitions",
 ];
 
-/// Words that bound mappings.
+/// Keywords that bound the size of mappings.
 const SIZES: [&str; 2] = ["minProperties", "maxProperties"];
 
-/// How a schema is asked about: all of it, and as the engine would check it or by kinds and closed values alone.
+/// Question to a schema: its root, and whether it is decided as the engine would validate, or by kinds and closed values alone.
 #[derive(Clone, Copy)]
 struct SchemaQuestion<'s> {
     root: &'s Value,
@@ -49,19 +56,19 @@ struct SchemaQuestion<'s> {
 }
 
 impl TypeTable {
-    /// Whether something that is known to be possible does not fit a schema. `exactly`: as the engine would check it; else only kinds and
-    /// closed values count, as they do for an argument.
+    /// Returns true if the claimed part of a type includes a value that does not fit a schema. `exactly`: as the engine would validate;
+    /// else by kinds and closed values alone, as for an argument.
     pub(crate) fn breaks(&self, id: TypeId, schema: &Schema, exactly: bool) -> bool {
         let root = schema.source();
         self.broken(self.get(id), root, SchemaQuestion { root, exactly }, super::DEPTH)
     }
 
-    /// As [`Types::breaks`], not exactly, of one part of a schema.
+    /// Decides about the subschema `part` of `root`, by kinds and closed values alone; see [`TypeTable::breaks`].
     pub(crate) fn breaks_part(&self, id: TypeId, root: &Value, part: &Value) -> bool {
         self.broken(self.get(id), part, SchemaQuestion { root, exactly: false }, super::DEPTH)
     }
 
-    /// Whether a schema says something of a place of which nothing is known.
+    /// Returns true if a schema constrains a place where the type is unknown or dynamic.
     pub(crate) fn is_unsure(&self, id: TypeId, schema: &Schema) -> bool {
         self.unsure(id, schema.source(), super::DEPTH)
     }
@@ -96,7 +103,7 @@ impl TypeTable {
         let Some(map) = schema.as_map() else { return schema.as_bool() == Some(false) };
         let exactly = asked.exactly;
         let composed = ["$ref", "anyOf", "oneOf", "allOf"].iter().any(|key| map.contains(key));
-        // What goes beyond this is left to whoever tries it.
+        // Too deep, or beyond what types express: unclear, so the answer depends on the side to err on.
         if depth == 0 || (!exactly && BEYOND.iter().any(|key| map.contains(key))) {
             return exactly;
         }
@@ -107,13 +114,13 @@ impl TypeTable {
         self.broken_here(of, map, asked, depth) || (composed && self.broken_parts(of, map, asked, depth))
     }
 
-    /// Whether nothing but values are possible, and all fit.
+    /// Returns true if the type has closed values only, and all of them fit.
     fn all_values_fit(&self, of: &Type, schema: &Value) -> bool {
         let only = of.kinds == Kinds::default() && of.fields.is_none() && of.items.is_none();
         only && Schema::new(schema).is_ok_and(|schema| of.values.iter().all(|value| schema.fits(value)))
     }
 
-    /// What a schema says by itself.
+    /// Decides about the keywords of a schema itself.
     fn broken_here(&self, of: &Type, map: &Mapping, asked: SchemaQuestion<'_>, depth: u8) -> bool {
         let exactly = asked.exactly;
         let closed = map.contains("enum") || map.contains("const");
@@ -139,7 +146,7 @@ impl TypeTable {
         kinds || of.values.iter().any(|value| !fits(value)) || of.items.is_some_and(of_items) || of.fields.as_ref().is_some_and(of_fields)
     }
 
-    /// What it says by others.
+    /// Decides about `$ref`, `allOf`, `anyOf` and `oneOf`.
     fn broken_parts(&self, of: &Type, map: &Mapping, asked: SchemaQuestion<'_>, depth: u8) -> bool {
         let listed = |key: &str| map.get(key).and_then(Value::as_list).into_iter().flatten();
         let referred = map.get("$ref").is_some_and(|pointer| {
@@ -178,7 +185,7 @@ impl TypeTable {
     }
 }
 
-/// What a type may be, one after the other.
+/// Splits a type into its claimed parts, one type each.
 fn atoms(of: &Type) -> Vec<Type> {
     let kinds = [Kinds::TEXT, Kinds::INT, Kinds::FLOAT].into_iter().filter(|kind| of.kinds.has(*kind));
     let kinds = kinds.map(|kinds| Type { kinds, ..Type::default() });
@@ -188,7 +195,7 @@ fn atoms(of: &Type) -> Vec<Type> {
     kinds.chain(values).chain(items).chain(fields).collect()
 }
 
-/// Whether a schema certainly takes nothing of one kind.
+/// Returns true if a schema certainly rejects all values of a part.
 fn refuses(atom: &Type, schema: &Value) -> bool {
     let Some(map) = schema.as_map() else { return schema.as_bool() == Some(false) };
     if let [value] = atom.values.as_slice() {
@@ -204,7 +211,7 @@ fn refuses(atom: &Type, schema: &Value) -> bool {
     takes(map, names) == Some(false)
 }
 
-/// A schema without what it says by others.
+/// Returns a schema without `$ref`, `allOf`, `anyOf` and `oneOf`.
 fn without_parts(map: &Mapping) -> Mapping {
     let others = ["anyOf", "oneOf", "allOf", "$ref"];
     map.iter().filter(|(key, _)| !others.contains(&&***key)).map(|(key, value)| (key.clone(), value.clone())).collect()

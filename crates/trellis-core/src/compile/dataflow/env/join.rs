@@ -1,13 +1,29 @@
-//! Facts of several points become one: what is possible by any way.
+//! N-ary join of environments.
 //!
-//! They are taken in all at once, page by page: the sum of twenty pages is made in one place, and what is no other page's content is stored once.
+//! **Algorithm.** A point takes in all predecessors that changed at once, page by page. The packed types of a page are joined as bits, with
+//! one `or` a key; only keys whose type is a number in the [`TypeTable`] are joined one by one afterwards. A page that all sides share is
+//! skipped, and a result that equals an incoming page is stored as that page, so that equal environments come to share memory and the next
+//! comparison is a pointer comparison.
+//!
+//! **Bound.** In a component with many edges most points reach the join of everything that circulates in it. [`UpperBound`] collects that
+//! join. A point whose environment is the bound cannot grow, so its incoming edges need not be joined again.
+//!
+//! **Soundness.** The result is the least upper bound of its arguments: join is associative, commutative and idempotent, so one n-ary join
+//! equals a fold of binary ones. The test at the end of this file compares both on random environments.
+//!
+//! **Termination.** One pass over the pages. The solver's iteration ends because a join that changes an environment moves it up a lattice
+//! of finite height.
+//!
+//! **Example.** `colour` is `"red"` on one edge and `"blue"` on another: bits 1 and 2 of the palette of `colour` become 3, one of `"red"`,
+//! `"blue"`.
 
 use std::{ops::Range, sync::Arc};
 
 use super::{Env, NARROWEST, PackedType, Page, Slot, TypeTable};
 
 impl Env {
-    /// Takes in what leads on from elsewhere, all at once; says whether that is more.
+    /// Joins `others` into this environment. Returns true if it grew. `bound` must be at least their join; pages that have reached it are
+    /// not joined again.
     pub(crate) fn join(&mut self, others: &[&Self], bound: &UpperBound, types: &mut TypeTable) -> bool {
         let mut more = false;
         for (at, known) in self.own.iter_mut().enumerate() {
@@ -25,7 +41,7 @@ impl Env {
         more
     }
 
-    /// The same where the pages are one.
+    /// Joins an environment that has the same pages: only the two overlays are compared.
     fn join_changes(&mut self, other: &Self, types: &mut TypeTable) -> bool {
         let mut more = false;
         for (slot, known) in &mut self.changes {
@@ -44,12 +60,12 @@ impl Env {
         more
     }
 
-    /// Whether all of this is possible by the pages.
+    /// Returns true if the pages are at least as great as these overlay entries.
     fn hold_on_pages(&self, changes: &[(Slot, PackedType)]) -> bool {
         changes.iter().all(|(slot, lane)| self.on_page(*slot).holds(*lane))
     }
 
-    /// Takes in what is possible of one key, on its page.
+    /// Joins a type into one key, and writes the result to its page. The overlay must be empty.
     fn widen(&mut self, slot: Slot, lane: PackedType, types: &mut TypeTable) {
         let known = self.on_page(slot);
         let joined = types.join_lanes(slot, known, lane);
@@ -58,7 +74,7 @@ impl Env {
         }
     }
 
-    /// Takes in what leads on from elsewhere, of the slots of one page. Pages of one content become one.
+    /// Joins one page of all `others` into the page `at`. Returns true if it grew. `sum` is a buffer.
     fn join_page(
         &mut self,
         at: usize,
@@ -108,11 +124,11 @@ impl Env {
     }
 }
 
-/// What can be at each key where a way leads from one point of a part of the graph to another.
+/// Upper bound of a component: the join of the environments on all edges between its points.
 ///
-/// Where many ways lead in circles, most points come to it, and have one set of pages then: what else leads there is not looked at any more.
+/// If many edges form cycles, most points reach the bound and then share its pages; nothing that flows to them can change them any more.
 ///
-/// **Invariant:** all of it stands on its pages.
+/// **Invariant:** the bound has no overlay.
 #[derive(Debug, Default)]
 pub(crate) struct UpperBound {
     is_kept: bool,
@@ -120,12 +136,13 @@ pub(crate) struct UpperBound {
 }
 
 impl UpperBound {
-    /// One that takes in; others know of nothing.
+    /// Creates an empty bound that collects. [`UpperBound::default`] creates one that ignores what it is given and bounds nothing.
     pub(crate) fn kept() -> Self {
         Self { is_kept: true, env: None }
     }
 
-    /// Takes in what leads on from a point; what is known there on entering stands in it already, if it came from there too.
+    /// Joins the environment of an edge into the bound. `entering` is the environment of its source, if that already is part of the bound:
+    /// then only the keys in which the two differ are joined.
     pub(crate) fn take_in(&mut self, onward: &Env, entering: Option<&Env>, types: &mut TypeTable) {
         if !self.is_kept {
             return;
@@ -145,11 +162,11 @@ impl UpperBound {
         if !known.hold_on_pages(&onward.changes) {
             onward.changes.iter().for_each(|(slot, lane)| known.widen(*slot, *lane, types));
         }
-        // Where that is as on the page again, it may be what no other way leads on with.
+        // A key that was changed back to the type on its page may have that type on no other edge.
         entering.changes.iter().for_each(|(slot, _)| known.widen(*slot, onward.lane(*slot), types));
     }
 
-    /// Whether facts have come to it.
+    /// Returns true if the environment equals the bound, by its pages.
     pub(crate) fn is_reached(&self, env: &Env) -> bool {
         self.env.as_ref().is_some_and(|bound| env.own == bound.own && Arc::ptr_eq(&env.pages, &bound.pages) && env.changes.is_empty())
     }
@@ -158,7 +175,7 @@ impl UpperBound {
         Some(&self.env.as_ref()?.pages[at])
     }
 
-    /// Facts that have come to it in all their pages have its pages.
+    /// Lets an environment share the page table of the bound, if it shares each page of it.
     fn share(&self, env: &mut Env) {
         if let Some(bound) = &self.env
             && env.pages.iter().zip(&*bound.pages).all(|(page, bound)| Arc::ptr_eq(page, bound))
@@ -168,15 +185,15 @@ impl UpperBound {
     }
 }
 
-/// Facts that are taken in page by page.
+/// Cursor over an incoming environment, page by page.
 struct IncomingPages<'f> {
     env: &'f Env,
-    /// The changes on the pages that are left.
+    /// Overlay entries of the pages that are still to be joined.
     changes: &'f [(Slot, PackedType)],
 }
 
 impl<'f> IncomingPages<'f> {
-    /// What stands beside a page; pages are asked for in their order.
+    /// Returns the overlay entries of a page. Pages must be asked for in ascending order.
     fn changes_at(&mut self, slots: &Range<Slot>) -> &'f [(Slot, PackedType)] {
         let before = self.changes.iter().take_while(|(slot, _)| *slot < slots.start).count();
         let here = self.changes[before..].iter().take_while(|(slot, _)| *slot < slots.end).count();
@@ -186,21 +203,22 @@ impl<'f> IncomingPages<'f> {
     }
 }
 
-/// What several pages come to, in bits.
+/// Buffer in which the bits of a page are joined.
 #[derive(Default)]
 struct JoinedPage {
     lanes: Vec<PackedType>,
-    /// What stood where a page is not as it stands.
+    /// Words that an overlay replaces on the page that is being added.
     kept: Vec<PackedType>,
 }
 
 impl JoinedPage {
+    /// Starts with a copy of `page`.
     fn begin(&mut self, page: &[PackedType]) {
         self.lanes.clear();
         self.lanes.extend_from_slice(page);
     }
 
-    /// Adds a page with its changes.
+    /// Joins a page, with its overlay entries in the place of what the page has there.
     fn add(&mut self, page: &[PackedType], changes: impl Iterator<Item = (usize, PackedType)> + Clone) {
         self.kept.clear();
         self.kept.extend(changes.clone().map(|(at, _)| self.lanes[at]));
@@ -209,7 +227,7 @@ impl JoinedPage {
     }
 }
 
-/// Looked for some lanes at once: so it becomes vector instructions.
+/// Returns true if two pages are equal; compares several words at a time, so that the compiler emits vector instructions.
 fn is_same(one: &[PackedType], other: &[PackedType]) -> bool {
     let differ =
         |(one, other): (&[PackedType], &[PackedType])| one.iter().zip(other).fold(false, |differ, (one, other)| differ | (one != other));
@@ -225,7 +243,7 @@ mod tests {
     #[test]
     fn all_at_once_come_to_what_they_come_to_one_after_the_other() {
         let mut types = TypeTable::new();
-        // In bits, and by their numbers.
+        // Types packed as bits, and types packed as numbers.
         let mut kinds =
             vec![TypeId::ABSENT, TypeId::TEXT, TypeId::UNKNOWN, types.integer(), types.list(TypeId::TEXT), types.list(TypeId::UNKNOWN)];
         kinds.extend([Value::text("a"), Value::text("b"), Value::Int(1), Value::Null].map(|value| types.of_value(&value)));
@@ -236,7 +254,7 @@ mod tests {
         };
         let slots = room(150);
         for _ in 0..300 {
-            // Some stand on the pages of others, some on their own.
+            // Some share pages with an earlier one, others have pages of their own.
             let mut all = vec![Env::absent(slots)];
             let mut bound = UpperBound::kept();
             while all.len() < 8 {
@@ -261,7 +279,7 @@ mod tests {
                 });
                 assert_eq!(at_once.get(slot, &mut types), expected);
             }
-            // Who has come to the bound learns nothing more.
+            // An environment that has reached the bound does not grow.
             let mut reached = bound.env.clone().expect("something was taken in");
             assert!(bound.is_reached(&reached) && !bound.is_reached(&all[0]));
             assert!(!reached.join(&others, &UpperBound::default(), &mut types));

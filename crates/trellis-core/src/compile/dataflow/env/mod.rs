@@ -1,6 +1,18 @@
-//! What is known of every key at one moment: a type for each.
+//! The abstract environment: a type for each key at one program point.
 //!
-//! Facts are shared: what a point does not touch is the same page as at the point before it, and the little that it does touch stands beside the pages.
+//! **Lattice.** [`Env`] lifts the types of [`domain`](super::domain) pointwise to all followed keys: two environments are joined key by
+//! key. There is no bottom environment; the solver writes `None` for a point that it has not reached. The number of keys is fixed while an
+//! analysis runs, so ascending chains are as finite as those of the types.
+//!
+//! **Representation.** Types are packed into one word each and stored on copy-on-write pages. A copy shares all pages. The few keys in
+//! which it differs are an overlay, sorted by slot, which is flushed to the pages once it has more than [`MANY`] entries. Only the `join`
+//! module writes to many pages at once.
+//!
+//! **Soundness.** The representation loses nothing: equality and join of packed environments agree with equality and join of their types,
+//! whether a type is on a page or in the overlay.
+//!
+//! **Example.** At `ask`, `name` is a text and `age` is absent. The edge that saves an answer sets `age` to an integer: its environment has
+//! the same pages and one overlay entry for `age`.
 
 mod join;
 
@@ -9,49 +21,49 @@ use std::{borrow::Cow, sync::Arc};
 pub(crate) use self::join::UpperBound;
 use super::domain::{PackedType, Type, TypeId, TypeTable};
 
-/// A key that is followed.
+/// Index of a followed key in every environment of one analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Slot(pub(crate) u32);
 
-/// `input` and `tool_result`, which are there only while their node resolves (language 4.3).
+/// Slots of `input` and `tool_result`, which are present only while their node resolves (language 4.3).
 pub(crate) const INPUT: Slot = Slot(0);
 pub(crate) const RESULT: Slot = Slot(1);
 
-/// How many slots those are; they stand beside the others, since they change all the time.
+/// Number of slots that are stored outside of the pages, because their types change at every point.
 pub(crate) const OWN: usize = 2;
 
-/// No page is narrower.
+/// Least width of a page, in slots.
 const NARROWEST: usize = 16;
 
-/// A graph has about so many pages: copying a page costs less than counting who shares the others.
+/// Intended number of pages, as far as the widths allow it: copying a page is cheaper than counting the references to many.
 const PAGES: usize = 4;
 
-/// No page is wider: where keys are very many, a point changes few of them.
+/// Greatest width of a page, in slots: of many keys a point changes few, and a change copies its page.
 const WIDEST: usize = 256;
 
-/// More changes than these go to the pages.
+/// Greatest length of the overlay; a longer one is flushed to the pages.
 const MANY: usize = 64;
 
-/// Room for changes that a copy is given.
+/// Capacity beyond its own overlay that a copy reserves.
 const FEW: usize = 2;
 
-/// Types of neighbouring slots.
+/// Packed types of adjacent slots.
 type Page = Arc<[PackedType]>;
 
-/// A type for each key.
+/// Abstract environment: a type for each followed key.
 #[derive(Debug)]
 pub(crate) struct Env {
     own: [TypeId; OWN],
-    /// The binary logarithm of a page's width.
+    /// Binary logarithm of the width of a page.
     shift: u32,
     pages: Arc<[Page]>,
-    /// What is not as on the pages, by slot: the ways out of a point differ in few keys.
+    /// Overlay: the keys whose types differ from the pages, sorted by slot.
     changes: Vec<(Slot, PackedType)>,
 }
 
 impl Clone for Env {
     fn clone(&self) -> Self {
-        // A copy is made to be changed a little more.
+        // Most copies are changed in a few keys right away.
         let mut changes = Vec::with_capacity(if self.changes.is_empty() { 0 } else { self.changes.len() + FEW });
         changes.extend_from_slice(&self.changes);
         Self { own: self.own, shift: self.shift, pages: Arc::clone(&self.pages), changes }
@@ -70,10 +82,10 @@ impl PartialEq for Env {
     }
 }
 
-/// Slots that edits may take before everything is worked out anew.
+/// Slots left free for keys that edits add, before an edit forces a new analysis.
 const SPARE: usize = 8;
 
-/// How many slots there is room for, where so many are needed.
+/// Returns the number of slots to allocate for `needed` keys: with [`SPARE`] slots more, rounded up to whole pages.
 pub(crate) fn room(needed: usize) -> usize {
     let needed = needed.saturating_sub(OWN) + SPARE;
     needed.next_multiple_of(width(needed)) + OWN
@@ -84,12 +96,12 @@ fn width(needed: usize) -> usize {
 }
 
 impl Env {
-    /// No key is there; for as many slots as there is room for.
+    /// Creates an environment of `room` slots in which every key is absent.
     pub(crate) fn absent(room: usize) -> Self {
         Self::all(TypeId::ABSENT, PackedType::ABSENT, room)
     }
 
-    /// Nothing is known of any key; for as many slots as there is room for.
+    /// Creates an environment of `room` slots in which every key is dynamic: nothing is claimed of any of them.
     pub(crate) fn open(room: usize) -> Self {
         Self::all(TypeId::DYNAMIC, PackedType::OPEN, room)
     }
@@ -100,13 +112,13 @@ impl Env {
         Self { own: [own; OWN], shift: width.trailing_zeros(), pages: vec![page; slots.div_ceil(width)].into(), changes: Vec::new() }
     }
 
-    /// On which page a slot stands, and where there.
+    /// Returns the page of a slot, and its offset there.
     fn place(&self, Slot(at): Slot) -> (usize, usize) {
         let at = at as usize - OWN;
         (at >> self.shift, at & ((1 << self.shift) - 1))
     }
 
-    /// The slot at a place.
+    /// Returns the slot at an offset of a page.
     fn slot(&self, page: usize, lane: usize) -> Slot {
         Slot(u32::try_from((page << self.shift) + lane + OWN).unwrap_or(u32::MAX))
     }
@@ -123,6 +135,7 @@ impl Env {
         self.pages[page][lane]
     }
 
+    /// Returns the type of a key.
     pub(crate) fn get(&self, slot: Slot, types: &mut TypeTable) -> TypeId {
         match self.own.get(slot.0 as usize) {
             Some(own) => *own,
@@ -130,7 +143,7 @@ impl Env {
         }
     }
 
-    /// What is known of a slot, where nothing is to be remembered.
+    /// Returns the type of a key without interning it; see [`Env::get`] for its id.
     pub(crate) fn look<'t>(&self, slot: Slot, types: &'t TypeTable) -> Cow<'t, Type> {
         match self.own.get(slot.0 as usize) {
             Some(own) => Cow::Borrowed(types.get(*own)),
@@ -138,7 +151,7 @@ impl Env {
         }
     }
 
-    /// Whether something can be there.
+    /// Returns true if the key can be present.
     pub(crate) fn may_hold(&self, slot: Slot, types: &TypeTable) -> bool {
         match self.own.get(slot.0 as usize) {
             Some(own) => types.may_be_there(*own),
@@ -146,7 +159,7 @@ impl Env {
         }
     }
 
-    /// Whether nothing can be there.
+    /// Returns true if the key can be absent, or is dynamic.
     pub(crate) fn may_lack(&self, slot: Slot, types: &TypeTable) -> bool {
         match self.own.get(slot.0 as usize) {
             Some(own) => types.may_lack(*own),
@@ -154,6 +167,7 @@ impl Env {
         }
     }
 
+    /// Replaces the type of a key: a strong update.
     pub(crate) fn set(&mut self, slot: Slot, of: TypeId, types: &mut TypeTable) {
         match self.own.get_mut(slot.0 as usize) {
             Some(own) => *own = of,
@@ -174,7 +188,8 @@ impl Env {
         }
     }
 
-    /// Whether these keys are as in others; not asked of facts with changes beside their pages.
+    /// Returns true if both environments agree on these keys, on `input` and on `tool_result`. False if either has an overlay, although
+    /// they may agree.
     pub(crate) fn is_same_at(&self, other: &Self, mut slots: impl Iterator<Item = Slot>) -> bool {
         self.own == other.own
             && self.changes.is_empty()
@@ -182,22 +197,22 @@ impl Env {
             && slots.all(|slot| (slot.0 as usize) < OWN || self.on_page(slot) == other.on_page(slot))
     }
 
-    /// Whether they stand on the pages of others.
+    /// Returns true if both environments share all their pages.
     pub(crate) fn is_on(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.pages, &other.pages)
     }
 
-    /// Lays what is changed on the pages of others.
+    /// Replaces the pages by those of `other`; the overlay remains.
     pub(crate) fn lay_on(&mut self, other: &Self) {
         self.pages = Arc::clone(&other.pages);
     }
 
-    /// Brings the changes to the pages.
+    /// Writes the overlay to the pages, and empties it.
     fn flush(&mut self) {
         std::mem::take(&mut self.changes).into_iter().for_each(|(slot, lane)| self.change(slot, lane));
     }
 
-    /// Changes a page.
+    /// Writes one packed type to its page, which is copied if it is shared.
     fn change(&mut self, slot: Slot, lane: PackedType) {
         let (page, at) = self.place(slot);
         Arc::make_mut(&mut Arc::make_mut(&mut self.pages)[page])[at] = lane;

@@ -1,6 +1,7 @@
-//! What is noticed at a point while it is looked at: what may go wrong there, and of what nothing is known.
+//! Observations of the fixpoint: alarms, unchecked reads, conditions that never hold.
 //!
-//! Notes count operations, sites, replies and edges from the first of their point, so that they stay true when nodes before it are edited.
+//! Observations count operations, sites, replies and edges from the first of their point, so they remain valid if nodes before it are
+//! edited.
 
 use std::collections::BTreeMap;
 
@@ -10,44 +11,45 @@ use crate::compile::dataflow::{
     report,
 };
 
-/// Something that was noticed.
+/// Observation at a point.
 #[derive(Clone, Debug)]
 pub(crate) enum Observation {
-    /// Something may go wrong.
+    /// Alarm: an operation can fail.
     Suspect { violation: Violation, never: bool, seen: TypeId },
-    /// Of what a site reads this is not known.
+    /// Unchecked read of a site.
     UnknownSite(u32, Unknown),
-    /// Of what an operation is about nothing is known.
+    /// Unchecked use of an unknown value by an operation.
     UnknownOp(u32),
-    /// A condition that never holds, and what its operand can be.
+    /// Condition that never holds, and the type of its operand.
     Never { edge: u32, operand: TypeId },
-    /// What was there when a reply began to choose that may find no way.
+    /// Environment before the edges of a reply of which none may hold.
     Gap { on: u32, env: Env },
-    /// A child that is called with arguments.
+    /// Call of a child, with the type of its arguments.
     Called { entry: PointIndex, args: TypeId },
 }
 
-/// One look at a point.
+/// Result of executing a point.
 #[derive(Default)]
 pub(crate) struct PointResult {
     pub(crate) onward: Vec<(PointIndex, Env)>,
     pub(crate) notes: Vec<Observation>,
-    /// Conditions that were looked at, in the order of edges: the edge, whether it can hold, and what its operand can be.
+    /// Conditions that were evaluated, by edge: whether it can hold, and the type of its operand.
     pub(crate) asked: Vec<(u32, bool, TypeId)>,
-    /// What a child that ends here returns.
+    /// Output of a child that ends here.
     pub(crate) returned: Option<TypeId>,
-    /// Whether something became known by being read.
+    /// True if a read refined the environment.
     pub(crate) learned: bool,
 }
 
 impl PointResult {
+    /// Notes an alarm.
     pub(crate) fn suspect(&mut self, violation: Violation, never: bool, seen: TypeId) {
         self.notes.push(Observation::Suspect { violation, never, seen });
     }
 
-    /// A condition was looked at; replies may share it.
+    /// Notes that the condition of an edge was evaluated; the results of replies that share the edge are joined.
     pub(crate) fn ask(&mut self, edge: u32, holds: bool, operand: TypeId, types: &mut TypeTable) {
-        // The first reply asks in their order.
+        // The first reply evaluates edges in order.
         if self.asked.last().is_none_or(|(last, ..)| *last < edge) {
             self.asked.push((edge, holds, operand));
             return;
@@ -61,7 +63,7 @@ impl PointResult {
         }
     }
 
-    /// The notes, once all was looked at.
+    /// Takes the observations, after all replies were executed.
     pub(crate) fn noted(&mut self) -> Box<[Observation]> {
         let never = self.asked.drain(..).filter(|(_, holds, _)| !holds);
         self.notes.extend(never.map(|(edge, _, operand)| Observation::Never { edge, operand }));
@@ -69,21 +71,21 @@ impl PointResult {
     }
 }
 
-/// What the search goes on with, in numbers of the script.
+/// Alarms with all that the search needs, counted over the whole program.
 #[derive(Default)]
 pub(crate) struct Alarms {
     pub(crate) alarms: Vec<Alarm>,
-    /// What was there when a reply began to choose, of those that may find no way.
+    /// Environments before the edges of the replies of which none may hold.
     pub(crate) replies: BTreeMap<u32, Env>,
-    /// Nodes that are called as children, with their arguments.
+    /// Entry points of children, with the types of their arguments.
     pub(crate) called: Vec<(PointIndex, TypeId)>,
 }
 
-/// A condition that never holds.
+/// Condition that never holds.
 pub(crate) struct DeadBranch {
     pub(crate) point: PointIndex,
     pub(crate) edge: u32,
-    /// What its operand can be.
+    /// Type of its operand.
     pub(crate) operand: TypeId,
 }
 
@@ -92,12 +94,12 @@ impl Analysis<'_, '_> {
         (0..).map(PointIndex).zip(&self.solved.notes).flat_map(|(point, notes)| notes.iter().map(move |note| (point, note)))
     }
 
-    /// Whether anything may go wrong.
+    /// Returns true if there is any alarm.
     pub(crate) fn suspects(&self) -> bool {
         self.notes().any(|(_, note)| matches!(note, Observation::Suspect { .. }))
     }
 
-    /// All that may go wrong.
+    /// Returns all alarms, sorted by point.
     pub(crate) fn gathered(&self, ir: &Ir<'_>) -> Alarms {
         let mut gathered = Alarms::default();
         for (point, note) in self.notes() {
@@ -117,7 +119,7 @@ impl Analysis<'_, '_> {
         gathered
     }
 
-    /// The conditions that never hold, in their order.
+    /// Returns the conditions that never hold, in the order of edges.
     pub(crate) fn never(&self) -> Vec<DeadBranch> {
         let never = self.notes().filter_map(|(point, note)| match note {
             Observation::Never { edge, operand } => {
@@ -131,7 +133,7 @@ impl Analysis<'_, '_> {
         never
     }
 
-    /// The reads of which nothing is known, by their points; of points that were not looked at this time they stand as they stood.
+    /// Returns the unchecked reads by point. Those of points that were not executed this time are taken from the last one.
     pub(crate) fn unchecked(&mut self) -> Vec<(u32, UncheckedRead)> {
         let program = self.program;
         self.touched.sort_unstable();

@@ -1,9 +1,15 @@
-//! Looking at a point: entering it, each reply, and the choice between its ways.
+//! Execution of one point: entering it, each reply, and the choice among its edges.
+//!
+//! The edges of a reply are tried in order, as in the engine. With `e` the environment before an edge and `g` its guard, the target
+//! receives `e` refined by `g`, and the next edge `e` refined by `¬g`. If that is bottom for the operand, no later edge is reached. The
+//! last edge always holds, so every session takes one.
+//!
+//! **Example.** Edges `x == 1 → a`, `→ b` with `x: {1, 2}`: `a` gets `x: {1}`, `b` gets `x: {2}`.
 
 use super::*;
 
 impl Analysis<'_, '_> {
-    /// Everything that leads on from a point, and what is noticed on the way.
+    /// Executes a point on an environment. Returns its outgoing environments and observations.
     pub(crate) fn look(&mut self, point: PointIndex, point_ops: &PointOps, mut incoming: Env) -> PointResult {
         let mut now = PointResult::default();
         if self.tainted[point.0 as usize] {
@@ -41,7 +47,7 @@ impl Analysis<'_, '_> {
         now
     }
 
-    /// The engine counts the entries of nodes that admit so many.
+    /// Sets `sys.visits`, which the engine counts on nodes with `max_visits`.
     pub(crate) fn count(&mut self, point_ops: &PointOps, env: &mut Env) {
         if let Some(slot) = self.tables.keys.slot_of(VISITS) {
             let counts = if point_ops.counts { self.types.integer() } else { TypeId::ABSENT };
@@ -49,6 +55,7 @@ impl Analysis<'_, '_> {
         }
     }
 
+    /// Tries the edges of a reply in order, each with what the ones before it left.
     fn choose(&mut self, point_ops: &PointOps, on: u32, choices: OpRange, mut env: Env, now: &mut PointResult) {
         let before = env.clone();
         now.onward.reserve(choices.iter().len());
@@ -64,11 +71,12 @@ impl Analysis<'_, '_> {
             };
             let operand = choice.path.and_then(|path| Some((self.slot(path)?, path.rest)));
             if let (true, Some((slot, rest))) = (choice.compares, operand) {
-                // What it comes to wherever it is asked, whatever stood before it: over what was there when the node began to choose.
+                // Decided over the environment before the first edge, so that an earlier edge does not make a condition look as if it never
+                // held.
                 let whole = before.get(slot, &mut self.types);
                 let known = self.types.select(whole, rest);
                 let holds = self.types.refine(whole, rest, guard_id, true) != TypeId::NEVER;
-                // Of several values one may be asked for in vain.
+                // With `in`, single values may be impossible although the condition can hold.
                 let holds = holds && !matches!(self.types.guard(guard_id), Guard::In(_, true, _));
                 now.ask(at, holds, known, &mut self.types);
             }
@@ -96,6 +104,7 @@ impl Analysis<'_, '_> {
         }
     }
 
+    /// Passes an environment along an edge: to a point, to the targets of a rollback, or to the end of a child, whose output is joined.
     fn follow(&mut self, point_ops: &PointOps, to: BranchTarget, mut env: Env, now: &mut PointResult) {
         env.set(INPUT, TypeId::ABSENT, &mut self.types);
         env.set(RESULT, TypeId::ABSENT, &mut self.types);
@@ -122,7 +131,7 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// What is read is there from then on.
+    /// Refines a path to present, after a read that fails without it.
     pub(crate) fn be_set(&mut self, env: &mut Env, slot: Slot, rest: SubPathId) {
         let known = env.get(slot, &mut self.types);
         let is_set = self.tables.is_set;

@@ -1,33 +1,39 @@
-//! Nodes that are called as children (language 5.4): what they may return, and to whom.
+//! Call summaries of nodes that are called as children (language 5.4).
+//!
+//! **Algorithm.** Context-insensitive and summary-based: one entry environment for each child, joined over all callers, and one output, the
+//! join over all points where a session of the child can end. A caller is executed again when the output of its child grows. Caller, child
+//! and ends of a recursion are in one component, so the solver iterates over them together.
+//!
+//! **Example.** Ends that return `"yes"` and `3` give every caller the result `{"yes", 3}`.
 
 use std::collections::BTreeMap;
 
 use super::*;
 
-/// One node that is called as a child.
+/// Summary of one node that is called as a child.
 #[derive(Debug)]
 pub(crate) struct CallSummary {
-    /// What it was seen to return, all in all and end by end.
+    /// Join of all outputs, and the output of each end.
     pub(crate) output: TypeId,
     pub(crate) ends: BTreeMap<u32, TypeId>,
-    /// Who calls it.
+    /// Points that call it.
     pub(crate) callers: Vec<u32>,
-    /// The points that a session of its own can reach.
+    /// True for each point that a session of the child can reach.
     pub(crate) inside: Vec<bool>,
 }
 
 impl CallSummary {
-    /// All ends together, where one of them returns something else than before; says whether that is something else.
+    /// Joins the outputs of all ends. Returns true if the result changed.
     fn sum_up(&mut self, types: &mut TypeTable) -> bool {
         let output = self.ends.values().fold(TypeId::NEVER, |known, end| types.join(known, *end));
         std::mem::replace(&mut self.output, output) != output
     }
 }
 
-/// All of them.
+/// Summaries by the node that is called.
 pub(crate) type CallSummaries = BTreeMap<NodeIndex, CallSummary>;
 
-/// The children that points call.
+/// Creates the summaries of all children that points call, without outputs.
 pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
     let mut children = CallSummaries::new();
     for point in steps.points() {
@@ -47,17 +53,17 @@ pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
 }
 
 impl Analysis<'_, '_> {
-    /// What a node returns when it is called as a child.
+    /// Returns the output of a node that is called as a child; bottom if it is not.
     pub(crate) fn output(&self, node: NodeIndex) -> TypeId {
         self.solved.children.get(&node).map_or(TypeId::NEVER, |child| child.output)
     }
 
-    /// The same end by end.
+    /// Returns the output of each end of a child.
     pub(crate) fn ends(&self, node: NodeIndex) -> Vec<(u32, TypeId)> {
         self.solved.children.get(&node).into_iter().flat_map(|child| &child.ends).map(|(end, of)| (*end, *of)).collect()
     }
 
-    /// The same as a schema: what one end returns and what another does are not mixed.
+    /// Returns a schema of the output of a child, with an alternative for each end, so that fields of two ends do not mix.
     pub(crate) fn output_schema(&self, node: NodeIndex) -> Value {
         let mut ends: Vec<TypeId> = Vec::new();
         for end in self.solved.children.get(&node).into_iter().flat_map(|child| child.ends.values()) {
@@ -71,7 +77,7 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// Forgets what the ends in a part return. Gives what each child returned before.
+    /// Forgets the outputs of the ends in a component, which is solved again. Returns the previous output of each child.
     pub(crate) fn forget_ends(&mut self, part: u32, parts: &Components) -> Vec<TypeId> {
         let outputs = self.solved.children.values().map(|child| child.output).collect();
         for child in self.solved.children.values_mut() {
@@ -84,7 +90,7 @@ impl Analysis<'_, '_> {
         outputs
     }
 
-    /// A child ended at a point. Gives the points that get something else by that.
+    /// Joins the output of a child that ends at a point. Returns the callers for which it grew.
     pub(crate) fn ended(&mut self, point: PointIndex, output: TypeId) -> Vec<u32> {
         let mut changed = Vec::new();
         for child in self.solved.children.values_mut().filter(|child| child.inside[point.0 as usize]) {
@@ -97,7 +103,7 @@ impl Analysis<'_, '_> {
         changed
     }
 
-    /// The callers of the children that return something else than `before`.
+    /// Returns the callers of the children whose output differs from `before`.
     pub(crate) fn callers_since(&self, before: &[TypeId]) -> Vec<u32> {
         let changed = self.solved.children.values().zip(before).filter(|(child, before)| child.output != **before);
         changed.flat_map(|(child, _)| child.callers.iter().copied()).collect()

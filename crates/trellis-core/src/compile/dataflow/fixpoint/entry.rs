@@ -1,14 +1,17 @@
-//! What contexts begin with: that of a session, and that of a child.
+//! Entry environments of sessions and of children.
+//!
+//! A key is absent at the start unless something can bring it: a declared input, an argument, a default that a host may override, or a
+//! declaration of the entry that the engine enforces. Each of them includes all values that the engine accepts.
 
 use super::*;
 
 impl<'p> Analysis<'_, 'p> {
-    /// What a session begins with: the inputs of the graph, and what its entry declares (language 7.1).
+    /// Returns the environment at the start of a session: the inputs of the graph, and what its entry declares (language 7.1).
     pub(crate) fn begin(&mut self) -> Env {
         let program = self.program;
         let mut env = Env::absent(self.tables.keys.room());
         let node = program.entry();
-        // A host may give what has a default; nobody else brings what nothing declares.
+        // A host may supply a key that has a default; undeclared keys are never supplied.
         for slot in self.tables.keys.with_defaults() {
             env.set(slot, TypeId::UNKNOWN_OR_ABSENT, &mut self.types);
         }
@@ -26,7 +29,7 @@ impl<'p> Analysis<'_, 'p> {
         env
     }
 
-    /// What a child begins with: its arguments, and what it declares.
+    /// Returns the environment at the start of a child: its arguments, and what it declares.
     pub(crate) fn begin_child(&mut self, node: &'p Node, args: TypeId) -> Env {
         let mut env = Env::absent(self.tables.keys.room());
         self.given(args, &mut env);
@@ -34,7 +37,7 @@ impl<'p> Analysis<'_, 'p> {
         env
     }
 
-    /// Each field of a mapping is a key.
+    /// Sets a key for each named field of a mapping.
     fn given(&mut self, mapping: TypeId, env: &mut Env) {
         let Some(fields) = self.types.get(mapping).fields.clone() else { return };
         for (key, of) in &fields.named {
@@ -44,7 +47,7 @@ impl<'p> Analysis<'_, 'p> {
         }
     }
 
-    /// Declared inputs are there: a start without them is refused, unless entering the node brings them.
+    /// Refines keys by the declarations of a node: a start without them is rejected, unless entering the node sets them.
     fn declared(&mut self, node: &'p Node, env: &mut Env) {
         let graph = self.program.graph_of(node);
         for (key, schema) in &node.entry.types {

@@ -1,13 +1,17 @@
-//! What is put at places: what came from outside, and what is made of what is known.
+//! Abstract evaluation of expressions: what is written, returned or passed to a call.
+//!
+//! One recursion over the expression tree, which is finite. Every case over-approximates; an expression that is not followed is unknown.
+//!
+//! **Example.** `["{{ a }}", 1]` with `a: text` is a list of text or `1`.
 
 use super::*;
 
 impl Analysis<'_, '_> {
-    /// What a source comes to.
+    /// Returns the type of an expression in an environment.
     pub(crate) fn source(&mut self, point_ops: &PointOps, env: &Env, source: SourceId) -> TypeId {
         match self.tables.sources.get(source) {
             SourceExpr::Known(of) => *of,
-            // What is taken is there while it is taken: an option or a default, where it is not any answer.
+            // The input is present while it is taken. Without one, as for an option or a default, it can be any answer.
             SourceExpr::Brought => match env.get(INPUT, &mut self.types) {
                 given if self.types.present(given) == TypeId::NEVER => self.answer(point_ops),
                 given => self.types.present(given),
@@ -70,13 +74,13 @@ impl Analysis<'_, '_> {
         (self.source(point_ops, env, one), self.source(point_ops, env, other))
     }
 
-    /// An accepted input, or a successful result, at a point.
+    /// Returns the type of an accepted input, or of a successful result, at a point.
     pub(crate) fn answer_at(&mut self, point: PointIndex) -> TypeId {
         let point_ops = self.tables.steps.point_ops(point).clone();
         self.answer(&point_ops)
     }
 
-    /// An accepted input, or a successful result.
+    /// Returns the type of an accepted input, or of a successful result.
     pub(crate) fn answer(&mut self, point_ops: &PointOps) -> TypeId {
         match &point_ops.brought {
             Incoming::Known(of) => *of,

@@ -1,15 +1,23 @@
-//! Going on from an earlier analysis after some nodes were edited.
+//! Incremental analysis after edits of nodes.
 //!
-//! The steps of the edited nodes are read again. Where they are what they were, nothing else has to be done. Where only reads came or went, and none of
-//! them teaches anything (what it reads is there anyway), all that was known stands, also in a loop: every look that led there would have come to the
-//! same. Otherwise the part of the node is worked out anew, then each part behind it for which something else comes out, until nothing does.
+//! **Algorithm.** The operations of the edited nodes are interned again and compared. Equal operations need one execution, to renew
+//! diagnostics. So do operations that differ only in reads which refine nothing, also in a loop: they leave every environment as it was.
+//! Otherwise the component of the point is solved again, then each later component into which something else flows. A key that gains its
+//! first reader, or loses its last, counts as a change of every point that mentions it or calls a child.
 //!
-//! **Invariant:** where it cannot be said what an edit changes, everything is worked out anew.
+//! **Soundness.** The solution of a component is a function of its operations and inputs, and it is either computed from scratch or reused
+//! as a whole.
+//!
+//! **Invariant:** if it is unclear what an edit affects, the analysis starts from scratch.
+//!
+//! **Example.** Adding `{{ name }}` where `name` is present at all times executes that point alone; where `name` can be absent, the read
+//! refines it, and its component is solved again.
 
 use super::{worklist::differences, *};
 
 impl<'a, 'p> Analysis<'a, 'p> {
-    /// Goes on from what was kept; nothing where that is of no use. `fresh` are the nodes that were edited.
+    /// Continues from an earlier analysis. `fresh` are the nodes that were edited. `None` if a new analysis is needed: the tables have
+    /// grown too large, the number of points changed, or calls did.
     pub(crate) fn again(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool], kept: AnalysisCache, fresh: &[u32]) -> Option<Self> {
         let AnalysisCache { types, tables, solved, size, .. } = kept;
         if size > solved.size * 2 + ROOM || tables.steps.is_worn() || solved.at.len() != program.points.len() {
@@ -30,7 +38,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
             open[part as usize] = true;
         }
         known.solve(open);
-        // What is said there may be said otherwise, or elsewhere. What was worked out on the way was looked at already; twice does no harm.
+        // Spans and texts may have changed. Executing a point twice is harmless.
         for point in looked {
             known.touched.push(point.0);
             let before = known.solved.onward[point.0 as usize].clone();
@@ -40,7 +48,8 @@ impl<'a, 'p> Analysis<'a, 'p> {
         Some(known)
     }
 
-    /// Reads nodes again: gives the points where something else happens, and those where only something else is said.
+    /// Interns the edited nodes again. Returns the points whose operations changed, and those that only need new diagnostics. `None` if a
+    /// new analysis is needed.
     fn reread(&mut self, fresh: &[u32]) -> Option<(Vec<u32>, Vec<PointIndex>)> {
         let program = self.program;
         let (mut seats, mut turned) = (Vec::new(), Vec::new());
@@ -50,7 +59,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
             let node = program.node(NodeIndex(*node));
             seats.extend(node.gate.into_iter().chain([node.body]).map(|point| (point, reader.read(point))));
         }
-        // First what is there now: what is read before and after does not turn.
+        // New operations are counted first, so that a key that is read before and after the edit does not lose its slot in between.
         seats.iter().for_each(|(_, point_ops)| self.tables.count(point_ops, &mut turned));
         for (point, _) in &seats {
             let old = self.tables.steps.point_ops(*point).clone();
@@ -62,7 +71,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         let (mut changed, mut looked) = (Vec::new(), Vec::new());
         for (point, point_ops) in seats {
             let old = self.tables.steps.point_ops(point).clone();
-            // What a session of a child can reach, and who calls it, is not worked out by halves.
+            // The reachable points and the callers of a child are not updated incrementally.
             let steps = &self.tables.steps;
             let is_called = !self.solved.children.is_empty();
             if !steps.call_alike(&old, &point_ops) || (is_called && !steps.lead_alike(&old, &point_ops)) {
@@ -88,7 +97,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         Some((changed, looked))
     }
 
-    /// Whether anything becomes known at a point by being read.
+    /// Returns true if a read at a point refines its environment.
     fn learns(&mut self, point: PointIndex, point_ops: &PointOps) -> bool {
         match self.solved.at[point.0 as usize].clone() {
             Some(env) => self.look(point, point_ops, env).learned,
@@ -96,7 +105,8 @@ impl<'a, 'p> Analysis<'a, 'p> {
         }
     }
 
-    /// The parts as they are now; says of each whether its points were together before, in this order.
+    /// Rebuilds the components after edges changed. Returns, for each, true if its points did not form one component in the same order
+    /// before.
     fn rewoven(&mut self, cfg: &Cfg<'_>) -> Vec<bool> {
         let before = Arc::clone(&self.solved.parts);
         if *self.solved.ways == *cfg.digraph {
@@ -110,7 +120,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
             members.first().and_then(|first| before.of(*first)).is_none_or(|old| before.members(old) != members)
         };
         let mut open: Vec<bool> = (0..parts.count()).map(is_other).collect();
-        // Where nobody comes any more, nothing is known, nothing is said, and nothing leads on.
+        // Points that became unreachable lose their environment, their observations and their edges.
         for (at, point) in (0..).zip(0..self.solved.at.len()) {
             if before.of(at).is_some() && parts.of(at).is_none() {
                 self.touched.push(at);
@@ -127,5 +137,5 @@ impl<'a, 'p> Analysis<'a, 'p> {
     }
 }
 
-/// Types and sources that edits may leave behind, at least.
+/// Number of unused table entries that edits may leave behind in any case.
 const ROOM: usize = 4_000;

@@ -1,13 +1,27 @@
-//! What can be at each point: a forward fixed point over the ways (language 8.1, 8.2).
+//! Forward abstract interpretation: the environment at each point, and the alarms (language 8.1, 8.2).
 //!
-//! Each point holds a type for each key that anything reads. The guards and writes are those that the engine takes; types stand for values.
+//! **Algorithm.** A worklist iteration over the strongly connected components of the control-flow graph, in topological order, so that each
+//! component is solved once, after everything that leads into it. [`transfer`] executes the operations of a point over an [`Env`], `branch`
+//! splits the result over the edges of each reply, `worklist` joins it into the successors until nothing grows. Calls of child graphs are
+//! interprocedural edges: arguments flow to the child's entry, its outputs return in one context-insensitive
+//! [`CallSummary`](calls::CallSummary) for each child.
 //!
-//! Points that can reach each other are one part of the graph, and parts are worked out one behind the other, each once, when everything that leads
-//! into it is known. So what is known in a part follows from what happens at its points and from what leads into it, and from nothing else.
-//! After an edit only those parts are worked out anew of which either changed (`again.rs`); of all others what was known stands as it is. What comes
-//! out is what a new analysis gives: each part is worked out from nothing or not at all, in an order that is its own.
+//! **State.** `Solution::at`, an environment for each point, `None` for an unreached one; `onward`, one environment for each edge; and
+//! notes, which become alarms, unchecked reads and conditions that never hold.
 //!
-//! **Invariant:** each concrete state of a session at a point is among what is possible there.
+//! **Termination.** Within a component environments only grow, and their lattice has finite height (see [`domain`](super::domain)).
+//!
+//! **Soundness.** Guards and writes are those of the engine, executed over types. A point whose file has mistakes sends a dynamic
+//! environment to all its successors. After an alarm the analysis continues with the sessions that passed: a path that was read is present
+//! from then on.
+//!
+//! **Edits.** The result of a component is a function of its operations and of what flows into it. So an edit solves only those components
+//! again for which one of the two changed (`incremental`), and the result is that of a new analysis.
+//!
+//! **Invariant:** the concrete state of every session at a point is included in the environment of that point.
+//!
+//! **Example.** `start` saves `"phone"` or `"letter"` to `means`; the edge guarded by `means == "phone"` carries `means: {"phone"}`, the
+//! other one `means: {"letter"}`, and where they meet it is both again.
 
 mod alarms;
 mod branch;
@@ -58,60 +72,63 @@ use crate::{
     value::Value,
 };
 
-/// What is known, point by point.
+/// Analysis of one program: its tables, and the solution.
 pub(crate) struct Analysis<'a, 'p> {
     pub(crate) program: &'p Program,
     pub(crate) types: TypeTable,
     tables: IrTables,
     solved: Solution,
-    /// Points whose file has mistakes: what they do is not known.
+    /// Points whose file has mistakes: their operations are not trusted.
     tainted: &'a [bool],
-    /// Where a rollback leads on, by graph.
+    /// Targets of a rollback, by graph.
     unwound: Vec<Vec<PointIndex>>,
-    /// The points that were looked at this time.
+    /// Points that were executed this time.
     touched: Vec<u32>,
-    /// The points at which something happens to a key, once somebody asked.
+    /// Points that read, write or check each key; computed on first use.
     touching: Option<FxHashMap<Slot, Vec<u32>>>,
 }
 
-/// What one analysis leaves to the next.
+/// Tables and solution that an incremental analysis starts from.
 #[derive(Debug)]
 pub(crate) struct AnalysisCache {
     types: TypeTable,
     tables: IrTables,
     solved: Solution,
-    /// How much there is.
+    /// Size of all tables now.
     size: usize,
-    /// How many points were looked at the last time.
+    /// Number of points that the last analysis executed.
     #[cfg(test)]
     pub(crate) looked: usize,
 }
 
-/// What was worked out.
+/// Solution of the dataflow equations.
 #[derive(Debug)]
 struct Solution {
-    /// Who leads to whom, calls and returns of children included.
+    /// Control-flow graph with the calls and returns of children.
     digraph: Arc<Digraph>,
-    /// The same without them.
+    /// Control-flow graph without the returns of children.
     ways: Arc<Digraph>,
+    /// Strongly connected components of `digraph`, in topological order.
     parts: Arc<Components>,
+    /// Summaries of the nodes that are called as children.
     children: CallSummaries,
     tainted: Vec<bool>,
-    /// What a session begins with.
+    /// Environment at the start of a session.
     begun: Env,
-    /// What is there on entering a point; nothing where no session comes.
+    /// Environment on entering each point; `None` if no session reaches it.
     at: Vec<Option<Env>>,
-    /// What is known behind each point, by where it leads, sorted.
+    /// Environments that leave each point, by target, sorted.
     onward: Vec<Box<[(PointIndex, Env)]>>,
+    /// Observations at each point.
     notes: Vec<Box<[Observation]>>,
-    /// By point, sorted.
+    /// Unchecked reads, sorted by point.
     unchecked: Vec<(u32, UncheckedRead)>,
-    /// How much there was when everything was new.
+    /// Size of all tables after the last full analysis.
     size: usize,
 }
 
 impl<'a, 'p> Analysis<'a, 'p> {
-    /// Works everything out.
+    /// Analyses a program from scratch.
     pub(crate) fn new(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool]) -> Self {
         let mut types = TypeTable::new();
         let mut tables = IrTables::new(&mut types);
@@ -143,7 +160,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         self.types.size() + self.tables.sources.len() + self.tables.calculations.len() + self.tables.tests.len()
     }
 
-    /// What stays for the next time.
+    /// Returns what an incremental analysis can start from.
     pub(crate) fn leave(self) -> AnalysisCache {
         AnalysisCache {
             size: self.size(),
@@ -155,30 +172,30 @@ impl<'a, 'p> Analysis<'a, 'p> {
         }
     }
 
-    /// The point where sessions begin.
+    /// Returns the point where sessions begin.
     fn first(&self) -> PointIndex {
         let entry = self.program.entry();
         entry.gate.unwrap_or(entry.body)
     }
 
-    /// Whether ways lead from one point to another, or to itself.
+    /// Returns true if a path of at least one edge leads from one point to another.
     pub(crate) fn leads(&self, from: PointIndex, to: PointIndex) -> bool {
         let digraph = &*self.solved.digraph;
         digraph.forward.of(from.0).any(|next| petgraph::algo::has_path_connecting(digraph, next, to.0, None))
     }
 
-    /// What is known on entering a point; nothing where no session comes.
+    /// Returns the environment on entering a point; `None` if no session reaches it.
     pub(crate) fn at(&self, point: PointIndex) -> Option<&Env> {
         self.solved.at[point.0 as usize].as_ref()
     }
 
-    /// What stands below a key on entering a point; nothing where no session comes.
+    /// Returns the type at a path of a key on entering a point; `None` if no session reaches it.
     pub(crate) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: SubPathId) -> Option<TypeId> {
         let known = self.solved.at[point.0 as usize].as_ref()?.get(slot, &mut self.types);
         Some(self.types.select(known, rest))
     }
 
-    /// What is known while a session stands at a point: behind all that entering it does.
+    /// Returns the environment while a session waits at a point, after it was entered; `None` if no session waits there.
     pub(crate) fn standing(&mut self, point: PointIndex) -> Option<Env> {
         let mut env = self.at(point)?.clone();
         let point_ops = self.tables.steps.point_ops(point).clone();
@@ -187,24 +204,24 @@ impl<'a, 'p> Analysis<'a, 'p> {
         lives.then_some(env)
     }
 
-    /// The keys that are followed, sorted.
+    /// Returns the followed keys by name, sorted.
     pub(crate) fn keys(&self) -> Vec<(String, Slot)> {
         self.tables.keys.followed()
     }
 
-    /// A path as it is followed; nothing where nobody reads it, and for what the engine always knows.
+    /// Returns the slot of a path and its segments below the key. `None` if no point reads the key, or the path is not followed.
     pub(crate) fn followed(&mut self, path: &KeyPath) -> Option<(Slot, SubPathId)> {
         let (name, rest) = split(path)?;
         Some((self.tables.keys.slot_of(name)?, self.types.rest(rest)))
     }
 
-    /// What stands at a path; nothing for what the engine always knows.
+    /// Returns the type at a path of an environment; `None` if the path is not followed.
     pub(crate) fn known(&mut self, env: &Env, path: &KeyPath) -> Option<TypeId> {
         let (slot, rest) = self.followed(path)?;
         Some(self.below(env, slot, rest))
     }
 
-    /// What stands below a key.
+    /// Returns the type at a path below a key.
     fn below(&mut self, env: &Env, slot: Slot, rest: SubPathId) -> TypeId {
         let known = env.get(slot, &mut self.types);
         self.types.select(known, rest)
@@ -215,7 +232,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
     }
 }
 
-/// Where a rollback leads on, by graph.
+/// Returns the targets of a rollback, by graph.
 fn unwound(program: &Program) -> Vec<Vec<PointIndex>> {
     let to = |target: &Target| if let Target::Point(to) = target { Some(*to) } else { None };
     let graphs = 0..u32::try_from(program.graphs.len()).unwrap_or(u32::MAX);

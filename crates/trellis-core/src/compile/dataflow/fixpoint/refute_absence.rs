@@ -1,9 +1,23 @@
-//! Whether a session can come to a point while nothing is at a key, by what is known of a few other keys in just those sessions.
+//! Refutation of a missing key by correlated keys.
 //!
-//! The fixed point joins what all ways leave. Here only those ways count on which the key stays absent; so a key that was chosen where the other
-//! was set tells of it later. Keys are taken one after the other, nearest first, and each run goes by what those before it left.
+//! The fixpoint is not relational: after `if means == "phone" { number := … }` it knows both keys, but not that `number` is absent only if
+//! `means` is not `"phone"`. This module recovers that relation for one alarm.
 //!
-//! **Invariant:** no session comes where this says that none does.
+//! **Algorithm.** A forward analysis under the assumption that the key stays absent: edges on which it is certainly present are cut, and
+//! the type of one other key is tracked on the rest. The other keys are those that conditions near the goal test, nearest first. Each run
+//! starts from the results of the earlier ones, so their relations accumulate. If the goal is unreachable in one run, the alarm is refuted.
+//! At last the edges into the nearest point that tests something are tried one at a time.
+//!
+//! **State.** [`Left`]: the type of the tracked key at each point, `None` where it is unreachable under the assumption. **Termination.**
+//! Types only grow, at most [`OTHERS`] keys are tracked, and every execution costs budget; without budget the answer is *may*.
+//!
+//! **Soundness.** A cut edge cannot be taken while the key is absent. The caller guarantees that nothing removes the key again, so a
+//! session that arrives without it never had it.
+//!
+//! **Invariant:** no session reaches the point without the key if this says that none does.
+//!
+//! **Example.** `close` branches on `means == "phone"` again and reads `number` there. Without `number`, `means` is `{"letter"}` at
+//! `close`, the edge is bottom, and the alarm is refuted.
 
 use std::collections::VecDeque;
 
@@ -11,23 +25,24 @@ use rustc_hash::FxHashMap;
 
 use super::*;
 
-/// Points before the goal that are looked at for what is asked there, and of those that ask something.
+/// Greatest number of points before the goal that are searched for conditions, and of points with conditions that are used.
 const BEFORE: usize = 256;
 const ASKING: usize = 4;
 
-/// Keys that are gone through.
+/// Greatest number of keys that are tracked, and of edges that are tried one at a time.
 const OTHERS: usize = 80;
 
-/// What it costs to look at a point.
+/// Cost of executing a point.
 const LOOK: usize = 20;
 
-/// What one run left: what can be at a key on entering each point; nothing where no session comes.
+/// Result of one run: the type of the tracked key on entering each point; `None` if the point is unreachable under the assumption.
 type Left = (Slot, Vec<Option<TypeId>>);
 
 impl Analysis<'_, '_> {
-    /// Whether a session may come to a point without a key; it may where the budget is spent.
+    /// Returns false if no session reaches `goal` without the key. True if one may, and if the budget is spent. `spend` charges the budget,
+    /// and returns false once it is empty.
     pub(crate) fn may_reach_without(&mut self, goal: PointIndex, slot: Slot, spend: &dyn Fn(usize) -> bool) -> bool {
-        // A child begins with keys of its own.
+        // A child starts with an environment of its own.
         if !self.solved.children.is_empty() {
             return true;
         }
@@ -51,7 +66,7 @@ impl Analysis<'_, '_> {
         comes
     }
 
-    /// The same, way by way into the nearest point that asks something: what is so on each of them may be so of another key on each.
+    /// Repeats the test for each edge into the nearest point before the goal that tests something: each edge may be refuted by another key.
     fn comes_by_some(
         &mut self,
         goal: PointIndex,
@@ -63,13 +78,13 @@ impl Analysis<'_, '_> {
         let mut from: Vec<u32> = self.solved.ways.backward.of(asking).collect();
         from.sort_unstable();
         from.dedup();
-        // A session that comes there more than once may come by several.
+        // A session that passes the point more than once may use several edges.
         let is_passed_once = self.solved.parts.of(asking).is_some_and(|part| self.solved.parts.members(part).len() == 1);
         if !is_passed_once || from.contains(&asking) || !(2..=OTHERS).contains(&from.len()) {
             return true;
         }
         from.into_iter().any(|from| {
-            // What is asked on the way there tells most.
+            // Keys that are tested at the source of the edge are the most likely to be correlated.
             let asked = self.slots_asked(from).into_iter().chain(self.slots_asked(asking)).filter(|other| *other != slot);
             let asked: Vec<Slot> = asked.take(ASKING).collect();
             !asked.into_iter().any(|other| {
@@ -82,7 +97,7 @@ impl Analysis<'_, '_> {
         })
     }
 
-    /// The nearest point before another that asks something.
+    /// Returns the nearest point before the goal whose edges test something.
     fn asking_before(&self, goal: PointIndex) -> Option<u32> {
         let mut seen = vec![false; self.solved.at.len()];
         let mut queue = VecDeque::from([goal.0]);
@@ -100,21 +115,21 @@ impl Analysis<'_, '_> {
         None
     }
 
-    /// The keys that decide which way leads on from a point; without those that the engine writes where no step says so.
+    /// Returns the keys that the edges of a point test, without those that the engine writes.
     fn slots_asked(&self, point: u32) -> Vec<Slot> {
         let own = [VISITS, "sys.rollback"].map(|name| self.tables.keys.slot_of(name));
         let asked = self.tables.steps.asked(self.tables.steps.point_ops(PointIndex(point)));
         asked.filter_map(|name| self.tables.keys.slot(name)).filter(|slot| !own.contains(&Some(*slot))).collect()
     }
 
-    /// The points at which something happens to one of these.
+    /// Returns the points whose operations concern one of two keys, and all tainted points.
     fn touched(&self, touching: &FxHashMap<Slot, Vec<u32>>, keys: [Slot; 2]) -> Vec<bool> {
         let mut is_touched = self.tainted.to_vec();
         keys.iter().filter_map(|key| touching.get(key)).flatten().for_each(|point| is_touched[*point as usize] = true);
         is_touched
     }
 
-    /// The points at which something happens to a key, or depends on it.
+    /// Returns the points whose operations concern each key.
     fn touched_by(&self) -> FxHashMap<Slot, Vec<u32>> {
         let mut touching: FxHashMap<Slot, Vec<u32>> = FxHashMap::default();
         for point in self.tables.steps.points() {
@@ -127,7 +142,7 @@ impl Analysis<'_, '_> {
         touching
     }
 
-    /// The keys that are asked about before a point, nearest first.
+    /// Returns the keys that are tested before a point, nearest first.
     fn asked_before(&self, goal: PointIndex, but: Slot) -> Vec<Slot> {
         let (mut others, mut asking) = (Vec::new(), 0);
         let mut seen = vec![false; self.solved.at.len()];
@@ -155,7 +170,8 @@ impl Analysis<'_, '_> {
         others
     }
 
-    /// One run: what can be at `other` where nothing is at `slot`; nothing where the budget is spent. Into one point only one way may lead.
+    /// Runs the analysis once: tracks `other` while the key is absent. `only` restricts the edges into one point to one edge. `None` if the
+    /// budget is spent.
     fn left(
         &mut self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! What is known, kept without the program: for whoever asks after the check.
+//! Types of every key at every point, detached from the program, for queries after the check.
 
 use super::Analysis;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     value::Value,
 };
 
-/// What can be at each point where a session stands, by key.
+/// Types of every key at each point where a session waits.
 #[derive(Debug)]
 pub(crate) struct PointTypes {
     types: TypeTable,
@@ -30,7 +30,7 @@ impl PointTypes {
         Self { keys: knowledge.keys(), standing, types: knowledge.types }
     }
 
-    /// Each key that can be set at a point: whether it certainly is, and what is known of it.
+    /// Returns each key that can be present at a point: whether it always is, and its type in words.
     pub(crate) fn at(&self, point: u32) -> impl Iterator<Item = (&str, bool, String)> {
         let env = self.standing[point as usize].as_ref();
         self.keys.iter().filter_map(move |(key, slot)| {
@@ -40,7 +40,7 @@ impl PointTypes {
         })
     }
 
-    /// Says which value is not among what is possible at a point.
+    /// Checks a concrete context against the types of a point. Returns the first key whose value is not included, in words.
     pub(crate) fn admit(&self, point: u32, value: impl Fn(&str) -> Option<Value>) -> Result<(), String> {
         let Some(env) = &self.standing[point as usize] else { return Err("no session was thought to come here".to_owned()) };
         for (key, slot) in &self.keys {
@@ -55,7 +55,7 @@ impl PointTypes {
 }
 
 impl TypeTable {
-    /// Whether a value is among those of a type.
+    /// Returns true if a type includes a value; `None` is absence.
     fn holds(&self, of: &Type, value: Option<&Value>) -> bool {
         let Some(value) = value else { return of.absent || of.dynamic };
         if of.unknown || of.dynamic {

@@ -1,6 +1,12 @@
-//! Which unchecked reads only follow from nodes that could not be made out, and which would be there without them.
+//! Forward taint of keys: the unchecked reads that exist only because of nodes with mistakes.
 //!
-//! What such a node leaves in a key goes on until an answer, a result or a literal takes its place.
+//! **Algorithm.** For each key that an unchecked read mentions, a reachability search from the points that taint it, along all edges,
+//! stopped by replies that overwrite the whole key with an answer, a result or a literal. **Termination.** Each point is visited once for
+//! each key. After [`KEYS`] keys, every further one is taken to be tainted everywhere after a mistake. **Soundness.** A computed value may
+//! copy a tainted key, so it counts as a source. The worst consequence of imprecision is an unchecked read that is not listed until the
+//! mistake is corrected.
+//!
+//! **Example.** A node with a misspelt tool saves its result to `a`. `{{ a.id }}` after it is not reported as unchecked.
 
 use rustc_hash::FxHashMap;
 
@@ -12,21 +18,21 @@ use crate::{
     value::Key,
 };
 
-/// Keys that are looked at; of more, every read behind such a node is taken to follow from it.
+/// Greatest number of keys that are searched; of more, every read after a mistake is taken to follow from it.
 const KEYS: usize = 64;
 
-/// What nodes that could not be made out leave behind.
+/// Taint that nodes with mistakes leave in keys.
 pub(crate) struct TaintFlow<'a> {
     program: &'a Program,
-    /// Points of which nothing is known.
+    /// Points with mistakes.
     tainted: &'a [bool],
-    /// Those, and points whose call could not be made out.
+    /// Points with mistakes, and points with an unresolved call.
     broken: Vec<bool>,
-    /// The points behind them.
+    /// Points that are reachable from those.
     behind: Vec<bool>,
-    /// Where what was left in a key may still stand.
+    /// Points that the taint of a key reaches, by key.
     left: FxHashMap<Key, Vec<bool>>,
-    /// Whether children carry values where no way leads.
+    /// True if a reachable point calls a child, which carries values along no edge.
     calls: bool,
 }
 
@@ -38,7 +44,7 @@ impl<'a> TaintFlow<'a> {
         Self { program, tainted, broken, behind, left: FxHashMap::default(), calls }
     }
 
-    /// Whether a read at a point is unchecked only because of such a node.
+    /// Returns true if a read at a point is unchecked only because of a node with mistakes.
     pub(crate) fn explains(&mut self, point: u32, read: &UncheckedRead) -> bool {
         let root = read.path.root();
         if !self.behind[point as usize] {
@@ -57,7 +63,7 @@ impl<'a> TaintFlow<'a> {
         self.left[root][point as usize]
     }
 
-    /// Where what was left in a key may still stand.
+    /// Returns the points that the taint of a key reaches.
     fn leaves(&self, key: &Key) -> Vec<bool> {
         let program = self.program;
         let mut stands = vec![false; program.points.len()];
@@ -98,7 +104,7 @@ impl<'a> TaintFlow<'a> {
         stands
     }
 
-    /// Whether a reply puts something else in the place of a key, whatever was there.
+    /// Returns true if a reply overwrites the whole key with an untainted value.
     fn replaces(&self, at: u32, reply: &Reply, key: &Key) -> bool {
         let is_whole = |write: &Write| matches!(&write.to, WriteTarget::Path(path) if path.is_key() && path.root() == key);
         let last = reply.update.iter().rfind(|write| writes(write, key));
@@ -114,7 +120,7 @@ fn writes(write: &Write, key: &Key) -> bool {
     }
 }
 
-/// Whether what is written may stand elsewhere already.
+/// Returns true if the written value may be a copy of another key.
 fn is_copied(write: &Write) -> bool {
     matches!(&write.value, WriteSource::Shape(shape) if !matches!(shape, Shape::Literal(_)))
 }

@@ -1,10 +1,19 @@
-//! What happens at a point, over types: reads, writes, what must hold; and what may go wrong with it.
+//! Transfer functions of operations, and the alarms that they raise.
+//!
+//! Each operation maps an environment to the one that sessions have if they pass it. If the claimed part of a type includes a value with
+//! which the operation fails, it raises an alarm; if an unknown part is used, it notes an unchecked read. Alarms are path-insensitive: they
+//! see the environment of the point and nothing else.
+//!
+//! **Soundness.** Assignments are strong updates, since a key is one location. A value that may be absent is written as a weak update: the
+//! old type is joined. A failed check refines as if it had held, because no session continues after a failure.
+//!
+//! **Example.** `Read(name)` with `name: {absent, text}` raises `Missing` and leaves `name: text`.
 
 use super::*;
 use crate::template::KindSet;
 
 impl Analysis<'_, '_> {
-    /// Whether a session can come past what happens.
+    /// Executes operations on `env`. Returns false if no session gets past them.
     pub(crate) fn transfer(&mut self, point_ops: &PointOps, env: &mut Env, steps: OpRange, now: &mut PointResult) -> bool {
         for at in steps.iter() {
             match self.tables.steps.step(point_ops, at) {
@@ -19,7 +28,7 @@ impl Analysis<'_, '_> {
                         if known.is_some_and(|known| !self.types.may_be_absent(known) && !self.types.get(known).dynamic) {
                             continue;
                         }
-                        // What a default reads, it reads only where the key is absent: nothing is known to be there behind it.
+                        // A default is evaluated only if the key is absent, so its reads refine a copy.
                         let mut behind = env.clone();
                         reads.iter().for_each(|mark| self.read(point_ops, &mut behind, mark, None, now));
                     } else {
@@ -89,7 +98,7 @@ impl Analysis<'_, '_> {
         true
     }
 
-    /// Something is read; by a condition, where it is one.
+    /// Executes a read; `asked` is the guard that reads, if a condition does.
     pub(crate) fn read(&mut self, point_ops: &PointOps, env: &mut Env, at: u32, asked: Option<GuardId>, now: &mut PointResult) {
         let mark = self.tables.steps.mark(point_ops, at);
         if let Some(calculated) = mark.calculated {
@@ -136,7 +145,7 @@ impl Analysis<'_, '_> {
             };
             now.notes.push(Observation::UnknownSite(at, unknown));
         }
-        // Behind it the path is there. Where it never is, the rest is looked at as if somebody had mended that.
+        // After a certain read the path is present. If it never is, the analysis continues as if the mistake were corrected.
         if !is_there && mark.is_certain && mark.inside == ElementPathId::NONE {
             now.learned = true;
             self.be_set(env, slot, rest);
@@ -158,11 +167,11 @@ impl Analysis<'_, '_> {
         Some(env)
     }
 
-    /// Something is calculated from parts that are there.
+    /// Executes a calculation over the kinds of its operands.
     fn calculate(&mut self, env: &Env, at: u32, calculated: ArithmeticId, now: &mut PointResult) {
         let (mut sorts, mut seen, mut is_known) = (Vec::new(), TypeId::NEVER, true);
         for part in self.tables.calculations.parts(calculated).iter() {
-            // Of what the engine always knows nothing is followed.
+            // An operand that is not followed is unknown.
             let known = part.and_then(|part| Some(self.below(env, self.slot(part)?, part.rest))).unwrap_or(TypeId::UNKNOWN);
             let of = self.types.get(known);
             is_known &= (!of.unknown || of.numeric) && !of.dynamic;
@@ -180,7 +189,7 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// Something is written; false where no session comes past that.
+    /// Executes a write. Returns false if no session gets past it.
     fn write(
         &mut self,
         point_ops: &PointOps,
@@ -206,7 +215,7 @@ impl Analysis<'_, '_> {
                 let (may_not_come, source) = (self.types.may_be_absent(source), self.types.present(source));
                 let list = if source == TypeId::NEVER { source } else { self.types.appended(list, source) };
                 let written = if list == TypeId::NEVER { list } else { self.types.assign(known, rest, list) };
-                // What may not come at all leaves what was there.
+                // An absent source leaves the old value.
                 if may_not_come { self.types.join(known, written) } else { written }
             }
             WriteMode::Default => {
@@ -218,7 +227,7 @@ impl Analysis<'_, '_> {
                     now.suspect(Violation::Write(at), false, known);
                 }
                 if self.types.may_be_absent(source) {
-                    // A value that may not come at all leaves what was there.
+                    // An absent source leaves the old value.
                     let there = self.types.present(source);
                     let written = if there == TypeId::NEVER { there } else { self.types.assign(known, rest, there) };
                     self.types.join(known, written)

@@ -1,41 +1,41 @@
-//! What can go wrong at a point because of data, by the place in the script where it would.
+//! Violations of data rules, and alarms: violations that the fixpoint could not rule out.
 
 use crate::{compile::dataflow::domain::TypeId, program::PointIndex};
 
-/// What goes wrong, and where: sites and operations are those of the script.
+/// Violation and its place: the index of a site, an instruction or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Violation {
-    /// A site reads something that is not there.
+    /// A site reads an absent path.
     Missing(u32),
-    /// A site takes for a truth what is none (language 6.1).
+    /// A site uses a value as a truth value that is none (language 6.1).
     Truth(u32),
-    /// A site calculates with what is no number, or loops over what has no items.
+    /// A site calculates with a value of a wrong kind, or iterates over one without items.
     Operand(u32),
-    /// A key does not fit its `context_schema`.
+    /// A key violates its `context_schema`.
     Unfit(u32),
-    /// An `assert` does not hold.
+    /// An `assert` fails.
     Fails(u32),
-    /// A write finds something that is no mapping, or no list (language 4.1).
+    /// A write meets a value that is no mapping, or no list (language 4.1).
     Write(u32),
-    /// Arguments do not fit what the tool takes.
+    /// Arguments violate the parameters of their tool.
     Args(u32),
-    /// A reply has no way on.
+    /// No edge of a reply holds.
     NoMatch(u32),
 }
 
-/// Something that may go wrong.
+/// Alarm: a violation that may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Alarm {
     pub(crate) point: PointIndex,
     pub(crate) violation: Violation,
-    /// Whether it goes wrong on every way.
+    /// True if it happens on every path to the point.
     pub(crate) never: bool,
-    /// What can be there where it goes wrong.
+    /// Type of the value that causes it.
     pub(crate) seen: TypeId,
 }
 
 impl Violation {
-    /// The same in numbers of the script, where those of a point begin with these.
+    /// Returns the violation counted over the whole program, given the first instruction and site, and the first reply, of its point.
     pub(crate) fn of_point(self, (op, site): (u32, u32), reply: u32) -> Self {
         match self {
             Self::Missing(at) => Self::Missing(at + site),

@@ -1,4 +1,6 @@
-//! Which keys a graph sets and takes away, and which it names.
+//! Keys that a graph assigns, removes and mentions: flow-insensitive facts about names.
+//!
+//! A read of a key that nothing assigns is a misspelt name whatever the paths are, so it needs no witness.
 
 use super::{ReadKind, ReadSite};
 use crate::{
@@ -12,7 +14,7 @@ use crate::{
 };
 
 impl Findings<'_, '_> {
-    /// The keys that something sets: what nothing sets is missing on every way, also where a loop comes back behind a read of it.
+    /// Returns the keys that something assigns. A read of any other key fails on every path, also inside of a loop.
     pub(crate) fn set(&self, entry_states: &[EntryState]) -> BTreeSet<Key> {
         let writes = self.ir.ops.iter().filter_map(|op| match op {
             Instr::Write { write, .. } => match &write.to {
@@ -30,7 +32,8 @@ impl Findings<'_, '_> {
         writes.chain(begun).collect()
     }
 
-    /// Reports names that nothing sets also where mistakes hide what comes there: no session would have them, unless a file with mistakes speaks of them.
+    /// Reports reads of keys that nothing assigns, although other mistakes hide parts of the graph. A key that a file with mistakes
+    /// mentions is left out.
     pub(crate) fn strays(
         &self,
         known: &mut Analysis<'_, '_>,
@@ -39,7 +42,7 @@ impl Findings<'_, '_> {
         found: &mut Vec<Diagnostic>,
     ) {
         let Some(faulty) = self.faulty else { return };
-        // Callers that no session comes to were not heard.
+        // Arguments of unreachable callers count as assignments.
         for node in &self.program.nodes {
             if let Role::Act(call) = &node.role {
                 let mut open = vec![&**call];
@@ -71,17 +74,17 @@ impl Findings<'_, '_> {
         }
     }
 
-    /// Where something reads what nothing sets.
+    /// Returns the site of an alarm about a key that nothing assigns; `None` for other alarms, and for `required_context`.
     pub(crate) fn unset(&self, alarm: &Alarm, set: &BTreeSet<Key>) -> Option<&ReadSite<'_>> {
         let Violation::Missing(site) = alarm.violation else { return None };
         let site = &self.ir.sites[site as usize];
         (!matches!(site.kind, ReadKind::Required(..)) && self.is_never_set(site, set)).then_some(site)
     }
 
-    /// Whether nothing in the graph sets what a site reads, and no host is asked for it.
+    /// Returns true if nothing in the graph assigns the key that a site reads, and no host can supply it.
     fn is_never_set(&self, site: &ReadSite<'_>, set: &BTreeSet<Key>) -> bool {
         let root = site.path.root();
-        // A host may give what `inputs` lets in without a name.
+        // A host may supply keys that `inputs` admits without naming them.
         let open = ["additionalProperties", "patternProperties", "if", "dependentSchemas", "anyOf", "oneOf", "allOf"];
         let inputs = self.program.graphs.iter().filter_map(|graph| graph.inputs.as_ref()?.source().as_map());
         let is_open =
@@ -95,17 +98,17 @@ impl Findings<'_, '_> {
         is_free && !inputs.clone().any(|inputs| is_open(inputs) || given(inputs))
     }
 
-    /// Whether its file names a key nowhere but where it is read: no guard asks for it.
+    /// Returns true if the file of a site mentions its key only in reads, so that no guard tests it.
     pub(crate) fn is_unasked(&self, site: &ReadSite<'_>) -> bool {
         let text = &self.program.documents[site.document as usize].text;
         let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
         let reads = self.ir.sites.iter().filter(|other| other.document == site.document && other.path.root() == site.path.root());
-        // One word may be read in several ways: looped over, and counted.
+        // One word can be several sites: it is iterated over, and counted.
         let places: BTreeSet<Span> = reads.map(|read| read.span(self.program)).collect();
         words.filter(|word| **word == **site.path.root()).count() == places.len()
     }
 
-    /// Whether something may take a path away again: what it stands in is written as a whole, or it is there for a moment only.
+    /// Returns true if a path can become absent again: a write replaces something above it, or it exists only while a node resolves.
     pub(crate) fn forgets(&self, path: &KeyPath) -> bool {
         let above = |written: &KeyPath| written.segments().len() < path.segments().len() && path.segments().starts_with(written.segments());
         let mut writes = self.ir.ops.iter().filter_map(|op| if let Instr::Write { write, .. } = op { Some(&write.to) } else { None });

@@ -1,4 +1,4 @@
-//! Reading steps off the script: names, questions, sources and schemas become numbers.
+//! Interning: keys, guards, expressions and schemas of a point's instructions become numbers.
 
 use super::{
     FOLLOWED, Instr, PointIr, ReadSite, edges_of, ends_well,
@@ -26,7 +26,7 @@ use crate::{
     value::Value,
 };
 
-/// Reads one passage after the other.
+/// Interner of instructions, point by point.
 pub(crate) struct Interner<'r, 'p> {
     pub(crate) passage: PointIr<'p>,
     pub(crate) types: &'r mut TypeTable,
@@ -34,7 +34,8 @@ pub(crate) struct Interner<'r, 'p> {
 }
 
 impl<'p> Interner<'_, 'p> {
-    /// Reads a point to the end of all steps. Whoever asks says that its keys are followed.
+    /// Interns the instructions of a point and appends them to the tables. The caller must retain the keys that it follows
+    /// ([`IrTables::count`]).
     pub(crate) fn read(&mut self, point: PointIndex) -> PointOps {
         self.passage.read(point);
         let program = self.passage.program;
@@ -58,6 +59,7 @@ impl<'p> Interner<'_, 'p> {
         PointOps { steps, marks, answers, choices, follows, entering, ending, brought, output, counts: node.entry.max_visits.is_some() }
     }
 
+    /// Interns the sites of the point as [`ReadOp`].
     fn marks(&mut self) {
         for at in 0..self.passage.sites.len() {
             let site: ReadSite<'p> = self.passage.sites[at];
@@ -76,7 +78,7 @@ impl<'p> Interner<'_, 'p> {
         }
     }
 
-    /// What holds where something is read that only these decide about.
+    /// Interns the tests that guard a read; those that are not followed are left out.
     fn tests(&mut self, when: &[Test]) -> GuardSetId {
         let is_set = self.tables.is_set;
         let tested = when.iter().filter_map(|test| match test {
@@ -92,6 +94,7 @@ impl<'p> Interner<'_, 'p> {
         self.tables.tests.put(tested)
     }
 
+    /// Interns the instructions of the point as [`Op`].
     fn steps(&mut self) {
         let program = self.passage.program;
         for at in 0..self.passage.ops.len() {
@@ -131,9 +134,9 @@ impl<'p> Interner<'_, 'p> {
         let (to, how) = match &write.to {
             WriteTarget::Path(path) | WriteTarget::Append(path) => {
                 let is_append = matches!(write.to, WriteTarget::Append(_));
-                // What is written below a key, or added to it, depends on what is there.
+                // A write below a key, or an append, also reads the key.
                 let known = if is_append || !path.is_key() { self.follow(path) } else { self.path(path) };
-                // Of what is written deeper than is followed, the upper part is there.
+                // A write deeper than is followed makes the upper part present, with an unknown value.
                 is_cut = path.segments().len() > FOLLOWED;
                 let upper = || {
                     let rest = self.types.rest(&path.rest()[..FOLLOWED.min(path.rest().len())]);
@@ -155,6 +158,7 @@ impl<'p> Interner<'_, 'p> {
         Op::Write { to, how, source, reads }
     }
 
+    /// Interns the replies of the point with their edges.
     fn answers(&mut self, point: PointIndex) {
         let program = self.passage.program;
         let node = program.node(program.point(point).node);
@@ -194,6 +198,7 @@ impl<'p> Interner<'_, 'p> {
         }
     }
 
+    /// Returns the target of an edge, as far as the fixpoint distinguishes targets.
     fn to(&self, point: PointIndex, target: &Target, replies: &[Reply], edge: u32) -> BranchTarget {
         let program = self.passage.program;
         let node = program.node(program.point(point).node);
@@ -202,7 +207,7 @@ impl<'p> Interner<'_, 'p> {
             Target::Again => BranchTarget::Again,
             Target::Rollback => BranchTarget::Rollback(node.graph),
             Target::End(Reason::Failed(Failure::NoMatch)) => {
-                // Gaps of what a node was given itself were looked for already.
+                // A node whose own options leave a gap has another finding, `non-exhaustive`.
                 let own = replies.iter().any(|reply| reply.edges.contains(&edge)) && exhaustive::is_own(program, node);
                 if own { BranchTarget::End { is_own: false, returns: false } } else { BranchTarget::NoMatch }
             }
@@ -210,7 +215,7 @@ impl<'p> Interner<'_, 'p> {
         }
     }
 
-    /// The arguments of a call with the one that the node's body fills; nothing where none is given.
+    /// Interns the arguments of a call, the one that the node's body fills among them. `None` if the call has none.
     fn arguments(&mut self, call: &Call) -> Option<SourceId> {
         let Some(body) = &call.body else { return call.args.as_ref().map(|args| self.source(args)) };
         let entries: &[_] = match &call.args {
@@ -226,7 +231,7 @@ impl<'p> Interner<'_, 'p> {
         Some(self.tables.sources.put(SourceExpr::Map(given.into())))
     }
 
-    /// What a child takes.
+    /// Returns the schema of the arguments that a child accepts; `None` if it declares none.
     fn taken(&mut self, call: &Call, child: NodeIndex) -> Option<SchemaId> {
         if let Some(known) = self.tables.taken.get(&child) {
             return *known;
@@ -237,7 +242,7 @@ impl<'p> Interner<'_, 'p> {
         taken
     }
 
-    /// An accepted input, or a successful result, at a point.
+    /// Returns the type of an accepted input, or of a successful result, at a point.
     fn brought(&mut self, program: &Program, point: PointIndex) -> Incoming {
         let node = program.node(program.point(point).node);
         match (&node.role, external::call_at(program, point)) {
@@ -250,12 +255,13 @@ impl<'p> Interner<'_, 'p> {
         }
     }
 
+    /// Interns a constant.
     fn literal(&mut self, value: &Value) -> SourceId {
         let of = self.types.of_value(value);
         self.tables.sources.put(SourceExpr::Known(of))
     }
 
-    /// What a shape comes to.
+    /// Interns the expression that computes a shape.
     fn source(&mut self, shape: &Shape) -> SourceId {
         let made = match shape {
             Shape::Literal(value) => return self.literal(value),
@@ -280,7 +286,7 @@ impl<'p> Interner<'_, 'p> {
         self.tables.sources.put(made)
     }
 
-    /// What an expression comes to.
+    /// Interns the expression that computes a template's term.
     fn term(&mut self, term: &Term) -> SourceId {
         let made = match term {
             Term::Unknown => SourceExpr::Known(TypeId::UNKNOWN_OR_ABSENT),
@@ -310,13 +316,13 @@ impl<'p> Interner<'_, 'p> {
         InternedPath { name: self.tables.keys.name(key), rest: crate::compile::dataflow::domain::SubPathId::NONE }
     }
 
-    /// A path as it is followed; nothing for what the engine always knows, and for what goes deeper than is followed.
+    /// Interns a path. `None` if it is not followed; see [`split`].
     fn path(&mut self, path: &KeyPath) -> Option<InternedPath> {
         let (name, rest) = split(path)?;
         Some(InternedPath { name: self.tables.keys.name(name), rest: self.types.rest(rest) })
     }
 
-    /// The same, which is followed from now on.
+    /// Interns a path and records that the point reads its key. `None` if it is not followed.
     fn follow(&mut self, path: &KeyPath) -> Option<InternedPath> {
         let path = self.path(path)?;
         self.tables.steps.follows.push(path.name);

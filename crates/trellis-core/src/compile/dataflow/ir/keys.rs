@@ -1,6 +1,11 @@
-//! The keys that a graph names, and which of them are followed: those that something reads.
+//! Keys of a graph, and the slots of those that are followed: keys that some point reads. Readers are counted, so that edits retain and
+//! release keys.
 //!
-//! **Invariant:** a key that nothing reads is as if nobody wrote it: it is absent wherever that is known of anything.
+//! **Invariant:** a key that no point reads has no slot, and a write to it has no effect on any environment. That is sound: no alarm can
+//! depend on it.
+//!
+//! **Example.** `save_to: town` alone follows nothing. The first `{{ town }}` gives `town` a slot, and an edit that adds it makes the
+//! analysis repeat the points that write `town`.
 
 use rustc_hash::FxHashMap;
 
@@ -9,26 +14,26 @@ use crate::{
     value::Key,
 };
 
-/// A key that something reads or writes.
+/// Interned key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct KeyId(u32);
 
-/// All keys, over the edits of a graph.
+/// Interned keys of a graph and of its earlier versions.
 #[derive(Debug)]
 pub(crate) struct KeyTable {
     by_key: FxHashMap<Key, KeyId>,
     names: Vec<KeyEntry>,
     taken: u32,
-    /// How many slots there is room for.
+    /// Number of slots that environments are allocated with.
     room: usize,
 }
 
 #[derive(Debug)]
 struct KeyEntry {
     key: Key,
-    /// How many places read it.
+    /// Number of places that read it.
     readers: u32,
-    /// How many nodes have a default for it.
+    /// Number of nodes that have a default for it.
     defaults: u32,
     slot: Option<Slot>,
 }
@@ -44,7 +49,7 @@ impl KeyTable {
         keys
     }
 
-    /// The name of a key.
+    /// Interns a key.
     pub(crate) fn name(&mut self, key: &str) -> KeyId {
         if let Some(known) = self.by_key.get(key) {
             return *known;
@@ -56,7 +61,7 @@ impl KeyTable {
         name
     }
 
-    /// Something reads a key; says whether nothing did before.
+    /// Counts one more reader. Returns true if the key had none.
     pub(crate) fn retain(&mut self, KeyId(at): KeyId) -> bool {
         let of = &mut self.names[at as usize];
         of.readers += 1;
@@ -67,36 +72,36 @@ impl KeyTable {
         of.readers == 1
     }
 
-    /// Something reads a key no more; says whether nothing does now.
+    /// Counts one reader less. Returns true if none is left.
     pub(crate) fn release(&mut self, KeyId(at): KeyId) -> bool {
         let of = &mut self.names[at as usize];
         of.readers -= 1;
         of.readers == 0
     }
 
-    /// Something has a default for a key, or has it no more.
+    /// Counts one default more or less.
     pub(crate) fn defaults(&mut self, KeyId(at): KeyId, more: bool) {
         let of = &mut self.names[at as usize];
         of.defaults = if more { of.defaults + 1 } else { of.defaults - 1 };
     }
 
-    /// Where a key is followed; nothing where nobody reads it.
+    /// Returns the slot of a key; `None` if no point reads it.
     pub(crate) fn slot(&self, KeyId(at): KeyId) -> Option<Slot> {
         let of = &self.names[at as usize];
         of.slot.filter(|_| of.readers > 0)
     }
 
-    /// The same by the key itself.
+    /// Returns the slot of a key by its name; `None` if no point reads it.
     pub(crate) fn slot_of(&self, key: &str) -> Option<Slot> {
         self.by_key.get(key).and_then(|name| self.slot(*name))
     }
 
-    /// The keys that some node has a default for.
+    /// Returns the slots of followed keys that some node has a default for.
     pub(crate) fn with_defaults(&self) -> impl Iterator<Item = Slot> {
         self.names.iter().filter(|of| of.defaults > 0 && of.readers > 0).filter_map(|of| of.slot)
     }
 
-    /// The keys that are followed, sorted.
+    /// Returns the followed keys by name, sorted; `input` and `tool_result` excluded.
     pub(crate) fn followed(&self) -> Vec<(String, Slot)> {
         let own = |of: &&KeyEntry| of.readers > 0 && of.slot.is_some_and(|slot| slot.0 as usize >= OWN);
         let mut keys: Vec<_> = self.names.iter().filter(own).filter_map(|of| Some((of.key.to_string(), of.slot?))).collect();
@@ -104,17 +109,17 @@ impl KeyTable {
         keys
     }
 
-    /// Room for all slots, and for some that edits may add.
+    /// Fixes the size of environments: all slots that are taken, and some for keys that edits add.
     pub(crate) fn make_room(&mut self) {
         self.room = env::room(self.taken as usize);
     }
 
-    /// How many slots facts have.
+    /// Returns the number of slots that environments are allocated with.
     pub(crate) fn room(&self) -> usize {
         self.room
     }
 
-    /// Whether there is no room for all slots.
+    /// Returns true if more slots are taken than environments have.
     pub(crate) fn is_full(&self) -> bool {
         self.taken as usize > self.room
     }

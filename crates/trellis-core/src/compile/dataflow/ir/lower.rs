@@ -1,8 +1,15 @@
-//! Writing the script: what a compiled node says of entering it, of its replies, and of ending there.
+//! Lowering: a compiled node becomes instructions for entering it, for each of its replies, and for ending there.
+//!
+//! One recursive walk over the node in the order of the engine. It ends because a compiled node is a finite tree: calls nest only through
+//! `parallel`. Each value that the engine reads becomes a site, and each site that it cannot do without becomes an [`Instr::Read`].
+//!
+//! **Example.** `set: { total: "{{ price * 2 }}" }` of a reply becomes one site for the calculation and `Instr::Write { write, reads }`
+//! whose range is that site.
 
 use super::*;
 
 impl<'p> PointIr<'p> {
+    /// Lowers entering a point: defaults, then the gate's call, or requirements, content and call of the node.
     pub(crate) fn enter(&mut self, point: PointIndex) {
         let program = self.program;
         let node = program.node(program.point(point).node);
@@ -26,6 +33,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
+    /// Lowers taking a reply: its writes, and the arguments of `undo` after a successful call.
     pub(crate) fn reply(&mut self, point: PointIndex, reply: &'p Reply) {
         let program = self.program;
         let node = program.node(program.point(point).node);
@@ -37,7 +45,8 @@ impl<'p> PointIr<'p> {
         }
     }
 
-    /// An edge's condition.
+    /// Lowers the condition of an edge to the sites that it cannot be evaluated without. For a predicate of the host these are the paths
+    /// that it needs.
     pub(crate) fn edge(&mut self, point: PointIndex, edge: u32) {
         let program = self.program;
         let node = program.node(program.point(point).node);
@@ -58,6 +67,7 @@ impl<'p> PointIr<'p> {
         self.guards.push(from..self.next_site());
     }
 
+    /// Lowers ending at a terminal: its output, its reason, and its content, unless that was shown before a call or a question.
     pub(crate) fn end(&mut self, point: PointIndex) {
         let program = self.program;
         let node = program.node(program.point(point).node);
@@ -70,6 +80,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
+    /// Lowers the checks on entry: `required_context`, `context_schema`, `assert`.
     pub(crate) fn requirements(&mut self, node: &'p Node) {
         let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         for (index, path) in node.entry.required.iter().enumerate() {
@@ -86,7 +97,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
-    /// What the node says, and what travels with its question. The words of a locale are met only in that locale.
+    /// Lowers the content of a node, the options and the metadata of its question. Only its own locale reads a translation.
     pub(crate) fn words(&mut self, node: &'p Node) {
         let shown = !matches!(&node.role, Role::Act(call) if call.body.is_some());
         if shown {
@@ -95,7 +106,7 @@ impl<'p> PointIr<'p> {
         if let Role::Listen(listen) = &node.role {
             self.options(node, listen);
             self.shapes(node.metadata.iter(), node.document);
-            // A text that cannot be shown gives way to a plain sentence: nothing fails without what it reads.
+            // The engine falls back to a plain sentence if such a text cannot be rendered, so none of its reads can fail.
             let texts =
                 listen.on_invalid.iter().flat_map(|invalid| invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text)));
             for text in texts {
@@ -104,7 +115,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
-    /// What can be chosen, in the words of each locale.
+    /// Lowers the texts of the options, by locale.
     fn options(&mut self, node: &'p Node, listen: &'p Listen) {
         let has_words = |choice: &Choice| {
             let mut words = node.localised.iter().flat_map(|(_, words)| &words.options).peekable();
@@ -119,6 +130,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
+    /// Lowers the content of a node, by locale.
     pub(crate) fn content(&mut self, node: &'p Node) {
         let spoken = if node.localised.is_empty() { LocaleScope::Everywhere } else { LocaleScope::Elsewhere };
         node.content.iter().for_each(|content| self.speech(node, content, spoken));
@@ -127,7 +139,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
-    /// One text, or parts with their conditions.
+    /// Lowers one text, or its parts with their conditions.
     fn speech(&mut self, node: &'p Node, speech: &'p Speech, spoken: LocaleScope<'p>) {
         let parts = match speech {
             Speech::Text(text) => return self.template(text, node.document, spoken),
@@ -151,6 +163,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
+    /// Lowers a call: its arguments, its approval, its metadata; the branches of `parallel` one after the other.
     pub(crate) fn call(&mut self, node: &'p Node, call: &'p Call, document: u32) {
         self.shapes(call.args.iter(), document);
         if call.body.is_some() {
@@ -169,6 +182,7 @@ impl<'p> PointIr<'p> {
         }
     }
 
+    /// Adds a site, and the instruction that its path must be present.
     fn needs(&mut self, path: &'p KeyPath, document: u32, kind: ReadKind<'p>) {
         self.ops.push(Instr::Read(self.next_site()));
         self.site(path, document, kind);
@@ -178,7 +192,7 @@ impl<'p> PointIr<'p> {
         template.each_use(&mut |used| self.needs(used.path, document, ReadKind::Template(used, spoken, None)));
     }
 
-    /// What a shape is made of is followed, also where nothing has to be there.
+    /// Marks all paths in a shape as followed, those that may be absent too.
     fn follow_shape(&mut self, shape: &'p Shape) {
         match shape {
             Shape::Expression(expression) => {

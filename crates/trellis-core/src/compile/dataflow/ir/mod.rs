@@ -1,9 +1,18 @@
-//! What happens at each point, in the engine's order, as data: what is read, what is written, what must hold.
+//! Intermediate representation: the instructions at each point, in the order in which the engine executes them.
 //!
-//! Entering, taking a reply and ending are read off the compiled nodes; what a key of the frontmatter means is not known here. The analysis reads
-//! one passage after the other and keeps what matters to it; the search for ways to accidents, where there is something to search, has them all.
+//! Lowering (`lower`) translates a compiled node into three kinds of ranges over one list of [`Instr`]: entering it up to its wait, taking
+//! each reply up to the choice of an edge, and ending the session there. A place that reads is a [`ReadSite`]. This form borrows from the
+//! program and is what the search executes and the reports quote. [`interned`] is the same program with interned operands, which the
+//! fixpoint executes and which survives edits. The frontmatter is out of reach here: a default, an option or an approval is already a
+//! write, an edge or a template.
+//!
+//! **Why it is sound.** Every read, write and check of the engine has an instruction at its position. An expression that the templates
+//! cannot follow is a site without a path that is followed, not a site left out.
 //!
 //! **Invariant:** the order is that of `engine/enter.rs`, `choose.rs` and `result.rs`.
+//!
+//! **Example.** A node with `required_context: [name]`, `save_to: age` and the content `Hello {{ name }}` enters with `Read(name as
+//! required)`, `Read(name in the content)`, and takes its answer with `Write(age)`.
 
 mod arithmetic;
 pub(super) mod assigned_keys;
@@ -30,38 +39,39 @@ use crate::{
     template::{Demand, ElementStep, KindSet, Shape, Template, Used},
 };
 
-/// One thing that happens.
+/// One instruction. A `u32` is the index of a site.
 #[derive(Clone)]
 pub(crate) enum Instr<'p> {
-    /// Something must be there.
+    /// Reads a site: its path must be present.
     Read(u32),
-    /// Something is written, after what it reads; `default_context` only where nothing is.
+    /// Writes, after it read its `reads`. A `default_context` writes only if the key is absent.
     Write { write: &'p Write, reads: Range<u32> },
-    /// A key, where it is there, must fit (`context_schema`).
+    /// Checks a key against its `context_schema`, if the key is present. `index` counts the node's list.
     Fit { schema: &'p Schema, node: NodeIndex, index: u32 },
-    /// A condition decides whether something is said; what it cannot do without is read.
+    /// Evaluates the condition of a part of the content. `site` is the path that the condition cannot be evaluated without.
     Ask { guard: &'p Guard, site: Option<u32> },
-    /// A condition must hold (`assert`).
+    /// Checks an `assert`. `index` counts the node's list.
     Assert { guard: &'p Guard, node: NodeIndex, index: u32 },
-    /// A tool is called with arguments.
+    /// Calls a tool or a graph with its arguments.
     Args { call: &'p Call },
 }
 
-/// All that happens at one point; sites and ranges are counted from its first.
+/// Instructions of one point. Sites and ranges count from the first of the point.
 pub(crate) struct PointIr<'p> {
     pub(crate) program: &'p Program,
-    /// For each graph the document that holds its `before_each`.
+    /// Document that holds `before_each`, by graph.
     gates: Vec<u32>,
     pub(crate) ops: Vec<Instr<'p>>,
     pub(crate) sites: Vec<ReadSite<'p>>,
-    /// What is followed although nothing has to be there.
+    /// Paths whose types matter although no read of them can fail.
     pub(crate) follows: Vec<&'p KeyPath>,
-    /// Entering, up to what the point waits for.
+    /// Instructions of entering, up to what the point waits for.
     pub(crate) entering: Range<u32>,
-    /// Taking each reply, up to the choice.
+    /// Instructions of each reply, up to the choice of an edge.
     pub(crate) replying: Vec<Range<u32>>,
+    /// Instructions of ending the session at a terminal.
     pub(crate) ending: Range<u32>,
-    /// What the condition of each edge reads and fails without; a question whether something is there reads nothing.
+    /// Sites that the condition of each edge cannot be evaluated without. Tests of presence have none.
     pub(crate) guards: Vec<Range<u32>>,
 }
 
@@ -71,7 +81,7 @@ impl<'p> PointIr<'p> {
         Self { program, gates: gate_documents(program), ops, sites, follows, entering: 0..0, replying, ending: 0..0, guards }
     }
 
-    /// Reads what happens at another point.
+    /// Replaces the contents by the instructions of the point `at`.
     pub(crate) fn read(&mut self, at: PointIndex) {
         let program = self.program;
         self.ops.clear();
@@ -97,6 +107,7 @@ impl<'p> PointIr<'p> {
         self.ending = from..self.now();
     }
 
+    /// Returns the index of the next instruction.
     fn now(&self) -> u32 {
         u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
     }
@@ -110,13 +121,13 @@ impl<'p> PointIr<'p> {
     }
 }
 
-/// The edges of a point: they stand together, and a reply may share those of one before it.
+/// Returns the edges of all replies of a point. They are contiguous, and several replies may share some of them.
 pub(crate) fn edges_of(replies: &[Reply]) -> Range<u32> {
     let start = replies.first().map_or(0, |reply| reply.edges.start);
     start..replies.iter().map(|reply| reply.edges.end).max().unwrap_or(start)
 }
 
-/// All that happens, by point, reply and edge.
+/// Instructions of the whole program, by point, reply and edge.
 pub(crate) struct Ir<'p> {
     pub(crate) program: &'p Program,
     pub(crate) ops: Vec<Instr<'p>>,
@@ -125,7 +136,7 @@ pub(crate) struct Ir<'p> {
     replying: Vec<Range<u32>>,
     ending: Vec<Range<u32>>,
     guards: Vec<Range<u32>>,
-    /// The first operation and site of each point.
+    /// First instruction and first site of each point.
     firsts: Vec<(u32, u32)>,
 }
 
@@ -171,50 +182,51 @@ impl<'p> Ir<'p> {
         }
     }
 
-    /// The first operation of a point, and its first site.
+    /// Returns the index of the first instruction of a point, and of its first site.
     pub(crate) fn firsts(&self, point: PointIndex) -> (u32, u32) {
         self.firsts[point.0 as usize]
     }
 
-    /// Entering a point, up to what it waits for.
+    /// Returns the instructions of entering a point, up to what it waits for.
     pub(crate) fn entering(&self, point: PointIndex) -> Range<u32> {
         self.entering[point.0 as usize].clone()
     }
 
-    /// The sites of a point.
+    /// Returns the sites of a point.
     pub(crate) fn sites_of(&self, point: PointIndex) -> Range<u32> {
         let at = point.0 as usize;
         self.firsts[at].1..self.firsts.get(at + 1).map_or(u32::try_from(self.sites.len()).unwrap_or(u32::MAX), |(_, site)| *site)
     }
 
-    /// Taking a reply, up to the choice.
+    /// Returns the instructions of a reply, up to the choice of an edge.
     pub(crate) fn replying(&self, reply: u32) -> Range<u32> {
         self.replying[reply as usize].clone()
     }
 
-    /// Ending at a point.
+    /// Returns the instructions of ending at a point; none if `target` is not the end that the author of a terminal wrote.
     pub(crate) fn ending(&self, point: PointIndex, target: &Target) -> Range<u32> {
         if ends_well(target) { self.ending[point.0 as usize].clone() } else { 0..0 }
     }
 
-    /// What an edge's condition reads and fails without; a question whether something is there reads nothing.
+    /// Returns the sites that the condition of an edge cannot be evaluated without. Tests of presence have none.
     pub(crate) fn guarded(&self, edge: u32) -> Range<u32> {
         self.guards[edge as usize].clone()
     }
 }
 
-/// Whether a target is the end that the author of a terminal wrote.
+/// Returns true if a target is the end that the author of a terminal wrote.
 pub(crate) fn ends_well(target: &Target) -> bool {
     matches!(target, Target::End(Reason::Finished | Reason::Failed(Failure::End)))
 }
 
-/// The count of entries, which is there on nodes with `max_visits` (language 4.2).
+/// Path of the number of entries, which is present on nodes with `max_visits` (language 4.2).
 pub(crate) const VISITS: &str = "sys.visits";
 
-/// How many names of a path are followed.
+/// Greatest number of segments of a path that is followed.
 pub(crate) const FOLLOWED: usize = 16;
 
-/// The name that is followed, and what stands below it; nothing for what the engine always knows of `sys`, and for what goes deeper than is followed.
+/// Splits a path into the name of an environment key and the segments below it. `None` for `sys` itself, for its parts that are always
+/// present (`session`, `node`, `step`), and for paths of more than [`FOLLOWED`] segments.
 pub(crate) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
     if path.segments().len() > FOLLOWED {
         return None;
@@ -226,7 +238,7 @@ pub(crate) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
             "rollback" => Some(("sys.rollback", rest)),
             "visits" => Some((VISITS, rest)),
             "session" | "node" | "step" => None,
-            // Nothing else is ever there.
+            // No other part of `sys` is ever present.
             _ => Some(("sys", path.rest())),
         },
         ("sys", _) => None,
@@ -234,12 +246,12 @@ pub(crate) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
     }
 }
 
-/// For each graph the document that holds its `before_each`.
+/// Returns the document that holds `before_each`, by graph.
 fn gate_documents(program: &Program) -> Vec<u32> {
     program.graphs.iter().map(|graph| gate_document(program, graph)).collect()
 }
 
-/// The document that holds the `before_each` of a graph.
+/// Returns the document that holds the `before_each` of a graph; the one of its entry if there is none.
 pub(crate) fn gate_document(program: &Program, graph: &crate::program::Graph) -> u32 {
     let holds = |content: &Content| match content {
         Content::Project(project) | Content::Nodes(_, project) => project.defaults.before_each.is_some(),

@@ -1,9 +1,9 @@
-//! A place in the author's files where something is read.
+//! Sites: places in the author's files that read a path.
 
 use super::*;
 use crate::template::Calculation;
 
-/// A place in the author's files where something is read.
+/// Site: a place in the author's files that reads a path.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadSite<'p> {
     pub(crate) path: &'p KeyPath,
@@ -11,65 +11,66 @@ pub(crate) struct ReadSite<'p> {
     pub(crate) kind: ReadKind<'p>,
 }
 
-/// In which locales a template is met.
+/// Locales in which a template is rendered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LocaleScope<'p> {
+    /// Every locale.
     Everywhere,
-    /// Where no words of a locale take its place.
+    /// Locales without a translation of their own.
     Elsewhere,
-    /// In this locale.
+    /// This locale.
     In(&'p str),
 }
 
-/// What reads.
+/// Construct that reads.
 #[derive(Clone, Copy)]
 pub(crate) enum ReadKind<'p> {
-    /// A template, where it is met, and the condition of the part that it is.
+    /// Template: the use of the path, its locales, and the condition of the part of the content that contains it.
     Template(Used<'p>, LocaleScope<'p>, Option<&'p Guard>),
-    /// A condition of a part of what is said.
+    /// Condition of a part of the content.
     Part(LocaleScope<'p>, Span),
-    /// `required_context`, by its place in that list.
+    /// Entry of `required_context`, by its index.
     Required(NodeIndex, u32),
-    /// A condition of an edge.
+    /// Condition of an edge.
     Edge(NodeIndex, u32),
-    /// A condition of `assert`, by its place in that list.
+    /// Entry of `assert`, by its index.
     Assert(NodeIndex, u32),
-    /// `each`.
+    /// List that `each` iterates over.
     List(NodeIndex),
 }
 
 impl<'p> ReadSite<'p> {
-    /// What decides whether it is met.
+    /// Returns the tests in the template that guard this read.
     pub(crate) fn when(&self) -> &'p [crate::template::Test] {
         if let ReadKind::Template(used, ..) = self.kind { used.when } else { &[] }
     }
 
-    /// The condition of the part of what is said that it stands in.
+    /// Returns the condition of the part of the content that contains this read.
     pub(crate) fn guard(&self) -> Option<&'p Guard> {
         if let ReadKind::Template(_, _, guard) = self.kind { guard } else { None }
     }
 
-    /// Whether its path is followed.
+    /// Returns true if the analysis follows the path.
     pub(crate) fn is_followed(&self) -> bool {
         !matches!(self.kind, ReadKind::Template(Used { blind: true, .. }, ..)) && split(self.path).is_some()
     }
 
-    /// Whether it is met on every way past its place.
+    /// Returns true if every session that passes this place reads it: no test, no condition and no locale guards it.
     pub(crate) fn is_certain(&self) -> bool {
         self.when().is_empty() && self.guard().is_none() && !self.is_local()
     }
 
-    /// Whether something decides about it that is not followed.
+    /// Returns true if a guard of this read is an expression that is not followed.
     pub(crate) fn is_opaque(&self) -> bool {
         matches!(self.kind, ReadKind::Template(used, ..) if used.when.contains(&crate::template::Test::Opaque))
     }
 
-    /// Whether it is met in some locales only.
+    /// Returns true if only some locales read it.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.kind, ReadKind::Template(_, spoken, _) | ReadKind::Part(spoken, _) if spoken != LocaleScope::Everywhere)
     }
 
-    /// The locale in which it is met.
+    /// Returns the only locale that reads it; `None` if there are more.
     pub(crate) fn locale(&self) -> Option<&'p str> {
         match self.kind {
             ReadKind::Template(_, LocaleScope::In(locale), _) | ReadKind::Part(LocaleScope::In(locale), _) => Some(locale),
@@ -77,40 +78,40 @@ impl<'p> ReadSite<'p> {
         }
     }
 
-    /// Whether it goes on below the path into the unknown.
+    /// Returns true if the read continues below what is followed of the path: by an index, a computed key or too many segments.
     pub(crate) fn is_deep(&self) -> bool {
         self.path.segments().len() > FOLLOWED
             || matches!(self.kind, ReadKind::Template(used, ..) if used.deep)
             || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }
 
-    /// Steps from the path into what it holds.
+    /// Returns the steps from the path into the elements of its value.
     pub(crate) fn inside(&self) -> &'p [ElementStep] {
         if let ReadKind::Template(used, ..) = self.kind { used.inside } else { &[] }
     }
 
-    /// The calculation that it is, whose parts have to go together.
+    /// Returns the calculation that this read is, if it is one: its operands must fit each other.
     pub(crate) fn calculation(&self) -> Option<&'p Arc<Calculation>> {
         if let ReadKind::Template(used, ..) = self.kind { used.calculation } else { None }
     }
 
-    /// Whether it is `sys.visits`.
+    /// Returns true if it reads `sys.visits`.
     pub(crate) fn is_count(&self) -> bool {
         &**self.path.root() == "sys" && matches!(self.path.rest().first(), Some(Segment::Key(key)) if &**key == "visits")
     }
 
-    /// How its author names it.
+    /// Returns the path, or the source text if the read is more than a path.
     pub(crate) fn name(&self, program: &Program) -> String {
         if self.inside().is_empty() && self.calculation().is_none() { self.path.to_string() } else { self.written(program) }
     }
 
-    /// What stands in the file, in one line.
+    /// Returns the source text of the read, in one line.
     pub(crate) fn written(&self, program: &Program) -> String {
         let written = program.documents[self.document as usize].text.get(self.span(program).range()).unwrap_or_default();
         written.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// What its value must be, beside being there.
+    /// Returns the kinds that the value must have beside being present; `None` if any will do.
     pub(crate) fn demand(&self) -> Option<Demand> {
         match self.kind {
             ReadKind::Template(used, ..) => used.demand,
@@ -119,6 +120,7 @@ impl<'p> ReadSite<'p> {
         }
     }
 
+    /// Returns the span of the read in its document.
     pub(crate) fn span(&self, program: &Program) -> Span {
         match self.kind {
             ReadKind::Template(used, ..) => used.span(),
@@ -144,14 +146,14 @@ impl<'p> ReadSite<'p> {
     }
 }
 
-/// Where an edge's condition is written; its target where it has none.
+/// Returns the span of the condition of an edge, or of its target if it has no condition.
 pub(crate) fn edge_span(program: &Program, node: &Node, edge: u32) -> Span {
     let edge = &program.edges[edge as usize];
     let written = crate::compile::check::never_true::condition(program, node, edge).map(|condition| condition.span);
     written.or(edge.origin.map(|origin| origin.span)).unwrap_or(node.span)
 }
 
-/// Where a condition of `assert` is written.
+/// Returns the span of an entry of `assert`.
 pub(crate) fn assert_span(program: &Program, node: NodeIndex, at: u32) -> Span {
     let node = program.node(node);
     let syntax = crate::compile::check::syntax_of(program, node);

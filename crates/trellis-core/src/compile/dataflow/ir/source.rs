@@ -1,37 +1,37 @@
-//! What writes put at their places, and what calls are given.
+//! Expressions whose values are written, returned or passed to calls, interned.
 
 use rustc_hash::FxHashMap;
 
 use super::interned::InternedPath;
 use crate::{compile::dataflow::domain::TypeId, value::Key};
 
-/// One of [`Sources`].
+/// Index of an expression in [`SourceTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SourceId(u32);
 
-/// What it is made of.
+/// Expression over paths and constants, as far as its type can be computed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum SourceExpr {
-    /// What the node gets from outside.
+    /// Input, or result of the call, that the node receives.
     Brought,
-    /// The same at all times.
+    /// Expression of a type that does not depend on the environment.
     Known(TypeId),
-    /// What stands at a path; `true`: or nothing.
+    /// Value at a path; `true` if it may be absent.
     Path(InternedPath, bool),
     List(Box<[SourceId]>),
     Map(Box<[(Key, SourceId)]>),
-    /// A number made of these; `true`: by an operator that keeps integers.
+    /// Number computed from these; `true` if the operator maps integers to integers.
     Number(Box<[SourceId]>, bool),
     Sum(SourceId, SourceId),
     Product(SourceId, SourceId),
-    /// The first where it is there, else the second; `true`: also where the first counts as false.
+    /// First operand if it is present, else the second; `true` if a falsy first one counts as absent.
     Default(SourceId, SourceId, bool),
     Either(SourceId, SourceId),
-    /// Something that fails where nothing is there.
+    /// Operand that must be present: rendering fails if it is absent.
     There(SourceId),
 }
 
-/// Everything that is written somewhere, each once.
+/// Interned expressions: equal ones have one id.
 #[derive(Debug, Default)]
 pub(crate) struct SourceTable {
     made: Vec<SourceExpr>,

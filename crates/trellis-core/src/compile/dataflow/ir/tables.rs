@@ -1,4 +1,4 @@
-//! What the analysis of a graph speaks of: its keys, what is written, and the steps of its points.
+//! Tables of the interned IR: keys, expressions, operations, calculations, guards.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
 };
 
-/// Keys, sources and steps; they outlive the program that they were read from.
+/// Tables that the operations of a graph refer to. They outlive the program that they were read from.
 #[derive(Debug)]
 pub(crate) struct IrTables {
     pub(crate) keys: KeyTable,
@@ -22,11 +22,11 @@ pub(crate) struct IrTables {
     pub(crate) steps: OpTable,
     pub(crate) calculations: ArithmeticTable,
     pub(crate) tests: GuardSetTable,
-    /// `sys.error`.
+    /// Type of `sys.error`.
     pub(crate) error: TypeId,
-    /// What children take, by their nodes.
+    /// Schema of the arguments that each child accepts, by its node.
     pub(crate) taken: BTreeMap<NodeIndex, Option<SchemaId>>,
-    /// Whether something is there.
+    /// Guard `is set`, which is true of every present value.
     pub(crate) is_set: GuardId,
 }
 
@@ -40,7 +40,7 @@ impl IrTables {
         Self { keys: KeyTable::new(), sources, steps, calculations, tests, error, taken: BTreeMap::new(), is_set }
     }
 
-    /// Reads all points.
+    /// Interns all points of a program.
     pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
         self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
         let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
@@ -53,13 +53,13 @@ impl IrTables {
         self.keys.make_room();
     }
 
-    /// Notes which keys a point reads and has defaults for; adds those that nothing read before.
+    /// Retains the keys that a point reads and has defaults for. Appends to `turned` those that no point read before.
     pub(crate) fn count(&mut self, point_ops: &PointOps, turned: &mut Vec<KeyId>) {
         turned.extend(self.steps.follows(point_ops).iter().filter(|name| self.keys.retain(**name)));
         defaults(&self.steps, point_ops).for_each(|name| self.keys.defaults(name, true));
     }
 
-    /// Takes that back; adds those that nothing reads any more.
+    /// Releases the keys that a point reads and has defaults for. Appends to `turned` those that no point reads any more.
     pub(crate) fn discount(&mut self, point_ops: &PointOps, turned: &mut Vec<KeyId>) {
         turned.extend(self.steps.follows(point_ops).iter().filter(|name| self.keys.release(**name)));
         defaults(&self.steps, point_ops).for_each(|name| self.keys.defaults(name, false));

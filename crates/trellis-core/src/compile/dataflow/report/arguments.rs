@@ -1,4 +1,4 @@
-//! Arguments that do not fit, in words; one value that fits nowhere is one finding.
+//! Diagnostics about arguments that do not fit; one value that fits several calls badly has one diagnostic.
 
 use super::*;
 use crate::compile::dataflow::domain::external;
@@ -10,28 +10,28 @@ use crate::{
     value::Key,
 };
 
-/// An argument that does not fit.
+/// Argument that does not fit.
 struct ArgumentMismatch {
     key: Key,
     of: TypeId,
-    /// What takes it, and the part of that which it does not fit.
+    /// Schema of the arguments, and the subschema that the argument violates.
     schema: Value,
     part: Value,
-    /// Where it is given, and in which document.
+    /// Document and span of the argument.
     place: (u32, Span),
-    /// The path that it is.
+    /// Path that it copies, if it is one.
     path: Option<KeyPath>,
 }
 
 impl Reporter<'_, '_> {
-    /// The argument that does not fit; nothing where it cannot be told.
-    fn broken_argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Option<ArgumentMismatch> {
+    /// Returns the first argument that does not fit; `None` if none can be named.
+    fn broken_argument(&self, analysis: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Option<ArgumentMismatch> {
         let schema = external::taken(self.program, call)?;
         let properties = schema.get("properties").and_then(Value::as_map)?;
-        let given = known.types.get(alarm.seen).fields.iter().flat_map(|fields| &fields.named);
+        let given = analysis.types.get(alarm.seen).fields.iter().flat_map(|fields| &fields.named);
         let schema = Value::from(schema.clone());
         let mut broken = given.filter_map(|(key, of)| Some((key.clone(), *of, properties.get(key)?)));
-        let (key, of, part) = broken.find(|(_, of, part)| known.types.breaks_part(*of, &schema, part))?;
+        let (key, of, part) = broken.find(|(_, of, part)| analysis.types.breaks_part(*of, &schema, part))?;
         let entry = match &call.args {
             Some(Shape::Map(entries)) => entries.iter().find(|(name, _)| name.value == key).map(|(_, shape)| shape),
             _ => None,
@@ -45,7 +45,7 @@ impl Reporter<'_, '_> {
         Some(ArgumentMismatch { part: part.clone(), key, of, schema, place, path })
     }
 
-    /// Where a call gives the argument `key`, or all of them: by `body`, or else what is called. With the document.
+    /// Returns the document and span of the argument `key`, or of what is called.
     fn place_of(&self, alarm: &Alarm, call: &Call, key: Option<&str>) -> (u32, Span) {
         let node = self.node(alarm);
         let is_gate = self.program.point(alarm.point).part == Part::Gate;
@@ -74,26 +74,27 @@ impl Reporter<'_, '_> {
         (document, node.span)
     }
 
-    /// An argument that was neither proved nor disproved: where it is given, and what is open about it.
-    pub(crate) fn open_argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> (u32, Span, String, String) {
+    /// Words an undecided alarm about arguments: document, span, message, help.
+    pub(crate) fn open_argument(&self, analysis: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> (u32, Span, String, String) {
         let name = self.called(call);
-        let Some(ArgumentMismatch { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, alarm, call) else {
+        let Some(ArgumentMismatch { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(analysis, alarm, call)
+        else {
             let (document, span) = self.place_of(alarm, call, None);
             let message = format!("whether `{name}` always gets the arguments that it takes was not decided");
             return (document, span, message, "give every argument that it requires on every way, to be sure".to_owned());
         };
         let mut types = TypeTable::new();
         let wanted = types.of_part(&schema, &part);
-        let (is, wanted) = (known.types.described(of), types.described(wanted));
+        let (is, wanted) = (analysis.types.described(of), types.described(wanted));
         let message = format!("whether `{key}` is what `{name}` takes on every way was not decided");
         (document, span, message, format!("it may be {is}, and `{name}` takes {wanted}: give {wanted} on every way, to be sure"))
     }
 
-    /// Whether a value that does not fit was told already for another call: then this is one more place of it.
-    pub(crate) fn is_the_same(&mut self, known: &Analysis<'_, '_>, alarm: &Alarm, found: &mut [Diagnostic]) -> bool {
+    /// Adds a label to an earlier diagnostic about the same value. Returns true if there is one.
+    pub(crate) fn is_the_same(&mut self, analysis: &Analysis<'_, '_>, alarm: &Alarm, found: &mut [Diagnostic]) -> bool {
         let Violation::Args(op) = alarm.violation else { return false };
         let Instr::Args { call } = &self.ir.ops[op as usize] else { return false };
-        let Some(ArgumentMismatch { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(known, alarm, call)
+        let Some(ArgumentMismatch { key, of, place: (document, span), path: Some(path), .. }) = self.broken_argument(analysis, alarm, call)
         else {
             return false;
         };
@@ -106,7 +107,7 @@ impl Reporter<'_, '_> {
         true
     }
 
-    /// What is called.
+    /// Returns the name of the tool or graph that is called.
     pub(crate) fn called(&self, call: &Call) -> String {
         match &call.callee {
             Callee::Graph(child) => self.program.node(*child).id.to_string(),
@@ -115,23 +116,24 @@ impl Reporter<'_, '_> {
         }
     }
 
-    pub(crate) fn argument(&self, known: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Diagnostic {
+    pub(crate) fn argument(&self, analysis: &Analysis<'_, '_>, alarm: &Alarm, call: &Call) -> Diagnostic {
         let name = self.called(call);
-        let Some(ArgumentMismatch { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(known, alarm, call) else {
+        let Some(ArgumentMismatch { key, of, schema, part, place: (document, span), .. }) = self.broken_argument(analysis, alarm, call)
+        else {
             let (document, span) = self.place_of(alarm, call, None);
             let message = format!("the arguments of `{name}` do not fit what it takes on some way");
             return Diagnostic::new(Code::BadToolArgs, self.file(document), span, message);
         };
         let mut types = TypeTable::new();
         let wanted = types.of_part(&schema, &part);
-        let (is, wanted) = (known.types.described(of), types.described(wanted));
+        let (is, wanted) = (analysis.types.described(of), types.described(wanted));
         let message = format!("`{key}` is {is} on some way, and `{name}` takes {wanted}");
         Diagnostic::new(Code::BadToolArgs, self.file(document), span, message)
             .help(format!("give {wanted} on every way, or change what `{name}` takes"))
     }
 }
 
-/// The `before_each` that a document holds.
+/// Returns the calls of `before_each` in a document.
 fn before_each(content: &Content) -> Vec<&CallSyntax> {
     let defaults: Vec<_> = match content {
         Content::Project(project) => vec![&project.defaults],

@@ -1,17 +1,17 @@
-//! What is missing, in words, and what could be meant.
+//! Diagnostics about missing paths, with suggestions for misspelt names.
 
 use super::*;
 use crate::{compile::check::syntax_of, program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
 
-/// What `sys.error` has.
+/// Fields of `sys.error`.
 const ERRORS: [&str; 6] = ["sys.error.tool", "sys.error.node", "sys.error.kind", "sys.error.code", "sys.error.message", "sys.error.data"];
 
-/// Whether a path goes on below a name.
+/// Returns true if a path is below a name.
 fn stands_in(path: &str, name: &str) -> bool {
     path.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Whether names differ in the last part alone, and there by a letter or two.
+/// Returns true if two names differ by a letter or two in their last part.
 fn is_beside(name: &str, other: &str) -> bool {
     let parts =
         |name: &str| name.rsplit_once('.').map_or((String::new(), name.to_owned()), |(above, last)| (above.to_owned(), last.to_owned()));
@@ -20,9 +20,15 @@ fn is_beside(name: &str, other: &str) -> bool {
 }
 
 impl Reporter<'_, '_> {
-    pub(crate) fn missing(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>, details: &WitnessDetails) -> Diagnostic {
+    pub(crate) fn missing(
+        &self,
+        analysis: &mut Analysis<'_, '_>,
+        alarm: &Alarm,
+        site: &ReadSite<'_>,
+        details: &WitnessDetails,
+    ) -> Diagnostic {
         if !site.inside().is_empty() {
-            return self.missing_inside(known, alarm, site);
+            return self.missing_inside(analysis, alarm, site);
         }
         let node = self.node(alarm);
         let path = site.path;
@@ -60,7 +66,7 @@ impl Reporter<'_, '_> {
         };
         let (written, span) = (path.to_string(), site.span(self.program));
         let sibling = if alarm.never { None } else { self.sibling(path, details) };
-        // What is set on some way may well be what was meant.
+        // A path that is set on some path is probably spelled as meant.
         let is_meant = alarm.never || sibling.is_some();
         let near = match &sibling {
             Some((whole, is_only)) => Some(Near { name: whole, is_only: *is_only }),
@@ -68,14 +74,14 @@ impl Reporter<'_, '_> {
             None if is_error && &**path.root() == "sys" => near(&written, ERRORS),
             None if kept.is_some() || is_uncounted || is_predicate => None,
             None if alarm.never => near(&written, details.there.iter().map(String::as_str).filter(|name| !stands_in(&written, name))),
-            // What is set on some way is misspelt only if its like stands right beside it.
+            // Such a path is taken for misspelt only if a similar field is beside it.
             None => {
                 details.there.iter().map(String::as_str).filter(|name| is_beside(&written, name)).find_map(|name| near(&written, [name]))
             }
         };
-        // What is set on some ways only is no certain remedy.
+        // A name that is set on some paths only is no certain fix.
         let possible =
-            if near.is_none() && alarm.never && kept.is_none() && !is_predicate { self.possible(known, alarm) } else { Vec::new() };
+            if near.is_none() && alarm.never && kept.is_none() && !is_predicate { self.possible(analysis, alarm) } else { Vec::new() };
         let near = near.or_else(|| {
             self::near(&written, possible.iter().map(String::as_str).filter(|name| !stands_in(&written, name)))
                 .map(|near| Near { is_only: false, ..near })
@@ -88,7 +94,7 @@ impl Reporter<'_, '_> {
         let near = near.filter(|_| is_meant);
         let found = Diagnostic::new(code, self.file(site.document), span, message).help(help);
         let found = near.filter(|_| alarm.never).into_iter().fold(found, |found, near| self.unread(found, near.name));
-        // What is not spelled as the path, such as `user["name"]`, is not written anew.
+        // A read that is not spelled as its path, such as `user["name"]`, gets no fix.
         let text = self.program.documents[site.document as usize].text.get(span.range());
         match near.filter(|_| text == Some(&*written)) {
             Some(near) => found.rename_if(near.is_only, span, near.name),
@@ -96,8 +102,8 @@ impl Reporter<'_, '_> {
         }
     }
 
-    /// The names that may be set where something is missing, and those that are written somewhere and that nothing reads.
-    fn possible(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm) -> Vec<String> {
+    /// Returns the names that can be present at the point of an alarm, and the keys that are written and never read.
+    fn possible(&self, analysis: &mut Analysis<'_, '_>, alarm: &Alarm) -> Vec<String> {
         let read = self.read_keys();
         let written = self.program.replies.iter().flat_map(|reply| &reply.update).filter_map(|write| match &write.to {
             WriteTarget::Path(path) | WriteTarget::Append(path) => Some(path.root()),
@@ -105,14 +111,14 @@ impl Reporter<'_, '_> {
         });
         let unread: BTreeSet<&str> = written.map(|key| &**key).filter(|key| !read.contains(key)).collect();
         let mut names: Vec<String> = unread.into_iter().map(str::to_owned).collect();
-        if let Some(env) = known.standing(alarm.point) {
-            let there = known.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &known.types));
+        if let Some(env) = analysis.standing(alarm.point) {
+            let there = analysis.keys().into_iter().filter(|(_, slot)| env.may_hold(*slot, &analysis.types));
             names.extend(there.map(|(name, _)| name).filter(|name| !RESERVED.contains(&name.split('.').next().unwrap_or(name))));
         }
         names
     }
 
-    /// The keys that something reads.
+    /// Returns the keys that some site or condition reads.
     fn read_keys(&self) -> &FxHashSet<&str> {
         self.read.get_or_init(|| {
             let asked = self.program.edges.iter().filter_map(|edge| edge.when.operand()).map(|operand| &**operand.path.root());
@@ -120,7 +126,8 @@ impl Reporter<'_, '_> {
         })
     }
 
-    /// What a node of this graph lacks that is called as a child: the call does not give it (language 8.7).
+    /// Reports a missing path in a child at the call that does not pass it (language 8.7). `None` if the path does not start at a child, or
+    /// is a misspelt name.
     pub(crate) fn at_call(&self, alarm: &Alarm, hops: &[Hop], details: &WitnessDetails) -> Option<Diagnostic> {
         let Violation::Missing(site) = alarm.violation else { return None };
         let site = &self.ir.sites[site as usize];
@@ -128,7 +135,7 @@ impl Reporter<'_, '_> {
         let begin = program.node(program.point(hops.first().map_or(alarm.point, |hop| hop.point)).node);
         let is_read = matches!(site.kind, ReadKind::Template(..) | ReadKind::Edge(..) | ReadKind::Part(..) | ReadKind::List(_))
             && site.inside().is_empty();
-        // A `start` says itself what it asks for.
+        // A `start` declares its inputs itself.
         let is_entry = begin.id.is_start();
         let name = path.to_string();
         if !is_read || is_entry || RESERVED.contains(&&**path.root()) || near(&name, details.there.iter().map(String::as_str)).is_some() {
@@ -146,7 +153,7 @@ impl Reporter<'_, '_> {
         Some(found.help(format!("add `{}: …` to `args`", path.root())))
     }
 
-    /// Says where what could be meant is set, if nothing ever reads it: the name may be wrong there (language 8.8).
+    /// Labels the places that assign a suggested name which nothing reads: the name may be wrong there (language 8.8).
     fn unread(&self, found: Diagnostic, name: &str) -> Diagnostic {
         let read = self.read_keys();
         let Some(path) = KeyPath::parse(name).filter(|path| path.is_key() && !read.contains(&**path.root())) else { return found };
@@ -154,7 +161,7 @@ impl Reporter<'_, '_> {
         setters.fold(found, |found, (file, span, ..)| found.label(&file, span, format!("sets `{name}`, which nothing reads")))
     }
 
-    /// What is declared beside a part that is not declared itself, and that nothing sets; and whether nothing else is as near.
+    /// Returns a field with a similar name in the same mapping, if nothing assigns the missing one; and whether it is the only such field.
     fn sibling(&self, path: &KeyPath, details: &WitnessDetails) -> Option<(String, bool)> {
         let (Segment::Key(last), above @ [_, ..]) = path.segments().split_last()? else { return None };
         if details.there.contains(&path.to_string()) || self.setters(path).iter().any(|(.., written)| written == path) {
@@ -165,8 +172,8 @@ impl Reporter<'_, '_> {
         near(last, beside).map(|near| (format!("{prefix}{}", near.name), near.is_only))
     }
 
-    /// What is missing in an item of a list, or in a value of a mapping.
-    fn missing_inside(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>) -> Diagnostic {
+    /// Reports a missing field of an element of a list or mapping.
+    fn missing_inside(&self, analysis: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>) -> Diagnostic {
         let (name, path) = (site.name(self.program), site.path);
         let message = match alarm.never {
             true => format!("`{name}` is not set: nothing in `{path}` has it"),
@@ -177,10 +184,10 @@ impl Reporter<'_, '_> {
         let found = Diagnostic::new(code, self.file(site.document), span, message);
         let guard = format!("guard it, `{{{{ {name} | default(\"…\") }}}}`");
         let Some((ElementStep::Key(last), above)) = site.inside().split_last() else { return found.help(guard) };
-        let of = known.standing(alarm.point).and_then(|env| known.known(&env, path));
+        let of = analysis.standing(alarm.point).and_then(|env| analysis.known(&env, path));
         let names = of.map(|of| {
-            let of = known.types.inside(of, above);
-            known.types.names(of)
+            let of = analysis.types.inside(of, above);
+            analysis.types.names(of)
         });
         let names = names.unwrap_or_default();
         let is_declared = names.contains(last);

@@ -1,4 +1,7 @@
-//! Findings in words: what is wrong, the way to it hop by hop, and the remedy.
+//! Diagnostics from verdicts: the message, the path of the witness edge by edge, and the help.
+//!
+//! A witnessed violation is reported with its path, an undecided alarm as `not-decided`, a refuted one not at all. Several alarms with one
+//! cause become one diagnostic.
 
 mod arguments;
 mod missing;
@@ -37,29 +40,29 @@ use crate::{
     value::Value,
 };
 
-/// How many places are named that set a path, and how many are looked at for that.
+/// Greatest number of places that are named as assigning a path, and of those that are examined for it.
 const SETTERS: usize = 2;
 const LOOKED_AT: usize = 8;
 
-/// How many steps of a long way are told, of its beginning and of its end.
+/// Number of edges that are described at the beginning, and at the end, of a long path.
 const HOPS: usize = 16;
 
-/// How much that is undecided is named.
+/// Greatest number of undecided alarms that are reported one by one.
 const OPEN: usize = 20;
 
-/// Tells findings, each once.
+/// Writer of diagnostics, one for each mistake.
 pub(crate) struct Reporter<'a, 'p> {
     program: &'p Arc<Program>,
     ir: &'a Ir<'p>,
     replies: BTreeMap<u32, Env>,
     told: BTreeSet<(String, u32)>,
-    /// What was calculated with at points where that was told: other calculations with the same there fail for the same reason.
+    /// Operands of the calculations that were reported at each point: others with the same operands fail for the same reason.
     calculated: BTreeMap<PointIndex, Vec<BTreeSet<&'p KeyPath>>>,
-    /// How much was left undecided.
+    /// Number of undecided alarms.
     open: usize,
-    /// Findings about arguments that are a path of a kind, by what the path is and its kind.
+    /// Diagnostics about arguments that copy a path, by the path and its type.
     arguments: BTreeMap<(KeyPath, TypeId), usize>,
-    /// The keys that something reads.
+    /// Keys that some site or condition reads.
     read: OnceCell<FxHashSet<&'p str>>,
 }
 
@@ -77,7 +80,8 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
     }
 
-    /// One mistake is one finding: what is never set is said once, what is missing at a point is said once there.
+    /// Returns the key by which alarms of one mistake are merged: a path that is never set has one diagnostic, any other missing path has
+    /// one at each point.
     fn key(&self, alarm: &Alarm) -> (String, u32) {
         let whose = if alarm.never { 0 } else { alarm.point.0 + 1 };
         match alarm.violation {
@@ -92,6 +96,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
     }
 
+    /// Returns true if the mistake of an alarm was reported.
     pub(crate) fn is_told(&self, alarm: &Alarm) -> bool {
         let explains = |told: &BTreeSet<&KeyPath>, site| {
             let paths = self.operands(site);
@@ -101,13 +106,13 @@ impl<'a, 'p> Reporter<'a, 'p> {
         self.told.contains(&self.key(alarm)) || matches!(alarm.violation, Violation::Operand(site) if is_explained(site))
     }
 
-    /// What a place calculates with.
+    /// Returns the paths that a site calculates with.
     fn operands(&self, site: u32) -> BTreeSet<&'p KeyPath> {
         let site = &self.ir.sites[site as usize];
         site.calculation().map_or_else(|| [site.path].into(), |calculation| calculation.paths.iter().collect())
     }
 
-    /// Remembers that something was told.
+    /// Records that the mistake of an alarm was reported.
     fn remember(&mut self, alarm: &Alarm) {
         self.told.insert(self.key(alarm));
         if let Violation::Operand(site) = alarm.violation {
@@ -116,7 +121,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
     }
 
-    /// Whether what was found without following any way says the same already.
+    /// Returns true if a diagnostic of another check covers an alarm.
     pub(crate) fn is_said(&self, alarm: &Alarm, found: &BTreeMap<FilePath, Vec<(Code, Span)>>) -> bool {
         let node = self.node(alarm);
         let (document, span) = match alarm.violation {
@@ -129,7 +134,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 (document, Span::new(0, self.program.documents[document as usize].text.len()))
             }
             Violation::Args(_) => (node.document, node.span),
-            // A condition that can never hold is the gap.
+            // The condition that never holds explains the gap.
             Violation::NoMatch(_) => {
                 let mut said = found.get(self.file(node.document)).into_iter().flatten();
                 let is_here = |said: &Span| node.span.start <= said.start && said.end <= node.span.end;
@@ -144,7 +149,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         said.any(|(_, said)| same(said))
     }
 
-    /// Reports what the engine walked into. Gives the path that is missing, if that is what is wrong.
+    /// Reports a witnessed violation. Returns the path that is missing, if it is one of the context.
     pub(crate) fn tell(
         &mut self,
         known: &mut Analysis<'_, '_>,
@@ -160,7 +165,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let at_call = self.at_call(alarm, hops, details);
         let mut finding = at_call.unwrap_or_else(|| self.finding(known, alarm, details));
         finding.witness.clone_from(&details.witness);
-        // Of a very long way its beginning and its end.
+        // A long path is shortened to its beginning and its end.
         let between = if hops.len() > 2 * HOPS { HOPS..hops.len() - HOPS } else { 0..0 };
         for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {
             if let Some((path, span, mut text)) = self.describe(hop, matches!(alarm.violation, Violation::Missing(_))) {
@@ -175,12 +180,12 @@ impl<'a, 'p> Reporter<'a, 'p> {
             _ => None,
         };
         if let Some(path) = missing.as_ref().filter(|_| !alarm.never) {
-            // Where the whole is there, it is the part that is not.
+            // If a mapping above the path is present, only the field is missing.
             let whole = (1..path.segments().len()).rev().find_map(|length| {
                 let whole = KeyPath::new(path.segments()[..length].to_vec())?.to_string();
                 details.there.contains(&whole).then_some(whole)
             });
-            // What is set elsewhere and never comes here explains nothing.
+            // An assignment that cannot reach the point explains nothing.
             let setters = self.setters(path).into_iter().take(LOOKED_AT).filter(|(_, _, from, _)| known.leads(*from, alarm.point));
             for (file, span, ..) in setters.take(SETTERS) {
                 let text = match &whole {
@@ -194,7 +199,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         missing.filter(|path| &**path.root() != "sys")
     }
 
-    /// What was left undecided beside what was named.
+    /// Reports the number of undecided alarms that were not reported one by one.
     pub(crate) fn sum_up(&self, found: &mut Vec<Diagnostic>) {
         let more = self.open.saturating_sub(OPEN);
         if more > 0 {
@@ -229,7 +234,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
     }
 
-    /// Which values have no way on, as far as they are known where the node begins to choose.
+    /// Reports a reply of which no edge may hold, with the values for which none does.
     fn gap(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, on: u32) -> Diagnostic {
         let node = self.node(alarm);
         let env = self.replies.get(&on);
@@ -240,7 +245,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         exhaustive::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
     }
 
-    /// The values of a key that is only ever chosen from lists: of many, the analysis knows the kind alone.
+    /// Returns the values of a key that is only assigned from options, which the analysis may have widened to their kind.
     fn listed(&self, operand: &Operand) -> Option<(Vec<Value>, bool)> {
         let root = operand.path.root();
         let mut values = Vec::new();
@@ -314,7 +319,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         }
     }
 
-    /// What a key must be, in the engine's own words.
+    /// Reports a key that violates its `context_schema`, in the words of the engine.
     fn unfit(&self, known: &mut Analysis<'_, '_>, node: NodeIndex, index: u32, details: &WitnessDetails) -> Diagnostic {
         let node = self.program.node(node);
         let Some((key, schema)) = node.entry.types.get(index as usize) else { unreachable!("the operation stands for one of them") };
@@ -331,17 +336,17 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 }
 
-/// Where a site stands.
+/// Returns the place of a site.
 pub(crate) fn place(program: &Program, site: &ReadSite<'_>) -> Place {
     Place::new(&program.documents[site.document as usize].path, site.span(program))
 }
 
-/// A read of a value of which nothing is known.
+/// Creates the unchecked read of a site.
 pub(crate) fn unknown_site(program: &Program, site: &ReadSite<'_>, unknown: Unknown) -> UncheckedRead {
     UncheckedRead { place: place(program, site), path: site.path.clone(), unknown }
 }
 
-/// Something that is done with a value of which nothing is known.
+/// Creates the unchecked read of an instruction; `None` if it reads nothing by itself.
 pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Instr<'_>) -> Option<UncheckedRead> {
     let of = program.node(program.point(point).node);
     let (span, path, unknown) = match op {
@@ -366,7 +371,7 @@ pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Instr<'_>) -
     Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
 }
 
-/// Where a key stands in `context_schema`.
+/// Returns the span of a key in `context_schema`; of the node if it is not there.
 fn declared_at(program: &Program, node: &Node, key: &str) -> Span {
     let syntax = crate::compile::check::syntax_of(program, node);
     let declared = syntax.and_then(|syntax| syntax.context_schema.iter().find(|(known, _)| *known.value == *key));

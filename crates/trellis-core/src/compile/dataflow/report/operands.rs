@@ -1,15 +1,21 @@
-//! Findings about what cannot be calculated with or gone through, in words.
+//! Diagnostics about values of a kind that an operator or a loop rejects.
 
 use super::*;
 use crate::template::{Calculation, LastOperation, RECKONED};
 
 impl Reporter<'_, '_> {
-    pub(crate) fn operand(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>, details: &WitnessDetails) -> Diagnostic {
+    pub(crate) fn operand(
+        &self,
+        analysis: &mut Analysis<'_, '_>,
+        alarm: &Alarm,
+        site: &ReadSite<'_>,
+        details: &WitnessDetails,
+    ) -> Diagnostic {
         let mismatch = |message| Diagnostic::new(Code::TypeMismatch, self.file(site.document), site.span(self.program), message);
         if let Some(calculation) = site.calculation() {
             return mismatch(self.calculated(calculation, site, details)).help(remedy(calculation, details));
         }
-        let kind = known.types.described(alarm.seen);
+        let kind = analysis.types.described(alarm.seen);
         let (what, help) = match site.demand() {
             _ if matches!(site.kind, ReadKind::List(_)) => ("is what `each` goes through, and is", "let every way save a list"),
             Some(KindSet::NUMBER | RECKONED) => ("is calculated with, and is", "let every way save a number, such as `input_type: int`"),
@@ -27,7 +33,7 @@ impl Reporter<'_, '_> {
         mismatch(format!("`{}` {what} {kind} on some way", site.path)).help(help)
     }
 
-    /// What the parts were on the way that was walked.
+    /// Words a failing calculation with the kinds that its operands had in the witness.
     fn calculated(&self, calculation: &Calculation, site: &ReadSite<'_>, details: &WitnessDetails) -> String {
         let parts = calculation.paths.iter().zip(&details.sorts).map(|(path, sort)| format!("`{path}` is {}", sort.name()));
         let written = site.written(self.program);

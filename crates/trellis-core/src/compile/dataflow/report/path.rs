@@ -1,10 +1,10 @@
-//! The way to a finding, hop by hop, and where what is missing is set.
+//! Path of a witness in words, edge by edge, and the places that assign a path.
 
 use super::*;
 use crate::compile::check::never_true;
 
 impl Reporter<'_, '_> {
-    /// One hop, as its reason and where it leads.
+    /// Describes one edge: its document, its span, and why it is taken to which node. `None` for edges that no author wrote.
     pub(crate) fn describe(&self, hop: &Hop, saving: bool) -> Option<(FilePath, Span, String)> {
         let program = self.program;
         let edge = &program.edges[hop.edge as usize];
@@ -44,7 +44,7 @@ impl Reporter<'_, '_> {
         Some((self.file(origin.document).clone(), origin.span, format!("{why} → {to}{nothing}")))
     }
 
-    /// Where a path, or what it stands in, is written, in file order, by which node, and what is written there.
+    /// Returns the places that write a path or something above it, in file order: the point, and the path that is written.
     pub(crate) fn setters(&self, path: &KeyPath) -> BTreeSet<(FilePath, Span, PointIndex, KeyPath)> {
         let sets = |write: &Write| match &write.to {
             WriteTarget::Path(written) | WriteTarget::Append(written) if path.segments().starts_with(written.segments()) => {

@@ -1,26 +1,27 @@
-//! What was neither found nor ruled out, in words.
+//! Diagnostics about alarms that were neither witnessed nor refuted.
 
 use super::*;
 
 impl Reporter<'_, '_> {
-    /// Reports what nothing in the graph sets, where no way to it was found: the name is wrong wherever it stands. Gives the path.
-    pub(crate) fn name(&mut self, known: &mut Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) -> Option<KeyPath> {
+    /// Reports a read of a key that nothing assigns, without a witness. Returns the path.
+    pub(crate) fn name(&mut self, analysis: &mut Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) -> Option<KeyPath> {
         self.remember(alarm);
-        let finding = self.finding(known, alarm, &WitnessDetails::default());
+        let finding = self.finding(analysis, alarm, &WitnessDetails::default());
         found.push(finding);
         if let Violation::Missing(site) = alarm.violation { Some(self.ir.sites[site as usize].path.clone()) } else { None }
     }
 
-    pub(crate) fn leave_open(&mut self, known: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
+    /// Reports an undecided alarm, or only counts it if there are too many.
+    pub(crate) fn leave_open(&mut self, analysis: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
         self.remember(alarm);
         self.open += 1;
         if self.open <= OPEN {
-            let (document, span, message, help) = self.undecided(known, alarm);
+            let (document, span, message, help) = self.undecided(analysis, alarm);
             found.push(Diagnostic::new(Code::NotDecided, self.file(document), span, message).help(help));
         }
     }
 
-    fn undecided(&self, known: &Analysis<'_, '_>, alarm: &Alarm) -> (u32, Span, String, String) {
+    fn undecided(&self, analysis: &Analysis<'_, '_>, alarm: &Alarm) -> (u32, Span, String, String) {
         let (program, node) = (self.program, self.node(alarm));
         let id = &node.id;
         let (document, span, message, help) = match alarm.violation {
@@ -70,7 +71,7 @@ impl Reporter<'_, '_> {
                     let message = format!("whether `{path}` can be written on every way was not decided");
                     (node.document, write.origin, message, "write to another key, or set what it stands in before, to be sure")
                 }
-                Instr::Args { call } => return self.open_argument(known, alarm, call),
+                Instr::Args { call } => return self.open_argument(analysis, alarm, call),
                 Instr::Read(_) | Instr::Ask { .. } => unreachable!("a read is missing something, or takes it for a truth"),
             },
         };

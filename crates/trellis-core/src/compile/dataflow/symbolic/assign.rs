@@ -1,10 +1,11 @@
-//! Writing over values, and adding to lists (language 4.1).
+//! Writes and appends over symbolic values (language 4.1).
 
 use super::{cache::ITEMS, *};
 use crate::compile::dataflow::{domain::Kinds, ir::FOLLOWED};
 
 impl Constraints {
-    /// Writes at a path and makes the mappings on the way; false over something that can be none.
+    /// Writes at a path, and creates the mappings above it. False if a value on it can be no mapping, or the path is deeper than is
+    /// followed.
     pub(crate) fn write(&mut self, context: &mut BTreeMap<Key, SymValue>, path: &KeyPath, value: SymValue) -> bool {
         path.segments().len() <= FOLLOWED && self.write_in(context, path.root(), path.rest(), value)
     }
@@ -58,7 +59,7 @@ impl Constraints {
         })
     }
 
-    /// A list after something was added to it; nothing where it can be no list.
+    /// Returns a list after a value was appended; `None` if it can be no list.
     pub(crate) fn appended(&mut self, list: Option<&SymValue>, added: SymValue) -> Option<SymValue> {
         let mut items = match list {
             None => Items::default(),
@@ -76,7 +77,7 @@ impl Constraints {
             Some(SymValue::Known(_) | SymValue::Map(_) | SymValue::Overlay(..)) => return None,
         };
         match added {
-            // What is added to a list are the items of a list.
+            // Appending a list adds its items.
             SymValue::Known(Value::List(known)) => known.iter().for_each(|value| self.add_item(&mut items, SymValue::Known(value.clone()))),
             SymValue::List(more) => {
                 more.some.iter().for_each(|item| self.add_item(&mut items, item.clone()));
@@ -109,7 +110,7 @@ impl Constraints {
         Some(SymValue::List(Rc::new(items)))
     }
 
-    /// What the items of a variable can be.
+    /// Returns the variable of the items of a list; `None` if it can be no list, or has none.
     pub(crate) fn items_of(&mut self, at: u32) -> Option<SymValue> {
         let key = Key::from(ITEMS);
         if let Some(known) = self.get(at).parts.get(&key) {
@@ -135,7 +136,7 @@ impl Constraints {
         self.add_possible(items, item);
     }
 
-    /// Adds an item that may be there, unless one of which the same is known is there already.
+    /// Adds a possible item, unless an equal description is there.
     fn add_possible(&mut self, items: &mut Items, item: SymValue) {
         let said = self.sketch(&item);
         if !items.some.iter().any(|known| self.sketch(known) == said) {

@@ -1,31 +1,31 @@
-//! What all searches of a check know together: the types of values, and the schemas of their parts.
+//! Types and schemas shared by all searches of a check, and the abstraction of symbolic values to types.
 
 use rustc_hash::FxHashMap;
 
 use super::*;
 use crate::compile::dataflow::domain::{Fields, Type};
 
-/// Types, and parts of schemas, each worked out once.
+/// Memo tables of types and schemas.
 #[derive(Debug)]
 pub(crate) struct SchemaCache {
     pub(crate) types: TypeTable,
-    /// The schemas of properties and items, by the schema that they stand in.
+    /// Subschemas of properties and items, by their schema.
     parts: FxHashMap<(usize, Key), Option<Schema>>,
-    /// Schemas of types.
+    /// Schemas by type.
     schemas: FxHashMap<TypeId, Option<Schema>>,
-    /// The types of many values, which stay where they are.
+    /// Types of large finite sets, by address.
     many: FxHashMap<usize, (FiniteSet, TypeId)>,
-    /// The options of nodes.
+    /// Options of nodes, by address.
     options: FxHashMap<usize, FiniteSet>,
-    /// Schemas of kinds.
+    /// Schemas by kind.
     kinds: FxHashMap<&'static str, Option<Schema>>,
-    /// The types of the alternatives that a schema leaves.
+    /// Types of the alternatives of a schema.
     alternatives: FxHashMap<usize, Rc<[TypeId]>>,
-    /// Values that may fit a schema.
+    /// Sample values by schema, by address.
     instances: FxHashMap<usize, Rc<[Value]>>,
 }
 
-/// What stands for the items of a list, among names of properties.
+/// Field name under which the item of a list is stored; no property can have it.
 pub(crate) const ITEMS: &str = "\0items";
 
 impl Default for SchemaCache {
@@ -44,9 +44,9 @@ impl Default for SchemaCache {
 }
 
 impl SchemaCache {
-    /// What a schema says of a property, or of items, in so many words.
+    /// Returns the subschema of a property, or of the items.
     pub(crate) fn part(&mut self, schema: &Schema, key: &Key) -> Option<Schema> {
-        // Whatever is asked for stays: where it stands in memory is its name.
+        // The type table holds the schema from now on, so its address identifies it.
         self.types.schema_id(schema);
         let place = std::ptr::from_ref(schema.source()).addr();
         let part = || {
@@ -57,20 +57,20 @@ impl SchemaCache {
         self.parts.entry((place, key.clone())).or_insert_with(part).clone()
     }
 
-    /// Values that may fit a schema.
+    /// Returns sample values of a schema, which need not fit.
     pub(crate) fn instances(&mut self, schema: &Schema) -> Rc<[Value]> {
         self.types.schema_id(schema);
         let place = std::ptr::from_ref(schema.source()).addr();
         Rc::clone(self.instances.entry(place).or_insert_with(|| samples::of_schema(schema.source()).into()))
     }
 
-    /// A schema that says what a type says; nothing where that is nothing.
+    /// Returns a schema of a type; `None` if it accepts everything.
     fn schema(&mut self, of: TypeId) -> Option<Schema> {
         let make = || Schema::new(&self.types.to_schema(of)).ok().filter(|schema| schema.source().as_bool() != Some(true));
         self.schemas.entry(of).or_insert_with(make).clone()
     }
 
-    /// What many values are.
+    /// Returns the type of a large finite set.
     fn many(&mut self, only: &FiniteSet) -> TypeId {
         let place = only.place();
         if let Some((_, known)) = self.many.get(&place) {
@@ -84,18 +84,18 @@ impl SchemaCache {
         of
     }
 
-    /// The values of a node's options that are no outcomes of their own; a program keeps its nodes where they are.
+    /// Returns the values of a node's options that are no outcomes of their own. Nodes do not move while the program exists.
     pub(crate) fn options(&mut self, listen: &Listen) -> FiniteSet {
         let place = std::ptr::from_ref(listen).addr();
         self.options.entry(place).or_insert_with(|| FiniteSet::new(listen.others().cloned())).clone()
     }
 
-    /// The number of a schema: the same for the same one.
+    /// Returns a text that identifies a schema.
     pub(crate) fn number(&mut self, schema: &Schema) -> String {
         format!("{:?}", self.types.schema_id(schema))
     }
 
-    /// What a schema leaves, one alternative beside the other.
+    /// Returns the types of the alternatives of a schema: its `anyOf` or `oneOf`, or itself.
     fn alternatives(&mut self, schema: &Schema) -> Rc<[TypeId]> {
         let whole = self.types.declared(schema);
         let place = std::ptr::from_ref(schema.source()).addr();
@@ -119,14 +119,14 @@ impl SchemaCache {
 }
 
 impl Constraints {
-    /// Some text.
+    /// Creates a variable for any text.
     pub(crate) fn text(&mut self) -> SymValue {
         let of = self.cache.borrow_mut().types.text();
         let schema = self.schema_of(of);
         self.fresh_fitting(schema.as_slice())
     }
 
-    /// One of these texts.
+    /// Creates a variable for one of these texts.
     pub(crate) fn one_of(&mut self, texts: &[&str]) -> SymValue {
         let of = {
             let types = &mut self.cache.borrow_mut().types;
@@ -139,13 +139,13 @@ impl Constraints {
         self.fresh_fitting(schema.as_slice())
     }
 
-    /// The schema of all values of a kind.
+    /// Returns the schema of all values of a kind.
     pub(crate) fn kind(&self, name: &'static str) -> Option<Schema> {
         let make = || Schema::new(&Value::map([("type", Value::text(name))])).ok();
         self.cache.borrow_mut().kinds.entry(name).or_insert_with(make).clone()
     }
 
-    /// Something of a type that nobody chooses; `may_lack`: or nothing, where the type says so.
+    /// Creates a variable of a type; `may_lack`: absent, if the type allows it.
     pub(crate) fn of_type(&mut self, of: TypeId, may_lack: bool) -> SymValue {
         let may_lack = may_lack && self.may_lack(of);
         match self.schema_of(of) {
@@ -156,12 +156,12 @@ impl Constraints {
         }
     }
 
-    /// Asks the types of all searches.
+    /// Calls `ask` with the shared type table.
     pub(crate) fn types<T>(&self, ask: impl FnOnce(&mut TypeTable) -> T) -> T {
         ask(&mut self.cache.borrow_mut().types)
     }
 
-    /// What a value can be, absence included: more than that it is not.
+    /// Abstracts a symbolic value to a type, absence included.
     pub(crate) fn type_of(&self, of: &SymValue) -> TypeId {
         self.typed(&mut self.cache.borrow_mut(), of)
     }
@@ -205,7 +205,7 @@ impl Constraints {
         }
     }
 
-    /// What a variable can be where it is there; `deep`: also by what was decided about its parts.
+    /// Abstracts a variable that is present; `deep`: constraints of its fields included.
     fn typed_var(&self, cache: &mut SchemaCache, at: u32, deep: bool) -> TypeId {
         let var = self.get(at);
         if let Some(only) = &var.finite {
@@ -228,7 +228,7 @@ impl Constraints {
                 let alternatives = schemas.iter().map(|schema| cache.alternatives(schema)).collect::<Vec<_>>();
                 let mut left: Vec<TypeId> = vec![TypeId::UNKNOWN];
                 for alternatives in alternatives {
-                    // Few schemas leave alternatives; more than these are one.
+                    // Alternatives multiply; beyond the bound they are merged.
                     left = match left.len() * alternatives.len() <= FEW {
                         true => left
                             .iter()
@@ -262,7 +262,7 @@ impl Constraints {
         }
     }
 
-    /// What was decided about the parts of a variable.
+    /// Returns the constraints on the fields of a variable.
     fn told(&self, cache: &mut SchemaCache, var: &SymVar) -> Vec<KeyConstraint> {
         let parts = var.parts.iter().filter(|(key, _)| &***key != ITEMS).map(|(key, part)| {
             let of = self.typed_var(cache, *part, true);
@@ -271,7 +271,7 @@ impl Constraints {
         parts.collect()
     }
 
-    /// What can stand at a key of a variable, as far as its own schemas say.
+    /// Returns the type of a field by the schemas of its variable alone.
     pub(crate) fn below_var(&self, at: u32, key: &Key) -> TypeId {
         let cache = &mut *self.cache.borrow_mut();
         let whole = self.typed_var(cache, at, false);
@@ -279,33 +279,33 @@ impl Constraints {
         cache.types.select(whole, rest)
     }
 
-    /// Whether something may be absent by a type.
+    /// Returns true if a type includes absence or is dynamic.
     pub(crate) fn may_lack(&self, of: TypeId) -> bool {
         let cache = self.cache.borrow();
         let of = cache.types.get(of);
         of.absent || of.dynamic
     }
 
-    /// A schema that says what a type says of what is there.
+    /// Returns a schema of the present values of a type; `None` if it accepts everything.
     pub(crate) fn schema_of(&self, of: TypeId) -> Option<Schema> {
         let cache = &mut *self.cache.borrow_mut();
         let of = cache.types.present(of);
         cache.schema(of)
     }
 
-    /// Whether a variable is left without any value.
+    /// Returns true if no value is left for a variable that is present.
     pub(crate) fn is_impossible_var(&self, at: u32) -> bool {
         self.get(at).presence == Some(true) && self.typed_var(&mut self.cache.borrow_mut(), at, true) == TypeId::NEVER
     }
 }
 
-/// Values of which each is looked at.
+/// Greatest number of candidates that are examined one by one, and of combined alternatives.
 const FEW: usize = 32;
 
-/// A key, whether something stands there, and what.
+/// Constraint on a field: its name, its presence, its type.
 type KeyConstraint = (Key, Option<bool>, TypeId);
 
-/// A type of which that was decided of some keys. Of mappings it is, where one of them is there: many keys are then written into one.
+/// Refines a type by constraints on fields. If one of them is present the type is a mapping, and all are written in one step.
 fn all_decided(types: &mut TypeTable, of: TypeId, told: &[KeyConstraint]) -> TypeId {
     let known = types.get(of);
     let one_by_one = |types: &mut TypeTable| told.iter().fold(of, |of, (key, there, part)| decided(types, of, key, *there, *part));
@@ -332,7 +332,7 @@ fn all_decided(types: &mut TypeTable, of: TypeId, told: &[KeyConstraint]) -> Typ
     all
 }
 
-/// A type of which it was decided whether something stands at a key, and what.
+/// Refines a type by the constraint on one field.
 fn decided(types: &mut TypeTable, of: TypeId, key: &Key, there: Option<bool>, part: TypeId) -> TypeId {
     let Some(there) = there.filter(|_| of != TypeId::NEVER) else { return of };
     let known = types.get(of).clone();
@@ -355,7 +355,7 @@ fn decided(types: &mut TypeTable, of: TypeId, key: &Key, there: Option<bool>, pa
     let bare = if !there {
         types.intern(Type { fields: None, ..known })
     } else if known.unknown || known.dynamic {
-        // Only a mapping has it.
+        // Only a mapping has the field.
         let others = types.intern(Type { absent: true, unknown: true, dynamic: true, ..Type::default() });
         types.intern(Type { fields: Some(Fields { named: vec![(key.clone(), part)], others }), ..Type::default() })
     } else {

@@ -1,9 +1,14 @@
-//! Choosing values in the end: the first that fits all that was decided on the way.
+//! Concretization: the choice of a value for each variable.
+//!
+//! Generate and test: samples of the schemas involved, then of the variable's type, completed by the choices of its fields; the first one
+//! that satisfies all constraints wins. It is incomplete: `None` says that no sample fits, not that no value does.
+//!
+//! **Example.** A mapping with `a` present and an integer, `b` absent: the sample `{}` is completed to `{a: 1}`.
 
 use super::{cache::ITEMS, *};
 
 impl Constraints {
-    /// A value, chosen; nothing where none is found that fits.
+    /// Chooses a value that satisfies the constraints; `None` if no sample does.
     pub(crate) fn choose(&self, of: &SymValue) -> Option<Value> {
         match of {
             SymValue::Known(value) => Some(value.clone()),
@@ -53,7 +58,7 @@ impl Constraints {
         })
     }
 
-    /// A value with what was decided about its parts.
+    /// Completes a sample by the choices of its fields; `None` if it cannot have them.
     fn with_parts(&self, value: Value, var: &SymVar) -> Option<Value> {
         if let (Value::List(_), Some(item)) = (&value, var.parts.get(ITEMS).filter(|item| self.get(**item).presence == Some(true))) {
             let item = self.choose_var(*item)?;
@@ -82,13 +87,13 @@ impl Constraints {
         Some(Value::Map(entries))
     }
 
-    /// Whether a variable can be this value, by all that was decided about it.
+    /// Returns true if a value satisfies all constraints of a variable.
     pub(super) fn admits(&self, var: &SymVar, value: &Value) -> bool {
         let is_left = |only: &FiniteSet| var.default.as_ref() == Some(value) || only.contains(value);
         var.finite.as_ref().is_none_or(is_left) && self.suits(var, value)
     }
 
-    /// The same of one of the values that are left to it.
+    /// Returns true if a candidate satisfies all constraints but the finite set; see [`Constraints::admits`].
     pub(super) fn suits(&self, var: &SymVar, value: &Value) -> bool {
         let is_more = var.default.as_ref() == Some(value);
         !var.excluded.contains(value)
@@ -110,7 +115,7 @@ impl Constraints {
             })
     }
 
-    /// Whether some value is left without any that it can be.
+    /// Returns true if some constrained variable has no value left.
     pub(crate) fn is_impossible(&self) -> bool {
         let count = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         (0..count).filter(|at| self.get(*at).constrained).any(|at| self.is_impossible_var(at))
@@ -118,9 +123,10 @@ impl Constraints {
     }
 }
 
-/// Items that a list has where one of them matters: one that is read by its index is mostly among the first.
+/// Number of items of a chosen list whose items are read: an index in the program is mostly smaller.
 const ITEMS_READ: usize = 4;
 
+/// Returns true if the origin of a variable can give a value.
 fn may_be(var: &SymVar, value: &Value) -> bool {
     match &var.kind {
         VarOrigin::Input(kind) => samples::of_input(*kind, value),

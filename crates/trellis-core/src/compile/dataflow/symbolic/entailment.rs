@@ -1,14 +1,18 @@
-//! Whether schemas that a value fits say that it fits another one: bound by bound, word by word.
+//! Entailment among schemas, keyword by keyword: whether values that fit some schemas fit another one.
+//!
+//! Incomplete and sound: `true` only if each keyword is implied by a bound that is at least as strict, or repeated word by word.
+//!
+//! **Example.** `{minimum: 18}` entails `{minimum: 0}`; `{pattern: "^a"}` entails only itself.
 
 use crate::value::{Mapping, Value};
 
-/// Words that take nothing away.
+/// Keywords that constrain nothing.
 const SILENT: [&str; 9] = ["title", "description", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly", "$schema"];
 
-/// Words that types have looked at.
+/// Keywords that types have decided.
 const TYPED: [&str; 4] = ["type", "enum", "const", "required"];
 
-/// Whether what fits all of these fits `wanted`, kinds and closed values apart.
+/// Returns true if everything that fits all of `known` fits `wanted`; kinds and closed values are left to types.
 pub(crate) fn all(known: &[Value], wanted: &Value) -> bool {
     if known.contains(wanted) {
         return true;
@@ -54,7 +58,7 @@ pub(crate) fn all(known: &[Value], wanted: &Value) -> bool {
     })
 }
 
-/// The strictest bound that is known.
+/// Returns the strictest bound among the known schemas.
 fn bound(known: &[&Mapping], key: &str, strictest: impl Fn(f64, f64) -> f64) -> Option<f64> {
     known.iter().filter_map(|known| number(known.get(key)?)).reduce(strictest)
 }

@@ -1,4 +1,9 @@
-//! What is known of values, in few words: ways that know the same of what matters are one.
+//! Fingerprints of symbolic values: the key of the search's visited set.
+//!
+//! Two states with equal fingerprints have equal constraints on the tracked paths, up to the names of variables, so one of them need not be
+//! explored. Variables are numbered in the order in which they are met; large sets of values are hashed.
+//!
+//! **Example.** Two paths on which `age` is any integer but 18 have equal fingerprints, whichever variable holds it.
 
 use std::{fmt::Write as _, hash::Hasher};
 
@@ -6,31 +11,31 @@ use rustc_hash::FxHasher;
 
 use super::*;
 
-/// Writes down what is known of some paths; a variable that was met before is named by its place among those.
+/// Writer of fingerprints. A variable that was met before is written by its position.
 pub(crate) struct Fingerprinter<'v> {
     constraints: &'v Constraints,
     met: Vec<u32>,
     text: String,
 }
 
-/// So many values are written down; of more a number.
+/// Greatest number of values that are written out; more are hashed.
 const WRITTEN: usize = 16;
 
 impl Constraints {
-    /// What is known of one value.
+    /// Returns the fingerprint of one value.
     pub(crate) fn sketch(&self, of: &SymValue) -> String {
         let mut sketcher = Fingerprinter::new(self);
         sketcher.sym(of);
         sketcher.text
     }
 
-    /// Whether more was decided about a part than follows from what it stands in.
+    /// Returns true if a field was constrained beyond the schemas of its variable.
     fn is_told(&self, at: u32) -> bool {
         let var = self.get(at);
         var.constrained || var.is_copied || var.parts.values().any(|part| self.is_told(*part))
     }
 
-    /// Whether one of these variables stands in a value.
+    /// Returns true if a value contains one of these variables.
     fn holds(&self, of: &SymValue, wanted: &[u32]) -> bool {
         let entries = |entries: &BTreeMap<Key, SymValue>| entries.values().any(|entry| self.holds(entry, wanted));
         match of {
@@ -48,7 +53,7 @@ impl<'v> Fingerprinter<'v> {
         Self { constraints, met: Vec::new(), text: String::new() }
     }
 
-    /// What was written, and where else the values stand: who narrows one there narrows it here.
+    /// Returns the fingerprint, with the other keys that share a variable: constraining one constrains the other.
     pub(crate) fn done<'k>(mut self, others: impl Iterator<Item = (&'k Key, &'k SymValue)>) -> String {
         let copied: Vec<u32> = self.met.iter().copied().filter(|at| self.constraints.get(*at).is_copied).collect();
         if !copied.is_empty() {
@@ -62,11 +67,11 @@ impl<'v> Fingerprinter<'v> {
         self.text
     }
 
-    /// What is known of a path below a value, and of what it stands in.
+    /// Writes the constraints on a path below a value, and on everything above it.
     pub(crate) fn path(&mut self, of: Option<&SymValue>, path: &[Segment]) {
         let mut at = of.cloned();
         for segment in path {
-            // How far it is there decides what can be written.
+            // The present part decides what can be written.
             let Some(known) = &at else { break };
             self.text.push('.');
             at = match (known, segment) {
@@ -77,7 +82,7 @@ impl<'v> Fingerprinter<'v> {
                     None => return self.part(*var, key, path, segment),
                 },
                 (SymValue::Var(var), Segment::Key(key)) => return self.part(*var, key, path, segment),
-                // What stands in its way.
+                // A value that has no fields.
                 (other, _) => {
                     self.text.push('^');
                     return self.sym(&other.clone());
@@ -91,7 +96,7 @@ impl<'v> Fingerprinter<'v> {
         self.text.push(';');
     }
 
-    /// A variable, of whose parts only one matters, unless they depend on each other.
+    /// Writes a variable and one of its fields; all fields, if its schemas relate them.
     fn part(&mut self, at: u32, key: &Key, path: &[Segment], segment: &Segment) {
         let from = path.iter().position(|known| std::ptr::eq(known, segment)).map_or(path.len(), |at| at + 1);
         self.var(at, self.depends(at));
@@ -102,7 +107,7 @@ impl<'v> Fingerprinter<'v> {
         }
     }
 
-    /// Whether what is at one place of a variable may decide what is at another.
+    /// Returns true if the schemas of a variable relate its fields.
     fn depends(&self, at: u32) -> bool {
         let var = self.constraints.get(at);
         let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
@@ -122,7 +127,7 @@ impl<'v> Fingerprinter<'v> {
                 if let Some(base) = items.base {
                     self.var(base, true);
                 }
-                // In whatever order they were added.
+                // Sorted: the order of appends does not matter.
                 let mut some: Vec<String> = items.some.iter().map(|item| self.constraints.sketch(item)).collect();
                 some.sort_unstable();
                 some.iter().for_each(|item| self.text.push_str(item));
@@ -202,7 +207,7 @@ impl<'v> Fingerprinter<'v> {
     }
 }
 
-/// Whether a schema says of each part by itself what it is.
+/// Returns true if a schema constrains each field independently.
 fn is_loose(schema: &Mapping) -> bool {
     let loose = ["type", "properties", "required", "items", "additionalProperties", "title", "description", "default", "examples"];
     schema.keys().all(|key| loose.contains(&&**key))

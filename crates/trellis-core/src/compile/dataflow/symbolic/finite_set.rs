@@ -1,6 +1,9 @@
-//! The values that are left of those that something can have: few, or very many, such as the options of a node.
+//! Finite sets of candidates: bit sets over a shared universe.
 //!
-//! All are kept once, and whatever narrows them says which are left: a comparison finds its values at once.
+//! Constraining a set copies bits, not values. Comparisons with constants use a hash index, so a node with thousands of options costs
+//! little. The set only shrinks.
+//!
+//! **Example.** The options `[a, b, c]` with the failed guard `== "b"`: bits 101 of the same universe.
 
 use std::{
     cell::OnceCell,
@@ -15,25 +18,26 @@ use crate::{
     value::Value,
 };
 
-/// What is left of values.
+/// Subset of a universe of values.
 #[derive(Clone, Debug)]
 pub(crate) struct FiniteSet {
     all: Rc<Universe>,
-    /// A bit for each value.
+    /// One bit for each value of the universe.
     left: Rc<[u64]>,
     count: usize,
 }
 
+/// Shared values of a set and of all its subsets.
 #[derive(Debug)]
 struct Universe {
     values: Box<[Value]>,
-    /// Where values stand, by a number that equal ones share.
+    /// Index of values by a hash that equal ones share.
     places: OnceCell<FxHashMap<u64, Vec<u32>>>,
-    /// A number for each value as it is written.
+    /// Hash of the JSON of each value.
     written: OnceCell<Box<[u64]>>,
 }
 
-/// Fewer values are looked at one after the other.
+/// Size up to which a linear scan is used.
 const MANY: usize = 16;
 
 impl FiniteSet {
@@ -53,7 +57,7 @@ impl FiniteSet {
         self.count == 0
     }
 
-    /// Its name, as long as it stays.
+    /// Returns an address that identifies the set while it exists.
     pub(crate) fn place(&self) -> usize {
         self.left.as_ptr().addr()
     }
@@ -80,7 +84,7 @@ impl FiniteSet {
         if self.count <= MANY { self.iter().any(|known| known == value) } else { !self.alike(std::slice::from_ref(value)).is_empty() }
     }
 
-    /// A number that those share which are left with the same values.
+    /// Returns a hash of the remaining values, notation of numbers included.
     pub(crate) fn fingerprint(&self) -> u64 {
         let written = self.all.written.get_or_init(|| {
             let number = |value: &Value| {
@@ -95,12 +99,12 @@ impl FiniteSet {
         hasher.finish()
     }
 
-    /// Those that fulfil something.
+    /// Returns the subset that satisfies a predicate.
     pub(crate) fn kept(&self, mut keeps: impl FnMut(&Value) -> bool) -> Self {
         self.with(self.places().filter(|at| keeps(&self.all.values[*at])).collect(), true)
     }
 
-    /// Those for which a guard comes to this.
+    /// Returns the subset for which a guard evaluates to `wanted`.
     pub(crate) fn filter_guard(&self, guard: &Guard, wanted: Truth) -> Self {
         match self.compared(guard) {
             Some((alike, yes)) => self.with(alike, (wanted == Truth::Yes) == yes),
@@ -108,7 +112,7 @@ impl FiniteSet {
         }
     }
 
-    /// What a comparison of many values comes to.
+    /// Evaluates a comparison over a large set; `None` for small sets and other guards.
     pub(crate) fn decided(&self, guard: &Guard) -> Option<Truth> {
         let (alike, yes) = self.compared(guard)?;
         Some(match alike.len() {
@@ -118,7 +122,7 @@ impl FiniteSet {
         })
     }
 
-    /// Of many values those that a guard compares with, and whether it holds for them.
+    /// Returns the members of a large set that a guard compares with, and the outcome that they have.
     fn compared(&self, guard: &Guard) -> Option<(Vec<usize>, bool)> {
         match guard {
             _ if self.count <= MANY => None,
@@ -128,7 +132,7 @@ impl FiniteSet {
         }
     }
 
-    /// Where those stand that are left and equal one of these.
+    /// Returns the positions of members that equal one of `values`.
     fn alike(&self, values: &[Value]) -> Vec<usize> {
         let places = self.all.places.get_or_init(|| {
             let mut places: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
@@ -151,7 +155,7 @@ impl FiniteSet {
         (self.left[at / 64] >> (at % 64)) & 1 == 1
     }
 
-    /// These, or all that are left but these.
+    /// Returns the subset of these positions, or with `these` false of all others.
     fn with(&self, places: Vec<usize>, these: bool) -> Self {
         let mut left = if these { vec![0; self.left.len()] } else { self.left.to_vec() };
         places.iter().for_each(|at| left[at / 64] ^= 1 << (at % 64));
@@ -160,7 +164,7 @@ impl FiniteSet {
     }
 }
 
-/// A number that equal values share, however numbers are written (language 3.1).
+/// Returns a hash that equal values share, whatever the notation of numbers (language 3.1).
 #[expect(clippy::cast_precision_loss, reason = "what is equal exactly is equal as doubles")]
 fn number(value: &Value) -> u64 {
     let mut hasher = FxHasher::default();

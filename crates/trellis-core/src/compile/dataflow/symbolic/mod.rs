@@ -1,7 +1,21 @@
-//! Values that are not known yet: what a person or a tool will say, narrowed by the guards on the way, chosen in the end.
+//! Symbolic values: inputs and results of a searched path, chosen last.
 //!
-//! **Invariant:** what is chosen fits its input type and schema, and every guard that was taken or passed on the way. Nothing is called impossible
-//! because no value was found for it: only what types or the values themselves rule out is.
+//! **Algorithm.** Symbolic execution with a constraint store instead of an SMT solver. A value from outside is a variable ([`SymVar`]) with
+//! the schemas of its origin. Guards and checks along the path constrain variables: a finite set of candidates, excluded values, presence,
+//! truth, schemas that it must fit or violate, and the same for its fields. At the end `concretize` chooses a value for each variable.
+//!
+//! **State.** [`Constraints`], a persistent vector of variables, so that forking a path shares them.
+//!
+//! **Termination.** Constraints are only added, fields are created by the paths that the program reads, and lists hold a set of item
+//! descriptions instead of items, so that a loop that appends reaches a fixpoint.
+//!
+//! **Soundness.** In one direction only: nothing is called impossible because no value was found for it, only because its type is bottom or
+//! its finite set is empty. A choice need not satisfy the whole path; the engine's replay decides that.
+//!
+//! **Invariant:** a chosen value fits its input type, its schemas and every constraint of the path.
+//!
+//! **Example.** `input_type: int` with `minimum: 18`, a taken guard `age != 18`: the variable excludes 18 and fits the schema; 19 is
+//! chosen.
 
 mod assign;
 mod cache;
@@ -29,90 +43,91 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// A value on a way that is searched.
+/// Symbolic value.
 #[derive(Clone, Debug)]
 pub(crate) enum SymValue {
-    /// This value.
+    /// Concrete value.
     Known(Value),
-    /// A mapping of such values.
+    /// Mapping of symbolic values.
     Map(Rc<BTreeMap<Key, SymValue>>),
-    /// The mapping that a variable is, with something written over it.
+    /// Mapping that a variable is, with fields that were written later.
     Overlay(u32, Rc<BTreeMap<Key, SymValue>>),
-    /// A list of such values.
+    /// List of symbolic values.
     List(Rc<Items>),
-    /// The value of a variable.
+    /// Variable.
     Var(u32),
 }
 
-/// What a list holds: how often and in which order is not said, so that a loop that adds to it comes to an end.
+/// Possible items of a list, without number and order, so that a loop that appends terminates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Items {
-    /// The list that was added to.
+    /// Variable of the list that items were appended to.
     base: Option<u32>,
     some: Vec<SymValue>,
-    /// Whether it certainly holds something.
+    /// True if it has at least one item.
     is_filled: bool,
 }
 
-/// Where a variable's value comes from.
+/// Origin of the value of a variable.
 #[derive(Clone, Debug)]
 enum VarOrigin {
-    /// Of this input type.
+    /// Answer of this input type.
     Input(InputType),
-    /// One that fits these.
+    /// Value from outside that fits these schemas.
     Schemas(Rc<[Schema]>),
-    /// Anything.
+    /// Value from outside without a schema.
     Any,
-    /// What a template made: nobody chooses it.
+    /// Result of a template: no one chooses it.
     Made,
-    /// What is not looked at more closely: it may be anything, and stands for something else.
+    /// Havocked value: it may be anything, and represents a value that is not tracked.
     Lost,
-    /// A text that a template made.
+    /// Text rendered by a template.
     Words,
 }
 
+/// Variable with its constraints.
 #[derive(Clone, Debug)]
 struct SymVar {
     kind: VarOrigin,
-    /// Whether it is there; nothing where it may be absent and nobody asked.
+    /// True if it is present, false if absent; `None` while undecided.
     presence: Option<bool>,
-    /// The values that are left, where they are few.
+    /// Candidates that are left, if they are finite.
     finite: Option<FiniteSet>,
-    /// One more value that it can be: what an empty input stands for.
+    /// Default that an empty input means: one more candidate.
     default: Option<Value>,
-    /// Values that it is not.
+    /// Excluded values.
     excluded: Vec<Value>,
-    /// Whether it must be taken for true, or for false.
+    /// Truth value that `{% if %}` must see; `None` if either will do.
     truthy: Option<bool>,
-    /// Its parts, as far as something was asked of them.
+    /// Variables of its fields, created when first read.
     parts: BTreeMap<Key, u32>,
-    /// What it must fit beside its kind.
+    /// Schemas that it must fit beside those of its origin.
     fits: Vec<Schema>,
-    /// What it must not fit.
+    /// Schemas that it must violate.
     breaks: Vec<Schema>,
-    /// Whether anything was decided about it since it was made.
+    /// True if it was constrained since its creation.
     constrained: bool,
-    /// Whether it stands at other places too.
+    /// True if it was copied to another place.
     is_copied: bool,
 }
 
-/// All variables of a way; cheap to clone.
+/// Constraint store of a path; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Constraints {
     all: Vector<SymVar>,
     cache: Rc<RefCell<SchemaCache>>,
 }
 
-/// Whether something is at a path.
+/// Result of looking up a path.
 pub(crate) enum Lookup {
     Present(SymValue),
-    /// Something may be there.
+    /// May be present.
     MaybePresent(SymValue),
     Absent,
 }
 
 impl Lookup {
-    /// What is there, if something is.
+    /// Returns the value, if it can be present.
     pub(crate) fn sym(self) -> Option<SymValue> {
         match self {
             Self::Present(sym) | Self::MaybePresent(sym) => Some(sym),
@@ -161,7 +176,7 @@ impl Constraints {
         u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// What a person will answer.
+    /// Creates a variable for an answer.
     pub(crate) fn input(&mut self, listen: &Listen) -> SymValue {
         let kind = match (&listen.schema, listen.kind) {
             (Some(schema), Some(InputType::Json | InputType::Choice) | None) => VarOrigin::Schemas(Rc::from([schema.clone()])),
@@ -183,14 +198,14 @@ impl Constraints {
         SymValue::Var(at)
     }
 
-    /// What a tool will return, or a host will give.
+    /// Creates a variable for a present value from outside that fits these schemas.
     pub(crate) fn fresh_fitting(&mut self, schemas: &[Schema]) -> SymValue {
         let says = |schema: &&Schema| schema.source().as_bool() != Some(true);
         let schemas: Rc<[Schema]> = schemas.iter().filter(says).cloned().collect();
         SymValue::Var(self.add(if schemas.is_empty() { VarOrigin::Any } else { VarOrigin::Schemas(schemas) }, Some(true)))
     }
 
-    /// The same, or nothing.
+    /// Creates a variable for a value from outside that fits these schemas, or is absent.
     pub(crate) fn fresh_optional(&mut self, schemas: &[Schema]) -> SymValue {
         let sym = self.fresh_fitting(schemas);
         if let SymValue::Var(at) = sym {
@@ -199,32 +214,32 @@ impl Constraints {
         sym
     }
 
-    /// How many values the newest variable can still have: what narrowing it costs.
+    /// Returns the number of candidates of the newest variable, zero if they are not finite: the cost of constraining it.
     pub(crate) fn width(&self) -> usize {
         self.all.last().and_then(|var| var.finite.as_ref()).map_or(0, |only| only.len())
     }
 
-    /// What a template makes.
+    /// Creates a variable for the result of a template.
     pub(crate) fn fresh_rendered(&mut self) -> SymValue {
         SymValue::Var(self.add(VarOrigin::Made, Some(true)))
     }
 
-    /// What is not looked at more closely.
+    /// Creates a havocked value.
     pub(crate) fn havoc(&mut self) -> SymValue {
         SymValue::Var(self.add(VarOrigin::Lost, Some(true)))
     }
 
-    /// What a template makes, or nothing.
+    /// Creates a variable for the result of a template that may be absent.
     pub(crate) fn fresh_optional_rendered(&mut self) -> SymValue {
         SymValue::Var(self.add(VarOrigin::Made, None))
     }
 
-    /// A text that a template makes.
+    /// Creates a variable for a text rendered by a template.
     pub(crate) fn fresh_text(&mut self) -> SymValue {
         SymValue::Var(self.add(VarOrigin::Words, Some(true)))
     }
 
-    /// A list of these.
+    /// Creates a list of these items.
     pub(crate) fn list(&mut self, items: Vec<SymValue>) -> SymValue {
         let is_filled = items.iter().any(|item| self.presence(item) == Some(true));
         let known: Option<Vec<Value>> =
@@ -235,7 +250,7 @@ impl Constraints {
         }
     }
 
-    /// A value that now stands at one more place.
+    /// Marks the variables of a value as copied, and returns it.
     pub(crate) fn copied(&mut self, of: &SymValue) -> SymValue {
         match of {
             SymValue::Var(at) | SymValue::Overlay(at, _) => self.var_mut(*at).is_copied = true,
@@ -246,7 +261,7 @@ impl Constraints {
         of.clone()
     }
 
-    /// The names of a value and of what is known to stand in it.
+    /// Collects the path of a value, and of its fields.
     pub(crate) fn names(&self, name: &str, of: &SymValue, names: &mut Vec<String>) {
         names.push(name.to_owned());
         let mut entries = |entries: &BTreeMap<Key, SymValue>| {
@@ -271,7 +286,7 @@ impl Constraints {
         }
     }
 
-    /// Whether anything is known of a value.
+    /// Returns true if a value is constrained at all.
     pub(crate) fn is_known(&self, of: &SymValue) -> bool {
         !matches!(of, SymValue::Var(at) if self.is_unknown(self.get(*at)))
     }
@@ -280,7 +295,7 @@ impl Constraints {
         var.finite.is_none() && matches!(var.kind, VarOrigin::Any | VarOrigin::Made)
     }
 
-    /// What a guard comes to over something that is there, and both ways on where it may come to either.
+    /// Evaluates a guard over a present value. [`Truth::Either`] if both outcomes are possible.
     pub(crate) fn decide(&self, guard: &Guard, of: &SymValue) -> Truth {
         match of {
             SymValue::Known(value) => guard.over(Some(value)),
@@ -297,7 +312,7 @@ impl Constraints {
         }
     }
 
-    /// The same over a mapping or list, of which it may be known whether it holds something.
+    /// Evaluates a guard over a mapping or list; `is_filled` is `None` if it may be empty.
     fn decide_many(guard: &Guard, is_filled: Option<bool>, filled: impl Fn(Mapping) -> Value) -> Truth {
         match (guard, is_filled) {
             (Guard::Empty(..), None) => Truth::Either,
@@ -331,12 +346,12 @@ impl Constraints {
     }
 }
 
-/// The values that are empty (language 6.1).
+/// Returns the values that count as empty (language 6.1).
 fn empties() -> [Value; 4] {
     [Value::Null, Value::text(""), Value::list([]), Value::from(Mapping::new())]
 }
 
-/// As templates take it (language 3.2).
+/// Returns the truth value of a value in templates (language 3.2).
 fn is_true(value: &Value) -> bool {
     match value {
         Value::Bool(truth) => *truth,

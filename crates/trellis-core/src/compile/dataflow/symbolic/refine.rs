@@ -1,16 +1,19 @@
-//! Narrowing what a value can still be: guards, schemas that it must fit or must not fit.
+//! Constraints on symbolic values: guards, schemas to fit, schemas to violate.
+//!
+//! Each `assume_*` adds one constraint and propagates it to fields and presence. `false` or [`CanViolate::No`] mean that the path is
+//! infeasible; `true` only that no contradiction was found.
 
 use super::{cache::ITEMS, *};
 use crate::{compile::dataflow::domain::plain, template::KindSet};
 
-/// Whether something does not fit.
+/// Result of constraining a value to violate a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CanViolate {
-    /// It was narrowed to what does not.
+    /// It was constrained to a violation.
     Yes,
-    /// It certainly fits, or nothing is claimed of it.
+    /// It certainly fits, or is unknown so that nothing is claimed of it.
     No,
-    /// Neither was found.
+    /// Neither a violation nor a proof was found.
     Unknown,
 }
 
@@ -31,7 +34,7 @@ impl CanViolate {
 }
 
 impl Constraints {
-    /// Narrows a value to what fits a schema; false where nothing does.
+    /// Constrains a value to fit a schema. False if none can.
     pub(crate) fn assume_fits(&mut self, of: &SymValue, schema: &Schema) -> bool {
         if let SymValue::Known(value) = of {
             return schema.fits(value);
@@ -55,7 +58,7 @@ impl Constraints {
         }
     }
 
-    /// Whether a value can fit a schema, as far as types say.
+    /// Returns false if the types of value and schema have nothing in common.
     fn may_fit(&self, of: &SymValue, schema: &Schema) -> bool {
         let cache = &mut *self.cache.borrow_mut();
         let of = self.typed(cache, of);
@@ -108,7 +111,7 @@ impl Constraints {
         if !self.fit_parts(parts.clone(), schema) {
             return false;
         }
-        // A part that cannot be absent any more is there, and one that cannot be there is absent.
+        // Propagates to presence: a field that cannot be absent is present, and one that cannot be present is absent.
         for (key, part) in parts.into_iter().filter(|(key, _)| &**key != ITEMS) {
             let of = self.below_var(at, &key);
             let decided = if of == TypeId::ABSENT {
@@ -131,12 +134,12 @@ impl Constraints {
         }
     }
 
-    /// Narrows a value to what does not fit a schema. Of what nothing is known nothing is claimed.
+    /// Constrains a value to violate a schema. An unknown value does not.
     pub(crate) fn assume_violates(&mut self, of: &SymValue, schema: &Schema) -> CanViolate {
         self.broken(of, schema, false)
     }
 
-    /// The same, also of what nothing is known: it may be anything.
+    /// Constrains a value to violate a schema; an unknown value may be anything, so it can. See [`Constraints::assume_violates`].
     pub(crate) fn assume_differs(&mut self, of: &SymValue, schema: &Schema) -> CanViolate {
         self.broken(of, schema, true)
     }
@@ -187,7 +190,7 @@ impl Constraints {
         }
     }
 
-    /// Tries to break, and keeps what was narrowed where that was done.
+    /// Runs `narrow` on a copy, and adopts it if it succeeds.
     fn tried(&mut self, narrow: impl FnOnce(&mut Self) -> CanViolate) -> CanViolate {
         let mut tried = self.clone();
         let done = narrow(&mut tried);
@@ -207,7 +210,7 @@ impl Constraints {
         })
     }
 
-    /// The parts of a variable that a schema speaks of.
+    /// Returns the fields of a variable that a schema mentions.
     fn parts_of(&mut self, at: u32, schema: &Schema) -> Vec<(Key, SymValue)> {
         let map = schema.source().as_map();
         let named = map.and_then(|map| map.get("properties")).and_then(Value::as_map).into_iter().flat_map(Mapping::keys).cloned();
@@ -220,7 +223,7 @@ impl Constraints {
         keys.into_iter().filter_map(part).collect()
     }
 
-    /// A mapping does not fit because of one of its parts: that it is not there, or what it is.
+    /// Constrains one field so that the mapping violates a schema: by absence, or by its value.
     fn broken_parts(&mut self, of: &SymValue, parts: &[(Key, SymValue)], schema: &Schema, anything: bool) -> CanViolate {
         for name in required(schema) {
             match parts.iter().find(|(key, _)| **key == *name) {
@@ -242,7 +245,7 @@ impl Constraints {
         if whole == CanViolate::Yes {
             return whole;
         }
-        // One part at a time: that it is not there, or what it is.
+        // One field at a time: by absence, or by its value.
         for (key, part) in self.parts_of(at, schema) {
             let is_needed = required(schema).any(|name| *name == *key);
             let inner = self.demanded(schema, &key);
@@ -261,7 +264,7 @@ impl Constraints {
         CanViolate::Unknown
     }
 
-    /// Whether a value fits a schema whatever it is, as far as its type and its own schemas say.
+    /// Returns true if every value that the constraints leave fits a schema, by its type and by entailment among schemas.
     pub(crate) fn certainly_fits(&self, of: &SymValue, schema: &Schema) -> bool {
         if let SymValue::Var(at) = of
             && let Some(only) = &self.get(*at).finite
@@ -273,7 +276,7 @@ impl Constraints {
         let cache = &mut *self.cache.borrow_mut();
         let known = self.typed(cache, of);
         let known = cache.types.present(known);
-        // What a type leaves open may be anything.
+        // An unknown part may be anything.
         if cache.types.is_unsure(known, schema) {
             return false;
         }
@@ -284,7 +287,7 @@ impl Constraints {
         !cache.types.breaks(known, &coarse, true) && entailment::all(&self.demands_on(of), source)
     }
 
-    /// Schemas that a value fits.
+    /// Returns schemas that a value certainly fits.
     fn demands_on(&self, of: &SymValue) -> Vec<Value> {
         match of {
             SymValue::Var(at) => {
@@ -301,7 +304,7 @@ impl Constraints {
         }
     }
 
-    /// The sorts that something can be of, as far as they are known; nothing is claimed of anything else.
+    /// Returns the kinds that a value can have, as far as they are claimed.
     pub(crate) fn sorts(&self, found: &Lookup) -> KindSet {
         let (sym, absent) = match found {
             Lookup::Absent => return KindSet::UNSET,
@@ -313,18 +316,18 @@ impl Constraints {
         cache.types.sorts(of).or(absent)
     }
 
-    /// Whether something stands for what is not looked at more closely.
+    /// Returns true if a value is havocked.
     pub(crate) fn is_havocked(&self, found: &Lookup) -> bool {
         matches!(found, Lookup::Present(SymValue::Var(at)) | Lookup::MaybePresent(SymValue::Var(at)) if matches!(self.get(*at).kind, VarOrigin::Lost))
     }
 
-    /// Narrows something that is there to one of its sorts; false where it cannot be of it.
+    /// Constrains a present value to one kind. False if it cannot have it.
     pub(crate) fn assume_kind(&mut self, of: &SymValue, sort: KindSet) -> bool {
         let schema = sort.types().first().and_then(|name| self.kind(name));
         schema.is_some_and(|schema| self.assume_fits(of, &schema))
     }
 
-    /// Narrows something that is there to where a guard comes to `truth`; false where it cannot.
+    /// Constrains a present value so that a guard evaluates to `truth`. False if it cannot.
     pub(crate) fn assume(&mut self, guard: &Guard, of: &SymValue, truth: bool) -> bool {
         match self.decide(guard, of) {
             Truth::Yes => return truth,
@@ -374,14 +377,14 @@ impl Constraints {
         }
     }
 
-    /// Whether nothing is known of a variable but the values that are left.
+    /// Returns true if a variable has no constraint beside its finite set.
     fn is_unbound(var: &SymVar) -> bool {
         let is_any =
             matches!(var.kind, VarOrigin::Any | VarOrigin::Made | VarOrigin::Lost | VarOrigin::Input(InputType::Choice | InputType::Json));
         is_any && var.excluded.is_empty() && var.truthy.is_none() && var.fits.is_empty() && var.breaks.is_empty() && var.parts.is_empty()
     }
 
-    /// Takes something that is there for true or false, as `{% if %}` does; false where it cannot be.
+    /// Constrains a present value to be true or false, as `{% if %}` takes it. False if it cannot be.
     pub(crate) fn assume_truth(&mut self, of: &SymValue, truth: bool) -> bool {
         match of {
             SymValue::Known(value) => is_true(value) == truth,

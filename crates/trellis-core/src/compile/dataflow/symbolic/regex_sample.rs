@@ -1,11 +1,13 @@
-//! A text that matches a regular expression: the shortest that its parts make.
+//! Sample texts of regular expressions, built from the syntax tree.
+//!
+//! **Example.** `^[0-9]{4}$` gives `0000`.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// Longer texts are not made.
+/// Length beyond which no text is built, in bytes.
 const LONGEST: usize = 1_000;
 
-/// A text that a `pattern` of a schema matches; nothing where it says more than this reads. Whoever asks checks it.
+/// Returns a text that a `pattern` may match; `None` if the pattern is invalid, or the text would be too long. The caller validates it.
 pub(crate) fn matching(pattern: &str) -> Option<String> {
     let tree = regex_syntax::parse(pattern).ok()?;
     let mut text = String::new();
@@ -29,7 +31,7 @@ fn write(tree: &Hir, text: &mut String) -> bool {
     }
 }
 
-/// A letter or digit of a class where it has one, else its first character.
+/// Returns a letter or digit of a class if it has one, else its first character.
 fn plain(class: &Class) -> Option<char> {
     let Class::Unicode(class) = class else { return None };
     let has = |char: char| class.ranges().iter().any(|range| (range.start()..=range.end()).contains(&char));

@@ -1,4 +1,9 @@
-//! Small values that fit: of an input type, of a JSON Schema.
+//! Sample values of input types and JSON Schemas, for concretization.
+//!
+//! Candidates, not proofs: each caller validates them. Samples lie on both sides of every bound, so that they can fit or violate it.
+//! Recursion is at most [`DEPTH`] levels deep.
+//!
+//! **Example.** `{type: integer, minimum: 18}` gives 18 to 27, and 17.
 
 use crate::{
     schema::Schema,
@@ -6,7 +11,7 @@ use crate::{
     value::{Mapping, Value},
 };
 
-/// Answers that an input type takes, the plainest first.
+/// Returns answers of an input type, the plainest first.
 pub(crate) fn inputs(kind: InputType) -> Vec<Value> {
     let texts = || ["a", "b", "some text", "a@b.c", "2026-01-01"].map(Value::text).to_vec();
     match kind {
@@ -18,7 +23,7 @@ pub(crate) fn inputs(kind: InputType) -> Vec<Value> {
     }
 }
 
-/// Whether an answer of an input type can be `value`.
+/// Returns true if `value` is an answer of an input type.
 pub(crate) fn of_input(kind: InputType, value: &Value) -> bool {
     match kind {
         InputType::Text | InputType::Secret => value.as_str().is_some_and(|text| !text.trim().is_empty()),
@@ -30,7 +35,7 @@ pub(crate) fn of_input(kind: InputType, value: &Value) -> bool {
     }
 }
 
-/// Values of every kind; mappings only, where parts of it are wanted.
+/// Returns values of every kind; the empty mapping alone if `mapping`.
 pub(crate) fn any(mapping: bool) -> Vec<Value> {
     let entries = || Value::from(Mapping::new());
     if mapping {
@@ -48,10 +53,10 @@ pub(crate) fn any(mapping: bool) -> Vec<Value> {
     ]
 }
 
-/// Levels that are followed.
+/// Greatest depth of subschemas that are followed.
 const DEPTH: usize = 6;
 
-/// Values that may fit a schema; whoever asks checks them.
+/// Returns values that may fit a schema; the caller validates them.
 pub(crate) fn of_schema(schema: &Value) -> Vec<Value> {
     instances(schema, DEPTH)
 }
@@ -74,7 +79,7 @@ fn instances(schema: &Value, depth: usize) -> Vec<Value> {
 }
 
 fn described(map: &Mapping, depth: usize) -> Vec<Value> {
-    // What a schema says by others is said together with what it says itself.
+    // The keywords of a schema are merged into each of its alternatives.
     let without = |names: &[&str]| -> Mapping {
         map.iter().filter(|(key, _)| !names.contains(&&***key)).map(|(key, value)| (key.clone(), value.clone())).collect()
     };
@@ -107,11 +112,11 @@ fn described(map: &Mapping, depth: usize) -> Vec<Value> {
     kinds.into_iter().flat_map(|kind| of_kind(kind, map, depth)).collect()
 }
 
-/// Words that speak of numbers, and of texts.
+/// Keywords that constrain numbers, and texts.
 const NUMBERS: [&str; 5] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 const TEXTS: [&str; 4] = ["pattern", "format", "minLength", "maxLength"];
 
-/// Values that may fit an input's schema, which need not repeat its type.
+/// Returns values that may fit the schema of an input, which need not repeat the input's type.
 pub(crate) fn of_input_schema(kind: InputType, schema: &Value) -> Vec<Value> {
     let kind = match kind {
         InputType::Int => "integer",
@@ -142,7 +147,7 @@ fn of_kind(kind: &str, schema: &Mapping, depth: usize) -> Vec<Value> {
                 let text = if text.len() < least { text.repeat(least) } else { text.to_owned() };
                 Value::text(text.chars().take(most.unwrap_or(usize::MAX)).collect::<String>())
             };
-            // One that is too long, and one that is too short, tell what a bound decides.
+            // A text that is too long and one that is too short, to violate a bound.
             let beyond = [most.map(|most| "a".repeat(most.min(4000) + 1)), Some("a".repeat(least - 1))].into_iter().flatten();
             let pattern = schema.get("pattern").and_then(Value::as_str).and_then(super::regex_sample::matching);
             pattern.map(Value::text).into_iter().chain(TRIED.iter().map(|text| fitted(text))).chain(beyond.map(Value::text)).collect()
@@ -172,7 +177,7 @@ fn of_kind(kind: &str, schema: &Mapping, depth: usize) -> Vec<Value> {
     }
 }
 
-/// Lists that may fit.
+/// Returns lists that may fit a schema.
 fn arrays(schema: &Mapping, count: usize, depth: usize) -> Vec<Value> {
     let list = |key: &str| schema.get(key).and_then(Value::as_list).into_iter().flatten();
     let mut first: Vec<Value> = list("prefixItems").map(|item| fitting(item, depth - 1)).collect();
@@ -194,7 +199,7 @@ fn arrays(schema: &Mapping, count: usize, depth: usize) -> Vec<Value> {
     vec![filled(count), filled(count.max(1)), Value::from(distinct)]
 }
 
-/// A value that fits a schema, or else one that nearly does.
+/// Returns a value that fits a schema, or the first sample if none does.
 fn fitting(schema: &Value, depth: usize) -> Value {
     let tried = instances(schema, depth);
     let checked = Schema::new(schema).ok();
@@ -202,7 +207,7 @@ fn fitting(schema: &Value, depth: usize) -> Value {
     tried.iter().find(fits).or_else(|| tried.first()).cloned().unwrap_or(Value::Null)
 }
 
-/// What two schemas say together, as far as that is easily said.
+/// Merges two schemas, shallowly.
 fn together(own: &Mapping, other: &Value) -> Mapping {
     let mut all = own.clone();
     for (key, value) in other.as_map().into_iter().flat_map(Mapping::iter) {
@@ -220,11 +225,11 @@ fn together(own: &Mapping, other: &Value) -> Mapping {
     all
 }
 
-/// Texts that are tried.
+/// Sample texts.
 const TRIED: [&str; 9] =
     ["a", "b", "2026-01-01", "2026-01-01T00:00:00Z", "a@b.cd", "https://a.bc/", "00000000-0000-0000-0000-000000000000", "1", "A"];
 
-/// Numbers on both sides of what bounds them.
+/// Returns numbers on both sides of the bounds.
 fn numbers(kind: &str, bound: impl Fn(&str) -> Option<i64>) -> Vec<Value> {
     let least = bound("minimum").or(bound("exclusiveMinimum").map(|least| least.saturating_add(1)));
     let most = bound("maximum").or(bound("exclusiveMaximum").map(|most| most.saturating_sub(1)));

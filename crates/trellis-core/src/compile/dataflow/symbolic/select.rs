@@ -1,19 +1,19 @@
-//! What stands below a value, and whether it does.
+//! Fields of symbolic values, and their presence.
 
 use super::*;
 
 impl Constraints {
-    /// Whether a value is there; nothing where that is open.
+    /// Returns true if a value is present, false if absent; `None` while undecided.
     pub(crate) fn presence(&self, of: &SymValue) -> Option<bool> {
         if let SymValue::Var(at) = of { self.get(*at).presence } else { Some(true) }
     }
 
-    /// Whether a template made a value, of which nothing is known.
+    /// Returns true if a value is the result of a template.
     pub(crate) fn is_rendered(&self, of: &SymValue) -> bool {
         matches!(of, SymValue::Var(at) if matches!(self.get(*at).kind, VarOrigin::Made))
     }
 
-    /// Decides that a value is there, or is not; false where that was decided otherwise.
+    /// Constrains the presence of a value. False if the opposite was decided.
     pub(crate) fn assume_present(&mut self, of: &SymValue, there: bool) -> bool {
         let SymValue::Var(at) = of else { return there };
         match self.get(*at).presence {
@@ -25,13 +25,13 @@ impl Constraints {
         }
     }
 
-    /// What is below a value that is there.
+    /// Looks up a path below a value.
     pub(crate) fn below(&mut self, of: &SymValue, path: &[Segment]) -> Lookup {
         let mut at = of.clone();
         let mut is_certain = true;
         for segment in std::iter::once(None).chain(path.iter().map(Some)) {
             if let Some(segment) = segment {
-                // Of what stands in a list nothing is known (language 3.2).
+                // Items are not followed by index (language 3.2).
                 let Segment::Key(key) = segment else { return Lookup::MaybePresent(self.fresh_optional_rendered()) };
                 match self.child(&at, key) {
                     Some(child) => at = child,
@@ -47,7 +47,7 @@ impl Constraints {
         if is_certain { Lookup::Present(at) } else { Lookup::MaybePresent(at) }
     }
 
-    /// Decides that something is below a value, and all that it stands in; false where it cannot be.
+    /// Constrains a path below a value to be present, and everything above it. False if it cannot be.
     pub(crate) fn assume_present_below(&mut self, of: &SymValue, path: &[Segment]) -> bool {
         if !self.assume_present(of, true) {
             return false;
@@ -59,7 +59,7 @@ impl Constraints {
         }
     }
 
-    /// Decides that a list of which an item is read holds some, as far as that can be chosen.
+    /// Constrains a list to have an item, if it is a variable that can be a list.
     pub(crate) fn assume_filled(&mut self, of: &SymValue) {
         let SymValue::Var(at) = of else { return };
         if let Some(SymValue::Var(item)) = self.items_of(*at)
@@ -73,7 +73,7 @@ impl Constraints {
         }
     }
 
-    /// Decides that nothing is below a value; false where something certainly is.
+    /// Constrains a path below a value to be absent. False if it is certainly present.
     pub(crate) fn assume_absent_below(&mut self, of: &SymValue, path: &[Segment]) -> bool {
         if self.presence(of) == Some(false) {
             return true;
@@ -86,7 +86,7 @@ impl Constraints {
         inner || self.assume_present(of, false)
     }
 
-    /// What stands at a key, whether it is there or not; nothing where certainly nothing does.
+    /// Returns the value of a field, whether or not it is present; `None` if it is certainly absent.
     fn child(&mut self, of: &SymValue, key: &Key) -> Option<SymValue> {
         match of {
             SymValue::Known(Value::Map(entries)) => entries.get(key).cloned().map(SymValue::Known),
@@ -122,7 +122,7 @@ impl Constraints {
         Some(SymValue::Var(part))
     }
 
-    /// What the schemas of a variable say of a property.
+    /// Returns what the schemas of a variable say about a property.
     pub(crate) fn said(&self, at: u32, key: &Key) -> Vec<Schema> {
         let var = self.get(at);
         let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
@@ -130,7 +130,7 @@ impl Constraints {
         own.iter().chain(&var.fits).filter_map(|schema| cache.part(schema, key)).collect()
     }
 
-    /// The same of a schema that is demanded.
+    /// Returns what one schema says about a property.
     pub(crate) fn demanded(&self, schema: &Schema, key: &str) -> Option<Schema> {
         self.cache.borrow_mut().part(schema, &Key::from(key))
     }

@@ -1,9 +1,12 @@
-//! What happens at each point as the analysis needs it: small steps over names and numbers, without the program.
+//! The IR with interned operands, detached from the program.
 //!
-//! Read off the script passage by passage. Two passages with equal steps come to the same from the same facts, whatever their author wrote and
-//! wherever it stands; so after an edit the steps say whether anything has to be worked out anew.
+//! Names, guards, schemas, expressions and types are numbers, so two points with equal operations have equal transfer functions: from equal
+//! environments they compute equal environments, whatever the source text is and wherever it is. The incremental analysis decides by this
+//! comparison whether an edit needs any work.
 //!
-//! **Invariant:** steps and marks of a point stand in the order of the script's operations and sites.
+//! **Invariant:** operations and reads of a point have the order of the instructions and sites of [`PointIr`](super::PointIr).
+//!
+//! **Example.** Rewording a question changes no operation, so the edited point is executed once, to renew its diagnostics, and no other is.
 
 mod tests;
 
@@ -22,14 +25,14 @@ use crate::{
     template::Demand,
 };
 
-/// A path as it is followed: the key and what stands below it.
+/// Interned path: a key, and the segments below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct InternedPath {
     pub(crate) name: KeyId,
     pub(crate) rest: SubPathId,
 }
 
-/// A range of a point's own marks or steps.
+/// Range of a point's own operations, reads, replies or branches, counted from its first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpRange(pub(in crate::compile::dataflow) u32, pub(in crate::compile::dataflow) u32);
 
@@ -43,68 +46,71 @@ impl OpRange {
     }
 }
 
-/// One thing that happens.
+/// One operation. A `u32` in `Read`, `Ask` and `reads` is the index of a [`ReadOp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// A mark is read.
+    /// Reads a site.
     Read(u32),
-    /// Something is written, after what it reads. Nothing follows what has no path.
+    /// Writes a value, after it read its `reads`. `to` is `None` if the target is not followed.
     Write { to: Option<InternedPath>, how: WriteMode, source: SourceId, reads: OpRange },
-    /// A key, where it is there, must fit; and its place in the node's list.
+    /// Checks a key against a schema, if it is present. `index` counts the node's list.
     Fit { name: KeyId, schema_id: SchemaId, index: u32 },
-    /// A condition is asked; a mark is read for it.
+    /// Evaluates the condition of a part of the content; `mark` is the read without which it cannot be evaluated.
     Ask { guard_id: GuardId, mark: Option<u32>, path: Option<InternedPath> },
-    /// A condition must hold.
+    /// Checks an `assert`.
     Assert { guard_id: GuardId, path: Option<InternedPath>, is_predicate: bool },
-    /// A tool, or a child, is called with arguments; and what the tool takes.
+    /// Calls a tool or a child with arguments; `takes` is the schema of the arguments it accepts.
     Args { args: Option<SourceId>, child: Option<NodeIndex>, takes: Option<SchemaId> },
 }
 
-/// How something is written.
+/// Effect of a write on the value that was there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteMode {
+    /// Replaces it.
     Set,
+    /// Appends to it.
     Append,
-    /// Only where nothing is.
+    /// Writes only if it is absent.
     Default,
 }
 
-/// A place where something is read.
+/// Interned site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadOp {
-    /// Nothing for what the engine always knows.
+    /// Path that is read; `None` if it is not followed.
     pub(crate) path: Option<InternedPath>,
-    /// Where it leads from there into what the path holds.
+    /// Steps from the path into the elements of its value.
     pub(crate) inside: ElementPathId,
+    /// Kinds that the value must have; `None` if any will do.
     pub(crate) demand: Option<Demand>,
-    /// Whether it is met on every way past its place.
+    /// True if every session that passes this place reads it.
     pub(crate) is_certain: bool,
-    /// What decides about it, as far as that is followed.
+    /// Guards of this read, as far as they are followed.
     pub(crate) tests: GuardSetId,
-    /// Whether something decides about it that is not followed.
+    /// True if a guard of this read is not followed.
     pub(crate) is_opaque: bool,
-    /// Whether it goes on below the path into the unknown.
+    /// True if the read continues below what is followed of the path.
     pub(crate) is_deep: bool,
-    /// The calculation that it is, whose parts have to go together.
+    /// Calculation that this read is; its operands must fit each other.
     pub(crate) calculated: Option<ArithmeticId>,
 }
 
-/// What a reply gives to its node.
+/// Value that a reply binds to `input` and `tool_result`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyInput {
     /// An input.
     Input,
-    /// An option that is an outcome of its own, by its type.
+    /// An option that is an outcome of its own, by the type of its value.
     Chosen(TypeId),
     /// The result of a call.
     Result,
-    /// Nothing, and nothing was entered.
+    /// No value, and the node was not entered: `max_visits` is exhausted.
     Exhausted,
-    /// Nothing.
+    /// No value.
     Nothing,
 }
 
-/// One reply: what it gives, what happens, and between what it chooses.
+/// One reply: the value that it binds, its operations, and the branches that it tries in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReplyOps {
     pub(crate) given: ReplyInput,
@@ -112,47 +118,47 @@ pub(crate) struct ReplyOps {
     pub(crate) choices: OpRange,
 }
 
-/// One way that a reply may choose.
+/// One edge that a reply tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Branch {
-    /// Nothing for what always holds.
+    /// Condition; `None` if the edge always holds.
     pub(crate) guard_id: Option<GuardId>,
-    /// What it asks about, if that is followed.
+    /// Operand of the condition, if it is followed.
     pub(crate) path: Option<InternedPath>,
-    /// Whether it compares something: where that is the same at all times, it may be meant otherwise.
+    /// True if the condition compares a value, so that a constant result deserves a finding.
     pub(crate) compares: bool,
     pub(crate) marks: OpRange,
     pub(crate) to: BranchTarget,
-    /// Whether a session that is a child can go there: of the graph-wide keys none applies to it (language 5.4).
+    /// True if a session that is a child can take the edge; graph-wide keys do not apply to it (language 5.4).
     pub(crate) is_for_children: bool,
 }
 
-/// Where a choice leads.
+/// Target of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BranchTarget {
     Point(PointIndex),
-    /// The same point.
+    /// The same point, which keeps waiting.
     Again,
-    /// Of this graph.
+    /// Rollback of this graph.
     Rollback(u32),
-    /// The end: a terminal's own, and whether it returns something.
+    /// The end of the session. `is_own` if the author of a terminal wrote it, `returns` if a child returns its output there.
     End {
         is_own: bool,
         returns: bool,
     },
-    /// Nothing else led on.
+    /// No edge held.
     NoMatch,
 }
 
-/// What a node gets from outside.
+/// Type of the input, or of the result, that a node receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Incoming {
     Known(TypeId),
-    /// What a child returns, as far as it fits all of these.
+    /// Output of a child, met with all of these types.
     Child(NodeIndex, Box<[TypeId]>),
 }
 
-/// One point: ranges of all steps.
+/// Operations of one point, as ranges of the tables.
 #[derive(Clone, Debug)]
 pub(crate) struct PointOps {
     pub(crate) steps: Range<u32>,
@@ -163,16 +169,16 @@ pub(crate) struct PointOps {
     pub(crate) entering: OpRange,
     pub(crate) ending: OpRange,
     pub(crate) brought: Incoming,
-    /// What a child that ends here returns; nothing where none does.
+    /// Output of a child that ends here; `None` if the node is no terminal.
     pub(crate) output: Option<SourceId>,
-    /// Whether the engine counts how often the node is entered.
+    /// True if the node has `max_visits`, so that the engine counts its entries.
     pub(crate) counts: bool,
 }
 
-/// Steps of most points.
+/// Operations to reserve for each point.
 const EACH: usize = 6;
 
-/// All steps, by point.
+/// Operations of all points. An edit appends new ones and leaves the old ones unused.
 #[derive(Debug, Default)]
 pub(crate) struct OpTable {
     seats: Vec<PointOps>,
@@ -180,9 +186,9 @@ pub(crate) struct OpTable {
     pub(crate) marks: Vec<ReadOp>,
     pub(crate) answers: Vec<ReplyOps>,
     pub(crate) choices: Vec<Branch>,
-    /// The keys that each point reads, as often as it does.
+    /// Keys that each point reads, with repetition.
     pub(crate) follows: Vec<KeyId>,
-    /// Steps that are no point's any more.
+    /// Number of entries that no point refers to any more.
     lost: usize,
 }
 
@@ -215,12 +221,12 @@ impl OpTable {
         self.choices[(point_ops.choices.start + at) as usize]
     }
 
-    /// The keys that a point reads.
+    /// Returns the keys that a point reads, with repetition.
     pub(crate) fn follows(&self, point_ops: &PointOps) -> &[KeyId] {
         &self.follows[range(&point_ops.follows)]
     }
 
-    /// The keys that a point reads, writes or holds to something.
+    /// Returns the keys that a point reads, writes or checks against a schema.
     pub(crate) fn names(&self, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
         let written = self.steps(point_ops).iter().filter_map(|step| match step {
             Op::Write { to, .. } => to.map(|to| to.name),
@@ -230,7 +236,7 @@ impl OpTable {
         self.follows(point_ops).iter().copied().chain(written)
     }
 
-    /// The keys that decide which way leads on from a point.
+    /// Returns the keys that the conditions of a point's edges test.
     pub(crate) fn asked(&self, point_ops: &PointOps) -> impl Iterator<Item = KeyId> {
         self.choices[range(&point_ops.choices)].iter().filter_map(|choice| choice.path.map(|path| path.name))
     }
@@ -239,7 +245,7 @@ impl OpTable {
         &self.steps[range(&point_ops.steps)]
     }
 
-    /// Makes room for the steps of a program: moving them again and again would cost more than reading them.
+    /// Reserves memory for a program of this size.
     pub(crate) fn expect(&mut self, points: usize, replies: usize, choices: usize) {
         self.answers.reserve(replies);
         self.choices.reserve(choices);
@@ -248,28 +254,28 @@ impl OpTable {
         self.follows.reserve(points * EACH);
     }
 
-    /// The points, in their order.
+    /// Installs the operations of all points, in their order.
     pub(crate) fn seat_all(&mut self, seats: Vec<PointOps>) {
         self.seats = seats;
     }
 
-    /// Puts what was read in the place of what a point was before.
+    /// Replaces the operations of a point.
     pub(crate) fn replace(&mut self, point: PointIndex, point_ops: PointOps) {
         let old = std::mem::replace(&mut self.seats[point.0 as usize], point_ops);
         self.lost += old.steps.len() + old.choices.len();
     }
 
-    /// Whether most of it is lost.
+    /// Returns true if unused entries dominate, so that a new table is worth building.
     pub(crate) fn is_worn(&self) -> bool {
         self.lost > self.steps.len() / 2 + 1_000
     }
 
-    /// Whether the same happens at two points.
+    /// Returns true if two points have equal operations and reads.
     pub(crate) fn are_alike(&self, a: &PointOps, b: &PointOps) -> bool {
         self.is_same_but_for_reads(a, b) && self.steps(a) == self.steps(b) && self.marks[range(&a.marks)] == self.marks[range(&b.marks)]
     }
 
-    /// Whether two points differ in nothing but what they read on entering or ending.
+    /// Returns true if two points differ at most in what they read on entering, replying and ending, outside of writes and edges.
     pub(crate) fn is_same_but_for_reads(&self, a: &PointOps, b: &PointOps) -> bool {
         let happens = |point_ops: &PointOps, span: OpRange| {
             let steps = self.steps(point_ops)[span.0 as usize..span.1 as usize].iter();
@@ -293,7 +299,7 @@ impl OpTable {
             && choices(a) == choices(b)
     }
 
-    /// Whether two points lead to the same ones, and return alike.
+    /// Returns true if two points have the same targets, and both return an output or neither does.
     pub(crate) fn lead_alike(&self, a: &PointOps, b: &PointOps) -> bool {
         let leads = |point_ops: &PointOps| {
             self.choices[range(&point_ops.choices)].iter().map(|choice| (choice.to, choice.is_for_children)).collect::<Vec<_>>()
@@ -301,14 +307,14 @@ impl OpTable {
         a.output.is_some() == b.output.is_some() && leads(a) == leads(b)
     }
 
-    /// Whether two points call the same children.
+    /// Returns true if two points call the same children, in the same order.
     pub(crate) fn call_alike(&self, a: &PointOps, b: &PointOps) -> bool {
         let calls =
             |point_ops| self.steps(point_ops).iter().filter_map(|step| if let Op::Args { child, .. } = step { *child } else { None });
         calls(a).eq(calls(b))
     }
 
-    /// A step with what it reads instead of where that stands.
+    /// Returns an operation with the reads of a write by content instead of by index.
     fn plain(&self, point_ops: &PointOps, step: Op) -> (Op, Vec<ReadOp>) {
         match step {
             Op::Write { to, how, source, reads } => {
@@ -319,7 +325,8 @@ impl OpTable {
         }
     }
 
-    /// The keys that a point writes, fits or begins a child with: what happens there depends on whether they are followed.
+    /// Returns true if the transfer function of a point depends on whether one of these keys is followed: the point reads, writes or checks
+    /// it, or calls a child.
     pub(crate) fn depends_on(&self, point_ops: &PointOps, names: &[KeyId]) -> bool {
         let is_one = |name: &KeyId| names.contains(name);
         self.follows(point_ops).iter().any(is_one)

@@ -1,23 +1,23 @@
-//! What decides whether something is read: what holds of paths where it is.
+//! Sets of guards under which a read happens, interned.
 
 use rustc_hash::FxHashMap;
 
 use super::InternedPath;
 use crate::compile::dataflow::domain::GuardId;
 
-/// Some answers to questions about paths.
+/// Interned conjunction of guards over paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GuardSetId(u32);
 
 impl GuardSetId {
-    /// Nothing that is followed decides about it.
+    /// Empty conjunction: no guard that is followed.
     pub(crate) const NONE: Self = Self(0);
 }
 
-/// A question about a path, and its answer.
+/// Guard over a path, and the truth that it must have.
 pub(crate) type PathGuard = (InternedPath, GuardId, bool);
 
-/// All that were read: equal ones have one number.
+/// Interned conjunctions: equal ones have one id.
 #[derive(Debug)]
 pub(crate) struct GuardSetTable {
     all: Vec<Box<[PathGuard]>>,
