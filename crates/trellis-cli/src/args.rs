@@ -6,7 +6,7 @@ use crate::commands::{Check, Completions, Explain, Fmt, Graph, Man, Migrate, New
 
 /// Runs, checks and draws graphs of Markdown files.
 ///
-/// A graph is a folder of Markdown files: each file is a node, its frontmatter says where it leads, its body is what it says.
+/// A graph is a folder of Markdown files. Each file is a node: its frontmatter says where it leads, and its body is what it says.
 #[derive(Debug, Parser)]
 #[command(name = "trellis", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -16,15 +16,15 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  trellis new hello                   make a graph to begin with
-  trellis run graphs/tour             walk a graph
-  trellis check                       prove that the graphs here make sense
-  trellis explain unknown-target      what a code means, and how to mend it
-  trellis session ls                  sessions that were kept
+  trellis new hello                   create a graph
+  trellis run graphs/tour             run a graph
+  trellis check                       check the graphs here for mistakes
+  trellis explain unknown-target      explain a code, and how to fix it
+  trellis session ls                  list the stored sessions
   trellis graph --format dot | dot -Tsvg > graph.svg
 
-Exit codes: 0 fine; 1 the graph or the flow failed;
-2 wrong usage, or the host failed; 130 interrupted; 141 nobody reads the output any more.";
+Exit codes: 0 success; 1 the graph has mistakes, or the session failed;
+2 wrong usage, or the program failed; 130 interrupted; 141 standard output was closed.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

@@ -13,7 +13,7 @@ use crate::{
 
 /// What PATH means where it is not given, for help texts.
 pub(crate) const DEFAULT_PATH: &str =
-    "The folder or file of a graph, or a folder of graphs [default: `graphs`, or else the current folder]";
+    "The folder or file of a graph, or a folder of graphs [default: `graphs` if it exists, else the current folder]";
 
 /// A graph that can be opened.
 #[derive(Clone, Debug)]

@@ -21,12 +21,12 @@ const FILE: &str = "sessions.db";
 /// Which store is meant.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// Where sessions are kept: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://HOST` or `postgres://HOST`; a password belongs into
+    /// The store of the sessions: `memory`, `files:FOLDER`, `sqlite:FILE`, `redis://HOST` or `postgres://HOST`; put a password into
     /// `TRELLIS_STORE`
     /// [default: `.trellis/sessions.db` in the folder of the graph]
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
-    /// Seal sessions with the first key of this file; all of them open. Also `TRELLIS_KEY_FILE`
+    /// Seal sessions with the first key of this file; every key of the file opens them. Also `TRELLIS_KEY_FILE`
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }

@@ -23,54 +23,54 @@ use crate::{
     watch::{Checker, ReportOutput},
 };
 
-/// Proves that graphs make sense, on every way
+/// Checks graphs for mistakes, on every path
 ///
-/// Every name, target, condition, template and tool is checked; all mistakes are shown at once.
+/// It checks every name, target, condition, template and tool, and shows all mistakes at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis check                       the graphs in `graphs`, or in the current folder
   trellis check graphs/tour           one graph
-  trellis check --fix                 mend what can be mended safely
-  trellis check --fix --dry-run       show what that would change
-  trellis check --format graphical    draw what is wrong, with the lines around it
+  trellis check --fix                 apply the safe fixes
+  trellis check --fix --dry-run       show the fixes, and write nothing
+  trellis check --format graphical    draw each finding, with the lines around it
   trellis check --format json | jq '.diagnostics[].message'
   trellis check --format sarif > trellis.sarif
-  trellis check --deny warnings       warnings are errors, as a test server wants it
-  trellis check --host                also: can every tool be carried out here?
-  trellis check --watch               again whenever a file is saved; Ctrl-C ends it
+  trellis check --deny warnings       treat warnings as errors, for example in CI
+  trellis check --host                also check that every tool can be carried out here
+  trellis check --watch               check again whenever a file is saved, until Ctrl-C
 
-Exit codes: 0 no errors; 1 errors were found, with `--fix` errors that are left;
+Exit codes: 0 no errors; 1 errors (with `--fix`: errors that remain);
 2 a file or folder could not be read or written.
-With `--watch`: 0 when it is ended, whatever was found last.")]
+With `--watch`: 0 at the end, whatever the last report found.")]
 pub(crate) struct Check {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     paths: Vec<PathBuf>,
-    /// How to print what was found
+    /// The format of the findings
     #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
     format: ReportFormat,
-    /// Make the safe changes that findings offer, then report what is left
+    /// Apply the safe fixes that findings offer, then report the remaining findings
     #[arg(long, conflicts_with = "watch")]
     fix: bool,
-    /// With `--fix`, write nothing; show what would change
+    /// With `--fix`, write nothing; show the changes
     #[arg(long, requires = "fix", conflicts_with = "watch")]
     dry_run: bool,
-    /// Take these codes for errors; `warnings` means all of them
+    /// Treat these codes as errors; `warnings` means all warnings
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = Denied::named)]
     deny: Vec<Denied>,
-    /// Take reads of which nothing is known for errors
+    /// Report unchecked reads, and treat everything unproved as an error
     #[arg(long)]
     strict: bool,
-    /// Also report tools that no binding carries out, and commands that are not there
+    /// Also report tools without a binding, and commands that do not exist
     #[arg(long)]
     host: bool,
-    /// Show at most so many findings of a graph, 0 for all; formats for programs always have all
+    /// Show at most this number of findings per graph, 0 for all; formats for programs always show all
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     limit: usize,
-    /// Stay, and check again whenever a file is saved
+    /// Stay open, and check again whenever a file is saved
     #[arg(long, short)]
     watch: bool,
-    /// With `--watch`, look every half second: for folders of a network or a virtual machine
+    /// With `--watch`, look for changes every half second: for network and virtual machine folders
     #[arg(long, requires = "watch")]
     poll: bool,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Check {
 enum ReportFormat {
     /// For people
     Human,
-    /// For people too: drawn, with the lines around each place
+    /// For people: drawn, with the lines around each place
     Graphical,
     /// One JSON object
     Json,

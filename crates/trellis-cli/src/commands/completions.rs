@@ -23,7 +23,7 @@ zsh needs the folder in ~/.zshrc, before compinit:
 elvish needs a line in ~/.config/elvish/rc.elv:
   use trellis
 
-Open a new shell then, and press tab behind `trellis `.")]
+Then open a new shell, and press Tab after `trellis `.")]
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,

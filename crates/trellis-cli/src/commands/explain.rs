@@ -16,9 +16,9 @@ use crate::{
 #[command(after_help = "\
 Examples:
   trellis explain                     all codes, by family
-  trellis explain unknown-target      what it means, an example, how to mend it")]
+  trellis explain unknown-target      its meaning, an example, and how to fix it")]
 pub(crate) struct Explain {
-    /// The code that stands in brackets after `error` or `warning`
+    /// The code in brackets after `error` or `warning`
     code: Option<String>,
 }
 

@@ -30,27 +30,27 @@ use crate::{
     terminal::{self, Closed, Width},
 };
 
-/// Puts the keys of files in order, under their present names
+/// Sorts the keys of files, and gives them their current names
 ///
-/// Comments stay with the key that they stand at. Bodies, values and everything else stay byte for byte, and no graph changes its meaning. A file that
-/// is no YAML is left alone and reported; the others are formatted all the same.
+/// Comments move with their key. Bodies, values and everything else stay byte for byte, and no graph changes its meaning. A file that
+/// is not valid YAML is reported and stays unchanged; the others are still formatted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis fmt                         the graphs in `graphs`, or in the current folder
   trellis fmt graphs/support/start.md one file
-  trellis fmt --check                 write nothing; show what would change
-  trellis fmt --stdin a.md < a.md     for editors: the file's text in, formatted out
+  trellis fmt --check                 show the changes, and write nothing
+  trellis fmt --stdin a.md < a.md     for editors: format standard input
 
-Exit codes: 0 all files are formatted now; 1 some would change (`--check`), or are no YAML;
+Exit codes: 0 all files are formatted; 1 some would change (`--check`), or are not valid YAML;
 2 a file could not be read or written.")]
 pub(crate) struct Fmt {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     paths: Vec<PathBuf>,
-    /// Write nothing, show what would change
+    /// Show the changes, and write nothing
     #[arg(long)]
     check: bool,
-    /// Format standard input, which is the text of FILE, to standard output
+    /// Format standard input, as the text of FILE, to standard output
     #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "check"])]
     stdin: Option<PathBuf>,
 }

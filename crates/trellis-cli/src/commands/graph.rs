@@ -16,9 +16,9 @@ use crate::{
     terminal::{self, Width},
 };
 
-/// Draws a graph, with every way that can be taken
+/// Draws a graph, with every edge that can be taken
 ///
-/// Ways of errors, denials, signals, timeouts, retries and rollbacks are dotted.
+/// Edges of errors, denials, signals, timeouts, retries and rollbacks are dotted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,10 +29,10 @@ Examples:
 pub(crate) struct Graph {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     path: Option<PathBuf>,
-    /// What to print
+    /// The format of the drawing
     #[arg(long, value_enum, default_value_t = DrawingFormat::Mermaid)]
     format: DrawingFormat,
-    /// Lay the path of this kept session over it
+    /// Draw the path of this stored session over the graph
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]

@@ -21,7 +21,7 @@ Examples:
   trellis man run | man -l -                   read the page of a command
   trellis man --dir ~/.local/share/man/man1    write all pages; then: man trellis-run
 
-Exit codes: 0 printed or written; 2 there is no such command, or the folder cannot be written.")]
+Exit codes: 0 printed or written; 2 the command does not exist, or the folder is not writable.")]
 pub(crate) struct Man {
     /// The command, such as `run` or `new node`
     #[arg(value_name = "COMMAND")]

@@ -35,70 +35,70 @@ use crate::{
 /// The bound for inputs, in bytes (language A.1).
 const MAX_INPUT: &str = "TRELLIS_MAX_INPUT_SIZE";
 
-/// Walks a graph, in text or in JSON Lines
+/// Runs a graph, in text or in JSON Lines
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis run graphs/tour             walk a graph
-  trellis run                         the graph here; of several, the one that you choose
+  trellis run graphs/tour             run a graph
+  trellis run                         run the graph here; if there are several, choose one
   trellis run graphs/support --context language=pt --context '{\"order\": {\"total\": \"9 EUR\"}}'
   trellis run graphs/support --at orders/find --context order_id=7     also a file: --context saved.json
   trellis run graphs/support --record tools.jsonl
-  trellis run graphs/support --replay-tools tools.jsonl     the same again, without effects
-  trellis run graphs/support --session ana    begin a session, or go on with it
-  trellis run graphs/support --all    go on with every session whose time has come
+  trellis run graphs/support --replay-tools tools.jsonl     repeat the run, without effects
+  trellis run graphs/support --session ana    begin a session, or resume it
+  trellis run graphs/support --all    resume every session that is due
   trellis run graphs/tour --watch     edit the graph while it runs
-  trellis run graphs/tour --json      JSON Lines, for programs
+  trellis run graphs/tour --json      use JSON Lines, for programs
   trellis run graphs/incident --yes --no-input --output result.json
 
-Exit codes: 0 finished; 1 failed, denied, rolled back, not a sound graph, or the input ended;
-2 wrong usage, or the start was refused; 130 interrupted; 141 nobody reads the output any more.
-TRELLIS_MAX_INPUT_SIZE bounds one input, in bytes. OTEL_EXPORTER_OTLP_ENDPOINT names a collector that spans are sent to.")]
+Exit codes: 0 finished; 1 failed, denied or rolled back, the graph has mistakes, or the input ended;
+2 wrong usage, or the start was refused; 130 interrupted; 141 standard output was closed.
+TRELLIS_MAX_INPUT_SIZE limits one input, in bytes. OTEL_EXPORTER_OTLP_ENDPOINT names a collector for spans.")]
 pub(crate) struct Run {
     #[arg(value_name = "PATH", help = DEFAULT_PATH)]
     path: Option<PathBuf>,
-    /// Speak JSON Lines on standard input and output
+    /// Use JSON Lines on standard input and output
     #[arg(long)]
     json: bool,
-    /// What the session begins with: KEY=VALUE, a JSON mapping, or a file of one; may be repeated
+    /// The initial context: KEY=VALUE, a JSON mapping, or a file with one; may be repeated
     #[arg(long, value_name = "CONTEXT")]
     context: Vec<String>,
     /// Begin at this node
     #[arg(long, value_name = "NODE")]
     at: Option<String>,
-    /// Approve every call that asks for it
+    /// Approve every call that needs an approval
     #[arg(long)]
     yes: bool,
-    /// Read nothing: a question ends the run
+    /// Read no input: a question ends the run
     #[arg(long, conflicts_with = "json")]
     no_input: bool,
-    /// Write the value that the session ends with to this file, as JSON
+    /// Write the output of the session to this file, as JSON
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Record what becomes of calls in this file
+    /// Record the results of calls in this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     /// Answer calls from a recording instead of carrying them out
     #[arg(long, value_name = "FILE")]
     replay_tools: Option<PathBuf>,
-    /// The session's whole name: one that is kept goes on where it is [default: a new one]
+    /// The complete name of the session: resumes a stored one, or begins a new one [default: a new name]
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
-    /// Write what happened, in numbers, to this file, as Prometheus reads it
+    /// Write metrics to this file, in the text format of Prometheus
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
-    /// Go on with every kept session that can go on by itself now: sleeps and timeouts that are over, calls that were interrupted
+    /// Resume every stored session that needs nobody: elapsed sleeps and timeouts, interrupted calls
     #[arg(long, conflicts_with_all = ["json", "context", "at", "session", "output", "record", "replay_tools", "watch", "locale"])]
     all: bool,
-    /// With `--all`, stay until interrupted, and go on with sessions when their time comes
+    /// With `--all`, stay until interrupted, and resume sessions when they are due
     #[arg(long, requires = "all")]
     stay: bool,
-    /// Take up edits of the graph while it runs; the session keeps its place
+    /// Apply edits of the graph while it runs; the session keeps its place
     #[arg(long, short)]
     watch: bool,
-    /// With `--watch`, look every half second: for folders of a network or a virtual machine
+    /// With `--watch`, look for changes every half second: for network and virtual machine folders
     #[arg(long, requires = "watch")]
     poll: bool,
     /// The session's locale, such as `pt-BR`

@@ -7,20 +7,20 @@ use crate::{Exit, terminal};
 
 /// Prints the JSON Schema of a kind of file, for editors
 ///
-/// With it a YAML language server completes keys, shows what they mean and marks what cannot be right. It is of draft 7.
+/// With the schema, a YAML language server completes keys, shows their meaning and marks mistakes. The schema is of draft 7.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis schema > node.schema.json
   trellis schema project > project.schema.json
 
-In a file, as its first line, with the path from this file to the schema:
+For one file, as its first line, with the path from the file to the schema:
   # yaml-language-server: $schema=../node.schema.json
 
-In VS Code, for all files, in settings.json:
+For all files in VS Code, in settings.json:
   \"yaml.schemas\": { \"./project.schema.json\": \"**/trellis.yaml\" }")]
 pub(crate) struct Schema {
-    /// What the file is
+    /// The kind of the file
     #[arg(value_enum, default_value_t = SchemaFile::Node)]
     kind: SchemaFile,
 }
@@ -36,7 +36,7 @@ enum SchemaFile {
     Project,
     /// A file of `tools` and nothing else
     Library,
-    /// `tools.yaml`, in the form of Go Trellis
+    /// `tools.yaml`, in the format of Go Trellis
     Tools,
 }
 

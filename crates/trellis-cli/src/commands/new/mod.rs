@@ -17,26 +17,26 @@ use self::{
 };
 use crate::{Exit, report::printable, terminal};
 
-/// Makes a graph to begin with, or a node
+/// Creates a graph from a template, or a node
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  trellis new hello                        a folder `hello` with a graph that runs
-  trellis new booking --template tool      one that calls scripts, asks before, and undoes
-  trellis new --list                       the templates
+  trellis new hello                        create a folder `hello` with a graph that runs
+  trellis new booking --template tool      one with scripts, an approval and a rollback
+  trellis new --list                       list the templates
   trellis new node orders/refund --type tool --to again --graph graphs/support
 
-Exit codes: 0 made; 2 something is in the way, or cannot be written."
+Exit codes: 0 created; 2 the folder is not empty, or is not writable."
 )]
 pub(crate) struct New {
     #[command(subcommand)]
     what: Option<What>,
-    /// The folder to make
+    /// The folder to create
     path: Option<PathBuf>,
-    /// What to begin with
+    /// The template of the graph
     #[arg(long, value_name = "NAME", default_value = PROJECTS[0].name, value_parser = PROJECTS.map(|project| project.name))]
     template: String,
     /// List the templates
@@ -44,7 +44,7 @@ pub(crate) struct New {
     list: bool,
 }
 
-/// What else can be made.
+/// Other things to create.
 #[derive(Debug, Subcommand)]
 enum What {
     Node(Node),

@@ -19,24 +19,24 @@ use crate::{
     terminal,
 };
 
-/// Makes a node
+/// Creates a node
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis new node help                         says something
+  trellis new node help                         a node with a text
   trellis new node name --type question --to hello
   trellis new node orders/find --type tool --graph graphs/shop
-  trellis new node --list                       the types
+  trellis new node --list                       list the types
 
-Exit codes: 0 made; 2 there is such a node, or it cannot be written.")]
+Exit codes: 0 created; 2 the node exists, or its file cannot be written.")]
 pub(super) struct Node {
-    /// Its id: its path below the graph, without extension
+    /// The id of the node: its path in the graph, without extension
     #[arg(required_unless_present = "list")]
     id: Option<String>,
-    /// What it does
+    /// The type of the node
     #[arg(long = "type", value_name = "TYPE", default_value = NODES[0].0, value_parser = types())]
     kind: String,
-    /// Where it leads
+    /// The target of the node
     #[arg(long, value_name = "TARGET")]
     to: Option<String>,
     #[arg(long, value_name = "PATH", help = DEFAULT_PATH)]

@@ -39,7 +39,7 @@ macro_rules! nodes {
 }
 
 nodes! {
-    text "says something and passes on",
+    text "says something and moves on",
     question "asks for a text",
     choice "offers a choice",
     confirm "asks for yes or no",

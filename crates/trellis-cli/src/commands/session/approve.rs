@@ -17,27 +17,27 @@ use super::{
 };
 use crate::{Exit, report::printable, terminal};
 
-/// Approves the call that a session waits with
+/// Approves the pending call of a session
 ///
-/// The approval is one more record, for exactly this call with these arguments, once. Who goes on with the session makes the call:
-/// `trellis run --all`, or a process that has it. Without an ID the calls are listed that wait for an approval.
+/// The approval is a record. It covers exactly this call with these arguments, once. The process that resumes the session makes the call:
+/// `trellis run --all`, or a process that has the session loaded. Without an ID, lists the calls that wait for an approval.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis session approve                          what waits for an approval
-  trellis session approve run-19f --dry-run        the call, its arguments, until when
+  trellis session approve                          list the calls that wait for an approval
+  trellis session approve run-19f --dry-run        show the call, its arguments and its deadline
   trellis session approve run-19f
-  trellis session approve run-19f --call \"$CALL\"     only if it is still this one
+  trellis session approve run-19f --call \"$CALL\"     only if it is still this call
   trellis session approve run-19f && trellis run --all
 
-Exit codes: 0 approved; 2 nothing waits for an approval, it expired, another call waits, or the store failed.")]
+Exit codes: 0 approved; 2 no call waits for an approval, it expired, another call waits, or the store failed.")]
 pub(super) struct Approve {
     /// The session
     id: Option<String>,
-    /// Only the call with this id or key
+    /// Approve only the call with this id or key
     #[arg(long, value_name = "CALL", requires = "id")]
     call: Option<String>,
-    /// Show the call, and approve nothing
+    /// Show the call, and do not approve it
     #[arg(long, requires = "id")]
     dry_run: bool,
     #[command(flatten)]

@@ -9,21 +9,21 @@ use super::{
 };
 use crate::{Exit, terminal};
 
-/// Puts a session back to where it was after a record, with the context of then
+/// Moves a session back to its state after a record
 ///
-/// That is one more record: what happened stays in its history. What it did in the world since stays known, so that a rollback undoes it. A call that
-/// is pending is left, one that was pending then is made anew.
+/// The move is a new record, and the history stays. The session still remembers its calls with `undo`, so a rollback undoes all of them. A call that
+/// is pending now is abandoned; a call that was pending after the record is made again, with a new key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session back run-19f --to 12
-  trellis session back ana --to 12 && trellis run --session ana     a whole name
+  trellis session back ana --to 12 && trellis run --session ana     `run` needs the whole name
 
-Exit codes: 0 it is there; 2 there is no such session or record, nothing can stand there, or the store failed.")]
+Exit codes: 0 moved; 2 the session or record does not exist, the session cannot continue there, or the store failed.")]
 pub(super) struct Back {
     /// The session
     id: String,
-    /// To where it was after this record
+    /// The record to move back to
     #[arg(long, value_name = "N")]
     to: u64,
     #[command(flatten)]

@@ -26,10 +26,10 @@ use crate::{
 /// Names of other graphs that are shown.
 const GRAPHS: usize = 5;
 
-/// Says which kept sessions the graph as it is now stops, and why
+/// Reports the stored sessions that the current graph stops, and why
 ///
-/// Run it before an edited graph goes to where sessions wait. Nothing is changed, unless `--apply` is given: then sessions that go on elsewhere are
-/// moved there, each by one more record.
+/// Run it before you deploy an edited graph. It changes nothing without `--apply`, which moves the sessions that continue at another node,
+/// each with a new record.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,13 +37,13 @@ Examples:
   trellis session check --graph graphs/support --apply
   trellis session check --format json | jq '.sessions[] | select(.verdict == \"lacks_keys\") | .id'
 
-Exit codes: 0 all go on; 1 some cannot, somebody must decide, or there are sessions and none is of this graph;
+Exit codes: 0 all continue; 1 some cannot, a person must decide, or there are sessions but none of this graph;
 2 wrong usage, the graph has errors, a key is missing, or the store failed.")]
 pub(super) struct SessionCheck {
-    /// Move what goes on elsewhere
+    /// Move the sessions that continue at another node
     #[arg(long)]
     apply: bool,
-    /// Also list sessions that go on where they are
+    /// Also list the sessions that continue where they are
     #[arg(long)]
     all: bool,
     #[command(flatten)]

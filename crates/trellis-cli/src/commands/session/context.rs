@@ -48,7 +48,7 @@ impl Use {
 /// How something is printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct OutputArgs {
-    /// How to print it
+    /// The format of the output
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Short for `--format json`

@@ -7,26 +7,26 @@ use super::{
 };
 use crate::{Exit, report::printable, terminal};
 
-/// Denies the call that a session waits with
+/// Denies the pending call of a session
 ///
-/// The session is then where a denial leads: `on_denied`, else `on_error`, else its end.
+/// The session then continues at `on_denied`, else at `on_error`, else it ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session deny run-19f
   trellis session deny run-19f --because \"too expensive\"
-  trellis session deny run-19f --call \"$CALL\"     only if it is still this one
+  trellis session deny run-19f --call \"$CALL\"     only if it is still this call
 
 `trellis session approve` lists the calls that wait, and shows them with `--dry-run`.
 
-Exit codes: 0 denied; 2 nothing waits for an approval, it expired, another call waits, or the store failed.")]
+Exit codes: 0 denied; 2 no call waits for an approval, it expired, another call waits, or the store failed.")]
 pub(super) struct Deny {
     /// The session
     id: String,
-    /// Why, for the graph and its history
+    /// The reason, for the graph and the history
     #[arg(long, value_name = "TEXT")]
     because: Option<String>,
-    /// Only the call with this id or key
+    /// Deny only the call with this id or key
     #[arg(long, value_name = "CALL")]
     call: Option<String>,
     #[command(flatten)]

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{Exit, output::OutputFile, terminal};
 
-/// Writes a session as a test: the graph, and what was said and done
+/// Writes a session as a test: the graph and a transcript
 ///
-/// The transcript says what the graph as it is now says to the recorded inputs and results, so it runs as it stands; where that is not what was
-/// recorded, a remark says so. What was moved or set by hand cannot be typed: then it begins with the state after that. Secrets that were typed are `***`.
+/// The transcript has the recorded inputs and results, and the output of the current graph, so the test passes. If the current graph differs from
+/// the recording, a remark says so. After a move or a change by an operator, the transcript begins with the state after it. Typed secrets are `***`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,17 +24,17 @@ Examples:
 
 The file has what the session has but its secrets: look at it before you send it to somebody.
 
-Exit codes: 0 written; 2 there is no such session, nothing tells where it was, or the store failed.")]
+Exit codes: 0 written; 2 the session does not exist, its state is not known, or the store failed.")]
 pub(super) struct Export {
     /// The session
     id: String,
-    /// Up to this record [default: its last one]
+    /// The last record to export [default: the newest]
     #[arg(long, value_name = "N")]
     until: Option<u64>,
-    /// Write the transcript only
+    /// Write only the transcript
     #[arg(long)]
     transcript: bool,
-    /// Write it into this file
+    /// The file to write
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]

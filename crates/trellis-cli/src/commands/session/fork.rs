@@ -12,28 +12,28 @@ use super::{
 };
 use crate::{Exit, terminal};
 
-/// Begins a new session from any step of another one
+/// Starts a new session from any step of another one
 ///
-/// The other stays as it is. The new one has its context of then and no effects to undo: a rollback of it undoes nothing of the other. A call that
-/// was pending then is made anew, under a key of its own.
+/// The original does not change. The fork has the context of that step and no calls to undo: its rollback undoes nothing of the original. A call that
+/// was pending at that step is made again, with a new key.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis session fork run-19f                   from where it is
-  trellis session fork run-19f --at 12           from where it was after record 12
+  trellis session fork run-19f                   from its current state
+  trellis session fork run-19f --at 12           from its state after record 12
   trellis session fork run-19f --at 12 --as try-2
   trellis run --session $(trellis session fork run-19f --at 12)
 
 Prints the name of the new session.
 
-Exit codes: 0 there it is; 2 there is no such session or record, nothing can stand there, or the store failed.")]
+Exit codes: 0 forked; 2 the session or record does not exist, the fork cannot continue there, or the store failed.")]
 pub(super) struct Fork {
     /// The session
     id: String,
-    /// From where it was after this record [default: its last one]
+    /// The record to start from [default: the newest]
     #[arg(long, value_name = "N")]
     at: Option<u64>,
-    /// The name of the new session [default: made of both]
+    /// The name of the new session [default: made from the name and the record]
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]

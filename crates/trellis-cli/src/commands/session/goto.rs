@@ -10,17 +10,17 @@ use super::{
 };
 use crate::Exit;
 
-/// Puts a session into a node, with the context that it has
+/// Moves a session to a node, with its current context
 ///
-/// That is one more record. A pending call is left; a session that has ended goes on. It is refused where keys are missing that are certainly read
-/// from there on.
+/// The move is a new record. A pending call is abandoned, and an ended session continues. The move is refused if the session lacks keys that are
+/// certainly read from that node on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session goto run-19f human
   trellis session set run-19f order_id=7 && trellis session goto run-19f orders/find
 
-Exit codes: 0 it is there; 2 there is no such session or node, keys are missing, or the store failed.")]
+Exit codes: 0 moved; 2 the session or node does not exist, keys are missing, or the store failed.")]
 pub(super) struct Goto {
     /// The session
     id: String,

@@ -23,29 +23,29 @@ use crate::{
 /// Heads that are asked for at once.
 const PAGE: usize = 2000;
 
-/// Lists kept sessions, those that moved last first
+/// Lists stored sessions, most recently active first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session ls
   trellis session ls --status waiting_for_input
-  trellis session ls --after run-19f --limit 20     the page behind that session
+  trellis session ls --after run-19f --limit 20     the page after that session
   trellis session ls --all --format json | jq -r '.sessions[].id'
 
 With `--graph`, only sessions of that graph; else all that the store has.
 
 Exit codes: 0 listed; 2 wrong usage, or the store failed.")]
 pub(super) struct Ls {
-    /// Only sessions that stand so; may be repeated
+    /// List only sessions with this status; may be repeated
     #[arg(long, value_enum, value_name = "STATUS")]
     status: Vec<Status>,
-    /// List all
+    /// List all sessions
     #[arg(long)]
     all: bool,
-    /// List at most so many
+    /// List at most this number of sessions
     #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "all")]
     limit: usize,
-    /// List those behind this session
+    /// List the sessions after this one
     #[arg(long, value_name = "ID")]
     after: Option<String>,
     #[command(flatten)]

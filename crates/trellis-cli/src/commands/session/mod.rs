@@ -25,25 +25,25 @@ use clap::Subcommand;
 pub(crate) use self::resolve_id::named;
 use crate::Exit;
 
-/// Lists, shows and moves kept sessions, and checks them against an edited graph
+/// Lists, shows and moves stored sessions, and checks them against an edited graph
 #[derive(Debug, clap::Args)]
 #[command(
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  trellis session ls                          what there is, the newest first
-  trellis session show run-19f                what happened, step by step
-  trellis session fork run-19f --at 12        a new session from record 12
-  trellis session approve                     which calls wait for somebody's approval
-  trellis session check                       which sessions the edited graph stops
-  trellis session export run-19f > case.md    a report of a defect that is a test
+  trellis session ls                          list sessions, the newest first
+  trellis session show run-19f                show a session step by step
+  trellis session fork run-19f --at 12        start a new session from record 12
+  trellis session approve                     list the calls that wait for an approval
+  trellis session check                       list the sessions that the edited graph stops
+  trellis session export run-19f > case.md    write a session as a test
 
-A session may be named by the beginning of its name, here and for
-`trellis graph --session`. `trellis run --session` takes whole names: it begins
-a session where there is none. Sessions are kept where `trellis run` keeps them:
+The beginning of a session's name is enough, here and for
+`trellis graph --session`. `trellis run --session` needs whole names, because
+it begins a session if none has the name. The store is that of `trellis run`:
 `--store`, `TRELLIS_STORE`, or `.trellis/sessions.db`.
 
-Exit codes: 0 done; 1 sessions cannot go on, or a replay went otherwise;
+Exit codes: 0 success; 1 a session cannot continue, or a replay differs;
 2 wrong usage, or the store failed."
 )]
 pub(crate) struct Session {

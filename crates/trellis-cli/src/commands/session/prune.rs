@@ -15,33 +15,33 @@ use super::{
 };
 use crate::{Exit, report::counted, terminal};
 
-/// Takes out sessions that ended long ago, and old records of long ones
+/// Removes sessions that ended long ago, and old records of long ones
 ///
 /// Sessions that have not ended stay, unless `--open` is given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session prune --older-than 30d --dry-run
-  trellis session prune --older-than 30d --keep 100     the newest 100 stay in any case
-  trellis session prune --keep-records 10000            shorten the histories of those that stay
+  trellis session prune --older-than 30d --keep 100     the newest 100 always stay
+  trellis session prune --keep-records 10000            cut the histories of the remaining sessions
 
 With `--graph`, only sessions of that graph. Records stay that are needed to know where a session is.
 
-Exit codes: 0 taken out; 2 wrong usage, or the store failed.")]
+Exit codes: 0 removed; 2 wrong usage, or the store failed.")]
 pub(super) struct Prune {
-    /// Sessions that moved last longer ago than this, such as `30d`
+    /// Remove sessions whose last move is older than this, such as `30d`
     #[arg(long, value_name = "DURATION", value_parser = span)]
     older_than: Option<Duration>,
-    /// So many of the newest stay
+    /// Keep this number of the newest sessions
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
-    /// Of sessions that stay, so many of the newest records stay
+    /// Keep this number of the newest records of each remaining session
     #[arg(long, value_name = "N")]
     keep_records: Option<u64>,
-    /// Also sessions that have not ended
+    /// Also remove sessions that have not ended
     #[arg(long)]
     open: bool,
-    /// Only say what would be taken out
+    /// Show the sessions, and remove nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

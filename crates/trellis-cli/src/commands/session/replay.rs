@@ -13,17 +13,17 @@ use crate::{Exit, terminal};
 /// Records that are named one by one.
 const SHOWN: usize = 10;
 
-/// Takes every recorded step again on the graph as it is now, without tools
+/// Replays every recorded step on the current graph, without tools
 ///
-/// On the graph that it walked, each step comes to the same state, byte for byte. On an edited one the first step is named that does not. Steps that depend on values that were
-/// redacted cannot be checked, and are counted.
+/// On an unchanged graph, each step gives the same state, byte for byte. On an edited graph, the first step that differs is named. Steps that depend on
+/// redacted values cannot be checked, and are counted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session replay run-19f
 
-Exit codes: 0 the same, as far as it can be told of what was redacted; 1 a step went otherwise; 2 there is no such session, nothing of it can be
-taken again, or the store failed.")]
+Exit codes: 0 no step differs, as far as redacted values allow; 1 a step differs; 2 the session does not exist or cannot be
+replayed, or the store failed.")]
 pub(super) struct Replay {
     /// The session
     id: String,

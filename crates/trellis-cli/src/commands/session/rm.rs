@@ -10,21 +10,21 @@ use super::{
 };
 use crate::{Exit, terminal};
 
-/// Takes sessions out of the store, for good
+/// Removes sessions from the store, for good
 ///
-/// One that has not ended, or that cannot be read, is taken out with `--force` only.
+/// A session that has not ended, or that cannot be read, needs `--force`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session rm run-19f
   trellis session rm run-19f run-1a0 --force
 
-Exit codes: 0 taken out; 2 there is no such session, it has not ended, or the store failed.")]
+Exit codes: 0 removed; 2 a session does not exist or has not ended, or the store failed.")]
 pub(super) struct Rm {
     /// The sessions
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// Also sessions that have not ended, and those that cannot be read
+    /// Also remove sessions that have not ended, or that cannot be read
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -17,25 +17,25 @@ use crate::{
 /// Sessions that are asked for at once.
 const PAGE: usize = 500;
 
-/// Seals kept sessions with the first key of the key file, and makes keys
+/// Seals stored sessions with the first key of the key file, and generates keys
 ///
-/// Sessions go on under that key from then on. What came before in their histories stays sealed as it was, so an older key is needed until
-/// `session prune --keep-records 1` has cut them; `--needed` says which keys still are.
+/// Later records of the sessions are sealed with that key. Earlier records stay sealed with their old key, which is needed until
+/// `session prune --keep-records 1` has cut them; `--needed` lists the keys that are still needed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  trellis session seal --key-file shop.keys --new-key     make the file, seal what is kept
-  export TRELLIS_KEY_FILE=shop.keys                       for all that follows
-  trellis session seal --new-key                          exchange the key for a fresh one
-  trellis session seal --needed                           which keys are needed still
-  trellis session prune --keep-records 1                  cut histories, so that older keys can go
+  trellis session seal --key-file shop.keys --new-key     create the file, seal all sessions
+  export TRELLIS_KEY_FILE=shop.keys                       for the commands that follow
+  trellis session seal --new-key                          replace the key by a new one
+  trellis session seal --needed                           list the keys that are still needed
+  trellis session prune --keep-records 1                  cut histories, so that old keys can go
 
 Exit codes: 0 sealed; 1 sessions could not be sealed; 2 wrong usage, or the store or the key file failed.")]
 pub(super) struct Seal {
-    /// First put a fresh key before those of the key file, which is made if it is not there
+    /// First add a new key at the top of the key file, which is created if it does not exist
     #[arg(long)]
     new_key: bool,
-    /// Say for each key how many sessions need it, and change nothing
+    /// Show how many sessions need each key, and change nothing
     #[arg(long, conflicts_with = "new_key")]
     needed: bool,
     #[command(flatten)]

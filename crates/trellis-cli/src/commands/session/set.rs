@@ -11,7 +11,7 @@ use crate::{Exit, context, terminal};
 
 /// Sets keys of a session's context
 ///
-/// That is one more record. Values are JSON where they can be read so, else text; a key may have dots. What the graph declares of keys is respected.
+/// The change is a new record. A value is parsed as JSON if possible, else it is a text; a key may have dots. Values must fit the types that the graph declares.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,11 +20,11 @@ Examples:
 
 A call that is pending keeps its arguments. Keys are never taken out of a context.
 
-Exit codes: 0 they are set; 2 there is no such session, a key cannot have that value, or the store failed.")]
+Exit codes: 0 set; 2 the session does not exist, a key cannot have that value, or the store failed.")]
 pub(super) struct Set {
     /// The session
     id: String,
-    /// What to set
+    /// The keys and their values
     #[arg(value_name = "KEY=VALUE", required = true)]
     assignments: Vec<String>,
     #[command(flatten)]

@@ -26,28 +26,28 @@ use crate::{
 /// How often a session is looked at that is followed.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// Shows what happened to a session: who said what, which calls came to what, what changed in the context
+/// Shows a session step by step: answers, calls and their results, changes of the context
 ///
-/// What nodes said is shown as the graph says it now.
+/// The text of nodes is that of the current graph.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   trellis session show run-19f
-  trellis session show run-19f --last 20 --follow     go on showing until it ends
-  trellis session show run-19f --at 12                where it was after record 12
-  trellis session show run-19f --json                 its records, a line each
+  trellis session show run-19f --last 20 --follow     continue until the session ends
+  trellis session show run-19f --at 12                its state after record 12
+  trellis session show run-19f --json                 its records, one per line
 
-Exit codes: 0 shown; 2 there is no such session or record, or the store failed; 130 interrupted.")]
+Exit codes: 0 shown; 2 the session or record does not exist, or the store failed; 130 interrupted.")]
 pub(super) struct Show {
     /// The session
     id: String,
-    /// Show where it was after this record
+    /// Show the state after this record
     #[arg(long, value_name = "N", conflicts_with_all = ["follow", "last"])]
     at: Option<u64>,
-    /// Show only so many of the newest records
+    /// Show only this number of the newest records
     #[arg(long, value_name = "N")]
     last: Option<u64>,
-    /// Go on showing what happens, until it ends
+    /// Continue to show new records until the session ends
     #[arg(long, short)]
     follow: bool,
     #[command(flatten)]
