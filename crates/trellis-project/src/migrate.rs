@@ -120,7 +120,7 @@ struct Run {
     compiled: Compiled,
     to: Option<Dialect>,
     /// The changes of each file, round by round: places are told of the file as it was.
-    past: BTreeMap<FilePath, Vec<(Arc<str>, Vec<Change>)>>,
+    past: BTreeMap<FilePath, Vec<Past>>,
     done: Vec<Done>,
     left: Vec<Undecided>,
     /// Tools that were declared: another one whose name is near is no slip.
@@ -129,6 +129,12 @@ struct Run {
     made: BTreeSet<FilePath>,
     /// Whether something showed that the graph is one of Go Trellis.
     is_go: bool,
+}
+
+/// One round's changes of a file, and the text that they were made in.
+struct Past {
+    text: Arc<str>,
+    changes: Vec<Change>,
 }
 
 /// Where a folder's settings stand: a project file, which may have to be made, or a file of `nodes:`.
@@ -197,11 +203,11 @@ impl Run {
         let is_old = !self.made.contains(path);
         let past = self.past.entry(path.clone()).or_default();
         for change in &changes {
-            let at = past.iter().rev().fold(change.at.start, |at, (_, changes)| place_before(changes, at));
-            let original = past.first().map_or(text, |(text, _)| text);
+            let at = past.iter().rev().fold(change.at.start, |at, past| place_before(&past.changes, at));
+            let original = past.first().map_or(text, |past| &past.text);
             self.done.push(Done { path: path.clone(), at: is_old.then(|| located(original, at)), what: change.what.clone() });
         }
-        past.push((Arc::clone(text), changes));
+        past.push(Past { text: Arc::clone(text), changes });
         self.overlay.put(path, after);
     }
 
