@@ -13,6 +13,7 @@ use super::{
     graphs::{GraphSyntax, known_keys},
     lower::Lowering,
     names::PATIENCE,
+    room::Room,
     schemas::Schemas,
 };
 use crate::{
@@ -26,7 +27,7 @@ use crate::{
     value::{Key, Value},
 };
 
-/// Edges that one edit may add before the list is moved.
+/// Replies and edges that one edit may add before their lists are moved.
 const EDITED: usize = 64;
 
 /// Compiles one graph again and again, as its files are edited.
@@ -93,9 +94,9 @@ impl Lowered {
 }
 
 impl Linked {
-    /// How many edges there were.
-    pub(super) fn edges(&self) -> usize {
-        self.program.edges.len() + EDITED
+    /// How much there was, and a little more.
+    pub(super) fn room(&self) -> Room {
+        Room { replies: self.program.replies.len() + EDITED, edges: self.program.edges.len() + EDITED }
     }
 
     /// The documents that were edited, if that is all that happened: the same files stand in the same order.

@@ -102,7 +102,7 @@ pub(super) fn naming(names: &Names<'_>, graphs: &[GraphInfo<'_>], last: Option<(
         return naming;
     }
     let name = |naming: &mut Naming, from: Option<u32>, target: &TargetSyntax, folder: &str, graph: u32| {
-        let page = names.find(&target.name.value, target.jump, folder, graph).filter(|page| names.pages().binary_search(page).is_ok());
+        let page = names.find(&target.name.value, target.is_jump(), folder, graph).filter(|page| names.pages().binary_search(page).is_ok());
         naming.extend(page.map(|page| (from, page)));
     };
     for (index, graph) in (0..).zip(graphs) {

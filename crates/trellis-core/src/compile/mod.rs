@@ -11,6 +11,7 @@ mod glance;
 mod graphs;
 mod lower;
 mod names;
+mod room;
 mod schemas;
 mod settle;
 mod tools;
@@ -34,6 +35,7 @@ use self::{
     graphs::GraphSyntax,
     lower::{Common, Declared, GraphInfo, Lowering},
     names::Names,
+    room::Room,
     schemas::Schemas,
     settle::Settled,
     tools::Tools,
@@ -42,7 +44,7 @@ use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program, Waiting},
     schema::Schema,
-    syntax::{document::Document, node::NodeSyntax, project::PredicateAnswer},
+    syntax::{document::Document, project::PredicateAnswer},
 };
 
 /// What compiling comes to.
@@ -179,7 +181,7 @@ fn prepare<'d>(
 
     let naming = frame::naming(names, &graphs, last.map(|(last, edited)| (&last.naming, &edited[..])));
     let seats = Seats::new(names, &graphs, &naming, last.map(|(last, _)| &last.seats));
-    let edges = last.map_or_else(|| names.candidates().filter_map(|it| it.syntax).map(likely_edges).sum(), |(last, _)| last.edges());
+    let room = last.map_or_else(|| Room::of(names, &graphs), |(last, _)| last.room());
     let lowering = Lowering {
         documents: files.documents,
         names,
@@ -189,8 +191,8 @@ fn prepare<'d>(
         seats,
         nodes: Vec::with_capacity(names.len()),
         points: Vec::with_capacity(names.len()),
-        replies: Vec::with_capacity(2 * names.len()),
-        edges: Vec::with_capacity(edges),
+        replies: Vec::with_capacity(room.replies),
+        edges: Vec::with_capacity(room.edges),
         common: Common::default(),
         predicates,
         found,
@@ -198,11 +200,6 @@ fn prepare<'d>(
         unresolved: false,
     };
     (lowering, naming)
-}
-
-/// About how many edges a node will have: most of a large graph's list is then written without moving it.
-fn likely_edges(node: &NodeSyntax) -> usize {
-    node.transitions.len() + node.options.as_ref().map_or(0, |options| options.value.len()) + node.on_signal.len() + 2
 }
 
 fn declare(

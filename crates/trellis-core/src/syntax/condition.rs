@@ -38,7 +38,7 @@ pub enum Test {
     /// `path == literal`.
     Is(Value),
     /// `path in [literal, …]`.
-    In(Vec<Value>),
+    In(Box<[Value]>),
     /// `path is set`.
     Set,
     /// `path is empty`.
@@ -212,7 +212,7 @@ impl<'c> Reader<'c> {
         }
         match operator.text {
             _ if !known => Err(self.unknown_operator(&operator)),
-            "in" => Ok((Test::In(self.list(&operator)?), false)),
+            "in" => Ok((Test::In(self.list(&operator)?.into()), false)),
             "is" => self.is(),
             compare => Ok((Test::Is(self.literal(&operator)?), compare == "!=")),
         }

@@ -215,7 +215,7 @@ impl Locals {
             Role::Act(call) if !waits => events.extend(self.call(call)),
             Role::Listen(listen) => {
                 self.options(node, listen, &mut events);
-                events.extend(self.shapes(node.metadata.iter()));
+                events.extend(self.shapes(node.metadata.as_deref().into_iter()));
             }
             Role::Act(_) | Role::Pass => {}
         }
@@ -378,7 +378,7 @@ impl Locals {
             *side = self.number(&operand.path);
         }
         let to = onto(program, from, edge, see);
-        let mut end = if edge.why == Why::Terminal { self.shapes(node.output.iter()) } else { Vec::new() };
+        let mut end = if edge.why == Why::Terminal { self.shapes(node.output.as_deref().into_iter()) } else { Vec::new() };
         if edge.why == Why::Terminal {
             let reason: Vec<Read> = node.reason.iter().flat_map(Template::reads).collect();
             end.extend(reason.iter().flat_map(|read| [self.read(read), self.demand(read)]).flatten());

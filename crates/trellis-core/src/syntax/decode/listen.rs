@@ -46,11 +46,11 @@ impl<'t> Decoder<'t, '_> {
         match key {
             "input_type" => node.input_type = self.one_of(key, &TYPES, value),
             "options" => node.options = self.options(entry),
-            "input_default" => node.input_default = Some(self.spanned_value(value)),
-            "input_schema" => node.input_schema = self.schema(key, value),
+            "input_default" => node.input_default = Some(Box::new(self.spanned_value(value))),
+            "input_schema" => node.input_schema = self.schema(key, value).map(Box::new),
             "on_invalid" => node.on_invalid = self.on_invalid(value).map(Box::new),
-            "wait" => node.wait = self.wait(value),
-            _ => node.timeout = self.duration(key, false, value),
+            "wait" => node.wait = self.wait(value).map(Box::new),
+            _ => node.timeout = self.duration(key, false, value).map(Box::new),
         }
     }
 
@@ -83,7 +83,7 @@ impl<'t> Decoder<'t, '_> {
         Some(Spanned::new(on_invalid, value.span))
     }
 
-    fn options(&mut self, entry: &Entry<'t>) -> Option<Spanned<Vec<OptionSyntax>>> {
+    fn options(&mut self, entry: &Entry<'t>) -> Option<Spanned<Box<[OptionSyntax]>>> {
         let key = &*entry.key;
         let items = self.list(key, "a list of texts or options", &entry.value)?;
         if items.is_empty() {
@@ -98,7 +98,7 @@ impl<'t> Decoder<'t, '_> {
             let found = self.finding(Code::WrongType, target.key.span, "`input_options` takes options without targets");
             self.report.push(found.help("write `options`").fix("rename to `options`", entry.span, "options"));
         }
-        Some(Spanned::new(options, entry.value.span))
+        Some(Spanned::new(options.into(), entry.value.span))
     }
 
     fn option(&mut self, key: &str, item: &Node<'t>) -> Option<OptionSyntax> {

@@ -16,6 +16,9 @@ use crate::{
     program::{Operand, Root},
 };
 
+/// Points after which it is guessed how much all of them come to.
+const SAMPLE: usize = 512;
+
 /// Keys, sources and steps; they outlive the program that they were read from.
 #[derive(Debug)]
 pub(in super::super) struct Terms {
@@ -44,10 +47,17 @@ impl Terms {
 
     /// Reads all points.
     pub(super) fn read(&mut self, program: &Program, types: &mut Types) {
-        self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
+        self.steps.expect(program.replies.len(), program.edges.len());
         let mut reader = Reader { passage: Passage::new(program), types, terms: self };
-        let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
-        let seats: Vec<Seat> = points.map(|point| reader.read(PointIndex(point))).collect();
+        let count = program.points.len();
+        let points = 0..u32::try_from(count).unwrap_or(u32::MAX);
+        let mut seats: Vec<Seat> = Vec::with_capacity(count);
+        for point in points {
+            if seats.len() == SAMPLE {
+                reader.terms.steps.expect_more(SAMPLE, count - SAMPLE);
+            }
+            seats.push(reader.read(PointIndex(point)));
+        }
         for seat in &seats {
             self.count(seat, &mut Vec::new());
         }

@@ -62,7 +62,7 @@ impl<'p> Passage<'p> {
         let program = self.program;
         let node = program.node(program.point(point).node);
         if node.terminal && program.point(point).part == Part::Body {
-            self.shapes(node.output.iter(), node.document);
+            self.shapes(node.output.as_deref().into_iter(), node.document);
             node.reason.iter().for_each(|reason| self.template(reason, node.document, Spoken::Everywhere));
             if matches!(node.role, Role::Pass) {
                 self.words(node);
@@ -94,7 +94,7 @@ impl<'p> Passage<'p> {
         }
         if let Role::Listen(listen) = &node.role {
             self.options(node, listen);
-            self.shapes(node.metadata.iter(), node.document);
+            self.shapes(node.metadata.as_deref().into_iter(), node.document);
             // A text that cannot be shown gives way to a plain sentence: nothing fails without what it reads.
             let texts =
                 listen.on_invalid.iter().flat_map(|invalid| invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text)));
@@ -161,7 +161,7 @@ impl<'p> Passage<'p> {
             approve.ask.iter().for_each(|ask| self.template(ask, document, spoken));
             approve.messages.iter().for_each(|(locale, ask)| self.template(ask, document, Spoken::In(locale)));
         }
-        self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
+        self.shapes(call.metadata.as_ref().or(node.metadata.as_deref()).into_iter(), document);
         match &call.callee {
             Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Op::Args { call }),
             Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch, document)),

@@ -174,9 +174,6 @@ pub(super) struct Seat {
     pub(super) counts: bool,
 }
 
-/// Steps of most points.
-const EACH: usize = 6;
-
 /// All steps, by point.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
@@ -244,13 +241,18 @@ impl Steps {
         &self.steps[range(&seat.steps)]
     }
 
-    /// Makes room for the steps of a program: moving them again and again would cost more than reading them.
-    pub(super) fn expect(&mut self, points: usize, replies: usize, choices: usize) {
+    /// Makes room for the replies and choices of a program: moving them again and again would cost more than reading them.
+    pub(super) fn expect(&mut self, replies: usize, choices: usize) {
         self.answers.reserve(replies);
         self.choices.reserve(choices);
-        self.steps.reserve(points * EACH);
-        self.marks.reserve(points * EACH);
-        self.follows.reserve(points * EACH);
+    }
+
+    /// Makes room for what so many points more come to, where they are like those that were read.
+    pub(super) fn expect_more(&mut self, read: usize, more: usize) {
+        let like = |read_steps: usize| (read_steps * more).div_ceil(read.max(1)) * 17 / 16;
+        self.steps.reserve(like(self.steps.len()));
+        self.marks.reserve(like(self.marks.len()));
+        self.follows.reserve(like(self.follows.len()));
     }
 
     /// The points, in their order.
