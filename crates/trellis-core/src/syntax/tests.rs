@@ -205,3 +205,20 @@ fn files_that_are_no_text_or_too_large_are_broken() {
     assert_eq!(broken(Bytes::Read(b"---\nto: a\0\n---\n".as_slice().into())), ["not-utf8"]);
     assert_eq!(broken(Bytes::TooLarge { size: 2, limit: 1 }), ["file-too-large"]);
 }
+
+#[test]
+fn a_condition_says_what_its_author_wrote() {
+    for written in [
+        "name == \"Bo\"",
+        " name == \"Bo\" ",
+        "'name == \"Bo\"'",
+        r#""name == \"Bo\"""#,
+        ">\n      name ==\n      \"Bo\"",
+        "|\n      name == \"Bo\"\n",
+    ] {
+        let text = format!("---\ntransitions:\n  - condition: {written}\n    to: end\n  - to: end\n---\n");
+        let node = node("a.md", &text);
+        let condition = node.transitions[0].condition.as_ref().unwrap();
+        assert_eq!(condition.text(&text), "name == \"Bo\"", "{written}");
+    }
+}

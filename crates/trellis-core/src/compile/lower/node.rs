@@ -111,7 +111,8 @@ impl<'d> Lowering<'d> {
             Some((key.value.clone(), self.schemas.checked(Code::WrongType, here.path, schema, &mut self.found)?))
         });
         let types: Box<[_]> = types.collect();
-        let asserts = syntax.asserts.iter().map(|condition| (self.guard(here, condition), condition.value.text.clone())).collect();
+        let file = &self.documents[here.document as usize].text;
+        let asserts = syntax.asserts.iter().map(|condition| (self.guard(here, condition), condition.text(file).into())).collect();
         Entry {
             max_visits: syntax.max_visits.as_ref().map(|max| max.value),
             defaults: syntax

@@ -128,7 +128,7 @@ impl<'t> Decoder<'t, '_> {
             (None, text) => self.bare_option("text", text?)?,
             (Some(value), text) => {
                 let shown = text.and_then(|text| self.option_text("text", text));
-                let shown = shown.unwrap_or_else(|| value.clone().map(|value| Template::literal(&value.to_string())));
+                let shown = shown.unwrap_or_else(|| value.clone().map(|value| Template::literal(value.to_string())));
                 (value, shown)
             }
         };
@@ -139,7 +139,7 @@ impl<'t> Decoder<'t, '_> {
     /// What an option shows, a template (language 6.4).
     fn option_text(&mut self, key: &str, node: &Node<'t>) -> Option<Spanned<Template>> {
         let text = self.name(key, node)?;
-        if text.value.contains('{') { self.template(key, node) } else { Some(text.map(|text| Template::literal(&text))) }
+        if text.value.contains('{') { self.template(key, node) } else { Some(text.map(Template::literal)) }
     }
 
     /// What an option shows that is also what it stands for: literal, so a hole or a secret in it is a mistake (language 3.6, 6.4).
@@ -153,7 +153,7 @@ impl<'t> Decoder<'t, '_> {
             let help = "give it a `value`: `{ value: …, text: … }`; that is what is saved and compared, whatever the text shows";
             self.find_with(Code::MissingValue, node.span, "an option whose text is a template has no `value`", help);
         }
-        let shown = text.clone().map(|text| Template::literal(&text));
+        let shown = text.clone().map(Template::literal);
         Some((text.map(Value::Text), shown))
     }
 
