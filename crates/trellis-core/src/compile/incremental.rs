@@ -19,6 +19,7 @@ use super::{
     layout::{FileLayout, NodeLayout, PageNames},
     lower::Lowering,
     names::PATIENCE,
+    room::Room,
     schemas::Schemas,
 };
 use crate::{
@@ -32,7 +33,7 @@ use crate::{
     value::{Key, Value},
 };
 
-/// Number of edges that an edit may add before the list is reallocated.
+/// Number of replies and edges that an edit may add before their lists are reallocated.
 const EDITED: usize = 64;
 
 /// Compiler of one graph whose files are edited.
@@ -100,9 +101,9 @@ impl LoweredNodes {
 }
 
 impl Previous {
-    /// Returns the number of edges to reserve.
-    pub(super) fn edges(&self) -> usize {
-        self.program.edges.len() + EDITED
+    /// Returns the capacity to reserve: that of the last program and a little more.
+    pub(super) fn room(&self) -> Room {
+        Room { replies: self.program.replies.len() + EDITED, edges: self.program.edges.len() + EDITED }
     }
 
     /// Returns the indices of the edited documents; `None` if files were added, removed or reordered.

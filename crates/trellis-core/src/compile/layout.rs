@@ -102,7 +102,7 @@ pub(super) fn page_names(names: &NameTable<'_>, graphs: &[GraphInfo<'_>], last: 
         return page_names;
     }
     let name = |page_names: &mut PageNames, from: Option<u32>, target: &TargetSyntax, folder: &str, graph: u32| {
-        let page = names.find(&target.name.value, target.jump, folder, graph).filter(|page| names.pages().binary_search(page).is_ok());
+        let page = names.find(&target.name.value, target.is_jump(), folder, graph).filter(|page| names.pages().binary_search(page).is_ok());
         page_names.extend(page.map(|page| (from, page)));
     };
     for (index, graph) in (0..).zip(graphs) {

@@ -13,6 +13,7 @@ mod incremental;
 mod layout;
 mod lower;
 mod names;
+mod room;
 mod schemas;
 mod severity;
 mod taint;
@@ -30,6 +31,7 @@ use self::{
     layout::{FileLayout, NodeLayout, PageNames},
     lower::{Common, Declared, GraphInfo, Lowering},
     names::NameTable,
+    room::Room,
     schemas::Schemas,
     severity::Severities,
     tools::Tools,
@@ -45,7 +47,7 @@ use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     program::{Graph, Limits, NodeIndex, Predicate, PredicateSource, Program, Waiting},
     schema::Schema,
-    syntax::{document::Document, node::NodeSyntax, project::PredicateAnswer},
+    syntax::{document::Document, project::PredicateAnswer},
 };
 
 /// Result of a compilation.
@@ -183,7 +185,7 @@ fn prepare<'d>(
 
     let page_names = layout::page_names(names, &graphs, last.map(|(last, edited)| (&last.page_names, &edited[..])));
     let layouts = NodeLayout::new(names, &graphs, &page_names, last.map(|(last, _)| &last.layouts));
-    let edges = last.map_or_else(|| names.candidates().filter_map(|it| it.syntax).map(likely_edges).sum(), |(last, _)| last.edges());
+    let room = last.map_or_else(|| Room::of(names, &graphs), |(last, _)| last.room());
     let lowering = Lowering {
         documents: files.documents,
         names,
@@ -193,8 +195,8 @@ fn prepare<'d>(
         layouts,
         nodes: Vec::with_capacity(names.len()),
         points: Vec::with_capacity(names.len()),
-        replies: Vec::with_capacity(2 * names.len()),
-        edges: Vec::with_capacity(edges),
+        replies: Vec::with_capacity(room.replies),
+        edges: Vec::with_capacity(room.edges),
         common: Common::default(),
         predicates,
         found,
@@ -202,11 +204,6 @@ fn prepare<'d>(
         unresolved: false,
     };
     (lowering, page_names)
-}
-
-/// Estimates the number of edges of a node, to allocate the list once.
-fn likely_edges(node: &NodeSyntax) -> usize {
-    node.transitions.len() + node.options.as_ref().map_or(0, |options| options.value.len()) + node.on_signal.len() + 2
 }
 
 /// Collects the predicates of a graph. Reports bindings that do not exist.

@@ -29,7 +29,7 @@ impl Acceptance {
         let sleep = matches!(request.input_type, RequestType::None(_)).then(|| request.timeout.unwrap_or_default());
         let options = request.options.iter().map(|option| Choice {
             value: option.value.clone(),
-            text: Template::literal(&option.text),
+            text: Template::literal(option.text.clone()),
             writes: false,
         });
         Self(Listen {

@@ -48,7 +48,7 @@ impl Move<'_> {
             let text = body.map(|body| Ok(self.said(&node.id, body)?.unwrap_or_default())).transpose()?;
             args.insert(argument.clone(), text.map_or(Value::Null, Value::Text));
         }
-        let metadata = call.metadata.as_ref().or(node.metadata.as_ref());
+        let metadata = call.metadata.as_ref().or(node.metadata.as_deref());
         let kind = self.kind(node, call, &role, &key)?;
         Ok(PendingCall {
             id: ids::call(&key, 1),

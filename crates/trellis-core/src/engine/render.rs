@@ -132,7 +132,7 @@ fn option_text(program: &Program, state: &State, choice: &Choice, template: &Tem
 
 /// The metadata that travels with what a node asks.
 pub(super) fn metadata(program: &Program, state: &State, node: &Node) -> Result<Option<Value>, TemplateError> {
-    match &node.metadata {
+    match node.metadata.as_deref() {
         None => Ok(None),
         Some(Shape::Literal(value)) => Ok(Some(value.clone())),
         Some(shape) => shape.evaluate(&scope(program, state), limits(program), &mut Vec::new()),

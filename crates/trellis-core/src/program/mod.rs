@@ -193,6 +193,11 @@ impl Program {
         &self.documents[node.document as usize].path
     }
 
+    /// The text of the file that a node stands in.
+    pub(crate) fn text_of(&self, node: &Node) -> &str {
+        &self.documents[node.document as usize].text
+    }
+
     /// The bounds of this program.
     pub fn limits(&self) -> &Limits {
         &self.limits

@@ -43,13 +43,13 @@ pub struct Node {
     /// Whether no target leads on from here (language 2.4).
     pub terminal: bool,
     /// The typed value of ending here.
-    pub output: Option<Shape>,
+    pub output: Option<Box<Shape>>,
     /// `end:`, where it is said.
     pub end: Option<EndSyntax>,
     /// Why ending here is failure, where it is.
     pub reason: Option<Template>,
     /// Free, interpolated, travels with the action.
-    pub metadata: Option<Shape>,
+    pub metadata: Option<Box<Shape>>,
 }
 
 impl Node {

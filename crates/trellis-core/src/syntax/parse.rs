@@ -116,7 +116,7 @@ fn say_body(node: &mut NodeSyntax, text: &Arc<str>, body: Range<usize>, dialect:
         return;
     }
     node.content = Some(Spanned::new(SpeechSyntax::Text(Template::body(text, span, dialect, report)), span));
-    node.links = links::links(text, body);
+    node.links = links::links(text, body).into();
 }
 
 /// Whether a part of a file is the frontmatter of a node, without a mistake. Prose never is.

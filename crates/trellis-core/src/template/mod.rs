@@ -219,7 +219,7 @@ fn expose(text: &str, found: Vec<secret::SecretUse>, map: &SourceMap, report: &m
 
 impl Template {
     /// A text without holes, whatever it contains.
-    pub fn literal(text: &str) -> Self {
+    pub fn literal(text: impl Into<Arc<str>>) -> Self {
         Self::with(Text::Own(text.into()), &SourceMap::Slice(0), Body::Literal)
     }
 

@@ -183,7 +183,8 @@ fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
 pub(super) fn targets(node: &NodeSyntax) -> impl Iterator<Item = &TargetSyntax> {
     let options = node.options.iter().flat_map(|options| &options.value).filter_map(|option| option.target.as_ref());
     let transitions = node.transitions.iter().filter_map(|transition| transition.target.as_ref());
-    let recovery = [&node.to, &node.on_error, &node.on_denied, &node.on_max_visits];
+    let recovery =
+        node.to.iter().chain([&node.on_error, &node.on_denied, &node.on_max_visits].into_iter().filter_map(|target| target.as_deref()));
     let graph_wide = node.defaults.iter();
     let invalid = node.on_invalid.as_ref().and_then(|invalid| invalid.value.to.as_ref());
     let signals = node.on_signal.iter().map(|(_, target)| target);
@@ -191,14 +192,7 @@ pub(super) fn targets(node: &NodeSyntax) -> impl Iterator<Item = &TargetSyntax> 
     let defaults = graph_wide.clone().flat_map(|defaults| &defaults.on_signal_default).map(|(_, target)| target);
     let before_each = graph_wide.filter_map(|defaults| defaults.before_each.as_ref());
     let calls = node.call.iter().chain(&node.undo).chain(before_each).flat_map(|call| called(call));
-    options
-        .chain(transitions)
-        .chain(recovery.into_iter().flatten())
-        .chain(rolled_back)
-        .chain(invalid)
-        .chain(signals)
-        .chain(defaults)
-        .chain(calls)
+    options.chain(transitions).chain(recovery).chain(rolled_back).chain(invalid).chain(signals).chain(defaults).chain(calls)
 }
 
 pub(super) fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {

@@ -39,7 +39,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
                 && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
             {
                 let path = program.path_of(node);
-                let message = format!("this way is never taken: one before it asks `{}` too", first.value.text);
+                let message = format!("this way is never taken: one before it asks `{}` too", first.text(program.text_of(node)));
                 // Nothing is lost by it, unlike what stands behind a way without a condition.
                 let report = Diagnostic::new(Code::ShadowedTransition, path, condition.span, message);
                 let report = Diagnostic { severity: Severity::Warning, ..report };
@@ -173,7 +173,7 @@ fn report_one(
 ) -> Diagnostic {
     let guard = Guard::Is(operand.clone(), true, literal.clone());
     let found = report(program, node, condition, &guard, (why, values, "ask for what it can be, or take this value out".to_owned()));
-    let message = format!("`{}` asks for `{}` in vain: {why}", condition.value.text, literal.to_json());
+    let message = format!("`{}` asks for `{}` in vain: {why}", condition.text(program.text_of(node)), literal.to_json());
     Diagnostic { message, ..found }
 }
 
@@ -200,7 +200,7 @@ fn report(
     guard: &Guard,
     (why, values, otherwise): (&str, &[Value], String),
 ) -> Diagnostic {
-    let message = format!("`{}` can never be true: {why}", condition.value.text);
+    let message = format!("`{}` can never be true: {why}", condition.text(program.text_of(node)));
     let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);
     let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
     let meant = literal(guard).and_then(|literal| Some((literal, near(literal, texts.iter().map(String::as_str))?)));
@@ -212,7 +212,7 @@ fn report(
         });
     };
     // A name in quotes that stands there once is written anew, if that needs no escapes.
-    let text = program.documents[node.document as usize].text.get(condition.span.range()).unwrap_or_default();
+    let text = program.text_of(node).get(condition.span.range()).unwrap_or_default();
     let mut places = text.match_indices(literal);
     let place = places.next().filter(|_| places.next().is_none()).map(|(at, _)| {
         let start = condition.span.start as usize + at;

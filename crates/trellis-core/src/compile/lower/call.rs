@@ -24,7 +24,7 @@ impl<'d> Lowering<'d> {
     /// Lowers the call of a node with its undo and its node-wide `timeout` and `retry`.
     pub(super) fn node_call(&mut self, around: &Around<'_, 'd>, node: &'d NodeSyntax, syntax: &'d CallSyntax, writes: &[Write]) -> Call {
         let mut call = self.call(around, syntax);
-        call.timeout = syntax.timeout.as_ref().or(node.timeout.as_ref()).map(|timeout| timeout.value).or(call.timeout);
+        call.timeout = syntax.timeout.as_ref().or(node.timeout.as_deref()).map(|timeout| timeout.value).or(call.timeout);
         call.retry = syntax.retry.as_ref().or(node.retry.as_deref()).map(|retry| retry.value.clone()).or(call.retry);
         call.metadata = call.metadata.or_else(|| node.metadata.as_ref().map(|metadata| metadata.value.clone()));
         call.writes = writes.into();
@@ -127,7 +127,7 @@ impl<'d> Lowering<'d> {
 
     /// The node that a `graph:` call begins at (language 5.4); a graph of its own may be called too.
     fn child(&mut self, here: Here<'d>, target: &'d TargetSyntax) -> (Callee, Option<Candidate<'d>>) {
-        let missing = match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, true) {
+        let missing = match self.names.resolve(&target.name.value, target.is_jump(), here.folder, here.graph, true) {
             Ok(Resolved::Node(candidate)) => match self.layouts.nodes_of[candidate as usize] {
                 Some(node) => return (Callee::Graph(node), Some(self.names.candidate(candidate))),
                 None => None,

@@ -29,7 +29,7 @@ impl Lowering<'_> {
         match test {
             Test::Truth => Guard::Truth(operand, yes),
             Test::Is(literal) => Guard::Is(operand, yes, literal.clone()),
-            Test::In(literals) => Guard::In(operand, yes, literals.clone().into()),
+            Test::In(literals) => Guard::In(operand, yes, literals.clone()),
             Test::Set => Guard::Set(operand, yes),
             Test::Empty => Guard::Empty(operand, yes),
         }

@@ -127,7 +127,7 @@ impl<'d> Lowering<'d> {
     /// The target a name stands for; one that leads nowhere ends as failed, so that it is reported once and hides nothing.
     /// `skip_gate` enters the node behind its `before_each`.
     fn target(&mut self, here: Here<'_>, target: &TargetSyntax, skip_gate: bool) -> Target {
-        match self.names.resolve(&target.name.value, target.jump, here.folder, here.graph, false) {
+        match self.names.resolve(&target.name.value, target.is_jump(), here.folder, here.graph, false) {
             Ok(Resolved::Rollback) => Target::Rollback,
             Ok(Resolved::Fail) => Target::End(Reason::Failed(Failure::Fail)),
             Ok(Resolved::Node(candidate)) => match self.layouts.nodes_of[candidate as usize] {

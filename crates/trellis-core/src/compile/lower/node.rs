@@ -22,7 +22,7 @@ impl<'d> Lowering<'d> {
         self.found = found;
         let around = Around { here, candidate, own: &own };
 
-        let has_target = |options: &Vec<crate::syntax::node::OptionSyntax>| options.iter().any(|option| option.target.is_some());
+        let has_target = |options: &[crate::syntax::node::OptionSyntax]| options.iter().any(|option| option.target.is_some());
         let terminal = syntax.to.is_none()
             && syntax.transitions.is_empty()
             && !syntax.options.as_ref().is_some_and(|options| has_target(&options.value));
@@ -82,10 +82,10 @@ impl<'d> Lowering<'d> {
             role,
             entry,
             terminal,
-            output: syntax.output.as_ref().map(|output| output.value.clone()),
+            output: syntax.output.as_ref().map(|output| Box::new(output.value.clone())),
             end: syntax.end.as_ref().map(|end| end.value),
             reason: syntax.reason.as_ref().map(|reason| reason.value.clone()),
-            metadata: syntax.metadata.as_ref().map(|metadata| metadata.value.clone()),
+            metadata: syntax.metadata.as_ref().map(|metadata| Box::new(metadata.value.clone())),
         }));
     }
 
@@ -111,7 +111,8 @@ impl<'d> Lowering<'d> {
             Some((key.value.clone(), self.schemas.checked(Code::WrongType, here.path, schema, &mut self.found)?))
         });
         let types: Box<[_]> = types.collect();
-        let asserts = syntax.asserts.iter().map(|condition| (self.guard(here, condition), condition.value.text.clone())).collect();
+        let file = &self.documents[here.document as usize].text;
+        let asserts = syntax.asserts.iter().map(|condition| (self.guard(here, condition), condition.text(file).into())).collect();
         Entry {
             max_visits: syntax.max_visits.as_ref().map(|max| max.value),
             defaults: syntax

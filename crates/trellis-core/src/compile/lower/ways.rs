@@ -74,7 +74,7 @@ impl<'d> Lowering<'d> {
     /// They are written at the end of the list. An option that writes something of its own is not among them: its way is that of its own outcome.
     pub(super) fn main_edges(&mut self, here: Here<'_>, node: &NodeSyntax, terminal: bool, input: bool) -> MainEdges {
         let start = self.next_edge();
-        let mut denied = node.on_denied.as_ref().filter(|_| input && is_confirm(node));
+        let mut denied = node.on_denied.as_deref().filter(|_| input && is_confirm(node));
         for option in node.options().filter(|option| input && option.writes.is_none()) {
             if let Some(target) = &option.target {
                 let when = Guard::Is(self.common.input.clone(), true, option.value.value.clone());
@@ -204,7 +204,7 @@ impl<'d> Lowering<'d> {
             Some(Edge { when: Guard::Attempts(retry.max), to: Target::Again, why: Provenance::Retry, origin: None })
         };
         let on_timeout = node.on_signal.iter().find(|(name, _)| name.value.as_str() == SignalName::TIMEOUT).map(|(_, target)| target);
-        let on_error = node.on_error.as_ref();
+        let on_error = node.on_error.as_deref();
 
         let mut edges: Vec<Edge> = again(retry.is_some_and(|retry| retry.on_error)).into_iter().collect();
         self.first_of(here, &[(on_error, Provenance::OnError)], true, gate, Failure::ToolError, &mut edges);
@@ -224,7 +224,7 @@ impl<'d> Lowering<'d> {
         let mut edges = Vec::new();
         self.first_of(
             here,
-            &[(node.on_denied.as_ref(), Provenance::OnDenied), (on_error, Provenance::OnError)],
+            &[(node.on_denied.as_deref(), Provenance::OnDenied), (on_error, Provenance::OnError)],
             gate,
             gate,
             Failure::Fail,

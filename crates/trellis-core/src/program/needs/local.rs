@@ -216,7 +216,7 @@ impl Locals {
             Role::Act(call) if !waits => events.extend(self.call(call)),
             Role::Listen(listen) => {
                 self.options(node, listen, &mut events);
-                events.extend(self.shapes(node.metadata.iter()));
+                events.extend(self.shapes(node.metadata.as_deref().into_iter()));
             }
             Role::Act(_) | Role::Pass => {}
         }
@@ -379,7 +379,7 @@ impl Locals {
             *side = self.number(&operand.path);
         }
         let to = onto(program, from, edge, see);
-        let mut end = if edge.why == Provenance::Terminal { self.shapes(node.output.iter()) } else { Vec::new() };
+        let mut end = if edge.why == Provenance::Terminal { self.shapes(node.output.as_deref().into_iter()) } else { Vec::new() };
         if edge.why == Provenance::Terminal {
             let reason: Vec<Read> = node.reason.iter().flat_map(Template::reads).collect();
             end.extend(reason.iter().flat_map(|read| [self.read(read), self.demand(read)]).flatten());

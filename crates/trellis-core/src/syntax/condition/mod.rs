@@ -11,15 +11,15 @@ use super::{
 use crate::{
     diagnostic::{Code, Diagnostic, Report, nearest},
     path::{KeyPath, is_name},
-    span::{SourceMap, Span},
+    span::{SourceMap, Span, Spanned},
     value::Value,
 };
 
 /// A parsed condition. Whether a bare name is a predicate or a key is decided when the graph is compiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The condition as the author wrote it, trimmed.
-    pub text: Arc<str>,
+    /// What the author wrote, trimmed, where the file does not hold it as it is: in quotes, or over several lines.
+    pub decoded: Option<Arc<str>>,
     /// The path it reads, or the predicate it names.
     pub subject: KeyPath,
     /// Where that stands; the whole condition where its text was rewritten by escapes.
@@ -38,7 +38,7 @@ pub enum Test {
     /// `path == literal`.
     Is(Value),
     /// `path in [literal, …]`.
-    In(Vec<Value>),
+    In(Box<[Value]>),
     /// `path is set`.
     Set,
     /// `path is empty`.
@@ -59,6 +59,13 @@ impl Condition {
                 None
             }
         }
+    }
+}
+
+impl Spanned<Condition> {
+    /// The condition as the author wrote it, trimmed; `file` is the text that it stands in.
+    pub fn text<'c>(&'c self, file: &'c str) -> &'c str {
+        self.value.decoded.as_deref().unwrap_or_else(|| file.get(self.span.range()).unwrap_or_default().trim())
     }
 }
 
@@ -87,13 +94,9 @@ impl<'c> Reader<'c> {
             let message = format!("`{}` is not understood behind `{}`", shown(rest.text), shown(self.text[..rest.start].trim()));
             return Err(self.wrong(Code::ConditionSyntax, rest.range(), message).help(FORMS).into());
         }
-        Ok(Condition {
-            text: self.text.trim().into(),
-            subject,
-            subject_span: self.map.span(first),
-            test,
-            negated: negated != not.is_some(),
-        })
+        let decoded = (!matches!(self.map, SourceMap::Slice(_))).then(|| self.text.trim().into());
+        let (subject_span, negated) = (self.map.span(first), negated != not.is_some());
+        Ok(Condition { decoded, subject, subject_span, test, negated })
     }
 
     /// Refuses what no condition can hold, before anything is made of the rest.
@@ -212,7 +215,7 @@ impl<'c> Reader<'c> {
         }
         match operator.text {
             _ if !known => Err(self.unknown_operator(&operator)),
-            "in" => Ok((Test::In(self.list(&operator)?), false)),
+            "in" => Ok((Test::In(self.list(&operator)?.into()), false)),
             "is" => self.is(),
             compare => Ok((Test::Is(self.literal(&operator)?), compare == "!=")),
         }

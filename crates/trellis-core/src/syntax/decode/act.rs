@@ -71,7 +71,7 @@ impl<'t> Decoder<'t, '_> {
             "do" => node.call = self.call(&entry.key, entry.span, &entry.value).map(Box::new),
             "undo" => node.undo = self.call(key, entry.span, &entry.value).map(Box::new),
             "retry" => node.retry = self.retry(&entry.value).map(Box::new),
-            _ => node.tools = self.tools(&entry.value),
+            _ => node.tools = self.tools(&entry.value).into(),
         }
     }
 

@@ -34,9 +34,9 @@ impl<'t> Decoder<'t, '_> {
         match key {
             "to" | "jump_to" if node.to.is_none() => node.to = self.target(key, entry),
             "to" | "jump_to" => {}
-            "transitions" => node.transitions = self.transitions(value),
-            "on_error" => node.on_error = self.target(key, entry),
-            "on_denied" => node.on_denied = self.target(key, entry),
+            "transitions" => node.transitions = self.transitions(value).into(),
+            "on_error" => node.on_error = self.target(key, entry).map(Box::new),
+            "on_denied" => node.on_denied = self.target(key, entry).map(Box::new),
             "on_timeout" => self.short_signal(node, SignalName::TIMEOUT, key, entry),
             "on_interrupt" => self.short_signal(node, SignalName::INTERRUPT, key, entry),
             "on_signal" => {
@@ -47,7 +47,7 @@ impl<'t> Decoder<'t, '_> {
                 }
             }
             "max_visits" => node.max_visits = self.count(key, value),
-            "on_max_visits" => node.on_max_visits = self.target(key, entry),
+            "on_max_visits" => node.on_max_visits = self.target(key, entry).map(Box::new),
             "output" => node.output = Some(Box::new(self.shape(false, value))),
             "reason" => node.reason = self.template(key, value),
             _ => node.end = self.one_of(key, &ENDS, value),
@@ -65,7 +65,7 @@ impl<'t> Decoder<'t, '_> {
             return None;
         }
         let name = self.name(written, value)?;
-        Some(TargetSyntax { key: Spanned::new(key, span), name, jump: key == "jump_to" })
+        Some(TargetSyntax { key: Spanned::new(key, span), name })
     }
 
     /// Puts `to` or `jump_to` where there can be only one.
@@ -128,7 +128,7 @@ impl<'t> Decoder<'t, '_> {
         let mut transition = TransitionSyntax { span: item.span, condition: None, target: None, text: None };
         let seen = self.each(entries, &TRANSITION, |decoder, key, entry| match key {
             "condition" => transition.condition = decoder.condition_of(entry, entries),
-            "text" => transition.text = decoder.text(key, &entry.value),
+            "text" => transition.text = decoder.text(key, &entry.value).map(Box::new),
             _ => decoder.put_target(&mut transition.target, key, entry),
         });
         if seen.lacks(&["to", "jump_to"]) {

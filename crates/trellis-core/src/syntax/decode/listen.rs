@@ -46,11 +46,11 @@ impl<'t> Decoder<'t, '_> {
         match key {
             "input_type" => node.input_type = self.one_of(key, &TYPES, value),
             "options" => node.options = self.options(entry),
-            "input_default" => node.input_default = Some(self.spanned_value(value)),
-            "input_schema" => node.input_schema = self.schema(key, value),
+            "input_default" => node.input_default = Some(Box::new(self.spanned_value(value))),
+            "input_schema" => node.input_schema = self.schema(key, value).map(Box::new),
             "on_invalid" => node.on_invalid = self.on_invalid(value).map(Box::new),
-            "wait" => node.wait = self.wait(value),
-            _ => node.timeout = self.duration(key, false, value),
+            "wait" => node.wait = self.wait(value).map(Box::new),
+            _ => node.timeout = self.duration(key, false, value).map(Box::new),
         }
     }
 
@@ -83,7 +83,7 @@ impl<'t> Decoder<'t, '_> {
         Some(Spanned::new(on_invalid, value.span))
     }
 
-    fn options(&mut self, entry: &YamlEntry<'t>) -> Option<Spanned<Vec<OptionSyntax>>> {
+    fn options(&mut self, entry: &YamlEntry<'t>) -> Option<Spanned<Box<[OptionSyntax]>>> {
         let key = &*entry.key;
         let items = self.list(key, "a list of texts or options", &entry.value)?;
         if items.is_empty() {
@@ -98,7 +98,7 @@ impl<'t> Decoder<'t, '_> {
             let found = self.finding(Code::WrongType, target.key.span, "`input_options` takes options without targets");
             self.report.push(found.help("write `options`").fix("rename to `options`", entry.span, "options"));
         }
-        Some(Spanned::new(options, entry.value.span))
+        Some(Spanned::new(options.into(), entry.value.span))
     }
 
     fn option(&mut self, key: &str, item: &YamlNode<'t>) -> Option<OptionSyntax> {
@@ -128,7 +128,7 @@ impl<'t> Decoder<'t, '_> {
             (None, text) => self.bare_option("text", text?)?,
             (Some(value), text) => {
                 let shown = text.and_then(|text| self.option_text("text", text));
-                let shown = shown.unwrap_or_else(|| value.clone().map(|value| Template::literal(&value.to_string())));
+                let shown = shown.unwrap_or_else(|| value.clone().map(|value| Template::literal(value.to_string())));
                 (value, shown)
             }
         };
@@ -139,7 +139,7 @@ impl<'t> Decoder<'t, '_> {
     /// What an option shows, a template (language 6.4).
     fn option_text(&mut self, key: &str, node: &YamlNode<'t>) -> Option<Spanned<Template>> {
         let text = self.name(key, node)?;
-        if text.value.contains('{') { self.template(key, node) } else { Some(text.map(|text| Template::literal(&text))) }
+        if text.value.contains('{') { self.template(key, node) } else { Some(text.map(Template::literal)) }
     }
 
     /// What an option shows that is also what it stands for: literal, so a hole or a secret in it is a mistake (language 3.6, 6.4).
@@ -153,7 +153,7 @@ impl<'t> Decoder<'t, '_> {
             let help = "give it a `value`: `{ value: …, text: … }`; that is what is saved and compared, whatever the text shows";
             self.find_with(Code::MissingValue, node.span, "an option whose text is a template has no `value`", help);
         }
-        let shown = text.clone().map(|text| Template::literal(&text));
+        let shown = text.clone().map(Template::literal);
         Some((text.map(Value::Text), shown))
     }
 

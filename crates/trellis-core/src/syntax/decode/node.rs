@@ -139,8 +139,8 @@ impl<'t> Decoder<'t, '_> {
         let mut node = NodeSyntax { span, has_matter: true, ..NodeSyntax::default() };
         let (mut metadata, mut call) = (None, None);
         let seen = self.each(entries, &NODE, |decoder, key, entry| match key {
-            "id" => node.id = decoder.id(key, &entry.value),
-            "was" => node.was = decoder.ids(key, &entry.value),
+            "id" => node.id = decoder.id(key, &entry.value).map(Box::new),
+            "was" => node.was = decoder.ids(key, &entry.value).into(),
             "type" => node.kind = decoder.kind(entry, entries),
             "metadata" => metadata = Some(entry),
             "content" | "messages" => decoder.say(&mut node, key, entry),
@@ -162,7 +162,8 @@ impl<'t> Decoder<'t, '_> {
             self.metadata(&mut node, call, entry);
         }
         self.exclude(&seen);
-        (node.keys, node.is_unclear) = (seen.keys, seen.unknown);
+        (node.keys, node.is_unclear) = (seen.keys.into(), seen.unknown);
+        share_paths(&mut node);
         node
     }
 
@@ -219,5 +220,17 @@ pub(super) fn entry_of<'n, 't>(of: &'n YamlNode<'t>, key: &str) -> Option<&'n Ya
     match &of.data {
         YamlData::Map(entries) => entries.iter().find(|entry| entry.key == key),
         _ => None,
+    }
+}
+
+/// Keeps equal paths once: most conditions of a node ask about the same key, which is the one that it saves.
+fn share_paths(node: &mut NodeSyntax) {
+    let mut known = node.save_to.as_ref().map(|path| path.value.clone());
+    for condition in node.transitions.iter_mut().filter_map(|transition| transition.condition.as_mut()) {
+        let subject = &mut condition.value.subject;
+        match &known {
+            Some(known) if known == subject => *subject = known.clone(),
+            _ => known = Some(subject.clone()),
+        }
     }
 }

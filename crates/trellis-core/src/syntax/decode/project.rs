@@ -128,7 +128,7 @@ impl<'t> Decoder<'t, '_> {
             let Some(entries) = self.mapping(&entry.key, "a node, which is a mapping", &entry.value) else { return unread(entry) };
             let mut node = self.node(entries, entry.value.span);
             let id = Spanned::new(entry.key.as_ref().into(), entry.span);
-            node.id.get_or_insert(id);
+            node.id.get_or_insert(Box::new(id));
             node
         };
         entries.iter().map(node).collect()
@@ -222,6 +222,6 @@ impl<'t> Decoder<'t, '_> {
 /// A node that is there, and of which nothing could be read.
 fn unread(entry: &YamlEntry<'_>) -> NodeSyntax {
     let span = entry.span.to(entry.value.span);
-    let id = Some(Spanned::new(entry.key.as_ref().into(), entry.span));
+    let id = Some(Box::new(Spanned::new(entry.key.as_ref().into(), entry.span)));
     NodeSyntax { span, id, has_matter: true, is_unclear: true, ..NodeSyntax::default() }
 }

@@ -17,11 +17,11 @@ impl<'t> Decoder<'t, '_> {
         let value = &entry.value;
         match key {
             "save_to" => node.save_to = self.saved(key, value),
-            "set" => node.set = self.assignments(key, value),
-            "append" => node.append = self.assignments(key, value),
-            "default_context" => node.default_context = self.assignments(key, value),
-            "required_context" => node.required_context = self.paths(key, value),
-            "context_schema" => node.context_schema = self.context_types(key, value),
+            "set" => node.set = self.assignments(key, value).into(),
+            "append" => node.append = self.assignments(key, value).into(),
+            "default_context" => node.default_context = self.assignments(key, value).into(),
+            "required_context" => node.required_context = self.paths(key, value).into(),
+            "context_schema" => node.context_schema = self.context_types(key, value).into(),
             _ => {
                 let items = self.list(key, "a list of conditions", value).unwrap_or_default();
                 node.asserts = items.iter().filter_map(|item| self.condition(key, item)).collect();

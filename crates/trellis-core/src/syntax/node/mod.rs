@@ -2,10 +2,12 @@
 //!
 //! What is large and rare is boxed: a graph keeps all its nodes in this form.
 
+mod rare;
 mod said;
 
 use std::{sync::Arc, time::Duration};
 
+pub use self::rare::RareList;
 pub use self::said::{LocalText, MessageSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, SpeechPartSyntax, SpeechSyntax};
 use super::condition::Condition;
 use crate::{
@@ -20,9 +22,9 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct NodeSyntax {
     /// `id:` restating or replacing the path's id, or the key under `nodes:`.
-    pub id: Option<Spanned<NodeId>>,
+    pub id: Option<Box<Spanned<NodeId>>>,
     /// `was:`, ids that sessions may still hold.
-    pub was: Vec<Spanned<NodeId>>,
+    pub was: RareList<Spanned<NodeId>>,
     /// The node as a whole: its frontmatter, or its mapping; empty at 0 for a file without any.
     pub span: Span,
     /// Whether there was any frontmatter or mapping: a Markdown file without one may be a page (language 1.2).
@@ -32,21 +34,21 @@ pub struct NodeSyntax {
     /// The body, or `content`/`text`/`message`; blank counts as none.
     pub content: Option<Spanned<SpeechSyntax>>,
     /// `messages:`.
-    pub messages: Vec<MessageSyntax>,
+    pub messages: RareList<MessageSyntax>,
     /// `input_type:`.
     pub input_type: Option<Spanned<InputType>>,
     /// `options:` or `input_options:`; the span is the whole list.
-    pub options: Option<Spanned<Vec<OptionSyntax>>>,
+    pub options: Option<Spanned<Box<[OptionSyntax]>>>,
     /// `input_default:`.
-    pub input_default: Option<Spanned<Value>>,
+    pub input_default: Option<Box<Spanned<Value>>>,
     /// `input_schema:`, a JSON Schema as written.
-    pub input_schema: Option<Spanned<Value>>,
+    pub input_schema: Option<Box<Spanned<Value>>>,
     /// `on_invalid:`.
     pub on_invalid: Option<Box<Spanned<OnInvalidSyntax>>>,
     /// `wait:`; `wait: false` is absent.
-    pub wait: Option<Spanned<Wait>>,
+    pub wait: Option<Box<Spanned<Wait>>>,
     /// `timeout:`, of listening, or of the node's call.
-    pub timeout: Option<Spanned<Duration>>,
+    pub timeout: Option<Box<Spanned<Duration>>>,
     /// `metadata:`, a mapping.
     pub metadata: Option<Box<Spanned<Shape>>>,
     /// `do:` (or `tool_call:`).
@@ -56,35 +58,35 @@ pub struct NodeSyntax {
     /// `retry:` of the node's call.
     pub retry: Option<Box<Spanned<Retry>>>,
     /// `tools:`.
-    pub tools: Vec<ToolRef>,
+    pub tools: RareList<ToolRef>,
     /// `save_to:`.
     pub save_to: Option<Spanned<KeyPath>>,
     /// `set:`, in file order.
-    pub set: Vec<AssignSyntax>,
+    pub set: RareList<AssignSyntax>,
     /// `append:`, in file order.
-    pub append: Vec<AssignSyntax>,
+    pub append: RareList<AssignSyntax>,
     /// `required_context:`.
-    pub required_context: Vec<Spanned<KeyPath>>,
+    pub required_context: RareList<Spanned<KeyPath>>,
     /// `default_context:`.
-    pub default_context: Vec<AssignSyntax>,
+    pub default_context: RareList<AssignSyntax>,
     /// `context_schema:`, key to JSON Schema (short type names are already written out as schemas).
-    pub context_schema: Vec<(Spanned<Key>, Spanned<Value>)>,
+    pub context_schema: RareList<(Spanned<Key>, Spanned<Value>)>,
     /// `assert:`.
-    pub asserts: Vec<Spanned<Condition>>,
+    pub asserts: RareList<Spanned<Condition>>,
     /// `to:` or `jump_to:` of the node itself.
     pub to: Option<TargetSyntax>,
     /// `transitions:`, in order.
-    pub transitions: Vec<TransitionSyntax>,
+    pub transitions: Box<[TransitionSyntax]>,
     /// `on_error:`.
-    pub on_error: Option<TargetSyntax>,
+    pub on_error: Option<Box<TargetSyntax>>,
     /// `on_denied:`.
-    pub on_denied: Option<TargetSyntax>,
+    pub on_denied: Option<Box<TargetSyntax>>,
     /// `on_timeout:`, `on_interrupt:` and `on_signal:` alike, in file order; a signal named twice was already reported.
-    pub on_signal: Vec<(Spanned<SignalName>, TargetSyntax)>,
+    pub on_signal: RareList<(Spanned<SignalName>, TargetSyntax)>,
     /// `max_visits:`.
     pub max_visits: Option<Spanned<u32>>,
     /// `on_max_visits:`.
-    pub on_max_visits: Option<TargetSyntax>,
+    pub on_max_visits: Option<Box<TargetSyntax>>,
     /// `output:`.
     pub output: Option<Box<Spanned<Shape>>>,
     /// `end:`.
@@ -94,9 +96,9 @@ pub struct NodeSyntax {
     /// Graph-wide keys standing here; legal in the entry node only (language 1, `misplaced-key` elsewhere).
     pub defaults: Option<Box<DefaultsSyntax>>,
     /// Relative links to `.md` files in a Markdown body: the destination as written (without fragment) and its place.
-    pub links: Vec<Spanned<Arc<str>>>,
+    pub links: RareList<Spanned<Arc<str>>>,
     /// Where each top-level key stands, in file order, under its canonical name: for findings about a key's presence.
-    pub keys: Vec<(&'static str, Span)>,
+    pub keys: Box<[(&'static str, Span)]>,
     /// Whether a key stands beside them that could mean anything: then nobody knows what the node does.
     pub is_unclear: bool,
 }
@@ -198,8 +200,13 @@ pub struct TargetSyntax {
     pub key: Spanned<&'static str>,
     /// The name written.
     pub name: Spanned<Arc<str>>,
+}
+
+impl TargetSyntax {
     /// Whether it looks at the root first (`jump_to`, language 1.5).
-    pub jump: bool,
+    pub fn is_jump(&self) -> bool {
+        self.key.value == "jump_to"
+    }
 }
 
 /// One entry of `transitions:`.
@@ -212,7 +219,7 @@ pub struct TransitionSyntax {
     /// Where it leads; a missing one was already reported.
     pub target: Option<TargetSyntax>,
     /// `text:`, a note for readers of the graph.
-    pub text: Option<Spanned<Arc<str>>>,
+    pub text: Option<Box<Spanned<Arc<str>>>>,
 }
 
 /// Graph-wide keys (language 1, `trellis.yaml`).

@@ -146,7 +146,7 @@ fn keys_of_other_systems_are_accepted_or_name_their_successor() {
     let metadata = node("a.md", "---\nmetadata: { confirm_msg: a }\n---\n").metadata.unwrap();
     assert!(matches!(metadata.value, Shape::Map(entries) if entries.len() == 1));
     assert_eq!(node("a.md", "---\ninput_options: [a, b]\n---\n").options.unwrap().value.len(), 2);
-    assert_eq!(node("a.md", "---\nx-anything: { at: all }\n---\n").keys, []);
+    assert!(node("a.md", "---\nx-anything: { at: all }\n---\n").keys.is_empty());
     let document = parse("a.md", "---\nnext: b\ntransitions: [{ from: a, to_node_id: b }]\n---\n");
     let fixes: Vec<_> =
         document.diagnostics.iter().map(|found| (found.help.as_deref(), found.fix.as_ref().map(|fix| fix.title.as_str()))).collect();
@@ -204,4 +204,21 @@ fn files_that_are_no_text_or_too_large_are_broken() {
     assert_eq!(broken(Bytes::Read(b"---\nto: \xff\n---\n".as_slice().into())), ["not-utf8"]);
     assert_eq!(broken(Bytes::Read(b"---\nto: a\0\n---\n".as_slice().into())), ["not-utf8"]);
     assert_eq!(broken(Bytes::TooLarge { size: 2, limit: 1 }), ["file-too-large"]);
+}
+
+#[test]
+fn a_condition_says_what_its_author_wrote() {
+    for written in [
+        "name == \"Bo\"",
+        " name == \"Bo\" ",
+        "'name == \"Bo\"'",
+        r#""name == \"Bo\"""#,
+        ">\n      name ==\n      \"Bo\"",
+        "|\n      name == \"Bo\"\n",
+    ] {
+        let text = format!("---\ntransitions:\n  - condition: {written}\n    to: end\n  - to: end\n---\n");
+        let node = node("a.md", &text);
+        let condition = node.transitions[0].condition.as_ref().unwrap();
+        assert_eq!(condition.text(&text), "name == \"Bo\"", "{written}");
+    }
 }

@@ -34,7 +34,7 @@ impl Places<'_> {
 
     fn target(&mut self, target: Option<&TargetSyntax>) {
         if let Some(target) = target {
-            self.at(&format!("{}{} key", target.key.value, if target.jump { "!" } else { "" }), target.key.span);
+            self.at(&format!("{}{} key", target.key.value, if target.is_jump() { "!" } else { "" }), target.key.span);
             self.at(target.key.value, target.name.span);
         }
     }
@@ -100,7 +100,7 @@ impl Places<'_> {
 
     fn node(&mut self, node: &NodeSyntax) {
         self.at("node", node.span);
-        self.maybe("id", node.id.as_ref());
+        self.maybe("id", node.id.as_deref());
         node.was.iter().for_each(|was| self.at("was", was.span));
         self.maybe("type", node.kind.as_ref());
         self.maybe("content", node.content.as_ref());
@@ -129,8 +129,8 @@ impl Places<'_> {
             }
             self.target(option.target.as_ref());
         }
-        self.maybe("input_default", node.input_default.as_ref());
-        self.maybe("input_schema", node.input_schema.as_ref());
+        self.maybe("input_default", node.input_default.as_deref());
+        self.maybe("input_schema", node.input_schema.as_deref());
         if let Some(on_invalid) = &node.on_invalid {
             self.at("on_invalid", on_invalid.span);
             self.maybe("text", on_invalid.value.text.as_ref());
@@ -138,8 +138,8 @@ impl Places<'_> {
             self.maybe("max", on_invalid.value.max.as_ref());
             self.target(on_invalid.value.to.as_ref());
         }
-        self.maybe("wait", node.wait.as_ref());
-        self.maybe("timeout", node.timeout.as_ref());
+        self.maybe("wait", node.wait.as_deref());
+        self.maybe("timeout", node.timeout.as_deref());
         self.shape("metadata", node.metadata.as_deref());
         self.call("do", node.call.as_deref());
         self.call("undo", node.undo.as_deref());
@@ -169,16 +169,16 @@ impl Places<'_> {
             self.at("transition", transition.span);
             self.maybe("condition", transition.condition.as_ref());
             self.target(transition.target.as_ref());
-            self.maybe("text", transition.text.as_ref());
+            self.maybe("text", transition.text.as_deref());
         }
-        self.target(node.on_error.as_ref());
-        self.target(node.on_denied.as_ref());
+        self.target(node.on_error.as_deref());
+        self.target(node.on_denied.as_deref());
         for (signal, target) in &node.on_signal {
             self.at("signal", signal.span);
             self.target(Some(target));
         }
         self.maybe("max_visits", node.max_visits.as_ref());
-        self.target(node.on_max_visits.as_ref());
+        self.target(node.on_max_visits.as_deref());
         self.shape("output", node.output.as_deref());
         self.maybe("end", node.end.as_ref());
         self.maybe("reason", node.reason.as_ref());

@@ -72,7 +72,7 @@ impl<'p> PointIr<'p> {
         let program = self.program;
         let node = program.node(program.point(point).node);
         if node.terminal && program.point(point).part == Part::Body {
-            self.shapes(node.output.iter(), node.document);
+            self.shapes(node.output.as_deref().into_iter(), node.document);
             node.reason.iter().for_each(|reason| self.template(reason, node.document, LocaleScope::Everywhere));
             if matches!(node.role, Role::Pass) {
                 self.words(node);
@@ -105,7 +105,7 @@ impl<'p> PointIr<'p> {
         }
         if let Role::Listen(listen) = &node.role {
             self.options(node, listen);
-            self.shapes(node.metadata.iter(), node.document);
+            self.shapes(node.metadata.as_deref().into_iter(), node.document);
             // The engine falls back to a plain sentence if such a text cannot be rendered, so none of its reads can fail.
             let texts =
                 listen.on_invalid.iter().flat_map(|invalid| invalid.text.iter().chain(invalid.messages.iter().map(|(_, text)| text)));
@@ -174,7 +174,7 @@ impl<'p> PointIr<'p> {
             approve.ask.iter().for_each(|ask| self.template(ask, document, spoken));
             approve.messages.iter().for_each(|(locale, ask)| self.template(ask, document, LocaleScope::In(locale)));
         }
-        self.shapes(call.metadata.iter().chain(node.metadata.iter().filter(|_| call.metadata.is_none())), document);
+        self.shapes(call.metadata.as_ref().or(node.metadata.as_deref()).into_iter(), document);
         match &call.callee {
             Callee::Tool(_) | Callee::Graph(_) => self.ops.push(Instr::Args { call }),
             Callee::Parallel(branches, _) => branches.iter().for_each(|(_, branch)| self.call(node, branch, document)),

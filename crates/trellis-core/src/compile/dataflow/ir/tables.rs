@@ -14,6 +14,9 @@ use crate::{
     program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
 };
 
+/// Number of points that are read before the memory of all of them is estimated.
+const SAMPLE: usize = 512;
+
 /// Tables that the operations of a graph refer to. They outlive the program that they were read from.
 #[derive(Debug)]
 pub(crate) struct IrTables {
@@ -42,10 +45,17 @@ impl IrTables {
 
     /// Interns all points of a program.
     pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
-        self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
+        self.steps.expect(program.replies.len(), program.edges.len());
         let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
-        let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
-        let seats: Vec<PointOps> = points.map(|point| reader.read(PointIndex(point))).collect();
+        let count = program.points.len();
+        let points = 0..u32::try_from(count).unwrap_or(u32::MAX);
+        let mut seats: Vec<PointOps> = Vec::with_capacity(count);
+        for point in points {
+            if seats.len() == SAMPLE {
+                reader.tables.steps.expect_more(SAMPLE, count - SAMPLE);
+            }
+            seats.push(reader.read(PointIndex(point)));
+        }
         for point_ops in &seats {
             self.count(point_ops, &mut Vec::new());
         }

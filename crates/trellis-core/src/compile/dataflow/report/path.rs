@@ -16,7 +16,7 @@ impl Reporter<'_, '_> {
         };
         let condition = || {
             let node = program.node(program.point(hop.point).node);
-            never_true::condition(program, node, edge).map(|condition| format!("`{}`", condition.value.text))
+            never_true::condition(program, node, edge).map(|condition| format!("`{}`", condition.text(program.text_of(node))))
         };
         let why = match (&edge.why, &reply.on) {
             (Provenance::Option(text), _) => format!("option \"{text}\""),

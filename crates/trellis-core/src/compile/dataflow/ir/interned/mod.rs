@@ -175,9 +175,6 @@ pub(crate) struct PointOps {
     pub(crate) counts: bool,
 }
 
-/// Operations to reserve for each point.
-const EACH: usize = 6;
-
 /// Operations of all points. An edit appends new ones and leaves the old ones unused.
 #[derive(Debug, Default)]
 pub(crate) struct OpTable {
@@ -245,13 +242,18 @@ impl OpTable {
         &self.steps[range(&point_ops.steps)]
     }
 
-    /// Reserves memory for a program of this size.
-    pub(crate) fn expect(&mut self, points: usize, replies: usize, choices: usize) {
+    /// Reserves memory for the replies and branches of a program.
+    pub(crate) fn expect(&mut self, replies: usize, choices: usize) {
         self.answers.reserve(replies);
         self.choices.reserve(choices);
-        self.steps.reserve(points * EACH);
-        self.marks.reserve(points * EACH);
-        self.follows.reserve(points * EACH);
+    }
+
+    /// Reserves memory for `more` points that resemble the `read` ones.
+    pub(crate) fn expect_more(&mut self, read: usize, more: usize) {
+        let like = |read_steps: usize| (read_steps * more).div_ceil(read.max(1)) * 17 / 16;
+        self.steps.reserve(like(self.steps.len()));
+        self.marks.reserve(like(self.marks.len()));
+        self.follows.reserve(like(self.follows.len()));
     }
 
     /// Installs the operations of all points, in their order.
