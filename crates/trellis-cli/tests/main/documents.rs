@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// Every command, as words.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "run",
     "check",
     "explain",
@@ -35,6 +35,7 @@ const COMMANDS: [&str; 25] = [
     "new",
     "new node",
     "fmt",
+    "migrate",
     "schema",
     "completions",
     "man",

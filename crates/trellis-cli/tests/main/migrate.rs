@@ -248,7 +248,7 @@ fn a_folder_that_cannot_be_written_is_named_and_stays() {
     assert_eq!(read(&sandbox, "g/start.md"), "---\ntype: sink\n---\n{{ .sys.session }}\n");
 }
 
-/// The snippets of source document 002, each in a node.
+/// The snippets of the architecture document that Trellis began as, each in a node.
 #[test]
 fn the_snippets_of_the_architecture_document_come_over() {
     let sandbox = Sandbox::new(&[

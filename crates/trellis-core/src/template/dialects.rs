@@ -47,3 +47,10 @@ fn rewritten(text: &str, pieces: &[SegmentPiece], path: impl Fn(&str) -> String)
     out.push_str(&text[at..]);
     out
 }
+
+/// A path as messages show it: without the dot of the Go dialect and without line breaks.
+pub(super) fn path_text(written: &str) -> String {
+    let written = written.trim();
+    let written = written.strip_prefix('.').filter(|rest| !rest.is_empty()).unwrap_or(written);
+    written.split_whitespace().collect::<Vec<_>>().join(" ")
+}

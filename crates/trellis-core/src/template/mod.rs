@@ -41,6 +41,7 @@ use std::{
 
 pub(crate) use self::kinds::{Demand, KindSet, LOOPED, RECKONED};
 pub(crate) use calculation::{Calculation, CalculationOutcome, LastOperation, PATHS};
+use dialects::path_text;
 pub(crate) use dialects::{is_go, is_legacy_jinja, with_dots};
 use engine::TemplateEngine;
 pub(crate) use formula::Term;
@@ -393,11 +394,4 @@ impl fmt::Debug for Template {
 /// Whether there may be a hole.
 fn has_brace(text: &str) -> bool {
     memchr(b'{', text.as_bytes()).is_some()
-}
-
-/// A path as messages show it: without the dot of the Go dialect and without line breaks.
-fn path_text(written: &str) -> String {
-    let written = written.trim();
-    let written = written.strip_prefix('.').filter(|rest| !rest.is_empty()).unwrap_or(written);
-    written.split_whitespace().collect::<Vec<_>>().join(" ")
 }
