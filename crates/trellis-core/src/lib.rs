@@ -25,6 +25,7 @@ pub mod diagnostic;
 pub mod draw;
 pub mod engine;
 pub mod id;
+pub mod language;
 pub mod path;
 pub mod program;
 pub mod schema;

@@ -11,6 +11,7 @@ mod draft;
 mod graphs;
 mod incremental;
 mod layout;
+mod limits;
 mod lower;
 mod names;
 mod schemas;
@@ -334,7 +335,7 @@ fn assemble<'d>(
     for (index, graph) in lowering.graphs.into_iter().enumerate() {
         let syntax = &graph.syntax;
         if index == 0 {
-            syntax.projects.iter().for_each(|(_, _, project)| limits = limits.set(project.limits));
+            syntax.projects.iter().for_each(|(_, _, project)| limits = limits::overridden(limits, project.limits));
         }
         let mut bindings = BTreeMap::new();
         for binding in syntax.projects.iter().flat_map(|(_, _, project)| &project.bindings) {

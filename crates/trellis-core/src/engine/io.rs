@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{CallId, NodeId, SessionId, SignalName},
+    language::InputType,
     state::{ContextWrite, EndReason, PendingCall, State},
-    syntax::node::InputType,
     value::{Mapping, Value},
 };
 

@@ -35,9 +35,10 @@ pub use writes::Writes;
 use crate::{
     diagnostic::FilePath,
     id::NodeId,
+    language::Retry,
     path::KeyPath,
     schema::Schema,
-    syntax::{document::Document, node::Retry, project::BindingSyntax},
+    syntax::{document::Document, project::BindingSyntax},
     value::Key,
 };
 

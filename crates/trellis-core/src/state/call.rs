@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{CallId, IdempotencyKey, NodeId},
-    syntax::node::Retry,
+    language::Retry,
     template::SecretUse,
     value::{Mapping, Value},
 };

@@ -176,6 +176,9 @@ pub struct RenderLimits {
     pub fuel: u64,
 }
 
+/// Instructions of one rendered template where a project sets no other bound.
+pub const DEFAULT_FUEL: u64 = 1_000_000;
+
 /// Why a template could not be rendered: a failure of the step, never a panic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

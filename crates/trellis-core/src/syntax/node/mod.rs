@@ -8,6 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 pub use self::said::{LocalText, MessageSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, SpeechPartSyntax, SpeechSyntax};
 use super::condition::Condition;
+pub use crate::language::{Effect, EndSyntax, InputType, OnBranchError, Retry};
 use crate::{
     id::{NodeId, SignalName},
     path::KeyPath,
@@ -144,26 +145,6 @@ pub enum NodeKind {
     Start,
 }
 
-/// `input_type:`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InputType {
-    /// Any text.
-    Text,
-    /// `yes` or `no`.
-    Confirm,
-    /// One of the options.
-    Choice,
-    /// An integer.
-    Int,
-    /// A decimal.
-    Float,
-    /// Any JSON value.
-    Json,
-    /// Text that is not shown, logged or kept in `sys.ans`.
-    Secret,
-}
-
 /// `wait:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -171,15 +152,6 @@ pub enum Wait {
     Input,
     /// A duration: sleep, then go on.
     Sleep(Duration),
-}
-
-/// `end:`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndSyntax {
-    /// Ending here is success.
-    Finished,
-    /// Ending here is failure.
-    Failed,
 }
 
 /// One `key: value` of `set`, `append` or `default_context`.
@@ -283,16 +255,6 @@ pub struct CompositeSyntax {
     pub limit: Option<u32>,
 }
 
-/// `on_error:` of a composite call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnBranchError {
-    /// A branch's error is the node's.
-    Fail,
-    /// Errors become entries of the result.
-    Collect,
-}
-
 /// `approve:`; `approve: true` and a bare text are short forms.
 #[derive(Clone, Debug)]
 pub struct ApproveSyntax {
@@ -302,35 +264,6 @@ pub struct ApproveSyntax {
     pub messages: Vec<LocalText>,
     /// How long the approval may take, from when it was asked.
     pub expires: Option<Spanned<Duration>>,
-}
-
-/// `effect:` (language 5), weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// Nothing to undo.
-    None,
-    /// Can be undone.
-    Undoable,
-    /// Cannot be undone.
-    Irreversible,
-}
-
-/// `retry:` with its defaults filled in (language 7.4).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Retry {
-    /// Attempts in all, the first included; at least 1.
-    pub max: u32,
-    /// The first delay.
-    pub base: Duration,
-    /// What each delay is multiplied by; at least 1.
-    pub factor: f64,
-    /// The longest delay.
-    pub cap: Duration,
-    /// Whether results of kind `error` are retried.
-    pub on_error: bool,
-    /// Whether results of kind `timeout` are retried.
-    pub on_timeout: bool,
 }
 
 /// One entry of `tools:`.

@@ -21,7 +21,7 @@ use minijinja::{
 
 use self::budget::Budget;
 use super::{
-    RenderLimits,
+    DEFAULT_FUEL, RenderLimits,
     bridge::{ScopeView, Size, from_dyn, print, too_long},
 };
 use crate::{scope::Scope, value::Value};
@@ -77,7 +77,7 @@ static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     engine.set_debug(false);
     engine.set_undefined_behavior(UndefinedBehavior::Chainable);
     engine.set_formatter(emit);
-    engine.set_fuel(Some(crate::program::Limits::default().template_fuel));
+    engine.set_fuel(Some(DEFAULT_FUEL));
     hooks::add(&mut engine);
     filters::add(&mut engine);
     filters::add_tests(&mut engine);
