@@ -7,13 +7,13 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     Compiled, Join,
-    check::NodeFindings,
     document_index::DocumentIndex,
     graphs::{GraphSyntax, known_keys},
     layout::{FileLayout, NodeLayout, PageNames},
     lower::Lowering,
     names::PATIENCE,
     schemas::Schemas,
+    verify,
 };
 use crate::{
     diagnostic::Diagnostic,
@@ -64,7 +64,7 @@ pub(super) struct Previous {
     pub(super) layouts: Arc<NodeLayout>,
     pub(super) schemas: Schemas,
     pub(super) lowered: Lowered,
-    pub(super) own: NodeFindings,
+    pub(super) own: verify::Findings,
 }
 
 /// What lowering the nodes found, by node.

@@ -9,6 +9,7 @@ mod dialects;
 mod document_index;
 mod draft;
 mod graphs;
+mod guards;
 mod incremental;
 mod layout;
 mod limits;
@@ -16,24 +17,27 @@ mod lower;
 mod names;
 mod schemas;
 mod severity;
+mod source_lookup;
+mod split;
 mod taint;
 mod tools;
 mod unchecked;
+mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 pub(crate) use self::dataflow::PointTypes;
 use self::{
-    check::NodeFindings,
     document_index::DocumentIndex,
-    graphs::GraphSyntax,
+    graphs::{Declared, GraphInfo, GraphSyntax},
     incremental::{Previous, Reused},
     layout::{FileLayout, NodeLayout, PageNames},
-    lower::{Common, Declared, GraphInfo, Lowering},
+    lower::{Common, Lowering},
     names::Names,
     schemas::Schemas,
     severity::Severities,
     tools::Tools,
+    verify::Checked,
 };
 pub use self::{
     draft::Draft,
@@ -110,7 +114,7 @@ fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> 
         None => (Arc::new(FileLayout::new(&documents)), DocumentIndex::new(&documents), None),
     };
     let files = Files { documents: &documents, frame: &frame, glance: &glance };
-    let graphs = frame.split.graphs(&documents);
+    let graphs = GraphSyntax::all(&frame.split, &documents);
     let severities = Severities::new(&documents, &frame.split, &graphs, &glance);
     let Some((compiled, linked)) = link_files(&files, graphs, &severities, last, both) else { return link(given, None, both) };
     (compiled, linked.map(|linked| Previous { glance, ..linked }))
@@ -282,7 +286,7 @@ fn lower_all<'d>(
     last.take_if(|(last, _)| !Arc::ptr_eq(&last.layouts, &lowering.layouts) || !last.lowered.fits(unread));
     let (mut own, taken) = match &mut last {
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
-        None => (NodeFindings::default(), None),
+        None => (verify::Findings::default(), None),
     };
     lowering.modules(&files.glance.tooled);
     lowering.gates();
@@ -308,7 +312,8 @@ fn lower_all<'d>(
     if fresh.is_none() {
         schemas.are_all();
     }
-    let unchecked = check::program(&program, unresolved, severities, (&mut own, fresh), &files.glance.linking, both, &mut found);
+    let checked = Checked { program: &program, unresolved, fresh, linking: &files.glance.linking };
+    let unchecked = verify::program(&checked, severities, &mut own, both, &mut found);
     let linked = Previous {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),

@@ -3,9 +3,9 @@
 //! A mistake that only takes a way away leaves the others as they are, and what is said about a value does not change what is there. So most
 //! mistakes hide nothing behind them, and independent ones are found together.
 
-use super::{names::at_path, severity::Severities};
+use super::names::at_path;
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic},
     program::{Node, Program},
     span::Span,
     syntax::{
@@ -36,10 +36,14 @@ enum TaintKind {
 
 impl Taint {
     /// Nothing where a mistake may concern every node. What its author tolerates does not stand in the way.
-    pub(super) fn new(program: &Program, severities: &Severities<'_>, found: &[Diagnostic]) -> Option<Self> {
+    pub(super) fn new<'f>(
+        program: &Program,
+        found: impl Iterator<Item = &'f Diagnostic>,
+        is_error: impl Fn(&Diagnostic) -> bool,
+    ) -> Option<Self> {
         let mut tainted = Self { points: vec![false; program.points.len()], is_lossy: false, faulty: Vec::new() };
         let mut broken: Vec<(u32, Span)> = Vec::new();
-        for diagnostic in severities.parsed().chain(found).filter(|diagnostic| severities.severity(diagnostic) == Some(Severity::Error)) {
+        for diagnostic in found.filter(|found| is_error(found)) {
             let place = diagnostic.place.as_ref()?;
             let at = at_path(&program.documents, &place.path)?;
             let document = &program.documents[at as usize];

@@ -6,7 +6,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::{RESERVED, join};
 use crate::{
-    compile::graphs::Split,
+    compile::split::Split,
     diagnostic::{Code, Diagnostic, FilePath},
     id::NodeId,
     span::Span,

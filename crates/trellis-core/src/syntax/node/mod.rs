@@ -122,6 +122,28 @@ impl NodeSyntax {
         })
     }
 
+    /// Every target that the node names, called graphs included.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &TargetSyntax> {
+        let options = self.options().filter_map(|option| option.target.as_ref());
+        let transitions = self.transitions.iter().filter_map(|transition| transition.target.as_ref());
+        let recovery = [&self.to, &self.on_error, &self.on_denied, &self.on_max_visits];
+        let graph_wide = self.defaults.iter();
+        let invalid = self.on_invalid.as_ref().and_then(|invalid| invalid.value.to.as_ref());
+        let signals = self.on_signal.iter().map(|(_, target)| target);
+        let rolled_back = graph_wide.clone().filter_map(|defaults| defaults.on_rolled_back.as_ref());
+        let defaults = graph_wide.clone().flat_map(|defaults| &defaults.on_signal_default).map(|(_, target)| target);
+        let before_each = graph_wide.filter_map(|defaults| defaults.before_each.as_ref());
+        let calls = self.call.iter().chain(&self.undo).chain(before_each).flat_map(|call| call.called());
+        options
+            .chain(transitions)
+            .chain(recovery.into_iter().flatten())
+            .chain(rolled_back)
+            .chain(invalid)
+            .chain(signals)
+            .chain(defaults)
+            .chain(calls)
+    }
+
     /// Where a top-level key stands, if it is there.
     pub fn key(&self, name: &str) -> Option<Span> {
         self.keys.iter().find(|(key, _)| *key == name).map(|(_, span)| *span)
@@ -229,6 +251,17 @@ pub struct CallSyntax {
     pub save_to: Option<Spanned<KeyPath>>,
     /// `metadata:`.
     pub metadata: Option<Spanned<Shape>>,
+}
+
+impl CallSyntax {
+    /// The graphs that the call begins, each by its target.
+    pub(crate) fn called(&self) -> Vec<&TargetSyntax> {
+        match &self.callee {
+            CalleeSyntax::Graph(target) => vec![target],
+            CalleeSyntax::Parallel(branches, _) => branches.iter().flat_map(|(_, branch)| branch.called()).collect(),
+            CalleeSyntax::Tool(_) | CalleeSyntax::Each(..) => Vec::new(),
+        }
+    }
 }
 
 /// What a call calls.

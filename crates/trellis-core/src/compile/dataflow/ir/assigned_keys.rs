@@ -3,8 +3,8 @@
 use super::{ReadKind, ReadSite};
 use crate::{
     compile::{
-        check::meant::mentions,
         dataflow::{domain::TypeId, *},
+        names::mentions,
     },
     program::Role,
     template::Shape,

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     compile::{
-        check::exhaustive,
         dataflow::{
             domain::{SchemaId, TypeId, TypeTable, external},
             fixpoint::IrTables,
         },
+        guards::gaps,
     },
     path::KeyPath,
     program::{
@@ -203,7 +203,7 @@ impl<'p> Interner<'_, 'p> {
             Target::Rollback => BranchTarget::Rollback(node.graph),
             Target::End(Reason::Failed(Failure::NoMatch)) => {
                 // Gaps of what a node was given itself were looked for already.
-                let own = replies.iter().any(|reply| reply.edges.contains(&edge)) && exhaustive::is_own(program, node);
+                let own = replies.iter().any(|reply| reply.edges.contains(&edge)) && gaps::is_own(program, node);
                 if own { BranchTarget::End { is_own: false, returns: false } } else { BranchTarget::NoMatch }
             }
             Target::End(reason) => BranchTarget::End { is_own: ends_well(target), returns: node.terminal && *reason == Reason::Finished },

@@ -1,7 +1,10 @@
 //! A place in the author's files where something is read.
 
 use super::*;
-use crate::template::Calculation;
+use crate::{
+    compile::source_lookup::{condition, syntax_of},
+    template::Calculation,
+};
 
 /// A place in the author's files where something is read.
 #[derive(Clone, Copy)]
@@ -126,19 +129,16 @@ impl<'p> ReadSite<'p> {
             ReadKind::Edge(node, edge) => edge_span(program, program.node(node), edge),
             ReadKind::Required(node, at) => {
                 let node = program.node(node);
-                let syntax = crate::compile::check::syntax_of(program, node);
+                let syntax = syntax_of(program, node);
                 syntax.and_then(|syntax| syntax.required_context.get(at as usize)).map_or(node.span, |path| path.span)
             }
             ReadKind::Assert(node, at) => assert_span(program, node, at),
             ReadKind::List(node) => {
                 let node = program.node(node);
-                crate::compile::check::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(
-                    node.span,
-                    |call| match &call.callee {
-                        crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
-                        _ => call.span,
-                    },
-                )
+                syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| match &call.callee {
+                    crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
+                    _ => call.span,
+                })
             }
         }
     }
@@ -147,13 +147,13 @@ impl<'p> ReadSite<'p> {
 /// Where an edge's condition is written; its target where it has none.
 pub(crate) fn edge_span(program: &Program, node: &Node, edge: u32) -> Span {
     let edge = &program.edges[edge as usize];
-    let written = crate::compile::check::never_true::condition(program, node, edge).map(|condition| condition.span);
+    let written = condition(program, node, edge).map(|condition| condition.span);
     written.or(edge.origin.map(|origin| origin.span)).unwrap_or(node.span)
 }
 
 /// Where a condition of `assert` is written.
 pub(crate) fn assert_span(program: &Program, node: NodeIndex, at: u32) -> Span {
     let node = program.node(node);
-    let syntax = crate::compile::check::syntax_of(program, node);
+    let syntax = syntax_of(program, node);
     syntax.and_then(|syntax| syntax.asserts.get(at as usize)).map_or(node.span, |condition| condition.span)
 }

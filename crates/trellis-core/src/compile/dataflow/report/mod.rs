@@ -25,7 +25,7 @@ use super::{
     search::{Hop, WitnessDetails},
 };
 use crate::{
-    compile::{UncheckedRead, Unknown, check::exhaustive},
+    compile::{UncheckedRead, Unknown, guards::gaps, source_lookup::syntax_of},
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
     program::{
@@ -237,7 +237,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             let of = known.known(env?, &operand.path)?;
             known.types.closed(of).or_else(|| self.listed(operand))
         };
-        exhaustive::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
+        gaps::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
     }
 
     /// The values of a key that is only ever chosen from lists: of many, the analysis knows the kind alone.
@@ -368,7 +368,7 @@ pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Instr<'_>) -
 
 /// Where a key stands in `context_schema`.
 fn declared_at(program: &Program, node: &Node, key: &str) -> Span {
-    let syntax = crate::compile::check::syntax_of(program, node);
+    let syntax = syntax_of(program, node);
     let declared = syntax.and_then(|syntax| syntax.context_schema.iter().find(|(known, _)| *known.value == *key));
     declared.map_or(node.span, |(key, _)| key.span)
 }

@@ -1,7 +1,7 @@
 //! The way to a finding, hop by hop, and where what is missing is set.
 
 use super::*;
-use crate::compile::check::never_true;
+use crate::compile::source_lookup;
 
 impl Reporter<'_, '_> {
     /// One hop, as its reason and where it leads.
@@ -16,7 +16,7 @@ impl Reporter<'_, '_> {
         };
         let condition = || {
             let node = program.node(program.point(hop.point).node);
-            never_true::condition(program, node, edge).map(|condition| format!("`{}`", condition.value.text))
+            source_lookup::condition(program, node, edge).map(|condition| format!("`{}`", condition.value.text))
         };
         let why = match (&edge.why, &reply.on) {
             (Provenance::Option(text), _) => format!("option \"{text}\""),
