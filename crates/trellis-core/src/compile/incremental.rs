@@ -64,7 +64,7 @@ pub(super) struct Previous {
     pub(super) layouts: Arc<NodeLayout>,
     pub(super) schemas: Schemas,
     pub(super) lowered: Lowered,
-    pub(super) own: verify::Findings,
+    pub(super) own: verify::CheckCache,
 }
 
 /// What lowering the nodes found, by node.

@@ -37,7 +37,7 @@ use self::{
     schemas::Schemas,
     severity::Severities,
     tools::Tools,
-    verify::Checked,
+    verify::CheckInput,
 };
 pub use self::{
     draft::Draft,
@@ -286,7 +286,7 @@ fn lower_all<'d>(
     last.take_if(|(last, _)| !Arc::ptr_eq(&last.layouts, &lowering.layouts) || !last.lowered.fits(unread));
     let (mut own, taken) = match &mut last {
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
-        None => (verify::Findings::default(), None),
+        None => (verify::CheckCache::default(), None),
     };
     lowering.modules(&files.glance.tooled);
     lowering.gates();
@@ -312,7 +312,7 @@ fn lower_all<'d>(
     if fresh.is_none() {
         schemas.are_all();
     }
-    let checked = Checked { program: &program, unresolved, fresh, linking: &files.glance.linking };
+    let checked = CheckInput { program: &program, unresolved, fresh, linking: &files.glance.linking };
     let unchecked = verify::program(&checked, severities, &mut own, both, &mut found);
     let linked = Previous {
         program: Arc::clone(&program),

@@ -14,17 +14,17 @@ use crate::{diagnostic::Diagnostic, program::Program};
 
 /// What checks keep for the next compilation.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct CheckCache {
     nodes: check::NodeFindings,
     /// The fixed point over the data of every node.
-    data: Option<dataflow::AnalysisCache>,
+    data: Option<dataflow::DataflowCache>,
 }
 
 #[cfg(test)]
-impl Findings {
+impl CheckCache {
     /// How many points the analysis of data looked at the last time.
     pub(super) fn looked(&self) -> usize {
-        self.data.as_ref().map_or(0, |data| data.looked)
+        self.data.as_ref().map_or(0, dataflow::DataflowCache::looked)
     }
 }
 
@@ -32,7 +32,7 @@ impl Findings {
 const MANY: usize = 1_000;
 
 /// A program that is checked, and what of it was checked before.
-pub(super) struct Checked<'p> {
+pub(super) struct CheckInput<'p> {
     pub(super) program: &'p Arc<Program>,
     /// Whether some way could not be read or leads nowhere. What stands behind it is unknown then: what it may have meant is not unreachable, and
     /// nothing is without a way out.
@@ -45,17 +45,17 @@ pub(super) struct Checked<'p> {
 
 /// Runs every check and returns the reads of which nothing is known.
 pub(super) fn program(
-    checked: &Checked<'_>,
+    checked: &CheckInput<'_>,
     severities: &Severities<'_>,
-    kept: &mut Findings,
+    kept: &mut CheckCache,
     both: Option<Join>,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
-    let &Checked { program, unresolved, fresh, linking } = checked;
+    let &CheckInput { program, unresolved, fresh, linking } = checked;
     let cfg = Cfg::new(program);
     let tame = vec![false; program.points.len()];
     let mut known = None;
-    let Findings { nodes, data } = kept;
+    let CheckCache { nodes, data } = kept;
     let mut shape = || check::shape(&cfg, unresolved.then_some(severities), nodes, fresh, linking, found);
     match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
         // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.

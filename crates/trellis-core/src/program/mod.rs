@@ -20,8 +20,7 @@ use std::{
 };
 
 pub use self::edges::{
-    Domain, Edge, Failure, From, Guard, Operand, Origin, Outcome, Part, Place, Point, PointIndex, Provenance, Reason, Reply, Root, Target,
-    Truth, Way, Write,
+    Domain, Edge, Failure, Guard, Operand, Origin, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, Target, Truth, Way,
 };
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
@@ -30,7 +29,7 @@ pub use needs::{Missing, Needs};
 pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role, Speech, SpeechPart};
 pub use reads::Reads;
 use rustc_hash::FxHashMap;
-pub use writes::Writes;
+pub use writes::{From, Place, Write, Writes};
 
 use crate::{
     diagnostic::FilePath,

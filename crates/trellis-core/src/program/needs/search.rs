@@ -2,7 +2,8 @@
 
 use super::{
     Needs,
-    local::{Answer, Event, Locals, Onto, Spot},
+    local::{Answer, Event, Locals, Spot},
+    route::Onto,
 };
 use crate::path::KeyPath;
 

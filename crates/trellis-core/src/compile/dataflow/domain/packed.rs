@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use super::{Kinds, Type, TypeId, TypeTable, hash_consing};
-use crate::{compile::dataflow::env::Slot, value::Value};
+use crate::{compile::dataflow::slot::Slot, value::Value};
 
 /// A type as it stands at one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

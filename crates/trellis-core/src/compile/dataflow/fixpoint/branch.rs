@@ -1,6 +1,7 @@
 //! Looking at a point: entering it, each reply, and the choice between its ways.
 
 use super::*;
+use crate::compile::cfg;
 
 impl Analysis<'_, '_> {
     /// Everything that leads on from a point, and what is noticed on the way.
@@ -8,7 +9,7 @@ impl Analysis<'_, '_> {
         let mut now = PointResult::default();
         if self.tainted[point.0 as usize] {
             let nothing = Env::open(self.tables.keys.room());
-            crate::compile::dataflow::successors(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
+            cfg::neighbours(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
         }
         self.count(point_ops, &mut incoming);
@@ -107,8 +108,7 @@ impl Analysis<'_, '_> {
                     let rollback = external::rollback(&mut self.types);
                     env.set(slot, rollback, &mut self.types);
                 }
-                let unwound = &self.unwound[graph as usize];
-                now.onward.extend(unwound.iter().map(|to| (*to, env.clone())));
+                now.onward.extend(self.program.after_rollback(graph).map(|to| (to, env)));
             }
             BranchTarget::End { is_own, returns } => {
                 let span = if is_own { point_ops.ending } else { OpRange::default() };

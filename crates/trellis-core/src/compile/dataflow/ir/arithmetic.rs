@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::interned::InternedPath;
+use super::keys::InternedPath;
 use crate::template::{Calculation, KindSet, Outcome, PATHS};
 
 /// A calculation that was read.

@@ -2,18 +2,16 @@
 
 use super::{
     FOLLOWED, Instr, PointIr, ReadSite, edges_of, ends_well,
-    interned::{
-        Branch, BranchTarget, GuardSetId, Incoming, InternedPath, Op, OpRange, PointOps, ReadOp, ReplyInput, ReplyOps, SourceExpr,
-        SourceId, WriteMode,
-    },
+    interned::{Branch, BranchTarget, GuardSetId, Incoming, Op, OpRange, PointOps, ReadOp, ReplyInput, ReplyOps, WriteMode},
+    keys::InternedPath,
+    source::{SourceExpr, SourceId},
     split,
+    tables::IrTables,
 };
 use crate::{
     compile::{
-        dataflow::{
-            domain::{SchemaId, TypeId, TypeTable, external},
-            fixpoint::IrTables,
-        },
+        cfg::is_for_children,
+        dataflow::domain::{SchemaId, TypeId, TypeTable, external},
         guards::gaps,
     },
     path::KeyPath,
@@ -31,6 +29,21 @@ pub(crate) struct Interner<'r, 'p> {
     pub(crate) passage: PointIr<'p>,
     pub(crate) types: &'r mut TypeTable,
     pub(crate) tables: &'r mut IrTables,
+}
+
+impl IrTables {
+    /// Reads all points.
+    pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
+        self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
+        let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
+        let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
+        let seats: Vec<PointOps> = points.map(|point| reader.read(PointIndex(point))).collect();
+        for point_ops in &seats {
+            self.count(point_ops, &mut Vec::new());
+        }
+        self.steps.seat_all(seats);
+        self.keys.make_room();
+    }
 }
 
 impl<'p> Interner<'_, 'p> {
@@ -183,14 +196,7 @@ impl<'p> Interner<'_, 'p> {
             let guard_id = asks.then(|| self.types.intern_guard(&edge.when));
             let marks = OpRange::of(&self.passage.guards[at]);
             let to = self.to(point, &edge.to, replies, edges.start + u32::try_from(at).unwrap_or(u32::MAX));
-            self.tables.steps.choices.push(Branch {
-                guard_id,
-                path,
-                compares,
-                marks,
-                to,
-                is_for_children: crate::compile::dataflow::is_for_children(&edge.why),
-            });
+            self.tables.steps.choices.push(Branch { guard_id, path, compares, marks, to, is_for_children: is_for_children(&edge.why) });
         }
     }
 

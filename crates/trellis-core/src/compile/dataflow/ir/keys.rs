@@ -5,13 +5,23 @@
 use rustc_hash::FxHashMap;
 
 use crate::{
-    compile::dataflow::env::{self, INPUT, OWN, RESULT, Slot},
+    compile::dataflow::{
+        domain::SubPathId,
+        slot::{self, INPUT, OWN, RESULT, Slot},
+    },
     value::Key,
 };
 
 /// A key that something reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct KeyId(u32);
+
+/// A path as it is followed: the key and what stands below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct InternedPath {
+    pub(crate) name: KeyId,
+    pub(crate) rest: SubPathId,
+}
 
 /// All keys, over the edits of a graph.
 #[derive(Debug)]
@@ -106,7 +116,7 @@ impl KeyTable {
 
     /// Room for all slots, and for some that edits may add.
     pub(crate) fn make_room(&mut self) {
-        self.room = env::room(self.taken as usize);
+        self.room = slot::room(self.taken as usize);
     }
 
     /// How many slots facts have.

@@ -5,14 +5,13 @@
 //!
 //! **Invariant:** the order is that of `engine/enter.rs`, `choose.rs` and `result.rs`.
 
-mod arithmetic;
-pub(super) mod assigned_keys;
+pub(super) mod arithmetic;
 pub(super) mod intern;
 pub(super) mod interned;
 pub(super) mod keys;
 mod lower;
 mod read_site;
-mod source;
+pub(super) mod source;
 pub(super) mod tables;
 
 use std::{ops::Range, sync::Arc};

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     compile::source_lookup::{condition, syntax_of},
+    diagnostic::Place,
     template::Calculation,
 };
 
@@ -42,6 +43,11 @@ pub(crate) enum ReadKind<'p> {
 }
 
 impl<'p> ReadSite<'p> {
+    /// Its place in a file.
+    pub(crate) fn place(&self, program: &Program) -> Place {
+        Place::new(&program.documents[self.document as usize].path, self.span(program))
+    }
+
     /// What decides whether it is met.
     pub(crate) fn when(&self) -> &'p [crate::template::Test] {
         if let ReadKind::Template(used, ..) = self.kind { used.when } else { &[] }

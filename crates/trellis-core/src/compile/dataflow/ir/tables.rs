@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::{
-    PointIr,
-    intern::Interner,
-    interned::{ArithmeticTable, GuardSetTable, Op, OpTable, PointOps, SourceTable, WriteMode},
+    arithmetic::ArithmeticTable,
+    interned::{GuardSetTable, Op, OpTable, PointOps, WriteMode},
     keys::{KeyId, KeyTable},
+    source::SourceTable,
 };
 use crate::{
     compile::dataflow::domain::{GuardId, SchemaId, TypeId, TypeTable, external},
     path::{KeyPath, Segment},
-    program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
+    program::{Guard, NodeIndex, Operand, Root},
 };
 
 /// Keys, sources and steps; they outlive the program that they were read from.
@@ -38,19 +38,6 @@ impl IrTables {
         let (sources, steps, calculations) = (SourceTable::default(), OpTable::default(), ArithmeticTable::default());
         let tests = GuardSetTable::default();
         Self { keys: KeyTable::new(), sources, steps, calculations, tests, error, taken: BTreeMap::new(), is_set }
-    }
-
-    /// Reads all points.
-    pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
-        self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
-        let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
-        let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
-        let seats: Vec<PointOps> = points.map(|point| reader.read(PointIndex(point))).collect();
-        for point_ops in &seats {
-            self.count(point_ops, &mut Vec::new());
-        }
-        self.steps.seat_all(seats);
-        self.keys.make_room();
     }
 
     /// Notes which keys a point reads and has defaults for; adds those that nothing read before.

@@ -4,6 +4,7 @@ mod arguments;
 mod missing;
 mod operands;
 mod path;
+pub(super) mod unchecked;
 mod undecided;
 
 use std::{
@@ -329,41 +330,6 @@ impl<'a, 'p> Reporter<'a, 'p> {
         Diagnostic::new(Code::TypeMismatch, self.file(node.document), span, message)
             .help(format!("let every way save {wanted} that fits, or change `context_schema`"))
     }
-}
-
-/// Where a site stands.
-pub(crate) fn place(program: &Program, site: &ReadSite<'_>) -> Place {
-    Place::new(&program.documents[site.document as usize].path, site.span(program))
-}
-
-/// A read of a value of which nothing is known.
-pub(crate) fn unknown_site(program: &Program, site: &ReadSite<'_>, unknown: Unknown) -> UncheckedRead {
-    UncheckedRead { place: place(program, site), path: site.path.clone(), unknown }
-}
-
-/// Something that is done with a value of which nothing is known.
-pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Instr<'_>) -> Option<UncheckedRead> {
-    let of = program.node(program.point(point).node);
-    let (span, path, unknown) = match op {
-        Instr::Fit { node, index, .. } => {
-            let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
-            (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?, Unknown::Fit)
-        }
-        Instr::Assert { guard, node, index, .. } => {
-            let name = || {
-                KeyPath::parse(
-                    &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
-                )
-            };
-            (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?, Unknown::Truth)
-        }
-        Instr::Write { write, .. } => match &write.to {
-            To::Path(path) | To::Append(path) => (write.origin, path.clone(), Unknown::Room),
-            _ => return None,
-        },
-        Instr::Read(_) | Instr::Ask { .. } | Instr::Args { .. } => return None,
-    };
-    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
 }
 
 /// Where a key stands in `context_schema`.

@@ -25,9 +25,7 @@ use crate::{
     compile::cfg::Cfg,
     id::SignalName,
     path::KeyPath,
-    program::{
-        Edge, Failure, From, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write,
-    },
+    program::{Edge, Failure, From, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Write},
     schema::Schema,
     template::{KindSet, Outcome as Came},
     value::Key,
@@ -328,11 +326,7 @@ impl Search<'_, '_> {
             Target::Proceed(to) => Some(self.arrive(state, *to)),
             Target::Rollback => {
                 state.unwind();
-                let to = program.unwound_ways(node.graph).find_map(|Way { edge, .. }| match edge.to {
-                    Target::Point(to) => Some(to),
-                    _ => None,
-                })?;
-                Some(self.enter(state, to, hops))
+                Some(self.enter(state, program.after_rollback(node.graph)?, hops))
             }
             Target::Again | Target::End(_) => None,
         }

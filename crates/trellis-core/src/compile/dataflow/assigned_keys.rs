@@ -1,9 +1,12 @@
 //! Which keys a graph sets and takes away, and which it names.
 
-use super::{ReadKind, ReadSite};
 use crate::{
     compile::{
-        dataflow::{domain::TypeId, *},
+        dataflow::{
+            domain::TypeId,
+            ir::{ReadKind, ReadSite},
+            *,
+        },
         names::mentions,
     },
     program::Role,
