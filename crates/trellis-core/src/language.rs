@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** nothing here is resolved or lowered, and nothing refers to another part of the crate.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// `input_type:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -70,6 +70,17 @@ pub struct Retry {
     pub on_error: bool,
     /// Whether results of kind `timeout` are retried.
     pub on_timeout: bool,
+}
+
+/// A place in rendered arguments where a secret belongs (language 3.6). Out of band, so that no text can pretend to be one.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SecretUse {
+    /// JSON pointer of the text that holds it.
+    pub pointer: String,
+    /// Byte offset in that text.
+    pub offset: usize,
+    /// The secret's name.
+    pub name: Arc<str>,
 }
 
 /// The highest `limits.depth`: what wraps a value in a record must find room within what readers of JSON take.

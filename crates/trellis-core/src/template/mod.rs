@@ -15,6 +15,7 @@ pub mod builtins;
 mod calculation;
 mod check;
 mod const_eval;
+mod delimiters;
 mod engine;
 mod explain;
 mod formula;
@@ -45,6 +46,7 @@ pub use reads::{Step, Test};
 use segments::{Piece, Unreadable};
 pub use shape::{Expression, Shape};
 
+pub use crate::language::SecretUse;
 use crate::{
     diagnostic::{Code, Report},
     path::KeyPath,
@@ -187,17 +189,6 @@ pub struct TemplateError {
     pub message: String,
     /// Where in the author's file, if known.
     pub span: Option<Span>,
-}
-
-/// A place in rendered arguments where a secret belongs (language 3.6). Out of band, so that no text can pretend to be one.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct SecretUse {
-    /// JSON pointer of the text that holds it.
-    pub pointer: String,
-    /// Byte offset in that text.
-    pub offset: usize,
-    /// The secret's name.
-    pub name: Arc<str>,
 }
 
 /// Reports secrets in a text that is no template either, such as an option or a condition (language 3.6).

@@ -22,12 +22,9 @@ use minijinja::{
 use self::budget::Budget;
 use super::{
     DEFAULT_FUEL, RenderLimits,
-    bridge::{ScopeView, Size, from_dyn, print, too_long},
+    bridge::{ScopeView, Size, VIEW, from_dyn, print, too_long},
 };
 use crate::{scope::Scope, value::Value};
-
-/// The hidden name under which filters find the scope and its limits.
-pub(super) const VIEW: &str = "\u{1}";
 
 /// Names of filters that only a lowered tree uses.
 pub(super) mod hook {
