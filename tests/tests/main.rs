@@ -1,6 +1,7 @@
 //! The one integration-test binary: suite, pages, graphs, properties, bounds, JSON Lines and house rules.
 
 mod bounds;
+mod circles;
 mod corpus;
 mod crash;
 mod graphs;

@@ -1,8 +1,11 @@
 //! What can be typed after `trellis`. Each command's own arguments stand with the command.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{Check, Completions, Explain, Fmt, Graph, Man, Migrate, New, Run, Schema, Session};
+use crate::{
+    Exit,
+    commands::{Check, Completions, Explain, Fmt, Graph, Man, Migrate, New, Run, Schema, Session},
+};
 
 /// Runs, checks and draws graphs of Markdown files.
 ///
@@ -40,4 +43,26 @@ pub(crate) enum Command {
     Schema(Schema),
     Completions(Completions),
     Man(Man),
+}
+
+impl Args {
+    /// Carries out what was typed.
+    ///
+    /// # Errors
+    /// The usage is wrong, or the world is: nothing about a graph.
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match self.command {
+            Command::Run(run) => run.run(),
+            Command::Check(check) => check.run(),
+            Command::Explain(explain) => explain.run(),
+            Command::Graph(graph) => graph.run(),
+            Command::Session(session) => session.run(),
+            Command::New(new) => new.run(),
+            Command::Fmt(fmt) => fmt.run(),
+            Command::Migrate(migrate) => migrate.run(),
+            Command::Schema(schema) => schema.run(),
+            Command::Completions(completions) => completions.run(Self::command()),
+            Command::Man(man) => man.run(Self::command()),
+        }
+    }
 }

@@ -22,6 +22,7 @@ mod open;
 mod output;
 mod pick_graph;
 mod progress;
+mod recording;
 mod report;
 mod run_all;
 mod run_session;
@@ -75,7 +76,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(said) => return tell(&hinted(said)),
     };
-    match commands::run(args) {
+    match args.run() {
         Ok(exit) => exit.into(),
         Err(error) if error.is::<Closed>() => Exit::Unread.into(),
         Err(error) => {

@@ -2,11 +2,10 @@
 
 use std::{
     io::{self, IsTerminal},
-    path::Path,
     sync::Arc,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use tokio::{
     io::{AsyncBufRead, BufReader},
     signal::unix::{SignalKind, signal},
@@ -14,8 +13,7 @@ use tokio::{
 };
 use trellis_core::{Engine, SessionId, SignalName, Start, diagnostic::did_you_mean, engine::StartError};
 use trellis_host::{
-    JsonLines, Outcome, Reason, Runner, Sessions, TextConsole,
-    recording::{Recorder, Recording},
+    JsonLines, Outcome, Reason, Runner, TextConsole,
     runner::{Console, RunError},
     store::{Query, Which, check_name},
 };
@@ -25,8 +23,8 @@ use crate::{
     assemble::{RunMode, Runnable},
     console::{Interactive, Tty},
     markdown,
-    observability::Observers,
     output::OutputFile,
+    recording::Taped,
     store_config::{OpenStore, StoreConfig},
     terminal::{self, Look, clock_time},
     watch::{Player, Reload},
@@ -173,48 +171,6 @@ fn refusal(refused: &StartError, engine: &Engine) -> anyhow::Error {
     match help {
         Some(help) => anyhow::anyhow!("{refused}\n{help}"),
         None => anyhow::anyhow!("{refused}"),
-    }
-}
-
-/// Where results of tools are recorded, and where they come from; and who else sees them.
-#[derive(Default)]
-pub(crate) struct Taped {
-    recorder: Option<Recorder>,
-    recording: Option<Recording>,
-    seeing: Observers,
-}
-
-impl Taped {
-    /// Opens what `--record` and `--replay-tools` name.
-    ///
-    /// # Errors
-    /// A file cannot be opened, is no recording, or is named twice.
-    pub(crate) fn open(record: Option<&Path>, replay: Option<&Path>) -> anyhow::Result<Self> {
-        if let (Some(record), Some(replay)) = (record, replay)
-            && (record == replay || matches!((record.canonicalize(), replay.canonicalize()), (Ok(one), Ok(other)) if one == other))
-        {
-            bail!("`{}` cannot be recorded and replayed at once; name another file", record.display());
-        }
-        // First the one that is read: the other one is emptied.
-        let recording = replay.map(Recording::open).transpose()?;
-        Ok(Self { recording, recorder: record.map(Recorder::create).transpose()?, seeing: Observers::default() })
-    }
-
-    /// The same, seen by others too.
-    pub(crate) fn seen(self, seeing: Observers) -> Self {
-        Self { seeing, ..self }
-    }
-
-    /// Records what becomes of the calls of these sessions, or answers them.
-    pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
-        let sessions = self.seeing.over(sessions);
-        if let Some(recorder) = self.recorder.clone() {
-            sessions.observe(move |_, happening| recorder.take(happening));
-        }
-        match &self.recording {
-            Some(recording) => sessions.interceptor(recording.rewound()),
-            None => sessions,
-        }
     }
 }
 

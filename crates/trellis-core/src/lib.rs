@@ -10,7 +10,7 @@
 //!
 //! # Features
 //!
-//! `miette` (off unless switched on) adds [`diagnostic`]`::miette`: findings as diagnostics of miette, with the texts that they point into.
+//! `miette` (off unless switched on) adds the module `miette`: findings as diagnostics of miette, with the texts that they point into.
 //!
 //! # What may change
 //!
@@ -25,6 +25,10 @@ pub mod diagnostic;
 pub mod draw;
 pub mod engine;
 pub mod id;
+mod input;
+pub mod language;
+#[cfg(feature = "miette")]
+pub mod miette;
 pub mod path;
 pub mod program;
 pub mod schema;

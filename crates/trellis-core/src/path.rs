@@ -4,16 +4,8 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+pub use crate::value::Segment;
 use crate::value::{Key, Value};
-
-/// One step of a path.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Segment {
-    /// A name.
-    Key(Key),
-    /// A list index; never written to, and always an unchecked read (language 3.2).
-    Index(usize),
-}
 
 /// A path such as `order.items.0.id`. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

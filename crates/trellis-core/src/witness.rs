@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    engine::{Answers, Moment, Start},
     id::NodeId,
+    input::{Answers, Moment, Start},
     value::Value,
 };
 

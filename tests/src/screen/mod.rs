@@ -14,4 +14,4 @@ mod script;
 mod sheet;
 mod terminal;
 
-pub use sheet::{Stage, run_sheets};
+pub use self::{play::Stage, sheet::run_sheets};

@@ -6,7 +6,7 @@
 use std::{
     fs,
     io::Read,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -15,12 +15,20 @@ use portable_pty::CommandBuilder;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
-    Stage,
     look::{Detail, lines, steady},
     picture::picture,
     script::{Line, is_program_line, read},
     terminal::{PATIENCE, Size, Terminal},
 };
+
+/// Where sessions are played.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The program.
+    pub program: PathBuf,
+    /// Where pictures stand.
+    pub pictures: PathBuf,
+}
 
 /// What became of a session.
 pub(super) struct Played {

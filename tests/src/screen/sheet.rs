@@ -14,21 +14,15 @@ use std::{
 
 use trellis_core::syntax::document::Bytes;
 
-use super::{play::play, script::size};
+use super::{
+    play::{Stage, play},
+    script::size,
+};
 use crate::harness::{
     Case, Findings, Kind, Sheet,
     diff::diff,
     run::{markdown_files, rewrite, updates},
 };
-
-/// Where sessions are played.
-#[derive(Clone, Debug)]
-pub struct Stage {
-    /// The program.
-    pub program: PathBuf,
-    /// Where pictures stand.
-    pub pictures: PathBuf,
-}
 
 /// Sessions at a time: they mostly wait.
 const SIDE_BY_SIDE: usize = 4;

@@ -1,10 +1,10 @@
 //! `trellis completions SHELL`: a script that teaches a shell to complete what is typed.
 
-use clap::{Command, CommandFactory, ValueHint, builder::PossibleValuesParser};
+use clap::{Command, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
 use trellis_core::Code;
 
-use crate::{Exit, args::Args, terminal};
+use crate::{Exit, terminal};
 
 /// Prints a completion script for a shell
 #[derive(Debug, clap::Args)]
@@ -30,9 +30,9 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, program: Command) -> anyhow::Result<Exit> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut known(Args::command()), "trellis", &mut script);
+        clap_complete::generate(self.shell, &mut known(program), "trellis", &mut script);
         let mut script = String::from_utf8(script)?;
         if self.shell == Shell::Fish {
             // What stands at a place of its own is left to us there.

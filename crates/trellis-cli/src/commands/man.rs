@@ -7,11 +7,11 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man as Page;
 use trellis_core::diagnostic::did_you_mean;
 
-use crate::{Exit, args::Args, terminal};
+use crate::{Exit, terminal};
 
 /// Prints the manual page of the program or of a command
 #[derive(Debug, clap::Args)]
@@ -32,8 +32,8 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let mut program = Args::command().disable_help_subcommand(true);
+    pub(crate) fn run(self, program: Command) -> anyhow::Result<Exit> {
+        let mut program = program.disable_help_subcommand(true);
         program.build();
         match &self.dir {
             Some(folder) => {

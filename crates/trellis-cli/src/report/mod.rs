@@ -17,7 +17,8 @@ use anstyle::AnsiColor;
 use trellis_core::{
     Diagnostic, Document,
     compile::UncheckedRead,
-    diagnostic::{FilePath, Severity, miette::Sources},
+    diagnostic::{FilePath, Severity},
+    miette::Sources,
     span::LineIndex,
 };
 

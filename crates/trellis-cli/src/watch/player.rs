@@ -21,7 +21,7 @@ use trellis_host::{
 use super::reload::Reload;
 use crate::{
     assemble::{RunMode, Runnable},
-    run_session::Taped,
+    recording::Taped,
     store_config::OpenStore,
 };
 

@@ -1,19 +1,25 @@
 //! Which graphs a set of documents holds, and what each says about itself (language 1.4, `trellis.yaml`).
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
-use super::names::{NameTable, join, library_help};
+use super::{
+    names::{NameTable, join, library_help},
+    split::GraphSplit,
+};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
-    span::Span,
+    program::Call,
+    schema::Schema,
+    span::{Span, Spanned},
     syntax::{
         document::{Content, Document},
         node::{CallSyntax, CalleeSyntax, DefaultsSyntax, NodeSyntax, TargetSyntax},
         project::ProjectSyntax,
     },
     template::Shape,
+    value::Key,
 };
 
 /// One graph as its files describe it.
@@ -45,52 +51,34 @@ pub(super) struct Defaults<'d> {
     pub(super) on_rolled_back: Option<Said<'d, &'d TargetSyntax>>,
 }
 
-/// Which graphs there are: the outermost first, then each folder with a `trellis.yaml`.
-#[derive(Debug)]
-pub(super) struct GraphSplit {
-    pub(super) roots: Vec<Arc<str>>,
-    /// To which graph each document belongs.
-    pub(super) owner: Vec<u32>,
-    /// The project files of each graph, in the order in which they are asked.
-    projects: Vec<Vec<u32>>,
-    /// Whether something in one of them could not be understood.
-    incomplete: Vec<bool>,
+/// A graph while it is lowered.
+pub(super) struct GraphInfo<'d> {
+    pub(super) syntax: GraphSyntax<'d>,
+    pub(super) defaults: Defaults<'d>,
+    /// Every key that is ever set or declared; only some conditions ask.
+    pub(super) keys: OnceCell<FxHashSet<&'d str>>,
+    pub(super) predicates: BTreeMap<Arc<str>, u32>,
+    /// The types of its keys.
+    pub(super) types: Vec<Declared<'d>>,
+    pub(super) before_each: Option<Arc<Call>>,
 }
 
-impl GraphSplit {
-    pub(super) fn new(documents: &[Arc<Document>]) -> Self {
-        let nested = documents.iter().filter_map(|document| document.path.strip_suffix("/trellis.yaml"));
-        let roots: BTreeSet<&str> = std::iter::once("").chain(nested).collect();
-        let roots: Vec<&str> = roots.into_iter().collect();
-        let owner: Vec<u32> = documents.iter().map(|document| owner_of(&document.path, &roots)).collect();
-        let mut projects = vec![Vec::new(); roots.len()];
-        let mut incomplete = vec![false; roots.len()];
-        for ((index, document), &graph) in (0..).zip(documents).zip(&owner) {
-            let (folder, name) = document.path.rsplit_once('/').unwrap_or(("", &document.path));
-            let graph = graph as usize;
-            match document.content {
-                Content::Project(_) | Content::Nodes(..) if folder == roots[graph] => {
-                    projects[graph].push(index);
-                    let is_project = matches!(document.content, Content::Project(_));
-                    incomplete[graph] |= is_project && document.has_errors();
-                }
-                Content::Broken if folder == roots[graph] => incomplete[graph] |= matches!(name, "trellis.yaml" | "tools.yaml"),
-                _ => {}
-            }
-        }
-        let path = |index: &u32| &documents[*index as usize].path;
-        projects.iter_mut().for_each(|of| of.sort_by_key(|at| (!path(at).ends_with("trellis.yaml"), path(at).ends_with("tools.yaml"))));
-        Self { roots: roots.into_iter().map(Arc::from).collect(), owner, projects, incomplete }
-    }
+/// The type of a key, and where it is declared.
+pub(super) struct Declared<'d> {
+    pub(super) key: &'d Spanned<Key>,
+    pub(super) path: &'d FilePath,
+    pub(super) schema: Schema,
+}
 
+impl<'d> GraphSyntax<'d> {
     /// The graphs as their files describe them.
-    pub(super) fn graphs<'d>(&self, documents: &'d [Arc<Document>]) -> Vec<GraphSyntax<'d>> {
+    pub(super) fn all(split: &GraphSplit, documents: &'d [Arc<Document>]) -> Vec<Self> {
         let project = |&at: &u32| match &documents[at as usize].content {
             Content::Project(project) | Content::Nodes(_, project) => Some((at, &documents[at as usize].path, &**project)),
             _ => None,
         };
-        let graphs = self.roots.iter().zip(&self.projects).zip(&self.incomplete);
-        let graph = |((root, of), is_incomplete): ((&Arc<str>, &Vec<u32>), &bool)| GraphSyntax {
+        let graphs = split.roots.iter().zip(&split.projects).zip(&split.incomplete);
+        let graph = |((root, of), is_incomplete): ((&Arc<str>, &Vec<u32>), &bool)| Self {
             root: root.clone(),
             projects: of.iter().filter_map(project).collect(),
             is_incomplete: *is_incomplete,
@@ -98,24 +86,7 @@ impl GraphSplit {
         };
         graphs.map(graph).collect()
     }
-}
 
-/// The innermost graph whose folder holds `path`.
-fn owner_of(path: &str, roots: &[&str]) -> u32 {
-    if roots.len() == 1 {
-        return 0;
-    }
-    let mut folder = path;
-    while let Some((above, _)) = folder.rsplit_once('/') {
-        if let Ok(index) = roots.binary_search(&above) {
-            return u32::try_from(index).unwrap_or(0);
-        }
-        folder = above;
-    }
-    0
-}
-
-impl<'d> GraphSyntax<'d> {
     /// The first project file's answer to a question.
     pub(super) fn project<T>(&self, ask: impl Fn(&'d ProjectSyntax) -> Option<T>) -> Option<T> {
         self.projects.iter().find_map(|(_, _, project)| ask(project))
@@ -144,7 +115,7 @@ impl<'d> Defaults<'d> {
     pub(super) fn targets(&self) -> impl Iterator<Item = &'d TargetSyntax> {
         let single = [self.on_error, self.on_rolled_back].into_iter().flatten().map(|said| said.value);
         let signals = self.signals.iter().map(|said| said.value.1);
-        let called = self.before_each.into_iter().flat_map(|said| super::check::called(said.value));
+        let called = self.before_each.into_iter().flat_map(|said| said.value.called());
         single.chain(signals).chain(called)
     }
 

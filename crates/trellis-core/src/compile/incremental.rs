@@ -13,7 +13,6 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     Compiled, Join,
-    check::NodeFindings,
     document_index::DocumentIndex,
     graphs::{GraphSyntax, known_keys},
     layout::{FileLayout, NodeLayout, PageNames},
@@ -21,6 +20,7 @@ use super::{
     names::PATIENCE,
     room::Room,
     schemas::Schemas,
+    verify,
 };
 use crate::{
     diagnostic::Diagnostic,
@@ -72,7 +72,7 @@ pub(super) struct Previous {
     pub(super) layouts: Arc<NodeLayout>,
     pub(super) schemas: Schemas,
     pub(super) lowered: LoweredNodes,
-    pub(super) own: NodeFindings,
+    pub(super) own: verify::CheckCache,
 }
 
 /// Diagnostics of lowering, by node.

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use super::{
-    check,
-    graphs::GraphSplit,
-    lower::GraphInfo,
+    graphs::GraphInfo,
     names::{NameClaims, NameTable},
+    split::GraphSplit,
 };
 use crate::{
     diagnostic::{Diagnostic, FilePath},
     id::NodeId,
     program::NodeIndex,
-    syntax::{document::Document, node::TargetSyntax},
+    syntax::{
+        document::Document,
+        node::{NodeSyntax, TargetSyntax},
+    },
 };
 
 /// Graphs and names of the files.
@@ -118,7 +120,7 @@ pub(super) fn page_names(names: &NameTable<'_>, graphs: &[GraphInfo<'_>], last: 
     };
     for at in asked {
         let candidate = names.candidate(at);
-        let targets = candidate.syntax.into_iter().flat_map(check::targets);
+        let targets = candidate.syntax.into_iter().flat_map(NodeSyntax::targets);
         targets.for_each(|target| name(&mut page_names, Some(at), target, candidate.id.folder(), candidate.graph));
     }
     page_names

@@ -9,32 +9,37 @@ mod dialects;
 mod document_index;
 mod draft;
 mod graphs;
+mod guards;
 mod incremental;
 mod layout;
+mod limits;
 mod lower;
 mod names;
 mod room;
 mod schemas;
 mod severity;
+mod source_lookup;
+mod split;
 mod taint;
 mod tools;
 mod unchecked;
+mod verify;
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 pub(crate) use self::dataflow::PointTypes;
 use self::{
-    check::NodeFindings,
     document_index::DocumentIndex,
-    graphs::GraphSyntax,
+    graphs::{Declared, GraphInfo, GraphSyntax},
     incremental::{Previous, Reused},
     layout::{FileLayout, NodeLayout, PageNames},
-    lower::{Common, Declared, GraphInfo, Lowering},
+    lower::{Common, Lowering},
     names::NameTable,
     room::Room,
     schemas::Schemas,
     severity::Severities,
     tools::Tools,
+    verify::CheckInput,
 };
 pub use self::{
     draft::Draft,
@@ -111,7 +116,7 @@ fn link(given: &[Arc<Document>], last: Option<Previous>, both: Option<Join>) -> 
         None => (Arc::new(FileLayout::new(&documents)), DocumentIndex::new(&documents), None),
     };
     let files = Files { documents: &documents, frame: &frame, glance: &glance };
-    let graphs = frame.split.graphs(&documents);
+    let graphs = GraphSyntax::all(&frame.split, &documents);
     let severities = Severities::new(&documents, &frame.split, &graphs, &glance);
     let Some((compiled, linked)) = link_files(&files, graphs, &severities, last, both) else { return link(given, None, both) };
     (compiled, linked.map(|linked| Previous { glance, ..linked }))
@@ -279,7 +284,7 @@ fn lower_all<'d>(
     last.take_if(|(last, _)| !Arc::ptr_eq(&last.layouts, &lowering.layouts) || !last.lowered.fits(unread));
     let (mut own, taken) = match &mut last {
         Some((last, edited)) => (std::mem::take(&mut last.own), Some(Reused { program: &last.program, lowered: &last.lowered, edited })),
-        None => (NodeFindings::default(), None),
+        None => (verify::CheckCache::default(), None),
     };
     lowering.modules(&files.glance.tooled);
     lowering.gates();
@@ -305,7 +310,8 @@ fn lower_all<'d>(
     if fresh.is_none() {
         schemas.are_all();
     }
-    let unchecked = check::program(&program, unresolved, severities, (&mut own, fresh), &files.glance.linking, both, &mut found);
+    let checked = CheckInput { program: &program, unresolved, fresh, linking: &files.glance.linking };
+    let unchecked = verify::program(&checked, severities, &mut own, both, &mut found);
     let linked = Previous {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),
@@ -332,7 +338,7 @@ fn assemble<'d>(
     for (index, graph) in lowering.graphs.into_iter().enumerate() {
         let syntax = &graph.syntax;
         if index == 0 {
-            syntax.projects.iter().for_each(|(_, _, project)| limits = limits.set(project.limits));
+            syntax.projects.iter().for_each(|(_, _, project)| limits = limits::overridden(limits, project.limits));
         }
         let mut bindings = BTreeMap::new();
         for binding in syntax.projects.iter().flat_map(|(_, _, project)| &project.bindings) {

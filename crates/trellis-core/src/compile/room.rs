@@ -3,7 +3,7 @@
 //!
 //! **Invariant:** it is a guess that decides about memory, never about what is found.
 
-use super::{lower::GraphInfo, names::NameTable};
+use super::{graphs::GraphInfo, names::NameTable};
 use crate::syntax::node::NodeSyntax;
 
 /// Replies to a call that did not succeed.

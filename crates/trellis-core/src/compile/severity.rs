@@ -6,11 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
-use super::{
-    document_index::DocumentIndex,
-    graphs::{GraphSplit, GraphSyntax},
-    names::at_path,
-};
+use super::{document_index::DocumentIndex, graphs::GraphSyntax, names::at_path, split::GraphSplit};
 use crate::{
     diagnostic::{Code, Diagnostic, Place, Severity, near},
     span::{Span, Spanned},
@@ -28,7 +24,7 @@ const LATE: [Code; 2] = [Code::UnboundTool, Code::UncheckedRead];
 pub fn apply_severities(documents: &[Arc<Document>], found: &mut Vec<Diagnostic>) {
     let documents = &super::in_order(documents)[..];
     let (split, index) = (GraphSplit::new(documents), DocumentIndex::new(documents));
-    Severities::new(documents, &split, &split.graphs(documents), &index).apply(found);
+    Severities::new(documents, &split, &GraphSyntax::all(&split, documents), &index).apply(found);
 }
 
 /// Severities and comments of all graphs.
@@ -55,8 +51,13 @@ impl<'d> Severities<'d> {
         self.index.marked.iter().flat_map(move |&at| &documents[at as usize].diagnostics)
     }
 
-    /// Returns the severity of a finding; `None` if it is allowed or turned off.
-    pub(super) fn severity(&self, found: &Diagnostic) -> Option<Severity> {
+    /// Whether a finding is an error here.
+    pub(super) fn is_error(&self, found: &Diagnostic) -> bool {
+        self.severity(found) == Some(Severity::Error)
+    }
+
+    /// How grave a finding is here; nothing for one that is not wanted.
+    fn severity(&self, found: &Diagnostic) -> Option<Severity> {
         if self.allow(found).is_some() {
             return None;
         }

@@ -9,9 +9,9 @@
 //! **Example.** A misspelt target loses an edge: no point is tainted, but `is_lossy` is true, since a condition that never holds on the
 //! other paths may hold on this one.
 
-use super::{names::at_path, severity::Severities};
+use super::names::at_path;
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity},
+    diagnostic::{Code, Diagnostic},
     program::{Node, Program},
     span::Span,
     syntax::{
@@ -41,11 +41,15 @@ enum TaintKind {
 }
 
 impl Taint {
-    /// Classifies all errors. `None` if one of them may concern every node. Findings that their author tolerates are no errors.
-    pub(super) fn new(program: &Program, severities: &Severities<'_>, found: &[Diagnostic]) -> Option<Self> {
+    /// Nothing where a mistake may concern every node. What its author tolerates does not stand in the way.
+    pub(super) fn new<'f>(
+        program: &Program,
+        found: impl Iterator<Item = &'f Diagnostic>,
+        is_error: impl Fn(&Diagnostic) -> bool,
+    ) -> Option<Self> {
         let mut tainted = Self { points: vec![false; program.points.len()], is_lossy: false, faulty: Vec::new() };
         let mut broken: Vec<(u32, Span)> = Vec::new();
-        for diagnostic in severities.parsed().chain(found).filter(|diagnostic| severities.severity(diagnostic) == Some(Severity::Error)) {
+        for diagnostic in found.filter(|found| is_error(found)) {
             let place = diagnostic.place.as_ref()?;
             let at = at_path(&program.documents, &place.path)?;
             let document = &program.documents[at as usize];

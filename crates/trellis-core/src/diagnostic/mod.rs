@@ -4,8 +4,6 @@
 
 mod code;
 pub mod fixes;
-#[cfg(feature = "miette")]
-pub mod miette;
 mod report;
 mod tolerance;
 

@@ -66,7 +66,7 @@ impl Acceptance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{engine::OptionView, syntax::node::InputType};
+    use crate::{engine::OptionView, language::InputType};
 
     fn request(kind: InputType) -> Request {
         let input_type = RequestType::Declared(kind);

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     id::IdempotencyKey,
+    language::OnBranchError,
     path::{KeyPath, walk},
     program::{Approve, Call, Callee, Composite, Failure, Node, PointIndex, Role},
     state::{ABANDONED, Abandoned, Approval, CallKind, CallRole, PendingCall, RetryRecord, Status},
-    syntax::node::OnBranchError,
     template::{SecretUse, Shape},
     value::{Mapping, Value},
 };

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::{fail::Stop, step::Move};
 use crate::{
+    language::EndSyntax,
     program::{Failure, Node, PointIndex, Reason, Reply, Role, Target},
     state::{EndReason, Ended},
-    syntax::node::EndSyntax,
 };
 
 /// Points that one step may pass through: chains of exhausted nodes end somewhere.

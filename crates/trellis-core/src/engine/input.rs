@@ -6,9 +6,9 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{NavigateError, fail::with_article};
 use crate::{
+    language::InputType,
     program::{Choice, Limits, Listen},
     schema::Schema,
-    syntax::node::InputType,
     value::{Value, nesting},
 };
 

@@ -31,16 +31,14 @@ pub use self::relocate::NotEntered;
 pub use acceptance::Acceptance;
 pub use adopt::{Adopted, Blocker, ChangedCall, Moved};
 pub(crate) use input::{accept, accept_default};
-pub use io::{
-    Action, AnyInput, Call, EndView, Event, Input, Next, NoInput, OptionView, Request, RequestType, Start, Step, ToolError, ToolErrorKind,
-    ToolOutcome, ToolResult, View,
-};
-pub use predicates::{Answers, MissingPredicate, Predicates, Unanswered};
+pub use io::{Action, AnyInput, Call, EndView, Event, Next, NoInput, OptionView, Request, RequestType, Step, View};
+pub use predicates::{MissingPredicate, Predicates, Unanswered};
 pub use refusal::{Expected, NavigateError, RenderError, StartError};
-pub use replay::{Divergence, Moment};
+pub use replay::Divergence;
 
 use std::{fmt, sync::Arc};
 
+pub use crate::input::{Answers, Input, Moment, Start, ToolError, ToolErrorKind, ToolOutcome, ToolResult};
 use crate::{
     id::{NodeId, SessionId, SignalName},
     program::{PredicateSource, Program},

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     id::{CallId, SignalName},
+    language::InputType,
     program::{Choice, Listen, Node, Outcome, PointIndex, Role},
     scope::Scope,
     state::{EndReason, State, Status},
-    syntax::node::InputType,
     value::Value,
 };
 

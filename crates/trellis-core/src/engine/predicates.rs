@@ -58,6 +58,3 @@ pub struct Unanswered {
     /// What it is asked about: the context after the writes of the step (language 7.3).
     pub context: Context,
 }
-
-/// Answers of deferred predicates for one step.
-pub type Answers = BTreeMap<Arc<str>, bool>;

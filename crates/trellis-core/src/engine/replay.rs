@@ -2,28 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Answers, Engine, Input, NavigateError, Start, StartError};
+use super::{Engine, Moment, NavigateError, Start, StartError};
 use crate::{
     id::NodeId,
     program::Node,
     span::{LineColumn, LineIndex},
     state::State,
 };
-
-/// One recorded moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Moment {
-    /// What was handed in.
-    pub input: Input,
-    /// What predicates answered.
-    #[serde(default, skip_serializing_if = "Answers::is_empty")]
-    pub answers: Answers,
-    /// The node where it led, if that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub to: Option<NodeId>,
-}
 
 /// Where a replay left the record.
 #[derive(Clone, Debug, PartialEq)]

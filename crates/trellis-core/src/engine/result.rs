@@ -125,7 +125,7 @@ impl<'e> Move<'e> {
     pub(super) fn effect(&self, node: &Node, call: &Call, tool: &Arc<str>, key: &IdempotencyKey) -> Result<Option<Effect>, Stop> {
         let undo = match &call.undo {
             Some(undo) => Some(Arc::new(self.interpolate_undo(node, undo, key, self.next_number())?)),
-            None if call.effect == crate::syntax::node::Effect::Irreversible => None,
+            None if call.effect == crate::language::Effect::Irreversible => None,
             None => return Ok(None),
         };
         Ok(Some(Effect { node: node.id.clone(), tool: tool.clone(), key: key.clone(), undo }))

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use super::{NodeIndex, Write};
 use crate::{
     diagnostic::Place,
+    language::{Effect, OnBranchError, Retry},
     path::KeyPath,
     schema::Schema,
-    syntax::node::{Effect, OnBranchError, Retry},
     template::{Shape, Template},
     value::Key,
 };

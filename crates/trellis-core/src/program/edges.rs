@@ -3,13 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{NodeIndex, Program, Writes};
-use crate::{
-    id::SignalName,
-    path::KeyPath,
-    span::Span,
-    template::Shape,
-    value::{Key, Value},
-};
+use crate::{id::SignalName, path::KeyPath, span::Span, value::Value};
 
 /// A point's place in [`Program::points`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,45 +67,6 @@ pub struct Reply {
     pub update: Writes,
     /// The ways, in order; the last one always holds.
     pub(crate) edges: Range<u32>,
-}
-
-/// One write (language 2, remember).
-#[derive(Clone, Debug)]
-pub struct Write {
-    /// Where to.
-    pub to: WriteTarget,
-    /// What.
-    pub value: WriteSource,
-    /// The key in the author's file that asks for it.
-    pub origin: Span,
-}
-
-/// Where a write goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WriteTarget {
-    /// `input` itself: `input_default` standing in for an answer that did not come.
-    Input,
-    /// `sys.ans`.
-    Ans,
-    /// `sys.error`.
-    Error,
-    /// A context path.
-    Path(KeyPath),
-    /// The list at a context path: items are added, an absent key starts a list.
-    Append(KeyPath),
-    /// A context key, only while it is absent (`default_context`).
-    Absent(Key),
-}
-
-/// What a write puts there.
-#[derive(Clone, Debug)]
-pub enum WriteSource {
-    /// The accepted input or the bare result.
-    Input,
-    /// The error that led here.
-    Error,
-    /// A shape over the scope as it is then.
-    Shape(Shape),
 }
 
 /// One way on.
@@ -367,6 +322,14 @@ impl Program {
     pub fn unwound_ways(&self, graph: u32) -> impl Iterator<Item = Way<'_>> + Clone {
         let reply = &self.replies[self.graphs[graph as usize].unwound as usize];
         self.edges(&reply.edges).iter().map(move |edge| Way { reply, edge })
+    }
+
+    /// The point where a session goes on after a rollback in a graph; `None` where it ends.
+    pub(crate) fn after_rollback(&self, graph: u32) -> Option<PointIndex> {
+        self.unwound_ways(graph).find_map(|way| match way.edge.to {
+            Target::Point(point) => Some(point),
+            _ => None,
+        })
     }
 
     /// The reply of a point to an outcome.

@@ -13,8 +13,9 @@ use std::fmt;
 
 use crate::{
     context::Context,
+    language::DEEPEST,
     state::PendingCall,
-    syntax::project::{DEEPEST, LimitsSyntax},
+    template::DEFAULT_FUEL,
     value::{Key, Mapping, Value},
 };
 
@@ -58,7 +59,7 @@ impl Default for Limits {
             value: 16 << 20,
             context: 16 << 20,
             template_output: 1 << 20,
-            template_fuel: 1_000_000,
+            template_fuel: DEFAULT_FUEL,
             pass_through: 10_000,
             tool_output: 1 << 20,
             tool_stderr: 16 << 20,
@@ -104,22 +105,6 @@ pub enum Bound {
 impl Limits {
     /// The highest `depth` that can be set.
     pub const DEEPEST: u32 = DEEPEST;
-
-    /// The same with what a project sets.
-    pub(crate) fn set(self, said: LimitsSyntax) -> Self {
-        Self {
-            input: said.input.unwrap_or(self.input),
-            depth: said.depth.and_then(|depth| u32::try_from(depth).ok()).unwrap_or(self.depth),
-            value: said.value.unwrap_or(self.value),
-            context: said.context.unwrap_or(self.context),
-            template_output: said.template_output.unwrap_or(self.template_output),
-            template_fuel: said.template_fuel.unwrap_or(self.template_fuel),
-            pass_through: said.pass_through.unwrap_or(self.pass_through),
-            tool_output: said.tool_output.unwrap_or(self.tool_output),
-            tool_stderr: said.tool_stderr.unwrap_or(self.tool_stderr),
-            effects: said.effects.unwrap_or(self.effects),
-        }
-    }
 
     /// Whether a value may come in.
     ///

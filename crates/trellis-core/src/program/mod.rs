@@ -21,7 +21,6 @@ use std::{
 
 pub use self::edges::{
     Domain, Edge, Failure, Guard, Operand, Origin, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, Target, Truth, Way,
-    Write, WriteSource, WriteTarget,
 };
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
@@ -30,14 +29,15 @@ pub use needs::{Missing, Needs};
 pub use node::{Choice, Entry, Listen, Localised, Node, OnInvalid, Role, Speech, SpeechPart};
 pub use reads::Reads;
 use rustc_hash::FxHashMap;
-pub use writes::Writes;
+pub use writes::{Write, WriteSource, WriteTarget, Writes};
 
 use crate::{
     diagnostic::FilePath,
     id::NodeId,
+    language::Retry,
     path::KeyPath,
     schema::Schema,
-    syntax::{document::Document, node::Retry, project::BindingSyntax},
+    syntax::{document::Document, project::BindingSyntax},
     value::Key,
 };
 

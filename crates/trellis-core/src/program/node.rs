@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use super::{Call, Graph, Guard, NodeIndex, Outcome, PointIndex, Write, WriteTarget};
 use crate::{
     id::NodeId,
+    language::{EndSyntax, InputType},
     path::KeyPath,
     schema::Schema,
     span::Span,
-    syntax::node::{EndSyntax, InputType},
     template::{Shape, Template},
     value::{Key, Value},
 };

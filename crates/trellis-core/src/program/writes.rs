@@ -1,8 +1,47 @@
-//! What a reply writes, as one list that programs share.
+//! What a reply writes and where, as one list that programs share.
 
 use std::{ops::Deref, slice, sync::Arc};
 
-use super::Write;
+use crate::{path::KeyPath, span::Span, template::Shape, value::Key};
+
+/// One write (language 2, remember).
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// Where to.
+    pub to: WriteTarget,
+    /// What.
+    pub value: WriteSource,
+    /// The key in the author's file that asks for it.
+    pub origin: Span,
+}
+
+/// Where a write goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WriteTarget {
+    /// `input` itself: `input_default` standing in for an answer that did not come.
+    Input,
+    /// `sys.ans`.
+    Ans,
+    /// `sys.error`.
+    Error,
+    /// A context path.
+    Path(KeyPath),
+    /// The list at a context path: items are added, an absent key starts a list.
+    Append(KeyPath),
+    /// A context key, only while it is absent (`default_context`).
+    Absent(Key),
+}
+
+/// What a write puts there.
+#[derive(Clone, Debug)]
+pub enum WriteSource {
+    /// The accepted input or the bare result.
+    Input,
+    /// The error that led here.
+    Error,
+    /// A shape over the scope as it is then.
+    Shape(Shape),
+}
 
 /// Writes in order; cloning is cheap.
 #[derive(Clone, Debug, Default)]

@@ -6,6 +6,7 @@
 
 mod branches;
 mod closed;
+mod hole;
 mod keywords;
 mod part;
 mod partial;
@@ -19,10 +20,11 @@ use std::{
 };
 
 pub(crate) use closed::few_integers;
+pub use hole::{Hole, below};
 use jsonschema::{PatternOptions, ValidationError, Validator, draft202012};
 pub(crate) use keywords::without_keywords;
 pub(crate) use part::followed;
-pub use partial::{Flaw, Hole, below};
+pub use partial::Flaw;
 use serde_json::Value as Json;
 
 use self::pattern::{Exhausted, Pattern, metered};

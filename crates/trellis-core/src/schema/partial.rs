@@ -7,19 +7,12 @@
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
 use serde_json::Value as Json;
 
-use super::{Breach, BuiltSchema, Schema, plain, to_json, words};
+use super::{
+    Breach, BuiltSchema, Schema,
+    hole::{Hole, below},
+    plain, to_json, words,
+};
 use crate::value::Value;
-
-/// A part of a value that is not known yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hole {
-    /// JSON pointer to it.
-    pub pointer: String,
-    /// Whether it will be a text.
-    pub text: bool,
-    /// Whether its key may be left out.
-    pub optional: bool,
-}
 
 /// One way in which a value does not fit, whatever fills its holes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,11 +50,6 @@ impl Schema {
         flaws.dedup();
         flaws
     }
-}
-
-/// The JSON pointer of a key below another.
-pub fn below(pointer: &str, key: &str) -> String {
-    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 fn leave_out(json: &mut Json, pointer: &str) {

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{CallId, IdempotencyKey, NodeId},
-    syntax::node::Retry,
-    template::SecretUse,
+    language::{Retry, SecretUse},
     value::{Mapping, Value},
 };
 

@@ -3,12 +3,22 @@
 //! In goes YAML, out comes what its comments allow and where: one in front of everything holds for the file, one on a line of its own for the entry
 //! or item that follows, one behind a value for the line that it stands on.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use granit_parser::{Event, Parser, options};
 
-use super::document::Allow;
 use crate::span::{Span, Spanned};
+
+/// A comment that allows findings: `# trellis: allow(code)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allow {
+    /// The comment, from its `#`.
+    pub comment: Span,
+    /// The codes as they are written; none where the comment cannot be read.
+    pub codes: Box<[Spanned<Arc<str>>]>,
+    /// Where it holds; nothing means the whole file.
+    pub covers: Option<Span>,
+}
 
 /// How such a comment begins, behind its `#`.
 pub(super) const MARK: &str = "trellis:";

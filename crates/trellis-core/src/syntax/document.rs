@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use super::{allow::Allow, text::Bytes};
 use super::{
     node::{NodeSyntax, ToolRef},
     project::ProjectSyntax,
@@ -20,20 +21,6 @@ pub struct Source {
     pub path: FilePath,
     /// Its bytes, as they are.
     pub bytes: Bytes,
-}
-
-/// What a loader could read of a file.
-#[derive(Clone, Debug)]
-pub enum Bytes {
-    /// All of it.
-    Read(Arc<[u8]>),
-    /// Nothing, because it is larger than `limit`; `size` is its size.
-    TooLarge {
-        /// Bytes of the file.
-        size: u64,
-        /// The bound.
-        limit: u64,
-    },
 }
 
 impl Source {
@@ -67,17 +54,6 @@ pub struct Document {
     pub(crate) hash: u64,
     /// Whether the graph is this file, by its name.
     pub(crate) is_graph: bool,
-}
-
-/// A comment that allows findings: `# trellis: allow(code)`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Allow {
-    /// The comment, from its `#`.
-    pub comment: Span,
-    /// The codes as they are written; none where the comment cannot be read.
-    pub codes: Box<[Spanned<Arc<str>>]>,
-    /// Where it holds; nothing means the whole file.
-    pub covers: Option<Span>,
 }
 
 /// What a file holds (language 1.1, 1.2).
@@ -122,18 +98,6 @@ impl Document {
     pub(crate) fn has_errors_in(&self, part: Span) -> bool {
         let places = self.diagnostics.iter().filter(|found| found.is_error()).filter_map(|found| found.place.as_ref());
         places.map(|place| place.span).any(|span| part.start <= span.start && span.end <= part.end)
-    }
-
-    /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names. Mistakes are diagnostics of the document.
-    ///
-    /// ```
-    /// use trellis_core::{Code, Dialect, Document, Source};
-    ///
-    /// let document = Document::parse(&Source::text("start.md", "---\nto: [end\n---\n"), Dialect::default());
-    /// assert_eq!(document.diagnostics[0].code, Code::YamlSyntax);
-    /// ```
-    pub fn parse(source: &Source, dialect: Dialect) -> Self {
-        super::parse::document(source, dialect)
     }
 
     /// The dialect that a `trellis.yaml` names, if it names one.

@@ -22,8 +22,21 @@ use crate::{
     template::{Dialect, Template},
 };
 
-/// Parses one file.
-pub(super) fn document(source: &Source, dialect: Dialect) -> Document {
+impl Document {
+    /// Parses one file. Pure; the dialect is the one its graph's `trellis.yaml` names. Mistakes are diagnostics of the document.
+    ///
+    /// ```
+    /// use trellis_core::{Code, Dialect, Document, Source};
+    ///
+    /// let document = Document::parse(&Source::text("start.md", "---\nto: [end\n---\n"), Dialect::default());
+    /// assert_eq!(document.diagnostics[0].code, Code::YamlSyntax);
+    /// ```
+    pub fn parse(source: &Source, dialect: Dialect) -> Self {
+        document(source, dialect)
+    }
+}
+
+fn document(source: &Source, dialect: Dialect) -> Document {
     let mut report = Report::new(&source.path);
     let mut allows = Box::default();
     let (text, content) = match text::read(&source.bytes, &mut report) {

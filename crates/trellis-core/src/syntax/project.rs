@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::node::{DefaultsSyntax, ToolSyntax};
+pub use crate::language::DEEPEST;
 use crate::{
     diagnostic::{Code, Severity},
     path::KeyPath,
@@ -71,9 +72,6 @@ pub struct BindingSyntax {
     /// Where each value of `config` stands, by its path (`process.0`, `env.TOKEN`).
     pub spans: BTreeMap<String, Span>,
 }
-
-/// The highest `limits.depth`: what wraps a value in a record must find room within what readers of JSON take.
-pub const DEEPEST: u32 = 64;
 
 /// `limits:` as written; nothing where the default holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

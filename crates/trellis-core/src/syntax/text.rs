@@ -4,11 +4,24 @@
 
 use std::sync::Arc;
 
-use super::document::Bytes;
 use crate::{
     diagnostic::{Code, Report},
     span::Span,
 };
+
+/// What a loader could read of a file.
+#[derive(Clone, Debug)]
+pub enum Bytes {
+    /// All of it.
+    Read(Arc<[u8]>),
+    /// Nothing, because it is larger than `limit`; `size` is its size.
+    TooLarge {
+        /// Bytes of the file.
+        size: u64,
+        /// The bound.
+        limit: u64,
+    },
+}
 
 /// The text of a file.
 ///

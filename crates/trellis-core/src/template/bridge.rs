@@ -14,6 +14,9 @@ use crate::{
     value::{Key, List, Mapping, Value},
 };
 
+/// The hidden name under which filters find the scope and its limits.
+pub(super) const VIEW: &str = "\u{1}";
+
 /// Levels of a value that a template makes; JSON readers allow as many.
 pub(super) const MAX_DEPTH: usize = 128;
 
@@ -72,7 +75,7 @@ impl Object for ScopeView {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Dyn> {
-        if key == super::machine::VIEW {
+        if key == VIEW {
             return Some(Dyn::from_dyn_object(Arc::clone(self)));
         }
         self.scope.get(key).map(to_dyn)

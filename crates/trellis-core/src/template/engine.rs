@@ -11,7 +11,7 @@ use minijinja::{
 use self_cell::self_cell;
 
 use super::{
-    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Term, Text, check, explain, formula, go, jinja, lower,
+    Dialect, Mistake, RenderLimits, TemplateError, TemplateInner, Term, Text, check, delimiters, explain, formula, go, jinja, lower,
     machine::Machine,
     path_text,
     reads::{self, Use},
@@ -142,7 +142,7 @@ impl TemplateEngine {
     }
 
     fn failure(&self, of: &TemplateInner, limits: RenderLimits, error: &minijinja::Error) -> TemplateError {
-        let place = error.range().map(|range| jinja::clamp(&of.text, range));
+        let place = error.range().map(|range| delimiters::clamp(&of.text, range));
         let message = match error.kind() {
             ErrorKind::UndefinedError => match &place {
                 Some(place) => format!("`{}` is not set", path_text(&of.text[place.clone()])),

@@ -8,8 +8,9 @@ use minijinja::{
 };
 
 use super::{
-    Mistake, go,
-    jinja::{clamp, syntax},
+    Mistake,
+    delimiters::{clamp, syntax},
+    go,
 };
 use crate::diagnostic::near;
 

@@ -2,24 +2,14 @@
 //!
 //! Template text enters, a tree of minijinja's leaves, or mistakes with their bytes in the text.
 
-use std::{ops::Range, sync::LazyLock};
+use std::ops::Range;
 
-use minijinja::{
-    machinery::{
-        ast::{Expr, Stmt},
-        parse as parse_tree,
-    },
-    syntax::SyntaxConfig,
+use minijinja::machinery::{
+    ast::{Expr, Stmt},
+    parse as parse_tree,
 };
 
-use super::{Mistake, check, explain, nesting, nesting::MAX_NESTING};
-
-/// The syntax: a trailing newline stays, and so does every other byte around a tag unless a `-` takes it away.
-pub(super) fn syntax() -> SyntaxConfig {
-    static SYNTAX: LazyLock<SyntaxConfig> =
-        LazyLock::new(|| SyntaxConfig::builder().keep_trailing_newline(true).build().unwrap_or_default());
-    SYNTAX.clone()
-}
+use super::{Mistake, check, delimiters::syntax, explain, nesting, nesting::MAX_NESTING};
 
 /// Mistakes of one template that are reported at once.
 const MANY: usize = 16;
@@ -88,17 +78,4 @@ pub(super) fn sole_expression<'t, 's>(tree: &'t Stmt<'s>, source: &str) -> Optio
         }
         _ => None,
     }
-}
-
-/// A range that can be sliced out of `source`.
-pub(super) fn clamp(source: &str, range: Range<usize>) -> Range<usize> {
-    let inside = |mut at: usize| {
-        at = at.min(source.len());
-        while !source.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
-    let start = inside(range.start);
-    start..inside(range.end).max(start)
 }

@@ -15,6 +15,7 @@ pub mod builtins;
 mod calculation;
 mod check;
 mod const_eval;
+mod delimiters;
 mod dialects;
 mod engine;
 mod explain;
@@ -53,6 +54,7 @@ pub use reads::{ElementStep, Test};
 use segments::{SegmentPiece, Unreadable};
 pub use shape::{Expression, Shape};
 
+pub use crate::language::SecretUse;
 use crate::{
     diagnostic::{Code, Report},
     path::KeyPath,
@@ -184,6 +186,9 @@ pub struct RenderLimits {
     pub fuel: u64,
 }
 
+/// Instructions of one rendered template where a project sets no other bound.
+pub const DEFAULT_FUEL: u64 = 1_000_000;
+
 /// Why a template could not be rendered: a failure of the step, never a panic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -192,17 +197,6 @@ pub struct TemplateError {
     pub message: String,
     /// Where in the author's file, if known.
     pub span: Option<Span>,
-}
-
-/// A place in rendered arguments where a secret belongs (language 3.6). Out of band, so that no text can pretend to be one.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct SecretUse {
-    /// JSON pointer of the text that holds it.
-    pub pointer: String,
-    /// Byte offset in that text.
-    pub offset: usize,
-    /// The secret's name.
-    pub name: Arc<str>,
 }
 
 /// Reports secrets in a text that is no template either, such as an option or a condition (language 3.6).

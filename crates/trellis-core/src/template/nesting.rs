@@ -18,7 +18,7 @@ pub(super) fn too_deep(source: &str) -> Option<Range<usize>> {
     let mut blocks = Vec::new();
     let mut block = 0;
     let mut opens = false;
-    for token in tokenize(source, false, super::jinja::syntax()) {
+    for token in tokenize(source, false, super::delimiters::syntax()) {
         let Ok((token, span)) = token else {
             // The parser meets the same mistake and says more about it.
             return None;

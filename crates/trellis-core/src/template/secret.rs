@@ -7,7 +7,7 @@ use std::ops::Range;
 use memchr::memchr;
 use minijinja::machinery::{Token, tokenize};
 
-use super::{Dialect, jinja::syntax};
+use super::{Dialect, delimiters::syntax};
 
 /// One use of a secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use serde::{
     forward_to_deserialize_any,
 };
 
+use super::Segment;
 use super::{ConvertError, Key, Value, key::KeyDeserializer};
-use crate::path::Segment;
 
 /// Reads a value as a Rust type, which may borrow from it. What [`to_value`](super::to_value) makes is read back.
 ///

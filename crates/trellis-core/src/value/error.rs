@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{de, ser};
 
-use crate::path::Segment;
+use super::Segment;
 
 /// Why a Rust value is no [`Value`](super::Value), or a value is not what a Rust type takes.
 ///

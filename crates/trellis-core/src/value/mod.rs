@@ -32,6 +32,15 @@ pub use serialize::to_value;
 /// The key of a mapping.
 pub type Key = Arc<str>;
 
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Segment {
+    /// A name.
+    Key(Key),
+    /// A list index; never written to, and always an unchecked read (language 3.2).
+    Index(usize),
+}
+
 /// A JSON value.
 ///
 /// ```

@@ -15,8 +15,8 @@ use serde::{
     },
 };
 
+use super::Segment;
 use super::{ConvertError, Key, Value, key::KeySerializer};
-use crate::path::Segment;
 
 /// Levels of lists and mappings that [`Value::from_json`] reads.
 const LEVELS: usize = 127;

@@ -4,7 +4,6 @@ use std::{collections::VecDeque, pin::Pin};
 
 use trellis_core::{NavigateError, SessionId, SignalName, state::Status};
 
-use super::turns::poll_once;
 use crate::sessions::{SendError, Sessions, Turn};
 
 /// A session that goes on to its next stop.
@@ -102,4 +101,15 @@ fn is_early(sessions: &Sessions, id: &SessionId, refusal: &SendError) -> bool {
         }
         _ => false,
     }
+}
+
+/// The value of a future that is ready at once.
+pub(super) async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        std::task::Poll::Ready(match Pin::new(&mut *future).poll(context) {
+            std::task::Poll::Ready(value) => Some(value),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
 }

@@ -2,7 +2,7 @@
 //!
 //! Commands come before edits, so that an answer is taken by the program that asked for it; signals come before both.
 
-use std::{io, ops::ControlFlow, pin::Pin};
+use std::{io, ops::ControlFlow};
 
 use tokio::{
     sync::mpsc::{self, error::TryRecvError},
@@ -12,7 +12,7 @@ use trellis_core::{Input, NodeId, SessionId, SignalName, Start, id::CallId};
 
 use super::{
     Asking, Awaited, Command, Console, Edit, Edited, Note, Reason, Reloaded, RunError, RunSummary, Runner,
-    held::{Raised, Work, has_begun, is_interrupt},
+    held::{Raised, Work, has_begun, is_interrupt, poll_once},
 };
 use crate::{
     sessions::{Reply, SendError, Sent, Sessions, Stop, Turn},
@@ -322,15 +322,4 @@ fn is_same(one: &Stop, other: &Stop) -> bool {
         | (Stop::Approve { call: one, .. }, Stop::Approve { call: other, .. }) => one == other,
         (one, other) => one == other,
     }
-}
-
-/// The value of a future that is ready at once.
-pub(super) async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-    std::future::poll_fn(|context| {
-        std::task::Poll::Ready(match Pin::new(&mut *future).poll(context) {
-            std::task::Poll::Ready(value) => Some(value),
-            std::task::Poll::Pending => None,
-        })
-    })
-    .await
 }

@@ -56,6 +56,9 @@ pub(crate) use self::redacted::{Place, absent, appended_path, is_redacted, put_a
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
 
+/// What to do where TLS is wanted.
+const TUNNEL: &str = "lead it through a tunnel (`stunnel`, `ssh -L`), and name this end of it";
+
 /// What a store is about to say.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 

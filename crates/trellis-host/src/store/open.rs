@@ -4,10 +4,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{FilesStore, MemoryStore, SessionStore, StoreError, blocking::aside};
-
-/// What to do where TLS is wanted.
-pub(super) const TUNNEL: &str = "lead it through a tunnel (`stunnel`, `ssh -L`), and name this end of it";
+use super::{FilesStore, MemoryStore, SessionStore, StoreError, TUNNEL, blocking::aside};
 
 /// Opens the store that `spec` names. Paths are relative to the current folder.
 ///

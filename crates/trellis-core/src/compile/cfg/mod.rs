@@ -11,7 +11,7 @@ pub(super) mod digraph;
 use std::sync::Arc;
 
 use self::digraph::Digraph;
-use crate::program::{Call, Callee, Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target, Way};
+use crate::program::{Call, Callee, Failure, NodeIndex, Outcome, PointIndex, Program, Provenance, Reason, Role, Target};
 
 /// Points and edges of a program, with the neighbours of each point in both directions.
 pub(super) struct Cfg<'p> {
@@ -26,7 +26,7 @@ impl<'p> Cfg<'p> {
         let mut pairs = Vec::with_capacity(program.edges.len());
         for index in 0..program.points.len() {
             let from = u32::try_from(index).unwrap_or(u32::MAX);
-            successors(program, PointIndex(from), &mut |to| pairs.push((from, to.0)));
+            neighbours(program, PointIndex(from), &mut |to| pairs.push((from, to.0)));
         }
         let rolls_back = program.edges.iter().any(|edge| edge.to == Target::Rollback);
         Self { program, digraph: Arc::new(Digraph::new(program.points.len(), &pairs)), rolls_back }
@@ -72,36 +72,47 @@ impl<'p> Cfg<'p> {
         self.program.ways(point).any(|way| match &way.edge.to {
             Target::End(Reason::Failed(Failure::MaxVisits)) => true,
             Target::End(_) => way.edge.why != Provenance::Rule,
-            Target::Rollback => self.after_rollback(point).is_none(),
+            Target::Rollback => self.program.after_rollback(self.program.node(self.program.point(point).node).graph).is_none(),
             _ => false,
         })
     }
 
-    /// Returns the target of a rollback from a point; `None` if the session ends.
-    fn after_rollback(&self, point: PointIndex) -> Option<PointIndex> {
-        unwound(self.program, point)
+    /// The edges from a point to points, in the order in which the engine tries them. A rollback leads to the point after it, an edge to an end
+    /// nowhere, and one that repeats a point to itself.
+    pub(super) fn successors(program: &'p Program, from: PointIndex) -> impl Iterator<Item = CfgEdge> {
+        program.point(from).replies.clone().flat_map(move |on| Self::successors_on(program, from, on))
+    }
+
+    /// The edges of one reply of a point to points.
+    pub(super) fn successors_on(program: &'p Program, from: PointIndex, on: u32) -> impl Iterator<Item = CfgEdge> {
+        program.replies[on as usize].edges.clone().filter_map(move |edge| {
+            let to = match program.edges[edge as usize].to {
+                Target::Point(to) | Target::Proceed(to) => Some(to),
+                Target::Again => Some(from),
+                Target::Rollback => program.after_rollback(program.node(program.point(from).node).graph),
+                Target::End(_) => None,
+            };
+            Some(CfgEdge { on, edge, to: to? })
+        })
     }
 }
 
-fn unwound(program: &Program, point: PointIndex) -> Option<PointIndex> {
-    let node = program.node(program.point(point).node);
-    program.unwound_ways(node.graph).find_map(|way| match way.edge.to {
-        Target::Point(point) => Some(point),
-        _ => None,
-    })
+/// An edge from a point to a point, by the indices of its reply and itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CfgEdge {
+    pub(super) on: u32,
+    pub(super) edge: u32,
+    pub(super) to: PointIndex,
 }
 
-/// Calls `see` for each successor of a point: by an edge, by a rollback, and by a call of a child graph. A point can be seen more than
-/// once.
-pub(super) fn successors(program: &Program, from: PointIndex, see: &mut impl FnMut(PointIndex)) {
-    for Way { edge, .. } in program.ways(from) {
-        match &edge.to {
-            Target::Point(point) | Target::Proceed(point) => see(*point),
-            Target::Again => see(from),
-            Target::Rollback => unwound(program, from).into_iter().for_each(&mut *see),
-            Target::End(_) => {}
-        }
-    }
+/// Whether an edge is there for a session that is a child: of the graph-wide keys none of these applies to it (language 5.4).
+pub(super) fn is_for_children(why: &Provenance) -> bool {
+    !matches!(why, Provenance::SignalDefault | Provenance::ErrorDefault | Provenance::OnRolledBack)
+}
+
+/// Every point that a point leads to: its successors, and the first points of the child graphs that it calls.
+pub(super) fn neighbours(program: &Program, from: PointIndex, see: &mut impl FnMut(PointIndex)) {
+    Cfg::successors(program, from).for_each(|edge| see(edge.to));
     let node = program.node(program.point(from).node);
     if let Role::Act(call) = &node.role {
         children(call, &mut |child| {

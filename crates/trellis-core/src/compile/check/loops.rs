@@ -2,9 +2,11 @@
 
 use petgraph::algo::kosaraju_scc;
 
-use super::reachability::place;
 use crate::{
-    compile::cfg::{Cfg, stops},
+    compile::{
+        cfg::{Cfg, stops},
+        source_lookup::place,
+    },
     diagnostic::{Code, Diagnostic, Severity},
     program::{Node, PointIndex, Role},
 };

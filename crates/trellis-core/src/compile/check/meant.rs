@@ -5,10 +5,13 @@
 
 use petgraph::visit::Dfs;
 
-use super::Severities;
 use crate::{
-    compile::{cfg::Cfg, names::at_path},
-    diagnostic::{Code, Diagnostic, Severity, nearest},
+    compile::{
+        cfg::Cfg,
+        names::{at_path, mentions},
+        severity::Severities,
+    },
+    diagnostic::{Code, Diagnostic, nearest},
     program::Node,
 };
 
@@ -21,7 +24,7 @@ pub(super) fn reached(cfg: &Cfg<'_>, reached: &[bool], severities: &Severities<'
         return Some(all);
     }
     let (mut faulty, mut meant) = (Vec::new(), Vec::new());
-    for diagnostic in severities.parsed().chain(found).filter(|found| severities.severity(found) == Some(Severity::Error)) {
+    for diagnostic in severities.parsed().chain(found).filter(|found| severities.is_error(found)) {
         let place = diagnostic.place.as_ref()?;
         let at = at_path(&program.documents, &place.path)?;
         let text = &*program.documents[at as usize].text;
@@ -62,12 +65,4 @@ pub(super) fn reached(cfg: &Cfg<'_>, reached: &[bool], severities: &Severities<'
 fn last(id: &str) -> &str {
     let id = id.strip_suffix("/start").unwrap_or(id);
     id.rsplit('/').next().unwrap_or(id)
-}
-
-/// Whether a name stands in a text as a word.
-pub(crate) fn mentions(text: &str, name: &str) -> bool {
-    let is_inside = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
-    text.match_indices(name).any(|(at, _)| {
-        !text[..at].chars().next_back().is_some_and(is_inside) && !text[at + name.len()..].chars().next().is_some_and(is_inside)
-    })
 }

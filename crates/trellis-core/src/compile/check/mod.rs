@@ -1,55 +1,33 @@
 //! What is proved of a lowered graph. One check per file, each over the one edge list.
 
 pub(super) mod args;
-mod cases;
-pub(super) mod exhaustive;
+mod exhaustive;
 mod links;
 mod loops;
-pub(super) mod meant;
-pub(super) mod never_true;
+mod meant;
+mod never_true;
 mod reachability;
 mod rollback_gap;
 pub(super) mod shadowing;
-mod value_index;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::{
-    Join, UncheckedRead,
-    cfg::Cfg,
-    dataflow::{self, Analysis},
-    severity::Severities,
-    taint::Taint,
-};
+use super::{cfg::Cfg, severity::Severities};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath, Place},
     program::{Node, Program, Role},
-    syntax::{
-        document::Content,
-        node::{CallSyntax, CalleeSyntax, NodeSyntax, TargetSyntax},
-    },
 };
 
 /// What was found, by node.
 type FoundByNode = Vec<(u32, Diagnostic)>;
 
-/// What is found about nodes, by node: of those that were not edited it is kept.
+/// What is found about nodes alone, by node: of those that were not edited it is kept.
 #[derive(Debug, Default)]
 pub(super) struct NodeFindings {
     never: FoundByNode,
     gaps: FoundByNode,
-    /// What the flow of data is known to be; that of the others stands in it too.
-    data: Option<dataflow::AnalysisCache>,
-}
-
-#[cfg(test)]
-impl NodeFindings {
-    /// How many points the analysis of data looked at the last time.
-    pub(super) fn looked(&self) -> usize {
-        self.data.as_ref().map_or(0, |data| data.looked)
-    }
 }
 
 /// Asks the nodes in `fresh` anew, or all; what was found about the others stays. In the order of nodes.
@@ -66,53 +44,17 @@ fn renew(kept: &mut FoundByNode, program: &Program, fresh: Option<&[u32]>, ask: 
     kept.sort_by_key(|(node, _)| *node);
 }
 
-/// Points of a graph for which it pays to do two things at once.
-const MANY: usize = 1_000;
-
-/// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: what it may have meant is not unreachable,
-/// and nothing is without a way out.
-/// `own` is what is known of nodes alone, and which of them are new; `linking` says which documents have links.
-pub(super) fn program(
-    program: &Arc<Program>,
-    unresolved: bool,
-    severities: &Severities<'_>,
-    (own, fresh): (&mut NodeFindings, Option<&[u32]>),
-    linking: &[u32],
-    both: Option<Join>,
-    found: &mut Vec<Diagnostic>,
-) -> Vec<UncheckedRead> {
-    let cfg = Cfg::new(program);
-    let tame = vec![false; program.points.len()];
-    let mut known = None;
-    let NodeFindings { never, gaps, data } = own;
-    let mut shape = || {
-        shape(&cfg, unresolved.then_some(severities), (never, gaps, fresh), found);
-        links::check(program.documents(), linking, found);
-    };
-    match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
-        // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.
-        Some(both) => both(&mut || known = Some(Analysis::new(program, &cfg, &tame)), &mut shape),
-        None => shape(),
-    }
-    match Taint::new(program, severities, found) {
-        Some(tainted) => {
-            let known = known.filter(|_| tainted.points == tame);
-            dataflow::check(program, &cfg, &tainted, known, (data, fresh), found)
-        }
-        None => {
-            *data = None;
-            Vec::new()
-        }
-    }
-}
-
 /// Every check but those of data. `unresolved` says where some way could not be read or leads nowhere, if there is one.
-fn shape(
+/// `own` is what is known of nodes alone, and `fresh` which of them are new; `linking` says which documents have links.
+pub(super) fn shape(
     cfg: &Cfg<'_>,
     unresolved: Option<&Severities<'_>>,
-    (never, gaps, fresh): (&mut FoundByNode, &mut FoundByNode, Option<&[u32]>),
+    own: &mut NodeFindings,
+    fresh: Option<&[u32]>,
+    linking: &[u32],
     found: &mut Vec<Diagnostic>,
 ) {
+    let NodeFindings { never, gaps } = own;
     let program = cfg.program;
     let reached = reachability::from_entries(cfg);
     match unresolved {
@@ -137,6 +79,7 @@ fn shape(
         rollback_gap::check(program, found);
     }
     follows(program, before, found);
+    links::check(program.documents(), linking, found);
 }
 
 /// Drops that no end can be reached from nodes of which one has a gap: the way that is missing there is the mistake.
@@ -177,37 +120,4 @@ fn follows(program: &Program, before: usize, found: &mut Vec<Diagnostic>) {
     let gaps = found.split_off(before);
     let explained = |gap: &Diagnostic, path: &FilePath| acting.contains(path) || (gap.code == Code::RollbackGap && here.contains(path));
     found.extend(gaps.into_iter().filter(|gap| !gap.place.as_ref().is_some_and(|place| explained(gap, &place.path))));
-}
-
-/// Every target that a node names.
-pub(super) fn targets(node: &NodeSyntax) -> impl Iterator<Item = &TargetSyntax> {
-    let options = node.options.iter().flat_map(|options| &options.value).filter_map(|option| option.target.as_ref());
-    let transitions = node.transitions.iter().filter_map(|transition| transition.target.as_ref());
-    let recovery =
-        node.to.iter().chain([&node.on_error, &node.on_denied, &node.on_max_visits].into_iter().filter_map(|target| target.as_deref()));
-    let graph_wide = node.defaults.iter();
-    let invalid = node.on_invalid.as_ref().and_then(|invalid| invalid.value.to.as_ref());
-    let signals = node.on_signal.iter().map(|(_, target)| target);
-    let rolled_back = graph_wide.clone().filter_map(|defaults| defaults.on_rolled_back.as_ref());
-    let defaults = graph_wide.clone().flat_map(|defaults| &defaults.on_signal_default).map(|(_, target)| target);
-    let before_each = graph_wide.filter_map(|defaults| defaults.before_each.as_ref());
-    let calls = node.call.iter().chain(&node.undo).chain(before_each).flat_map(|call| called(call));
-    options.chain(transitions).chain(recovery).chain(rolled_back).chain(invalid).chain(signals).chain(defaults).chain(calls)
-}
-
-pub(super) fn called(call: &CallSyntax) -> Vec<&TargetSyntax> {
-    match &call.callee {
-        CalleeSyntax::Graph(target) => vec![target],
-        CalleeSyntax::Parallel(branches, _) => branches.iter().flat_map(|(_, branch)| called(branch)).collect(),
-        CalleeSyntax::Tool(_) | CalleeSyntax::Each(..) => Vec::new(),
-    }
-}
-
-/// The node as its author wrote it.
-pub(super) fn syntax_of<'p>(program: &'p Program, node: &Node) -> Option<&'p NodeSyntax> {
-    match &program.documents.get(node.document as usize)?.content {
-        Content::Node(syntax) => Some(syntax),
-        Content::Nodes(nodes, _) => nodes.get(node.ordinal as usize),
-        _ => None,
-    }
 }

@@ -1,18 +1,17 @@
 //! `never-true`: a condition over closed values that none of them meets. `shadowed-transition`: one that was asked before.
 
-use super::{
-    cases::{CaseValues, closed_of_any, input_path, subject},
-    syntax_of,
-    value_index::Literals,
-};
 use crate::{
-    diagnostic::{Code, Diagnostic, Severity, near},
-    program::{Edge, Guard, Node, Operand, Program, Provenance, Reply, Role},
-    span::{Span, Spanned},
-    syntax::{
-        condition::Condition,
-        node::{InputType, TransitionSyntax},
+    compile::{
+        guards::{
+            cases::{CaseValues, closed_of_any, input_path, subject},
+            impossible::{OTHERWISE, report, report_one},
+            value_index::Literals,
+        },
+        source_lookup::condition,
     },
+    diagnostic::{Code, Diagnostic, Severity},
+    language::InputType,
+    program::{Edge, Guard, Node, Operand, Program, Provenance, Reply, Role},
     value::Value,
 };
 
@@ -150,96 +149,4 @@ fn is_of(kind: InputType, value: &Value) -> bool {
 fn one_of(values: &[Value]) -> String {
     let listed = values.iter().take(8).map(|value| format!("`{}`", value.to_json())).collect::<Vec<_>>().join(", ");
     format!("one of {}", if listed.is_empty() { "nothing".to_owned() } else { listed })
-}
-
-/// The finding about one of several literals that is asked for in vain.
-pub(crate) fn finding_of_one(
-    program: &Program,
-    node: &Node,
-    condition: &Spanned<Condition>,
-    (operand, literal): (&Operand, &Value),
-    values: &[Value],
-    described: &str,
-) -> Diagnostic {
-    report_one(program, node, condition, (operand, literal), (&format!("`{}` is {described}", operand.path), values))
-}
-
-fn report_one(
-    program: &Program,
-    node: &Node,
-    condition: &Spanned<Condition>,
-    (operand, literal): (&Operand, &Value),
-    (why, values): (&str, &[Value]),
-) -> Diagnostic {
-    let guard = Guard::Is(operand.clone(), true, literal.clone());
-    let found = report(program, node, condition, &guard, (why, values, "ask for what it can be, or take this value out".to_owned()));
-    let message = format!("`{}` asks for `{}` in vain: {why}", condition.text(program.text_of(node)), literal.to_json());
-    Diagnostic { message, ..found }
-}
-
-/// The finding about a condition whose operand is `described` wherever it is asked.
-pub(crate) fn finding(
-    program: &Program,
-    node: &Node,
-    condition: &Spanned<Condition>,
-    guard: &Guard,
-    operand: &Operand,
-    values: &[Value],
-    described: &str,
-) -> Diagnostic {
-    report(program, node, condition, guard, (&format!("`{}` is {described}", operand.path), values, OTHERWISE.to_owned()))
-}
-
-/// What to do about a condition that never holds, where nothing near could be meant.
-const OTHERWISE: &str = "ask for what it can be, or take this way out";
-
-fn report(
-    program: &Program,
-    node: &Node,
-    condition: &Spanned<Condition>,
-    guard: &Guard,
-    (why, values, otherwise): (&str, &[Value], String),
-) -> Diagnostic {
-    let message = format!("`{}` can never be true: {why}", condition.text(program.text_of(node)));
-    let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);
-    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
-    let meant = literal(guard).and_then(|literal| Some((literal, near(literal, texts.iter().map(String::as_str))?)));
-    let Some((literal, near)) = meant else {
-        let text = values.iter().find_map(Value::as_str).filter(|_| matches!(guard, Guard::Truth(..)));
-        return found.help(match (text, guard.operand()) {
-            (Some(text), Some(operand)) => format!("compare it with what it can be: `{} == \"{text}\"`", operand.path),
-            _ => otherwise,
-        });
-    };
-    // A name in quotes that stands there once is written anew, if that needs no escapes.
-    let text = program.text_of(node).get(condition.span.range()).unwrap_or_default();
-    let mut places = text.match_indices(literal);
-    let place = places.next().filter(|_| places.next().is_none()).map(|(at, _)| {
-        let start = condition.span.start as usize + at;
-        Span::new(start, start + literal.len())
-    });
-    let is_plain = |text: &str| text.chars().all(|char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_' | '.'));
-    match place.filter(|_| is_plain(literal) && is_plain(near.name)) {
-        Some(place) => found.meant(place, Some(near), || otherwise),
-        None => found.help(near.question()),
-    }
-}
-
-fn literal(guard: &Guard) -> Option<&str> {
-    match guard {
-        Guard::Is(_, _, Value::Text(text)) => Some(text),
-        Guard::In(_, _, values) => values.first()?.as_str(),
-        _ => None,
-    }
-}
-
-/// The condition of an edge as it is written.
-pub(crate) fn condition<'p>(program: &'p Program, node: &Node, edge: &Edge) -> Option<&'p Spanned<Condition>> {
-    let origin = edge.origin?;
-    let transitions = &syntax_of(program, node)?.transitions;
-    let is_it = |transition: &&TransitionSyntax| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span);
-    // They stand in order, unless an alias brought one from elsewhere.
-    let after = transitions.partition_point(|transition| transition.span.start <= origin.span.start);
-    let near = transitions[..after].last().filter(is_it);
-    near.or_else(|| transitions.iter().find(is_it))?.condition.as_ref()
 }

@@ -3,10 +3,9 @@
 use petgraph::visit::{Dfs, Walker};
 
 use crate::{
-    compile::cfg::Cfg,
+    compile::{cfg::Cfg, source_lookup::place},
     diagnostic::{Code, Diagnostic},
     program::{Node, Program},
-    span::Span,
 };
 
 /// Which points can be reached from an entry. A graph of its own may be run alone, so each entry is a beginning.
@@ -77,9 +76,4 @@ fn unreachable(program: &Program, node: &Node) -> Diagnostic {
     let help = format!("lead to it from another node (`to: {}`), or delete the file; a name that begins with `_` is no node", node.id);
     Diagnostic::new(Code::UnreachableNode, program.path_of(node), place(node), format!("no way leads from `{start}` to `{}`", node.id))
         .help(help)
-}
-
-/// The first line of a node, where findings about the node as a whole stand.
-pub(super) fn place(node: &Node) -> Span {
-    Span::at(node.span.start as usize)
 }

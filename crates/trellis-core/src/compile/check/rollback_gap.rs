@@ -4,9 +4,8 @@
 
 use std::{cell::LazyCell, collections::VecDeque, ops::Deref};
 
-use super::syntax_of;
 use crate::{
-    compile::cfg::digraph::Adjacency,
+    compile::{cfg::digraph::Adjacency, source_lookup::syntax_of},
     diagnostic::{Code, Diagnostic, FilePath},
     program::{Call, Callee, Edge, NodeIndex, Outcome, Part, PointIndex, Program, Role, Target},
     span::Span,

@@ -22,6 +22,7 @@
 //! Dependencies run one way: `ir, domain ← env ← fixpoint`; `ir, domain ← symbolic`; `symbolic, fixpoint ← search`; `fixpoint ← checks`;
 //! `fixpoint, search ← report`.
 
+mod assigned_keys;
 mod checks;
 mod domain;
 mod env;
@@ -29,6 +30,7 @@ mod fixpoint;
 mod ir;
 mod report;
 mod search;
+mod slot;
 mod symbolic;
 
 use std::{
@@ -38,14 +40,14 @@ use std::{
     sync::Arc,
 };
 
+pub(super) use self::fixpoint::Analysis;
 pub(crate) use self::fixpoint::snapshot::PointTypes;
-pub(super) use self::fixpoint::{Analysis, AnalysisCache};
 
 use self::{
     checks::{declared_types, invalid_text, never_said, never_true, returned_values},
     domain::external,
     fixpoint::{
-        Alarms,
+        Alarms, AnalysisCache,
         taint_flow::TaintFlow,
         violation::{Alarm, Violation},
     },
@@ -59,38 +61,57 @@ use self::{
     },
     symbolic::SchemaCache,
 };
-use super::{
-    UncheckedRead, Unknown,
-    cfg::{Cfg, successors},
-    taint::Taint,
-};
+use super::{UncheckedRead, Unknown, cfg::Cfg, taint::Taint};
 use crate::{
     diagnostic::{Code, Diagnostic, FilePath},
     path::KeyPath,
-    program::{Callee, NodeIndex, PointIndex, PredicateSource, Program, Provenance, Target, WriteTarget},
+    program::{Callee, NodeIndex, PointIndex, PredicateSource, Program, WriteTarget},
     schema::Schema,
     scope::RESERVED,
     span::Span,
     value::Key,
 };
 
-/// Checks the data of a program, and adds the findings to `found`. Returns the unchecked reads. `known` is the fixpoint, if it was computed
-/// already. `kept` is the state of the last check, which is replaced by that of this one; `fresh` are the nodes that were edited since,
-/// `None` if all are new.
+/// What one check leaves to the next.
+#[derive(Debug)]
+pub(super) struct DataflowCache {
+    analysis: AnalysisCache,
+    /// The unchecked reads, by their points.
+    unchecked: Vec<(u32, UncheckedRead)>,
+}
+
+impl DataflowCache {
+    /// How many points the analysis looked at.
+    #[cfg(test)]
+    pub(super) fn looked(&self) -> usize {
+        self.analysis.looked
+    }
+}
+
+/// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
+/// `known` is what was worked out already; `kept` what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or
+/// nothing where everything is new.
 pub(super) fn check<'k>(
     program: &'k Arc<Program>,
     cfg: &Cfg<'_>,
     tainted: &'k Taint,
     known: Option<Analysis<'k, 'k>>,
-    (kept, fresh): (&mut Option<AnalysisCache>, Option<&[u32]>),
+    (kept, fresh): (&mut Option<DataflowCache>, Option<&[u32]>),
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
     let Taint { points: tainted, is_lossy, faulty } = tainted;
     let kept_before = kept.take();
-    let again = || kept_before.zip(fresh).and_then(|(kept, fresh)| Analysis::again(program, cfg, tainted, kept, fresh));
+    let mut unchecked = Vec::new();
+    let again = || {
+        let (before, fresh) = kept_before.zip(fresh)?;
+        let known = Analysis::again(program, cfg, tainted, before.analysis, fresh)?;
+        unchecked = before.unchecked;
+        Some(known)
+    };
     let mut known = known.or_else(again).unwrap_or_else(|| Analysis::new(program, cfg, tainted));
     let mut behind = TaintFlow::new(program, cfg, tainted, unresolved_calls(program, tainted, found));
-    let mut unchecked = known.unchecked();
+    report::unchecked::renew(&mut unchecked, &mut known);
+    let all_unchecked = unchecked.clone();
     unchecked.retain(|(point, read)| !behind.explains(*point, read));
     declared_types::check(&mut known, tainted, found);
     returned_values::check(&mut known, tainted, found);
@@ -104,11 +125,12 @@ pub(super) fn check<'k>(
         let gathered = known.gathered(&ir);
         let faulty = is_lossy.then_some(&faulty[..]);
         let searched = Findings { program, ir: &ir, cfg, tainted, faulty }.search(&mut known, gathered, found);
-        let unknown = |(point, site): (PointIndex, u32)| (point.0, report::unknown_site(program, &ir.sites[site as usize], Unknown::Part));
+        let unknown =
+            |(point, site): (PointIndex, u32)| (point.0, report::unchecked::of_site(program, &ir.sites[site as usize], Unknown::Part));
         unchecked.extend(searched.untold.iter().copied().map(unknown));
         searched.explain(&ir, cfg, &mut unchecked);
     }
-    *kept = Some(known.leave());
+    *kept = Some(DataflowCache { analysis: known.leave(), unchecked: all_unchecked });
     unchecked.into_iter().map(|(_, read)| read).collect()
 }
 
@@ -345,35 +367,4 @@ impl Findings<'_, '_> {
         });
         sites.chain(ops).chain(guards).chain(asked.flat_map(|asked| asked.keys().cloned())).collect()
     }
-}
-
-/// Returns the points that a session which starts at `entry` reaches by itself, without those of children that it calls.
-fn reachable(program: &Program, entry: PointIndex) -> Vec<bool> {
-    let mut inside = vec![false; program.points.len()];
-    inside[entry.0 as usize] = true;
-    let mut open = vec![entry];
-    while let Some(point) = open.pop() {
-        let graph = program.node(program.point(point).node).graph;
-        for way in program.ways(point).filter(|way| is_for_children(&way.edge.why)) {
-            let to: Vec<PointIndex> = match way.edge.to {
-                Target::Point(to) | Target::Proceed(to) => vec![to],
-                Target::Rollback => program
-                    .unwound_ways(graph)
-                    .filter_map(|way| if let Target::Point(to) = way.edge.to { Some(to) } else { None })
-                    .collect(),
-                Target::Again | Target::End(_) => Vec::new(),
-            };
-            for to in to {
-                if !std::mem::replace(&mut inside[to.0 as usize], true) {
-                    open.push(to);
-                }
-            }
-        }
-    }
-    inside
-}
-
-/// Returns true if a session that is a child can take an edge: graph-wide keys do not apply to it (language 5.4).
-fn is_for_children(why: &Provenance) -> bool {
-    !matches!(why, Provenance::SignalDefault | Provenance::ErrorDefault | Provenance::OnRolledBack)
 }

@@ -3,21 +3,14 @@
 use super::{Here, Lowering};
 use crate::{
     compile::check::args::outline,
-    diagnostic::{Code, Diagnostic, FilePath, did_you_mean},
+    diagnostic::{Code, Diagnostic, did_you_mean},
     path::{KeyPath, Segment},
-    schema::{Flaw, Schema},
-    span::{Span, Spanned},
+    schema::Flaw,
+    span::Span,
     syntax::node::NodeSyntax,
     template::Shape,
-    value::{Key, Value},
+    value::Value,
 };
-
-/// The type of a key, and where it is declared.
-pub(crate) struct Declared<'d> {
-    pub(crate) key: &'d Spanned<Key>,
-    pub(crate) path: &'d FilePath,
-    pub(crate) schema: Schema,
-}
 
 /// A literal: its place, the path that it is written to, and whether it is one item of the list there.
 struct Literal<'s> {

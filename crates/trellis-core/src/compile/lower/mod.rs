@@ -9,13 +9,12 @@ mod options;
 mod speech;
 mod ways;
 
-use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-pub(super) use self::declared::Declared;
 use super::{
-    graphs::{Defaults, GraphSyntax, known_keys},
+    graphs::{GraphInfo, known_keys},
     layout::NodeLayout,
     names::{Candidate, NameTable, Resolved},
     schemas::Schemas,
@@ -33,18 +32,6 @@ use crate::{
     syntax::{document::Document, node::TargetSyntax},
     value::Value,
 };
-
-/// A graph while it is lowered.
-pub(super) struct GraphInfo<'d> {
-    pub(super) syntax: GraphSyntax<'d>,
-    pub(super) defaults: Defaults<'d>,
-    /// Every key that is ever set or declared; only some conditions ask.
-    pub(super) keys: OnceCell<FxHashSet<&'d str>>,
-    pub(super) predicates: BTreeMap<Arc<str>, u32>,
-    /// The types of its keys.
-    pub(super) types: Vec<Declared<'d>>,
-    pub(super) before_each: Option<Arc<crate::program::Call>>,
-}
 
 /// What lowering reads and what it has written so far.
 pub(super) struct Lowering<'d> {

@@ -294,3 +294,11 @@ const NODE_EXTENSIONS: [&str; 4] = ["md", "yaml", "yml", "json"];
 fn is_node_extension(extension: &str) -> bool {
     NODE_EXTENSIONS.contains(&extension)
 }
+
+/// Whether a name stands in a text as a word.
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
+    let is_inside = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
+    text.match_indices(name).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(is_inside) && !text[at + name.len()..].chars().next().is_some_and(is_inside)
+    })
+}

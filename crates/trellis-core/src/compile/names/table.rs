@@ -6,7 +6,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::{RESERVED, join};
 use crate::{
-    compile::graphs::GraphSplit,
+    compile::split::GraphSplit,
     diagnostic::{Code, Diagnostic, FilePath},
     id::NodeId,
     span::Span,

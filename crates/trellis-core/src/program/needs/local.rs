@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::route::{RouteStep, is_normal, onto};
+use super::route::{Onto, RouteStep, is_normal, onto};
 use crate::{
     path::{KeyPath, Segment},
     program::{
@@ -67,14 +67,6 @@ pub(super) struct LocalEdge {
     pub(super) passed: Option<u32>,
     pub(super) end: Vec<ContextEvent>,
     pub(super) to: Onto,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Onto {
-    Spot(u32),
-    /// The same point once more, or a failure because no way held: nothing is read behind it, and nothing goes well.
-    Nowhere,
-    End,
 }
 
 /// Everything behind the beginning, which is the first spot.

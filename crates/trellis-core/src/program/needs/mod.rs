@@ -134,13 +134,4 @@ impl Program {
     fn needs_where(&self, begin: Begin, matters: impl Fn(&KeyPath) -> bool) -> Needs {
         search(&Locals::of(self, begin), matters)
     }
-
-    /// The point behind a rollback from `point`.
-    fn unwound_from(&self, point: PointIndex) -> Option<PointIndex> {
-        let graph = self.node(self.point(point).node).graph;
-        self.unwound_ways(graph).find_map(|way| match way.edge.to {
-            super::Target::Point(point) => Some(point),
-            _ => None,
-        })
-    }
 }

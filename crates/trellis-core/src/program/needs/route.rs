@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::local::Onto;
 use crate::program::{Edge, Failure, Outcome, PointIndex, Program, Reason, Reply, Target};
 
 /// A point that is passed, the outcome there, and the place of the edge that is taken among those of the outcome.
@@ -56,12 +55,20 @@ fn back_to_first<'p>(last: RouteStep<'p>, reached_by: &FxHashMap<PointIndex, Opt
     route
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Onto {
+    Spot(u32),
+    /// The same point once more, or a failure because no way held: nothing is read behind it, and nothing goes well.
+    Nowhere,
+    End,
+}
+
 /// Where an edge leads.
 pub(super) fn onto(program: &Program, from: PointIndex, edge: &Edge, see: impl FnOnce(PointIndex) -> Onto) -> Onto {
     match &edge.to {
         Target::Point(point) | Target::Proceed(point) => see(*point),
         Target::Again | Target::End(Reason::Failed(Failure::NoMatch)) => Onto::Nowhere,
-        Target::Rollback => program.unwound_from(from).map_or(Onto::End, see),
+        Target::Rollback => program.after_rollback(program.node(program.point(from).node).graph).map_or(Onto::End, see),
         Target::End(_) => Onto::End,
     }
 }

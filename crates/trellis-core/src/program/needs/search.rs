@@ -2,7 +2,8 @@
 
 use super::{
     Needs,
-    local::{ContextEvent, LocalPoint, LocalReply, Locals, Onto},
+    local::{ContextEvent, LocalPoint, LocalReply, Locals},
+    route::Onto,
 };
 use crate::path::KeyPath;
 

@@ -10,6 +10,7 @@ use std::{sync::Arc, time::Duration};
 pub use self::rare::RareList;
 pub use self::said::{LocalText, MessageSyntax, OnInvalidSyntax, OptionSyntax, OptionWrites, SpeechPartSyntax, SpeechSyntax};
 use super::condition::Condition;
+pub use crate::language::{Effect, EndSyntax, InputType, OnBranchError, Retry};
 use crate::{
     id::{NodeId, SignalName},
     path::KeyPath,
@@ -123,6 +124,28 @@ impl NodeSyntax {
         })
     }
 
+    /// Every target that the node names, called graphs included.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &TargetSyntax> {
+        let options = self.options().filter_map(|option| option.target.as_ref());
+        let transitions = self.transitions.iter().filter_map(|transition| transition.target.as_ref());
+        let recovery = [self.to.as_ref(), self.on_error.as_deref(), self.on_denied.as_deref(), self.on_max_visits.as_deref()];
+        let graph_wide = self.defaults.iter();
+        let invalid = self.on_invalid.as_ref().and_then(|invalid| invalid.value.to.as_ref());
+        let signals = self.on_signal.iter().map(|(_, target)| target);
+        let rolled_back = graph_wide.clone().filter_map(|defaults| defaults.on_rolled_back.as_ref());
+        let defaults = graph_wide.clone().flat_map(|defaults| &defaults.on_signal_default).map(|(_, target)| target);
+        let before_each = graph_wide.filter_map(|defaults| defaults.before_each.as_ref());
+        let calls = self.call.iter().chain(&self.undo).chain(before_each).flat_map(|call| call.called());
+        options
+            .chain(transitions)
+            .chain(recovery.into_iter().flatten())
+            .chain(rolled_back)
+            .chain(invalid)
+            .chain(signals)
+            .chain(defaults)
+            .chain(calls)
+    }
+
     /// Where a top-level key stands, if it is there.
     pub fn key(&self, name: &str) -> Option<Span> {
         self.keys.iter().find(|(key, _)| *key == name).map(|(_, span)| *span)
@@ -146,26 +169,6 @@ pub enum NodeKind {
     Start,
 }
 
-/// `input_type:`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum InputType {
-    /// Any text.
-    Text,
-    /// `yes` or `no`.
-    Confirm,
-    /// One of the options.
-    Choice,
-    /// An integer.
-    Int,
-    /// A decimal.
-    Float,
-    /// Any JSON value.
-    Json,
-    /// Text that is not shown, logged or kept in `sys.ans`.
-    Secret,
-}
-
 /// `wait:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -173,15 +176,6 @@ pub enum Wait {
     Input,
     /// A duration: sleep, then go on.
     Sleep(Duration),
-}
-
-/// `end:`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndSyntax {
-    /// Ending here is success.
-    Finished,
-    /// Ending here is failure.
-    Failed,
 }
 
 /// One `key: value` of `set`, `append` or `default_context`.
@@ -266,6 +260,17 @@ pub struct CallSyntax {
     pub metadata: Option<Spanned<Shape>>,
 }
 
+impl CallSyntax {
+    /// The graphs that the call begins, each by its target.
+    pub(crate) fn called(&self) -> Vec<&TargetSyntax> {
+        match &self.callee {
+            CalleeSyntax::Graph(target) => vec![target],
+            CalleeSyntax::Parallel(branches, _) => branches.iter().flat_map(|(_, branch)| branch.called()).collect(),
+            CalleeSyntax::Tool(_) | CalleeSyntax::Each(..) => Vec::new(),
+        }
+    }
+}
+
 /// What a call calls.
 #[derive(Clone, Debug)]
 pub enum CalleeSyntax {
@@ -290,16 +295,6 @@ pub struct CompositeSyntax {
     pub limit: Option<u32>,
 }
 
-/// `on_error:` of a composite call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnBranchError {
-    /// A branch's error is the node's.
-    Fail,
-    /// Errors become entries of the result.
-    Collect,
-}
-
 /// `approve:`; `approve: true` and a bare text are short forms.
 #[derive(Clone, Debug)]
 pub struct ApproveSyntax {
@@ -309,35 +304,6 @@ pub struct ApproveSyntax {
     pub messages: Vec<LocalText>,
     /// How long the approval may take, from when it was asked.
     pub expires: Option<Spanned<Duration>>,
-}
-
-/// `effect:` (language 5), weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// Nothing to undo.
-    None,
-    /// Can be undone.
-    Undoable,
-    /// Cannot be undone.
-    Irreversible,
-}
-
-/// `retry:` with its defaults filled in (language 7.4).
-#[derive(Clone, Debug, PartialEq)]
-pub struct Retry {
-    /// Attempts in all, the first included; at least 1.
-    pub max: u32,
-    /// The first delay.
-    pub base: Duration,
-    /// What each delay is multiplied by; at least 1.
-    pub factor: f64,
-    /// The longest delay.
-    pub cap: Duration,
-    /// Whether results of kind `error` are retried.
-    pub on_error: bool,
-    /// Whether results of kind `timeout` are retried.
-    pub on_timeout: bool,
 }
 
 /// One entry of `tools:`.

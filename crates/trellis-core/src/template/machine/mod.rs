@@ -21,15 +21,12 @@ use minijinja::{
 
 use self::budget::Budget;
 use super::{
-    RenderLimits,
-    bridge::{ScopeView, Size, from_dyn, print, too_long},
+    DEFAULT_FUEL, RenderLimits,
+    bridge::{ScopeView, Size, VIEW, from_dyn, print, too_long},
 };
 use crate::{scope::Scope, value::Value};
 
-/// The hidden name under which filters find the scope and its limits.
-pub(super) const VIEW: &str = "\u{1}";
-
-/// Names of filters that trees hold without an author who wrote them; most of them no author can write.
+/// NameTable of filters that only a lowered tree uses.
 pub(super) mod hook {
     /// Fails where its input is not set.
     pub(crate) const USE: &str = "!";
@@ -77,7 +74,7 @@ static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     engine.set_debug(false);
     engine.set_undefined_behavior(UndefinedBehavior::Chainable);
     engine.set_formatter(emit);
-    engine.set_fuel(Some(crate::program::Limits::default().template_fuel));
+    engine.set_fuel(Some(DEFAULT_FUEL));
     hooks::add(&mut engine);
     filters::add(&mut engine);
     filters::add_tests(&mut engine);

@@ -51,7 +51,7 @@ impl PostgresStore {
             Config::from_str(&address.url).map_err(|_| address.malformed("postgres://user:password@host:5432/database?schema=trellis"))?;
         let name = address.shown;
         if config.get_ssl_mode() == tokio_postgres::config::SslMode::Require {
-            let help = super::open::TUNNEL;
+            let help = super::TUNNEL;
             return Err(StoreError::Spec(format!("{name} demands TLS (`sslmode=require`), which is not offered: {help}")));
         }
         let schema = address.own.unwrap_or_else(|| "trellis".to_owned());

@@ -3,11 +3,12 @@
 use super::never_true::is_switch;
 use crate::{
     compile::{
-        check::{never_true as literal, syntax_of},
         dataflow::{
             domain::{SubPathId, TypeId},
             fixpoint::Analysis,
         },
+        guards::impossible,
+        source_lookup::syntax_of,
     },
     diagnostic::Diagnostic,
     program::{Guard, Node, Speech},
@@ -39,7 +40,7 @@ pub(crate) fn never_said(known: &mut Analysis<'_, '_>, tainted: &[bool], found: 
             });
             if let Some(condition) = condition {
                 let described = known.types.described(seen);
-                found.push(literal::finding(program, node, condition, &part.when, operand, &of.values.clone(), &described));
+                found.push(impossible::finding(program, node, condition, &part.when, operand, &of.values.clone(), &described));
             }
         }
     }

@@ -4,11 +4,12 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     compile::{
-        check::never_true as literal,
         dataflow::{
             domain::{Kinds, Type},
             fixpoint::Analysis,
         },
+        guards::impossible,
+        source_lookup::condition,
     },
     diagnostic::{Diagnostic, FilePath},
     program::Guard,
@@ -25,9 +26,8 @@ pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) 
         let node = program.node(program.point(seen.point).node);
         let edge = &program.edges[seen.edge as usize];
         let of = known.types.get(seen.operand);
-        // An absent operand, or one that is no truth value, has another finding. A constant of the same kind may be a switch that its
-        // author turns one day.
-        let (Some(condition), Some(operand)) = (literal::condition(program, node, edge), edge.when.operand()) else { continue };
+        // What is absent, or no truth value, is another finding; a switch that always stands in one place may be turned one day.
+        let (Some(condition), Some(operand)) = (condition(program, node, edge), edge.when.operand()) else { continue };
         if of.absent
             || is_switch(of, &edge.when)
             || known.types.may_fail(seen.operand, &edge.when)
@@ -40,11 +40,11 @@ pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) 
         {
             if let Some(literal) = literals.iter().find(|literal| !of.admits(literal)) {
                 let described = known.types.described(seen.operand);
-                found.push(literal::finding_of_one(program, node, condition, (operand, literal), &of.values, &described));
+                found.push(impossible::finding_of_one(program, node, condition, (operand, literal), &of.values, &described));
             }
             continue;
         }
-        let finding = literal::finding(program, node, condition, &edge.when, operand, &of.values, &known.types.described(seen.operand));
+        let finding = impossible::finding(program, node, condition, &edge.when, operand, &of.values, &known.types.described(seen.operand));
         found.push(finding);
     }
 }

@@ -3,11 +3,11 @@
 
 use crate::{
     compile::{
-        check::syntax_of,
         dataflow::{
             domain::{TypeId, external},
             fixpoint::Analysis,
         },
+        source_lookup::syntax_of,
     },
     diagnostic::{Code, Diagnostic},
     program::{Callee, Part, PointIndex},

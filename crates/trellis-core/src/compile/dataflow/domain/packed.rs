@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use super::{Kinds, Type, TypeId, TypeTable, hash_consing};
-use crate::{compile::dataflow::env::Slot, value::Value};
+use crate::{compile::dataflow::slot::Slot, value::Value};
 
 /// Type packed for one key. The same word means something else at another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -237,7 +237,7 @@ fn is_same(one: &[PackedType], other: &[PackedType]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::dataflow::{domain::TypeId, env::room};
+    use crate::compile::dataflow::{domain::TypeId, slot::room};
     use crate::value::Value;
 
     #[test]

@@ -19,27 +19,10 @@ mod join;
 use std::{borrow::Cow, sync::Arc};
 
 pub(crate) use self::join::UpperBound;
-use super::domain::{PackedType, Type, TypeId, TypeTable};
-
-/// Index of a followed key in every environment of one analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Slot(pub(crate) u32);
-
-/// Slots of `input` and `tool_result`, which are present only while their node resolves (language 4.3).
-pub(crate) const INPUT: Slot = Slot(0);
-pub(crate) const RESULT: Slot = Slot(1);
-
-/// Number of slots that are stored outside of the pages, because their types change at every point.
-pub(crate) const OWN: usize = 2;
-
-/// Least width of a page, in slots.
-const NARROWEST: usize = 16;
-
-/// Intended number of pages, as far as the widths allow it: copying a page is cheaper than counting the references to many.
-const PAGES: usize = 4;
-
-/// Greatest width of a page, in slots: of many keys a point changes few, and a change copies its page.
-const WIDEST: usize = 256;
+use super::{
+    domain::{PackedType, Type, TypeId, TypeTable},
+    slot::{NARROWEST, OWN, Slot, width},
+};
 
 /// Greatest length of the overlay; a longer one is flushed to the pages.
 const MANY: usize = 64;
@@ -80,19 +63,6 @@ impl PartialEq for Env {
             && self.changes.iter().chain(&other.changes).all(|(slot, _)| is_same(*slot))
             && (Arc::ptr_eq(&self.pages, &other.pages) || self.pages.iter().zip(&*other.pages).enumerate().all(is_same_page))
     }
-}
-
-/// Slots left free for keys that edits add, before an edit forces a new analysis.
-const SPARE: usize = 8;
-
-/// Returns the number of slots to allocate for `needed` keys: with [`SPARE`] slots more, rounded up to whole pages.
-pub(crate) fn room(needed: usize) -> usize {
-    let needed = needed.saturating_sub(OWN) + SPARE;
-    needed.next_multiple_of(width(needed)) + OWN
-}
-
-fn width(needed: usize) -> usize {
-    needed.div_ceil(PAGES).next_power_of_two().clamp(NARROWEST, WIDEST)
 }
 
 impl Env {

@@ -6,10 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{violation::Alarm, *};
-use crate::compile::dataflow::{
-    ir::{Ir, PointIr, edges_of},
-    report,
-};
+use crate::compile::dataflow::ir::{Ir, edges_of};
 
 /// Observation at a point.
 #[derive(Clone, Debug)]
@@ -28,7 +25,16 @@ pub(crate) enum Observation {
     Called { entry: PointIndex, args: TypeId },
 }
 
-/// Result of executing a point.
+/// Something that is not known at a point, by the site or operation that is about it; both are counted from the first of the point.
+#[derive(Clone, Copy)]
+pub(crate) enum UnknownAt {
+    /// What is not known of the value that a site reads.
+    Site { site: u32, kind: Unknown },
+    /// Nothing is known of the value of an operation.
+    Op(u32),
+}
+
+/// One look at a point.
 #[derive(Default)]
 pub(crate) struct PointResult {
     pub(crate) onward: Vec<(PointIndex, Env)>,
@@ -133,31 +139,19 @@ impl Analysis<'_, '_> {
         never
     }
 
-    /// Returns the unchecked reads by point. Those of points that were not executed this time are taken from the last one.
-    pub(crate) fn unchecked(&mut self) -> Vec<(u32, UncheckedRead)> {
-        let program = self.program;
+    /// The points that were looked at this time, sorted.
+    pub(crate) fn visited(&mut self) -> &[u32] {
         self.touched.sort_unstable();
         self.touched.dedup();
-        let mut unchecked = std::mem::take(&mut self.solved.unchecked);
-        unchecked.retain(|(point, _)| self.touched.binary_search(point).is_err());
-        let mut passage = PointIr::new(program);
-        for at in self.touched.iter().copied() {
-            let point = PointIndex(at);
-            let notes = &self.solved.notes[at as usize];
-            let is_unknown = |note: &Observation| matches!(note, Observation::UnknownSite(..) | Observation::UnknownOp(_));
-            if !notes.iter().any(is_unknown) {
-                continue;
-            }
-            passage.read(point);
-            unchecked.extend(notes.iter().filter_map(|note| match note {
-                Observation::UnknownSite(site, unknown) => {
-                    Some((at, report::unknown_site(program, &passage.sites[*site as usize], *unknown)))
-                }
-                Observation::UnknownOp(op) => Some((at, report::unknown_op(program, point, &passage.ops[*op as usize])?)),
-                _ => None,
-            }));
-        }
-        self.solved.unchecked.clone_from(&unchecked);
-        unchecked
+        &self.touched
+    }
+
+    /// What is not known at a point.
+    pub(crate) fn unknown_at(&self, point: u32) -> impl Iterator<Item = UnknownAt> {
+        self.solved.notes[point as usize].iter().filter_map(|note| match note {
+            Observation::UnknownSite(site, kind) => Some(UnknownAt::Site { site: *site, kind: *kind }),
+            Observation::UnknownOp(op) => Some(UnknownAt::Op(*op)),
+            _ => None,
+        })
     }
 }

@@ -7,6 +7,7 @@
 //! **Example.** Edges `x == 1 → a`, `→ b` with `x: {1, 2}`: `a` gets `x: {1}`, `b` gets `x: {2}`.
 
 use super::*;
+use crate::compile::cfg;
 
 impl Analysis<'_, '_> {
     /// Executes a point on an environment. Returns its outgoing environments and observations.
@@ -14,7 +15,7 @@ impl Analysis<'_, '_> {
         let mut now = PointResult::default();
         if self.tainted[point.0 as usize] {
             let nothing = Env::open(self.tables.keys.room());
-            crate::compile::dataflow::successors(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
+            cfg::neighbours(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
         }
         self.count(point_ops, &mut incoming);
@@ -116,8 +117,7 @@ impl Analysis<'_, '_> {
                     let rollback = external::rollback(&mut self.types);
                     env.set(slot, rollback, &mut self.types);
                 }
-                let unwound = &self.unwound[graph as usize];
-                now.onward.extend(unwound.iter().map(|to| (*to, env.clone())));
+                now.onward.extend(self.program.after_rollback(graph).map(|to| (to, env)));
             }
             BranchTarget::End { is_own, returns } => {
                 let span = if is_own { point_ops.ending } else { OpRange::default() };

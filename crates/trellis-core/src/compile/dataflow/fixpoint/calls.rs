@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::compile::cfg::is_for_children;
 
 /// Summary of one node that is called as a child.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
             let Op::Args { child: Some(child), .. } = step else { continue };
             let of = children.entry(*child).or_insert_with(|| {
                 let node = program.node(*child);
-                let inside = crate::compile::dataflow::reachable(program, node.gate.unwrap_or(node.body));
+                let inside = reachable(program, node.gate.unwrap_or(node.body));
                 CallSummary { output: TypeId::NEVER, ends: BTreeMap::new(), callers: Vec::new(), inside }
             });
             if of.callers.last() != Some(&point.0) {
@@ -50,6 +51,21 @@ pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
         }
     }
     children
+}
+
+/// The points that a session which begins at `entry` can reach by itself, without those of the children that it calls.
+fn reachable(program: &Program, entry: PointIndex) -> Vec<bool> {
+    let mut inside = vec![false; program.points.len()];
+    inside[entry.0 as usize] = true;
+    let mut open = vec![entry];
+    while let Some(point) = open.pop() {
+        for next in Cfg::successors(program, point).filter(|next| is_for_children(&program.edges[next.edge as usize].why)) {
+            if !std::mem::replace(&mut inside[next.to.0 as usize], true) {
+                open.push(next.to);
+            }
+        }
+    }
+    inside
 }
 
 impl Analysis<'_, '_> {

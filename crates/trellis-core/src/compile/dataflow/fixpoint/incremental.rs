@@ -23,7 +23,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         if size > solved.size * 2 + ROOM || tables.steps.is_worn() || solved.at.len() != program.points.len() {
             return None;
         }
-        let mut known = Self { program, types, tables, solved, tainted, unwound: unwound(program), touched: Vec::new(), touching: None };
+        let mut known = Self { program, types, tables, solved, tainted, touched: Vec::new(), touching: None };
         let (mut changed, looked) = known.reread(fresh)?;
         let turned_wild = known.solved.tainted.iter().zip(tainted).enumerate().filter(|(_, (before, now))| before != now);
         changed.extend(turned_wild.map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)));

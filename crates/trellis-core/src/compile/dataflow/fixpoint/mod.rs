@@ -40,35 +40,37 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-pub(crate) use self::alarms::Alarms;
+pub(crate) use self::alarms::{Alarms, UnknownAt};
 use self::{
     alarms::{Observation, PointResult},
     calls::CallSummaries,
     violation::Violation,
 };
-pub(crate) use super::ir::tables::IrTables;
 use super::{
     domain::{ElementPathId, GuardId, SubPathId, TypeId, TypeTable, external},
-    env::{Env, INPUT, RESULT, Slot, UpperBound},
+    env::{Env, UpperBound},
     ir::{
         VISITS,
-        interned::{
-            ArithmeticId, BranchTarget, GuardSetId, Incoming, InternedPath, Interner, Op, OpRange, OpTable, PointOps, ReplyInput,
-            SourceExpr, SourceId, WriteMode,
-        },
+        arithmetic::ArithmeticId,
+        intern::Interner,
+        interned::{BranchTarget, GuardSetId, Incoming, Op, OpRange, OpTable, PointOps, ReplyInput, WriteMode},
+        keys::InternedPath,
+        source::{SourceExpr, SourceId},
         split,
+        tables::IrTables,
     },
+    slot::{INPUT, RESULT, Slot},
 };
 use crate::{
     compile::{
-        UncheckedRead, Unknown,
+        Unknown,
         cfg::{
             Cfg,
             digraph::{Components, Digraph},
         },
     },
     path::KeyPath,
-    program::{Guard, Node, NodeIndex, PointIndex, Program, Target},
+    program::{Guard, Node, NodeIndex, PointIndex, Program},
     value::Value,
 };
 
@@ -80,9 +82,7 @@ pub(crate) struct Analysis<'a, 'p> {
     solved: Solution,
     /// Points whose file has mistakes: their operations are not trusted.
     tainted: &'a [bool],
-    /// Targets of a rollback, by graph.
-    unwound: Vec<Vec<PointIndex>>,
-    /// Points that were executed this time.
+    /// The points that were looked at this time.
     touched: Vec<u32>,
     /// Points that read, write or check each key; computed on first use.
     touching: Option<FxHashMap<Slot, Vec<u32>>>,
@@ -121,9 +121,8 @@ struct Solution {
     onward: Vec<Box<[(PointIndex, Env)]>>,
     /// Observations at each point.
     notes: Vec<Box<[Observation]>>,
-    /// Unchecked reads, sorted by point.
-    unchecked: Vec<(u32, UncheckedRead)>,
-    /// Size of all tables after the last full analysis.
+    /// By point, sorted.
+    /// How much there was when everything was new.
     size: usize,
 }
 
@@ -144,10 +143,9 @@ impl<'a, 'p> Analysis<'a, 'p> {
             at: vec![None; count],
             onward: vec![Box::default(); count],
             notes: std::iter::repeat_with(Box::default).take(count).collect(),
-            unchecked: Vec::new(),
             size: 0,
         };
-        let mut known = Self { program, types, tables, solved, tainted, unwound: unwound(program), touched: Vec::new(), touching: None };
+        let mut known = Self { program, types, tables, solved, tainted, touched: Vec::new(), touching: None };
         known.solved.begun = known.begin();
         known.weave();
         let all = vec![true; known.solved.parts.count() as usize];
@@ -230,11 +228,4 @@ impl<'a, 'p> Analysis<'a, 'p> {
     fn slot(&self, path: InternedPath) -> Option<Slot> {
         self.tables.keys.slot(path.name)
     }
-}
-
-/// Returns the targets of a rollback, by graph.
-fn unwound(program: &Program) -> Vec<Vec<PointIndex>> {
-    let to = |target: &Target| if let Target::Point(to) = target { Some(*to) } else { None };
-    let graphs = 0..u32::try_from(program.graphs.len()).unwrap_or(u32::MAX);
-    graphs.map(|graph| program.unwound_ways(graph).filter_map(|way| to(&way.edge.to)).collect()).collect()
 }

@@ -6,7 +6,8 @@ use crate::{
         cfg::Cfg,
         dataflow::{
             domain::{Type, TypeTable},
-            env::{Env, Slot},
+            env::Env,
+            slot::Slot,
         },
     },
     program::{PointIndex, Program},

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     compile::{UncheckedRead, cfg::Cfg, dataflow::domain::external},
-    program::{Callee, PointIndex, Program, Reply, Target, Write, WriteSource, WriteTarget},
+    program::{Callee, PointIndex, Program, Reply, Write, WriteSource, WriteTarget},
     scope::RESERVED,
     template::Shape,
     value::Key,
@@ -78,25 +78,14 @@ impl<'a> TaintFlow<'a> {
             }
         }
         while let Some(at) = open.pop() {
-            for reply in program.replies(&program.point(PointIndex(at)).replies) {
-                if !self.tainted[at as usize] && self.replaces(at, reply, key) {
+            let point = PointIndex(at);
+            for on in program.point(point).replies.clone() {
+                if !self.tainted[at as usize] && self.replaces(at, &program.replies[on as usize], key) {
                     continue;
                 }
-                for edge in program.edges_of(reply) {
-                    let graph = program.node(program.point(PointIndex(at)).node).graph;
-                    let mut see = |to: PointIndex| {
-                        if !std::mem::replace(&mut stands[to.0 as usize], true) {
-                            open.push(to.0);
-                        }
-                    };
-                    match edge.to {
-                        Target::Point(to) | Target::Proceed(to) => see(to),
-                        Target::Rollback => program.unwound_ways(graph).for_each(|way| {
-                            if let Target::Point(to) = way.edge.to {
-                                see(to);
-                            }
-                        }),
-                        Target::Again | Target::End(_) => {}
+                for next in Cfg::successors_on(program, point, on) {
+                    if !std::mem::replace(&mut stands[next.to.0 as usize], true) {
+                        open.push(next.to.0);
                     }
                 }
             }

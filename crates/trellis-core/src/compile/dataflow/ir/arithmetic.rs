@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::interned::InternedPath;
+use super::keys::InternedPath;
 use crate::template::{Calculation, CalculationOutcome, KindSet, PATHS};
 
 /// Interned calculation.

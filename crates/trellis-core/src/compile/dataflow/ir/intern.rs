@@ -2,19 +2,17 @@
 
 use super::{
     FOLLOWED, Instr, PointIr, ReadSite, edges_of, ends_well,
-    interned::{
-        Branch, BranchTarget, GuardSetId, Incoming, InternedPath, Op, OpRange, PointOps, ReadOp, ReplyInput, ReplyOps, SourceExpr,
-        SourceId, WriteMode,
-    },
+    interned::{Branch, BranchTarget, GuardSetId, Incoming, Op, OpRange, PointOps, ReadOp, ReplyInput, ReplyOps, WriteMode},
+    keys::InternedPath,
+    source::{SourceExpr, SourceId},
     split,
+    tables::IrTables,
 };
 use crate::{
     compile::{
-        check::exhaustive,
-        dataflow::{
-            domain::{SchemaId, TypeId, TypeTable, external},
-            fixpoint::IrTables,
-        },
+        cfg::is_for_children,
+        dataflow::domain::{SchemaId, TypeId, TypeTable, external},
+        guards::gaps,
     },
     path::KeyPath,
     program::{
@@ -26,11 +24,36 @@ use crate::{
     value::Value,
 };
 
+/// Number of points that are read before the memory of all of them is estimated.
+const SAMPLE: usize = 512;
+
 /// Interner of instructions, point by point.
 pub(crate) struct Interner<'r, 'p> {
     pub(crate) passage: PointIr<'p>,
     pub(crate) types: &'r mut TypeTable,
     pub(crate) tables: &'r mut IrTables,
+}
+
+impl IrTables {
+    /// Reads all points.
+    pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
+        self.steps.expect(program.replies.len(), program.edges.len());
+        let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
+        let count = program.points.len();
+        let points = 0..u32::try_from(count).unwrap_or(u32::MAX);
+        let mut seats: Vec<PointOps> = Vec::with_capacity(count);
+        for point in points {
+            if seats.len() == SAMPLE {
+                reader.tables.steps.expect_more(SAMPLE, count - SAMPLE);
+            }
+            seats.push(reader.read(PointIndex(point)));
+        }
+        for point_ops in &seats {
+            self.count(point_ops, &mut Vec::new());
+        }
+        self.steps.seat_all(seats);
+        self.keys.make_room();
+    }
 }
 
 impl<'p> Interner<'_, 'p> {
@@ -187,14 +210,7 @@ impl<'p> Interner<'_, 'p> {
             let guard_id = asks.then(|| self.types.intern_guard(&edge.when));
             let marks = OpRange::of(&self.passage.guards[at]);
             let to = self.to(point, &edge.to, replies, edges.start + u32::try_from(at).unwrap_or(u32::MAX));
-            self.tables.steps.choices.push(Branch {
-                guard_id,
-                path,
-                compares,
-                marks,
-                to,
-                is_for_children: crate::compile::dataflow::is_for_children(&edge.why),
-            });
+            self.tables.steps.choices.push(Branch { guard_id, path, compares, marks, to, is_for_children: is_for_children(&edge.why) });
         }
     }
 
@@ -207,8 +223,8 @@ impl<'p> Interner<'_, 'p> {
             Target::Again => BranchTarget::Again,
             Target::Rollback => BranchTarget::Rollback(node.graph),
             Target::End(Reason::Failed(Failure::NoMatch)) => {
-                // A node whose own options leave a gap has another finding, `non-exhaustive`.
-                let own = replies.iter().any(|reply| reply.edges.contains(&edge)) && exhaustive::is_own(program, node);
+                // Gaps of what a node was given itself were looked for already.
+                let own = replies.iter().any(|reply| reply.edges.contains(&edge)) && gaps::is_own(program, node);
                 if own { BranchTarget::End { is_own: false, returns: false } } else { BranchTarget::NoMatch }
             }
             Target::End(reason) => BranchTarget::End { is_own: ends_well(target), returns: node.terminal && *reason == Reason::Finished },

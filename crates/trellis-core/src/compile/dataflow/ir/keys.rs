@@ -10,7 +10,10 @@
 use rustc_hash::FxHashMap;
 
 use crate::{
-    compile::dataflow::env::{self, INPUT, OWN, RESULT, Slot},
+    compile::dataflow::{
+        domain::SubPathId,
+        slot::{self, INPUT, OWN, RESULT, Slot},
+    },
     value::Key,
 };
 
@@ -18,7 +21,14 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct KeyId(u32);
 
-/// Interned keys of a graph and of its earlier versions.
+/// A path as it is followed: the key and what stands below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct InternedPath {
+    pub(crate) name: KeyId,
+    pub(crate) rest: SubPathId,
+}
+
+/// All keys, over the edits of a graph.
 #[derive(Debug)]
 pub(crate) struct KeyTable {
     by_key: FxHashMap<Key, KeyId>,
@@ -111,7 +121,7 @@ impl KeyTable {
 
     /// Fixes the size of environments: all slots that are taken, and some for keys that edits add.
     pub(crate) fn make_room(&mut self) {
-        self.room = env::room(self.taken as usize);
+        self.room = slot::room(self.taken as usize);
     }
 
     /// Returns the number of slots that environments are allocated with.

@@ -14,14 +14,13 @@
 //! **Example.** A node with `required_context: [name]`, `save_to: age` and the content `Hello {{ name }}` enters with `Read(name as
 //! required)`, `Read(name in the content)`, and takes its answer with `Write(age)`.
 
-mod arithmetic;
-pub(super) mod assigned_keys;
+pub(super) mod arithmetic;
 pub(super) mod intern;
 pub(super) mod interned;
 pub(super) mod keys;
 mod lower;
 mod read_site;
-mod source;
+pub(super) mod source;
 pub(super) mod tables;
 
 use std::{ops::Range, sync::Arc};

@@ -1,7 +1,11 @@
 //! Sites: places in the author's files that read a path.
 
 use super::*;
-use crate::template::Calculation;
+use crate::{
+    compile::source_lookup::{condition, syntax_of},
+    diagnostic::Place,
+    template::Calculation,
+};
 
 /// Site: a place in the author's files that reads a path.
 #[derive(Clone, Copy)]
@@ -40,7 +44,12 @@ pub(crate) enum ReadKind<'p> {
 }
 
 impl<'p> ReadSite<'p> {
-    /// Returns the tests in the template that guard this read.
+    /// Its place in a file.
+    pub(crate) fn place(&self, program: &Program) -> Place {
+        Place::new(&program.documents[self.document as usize].path, self.span(program))
+    }
+
+    /// What decides whether it is met.
     pub(crate) fn when(&self) -> &'p [crate::template::Test] {
         if let ReadKind::Template(used, ..) = self.kind { used.when } else { &[] }
     }
@@ -128,19 +137,16 @@ impl<'p> ReadSite<'p> {
             ReadKind::Edge(node, edge) => edge_span(program, program.node(node), edge),
             ReadKind::Required(node, at) => {
                 let node = program.node(node);
-                let syntax = crate::compile::check::syntax_of(program, node);
+                let syntax = syntax_of(program, node);
                 syntax.and_then(|syntax| syntax.required_context.get(at as usize)).map_or(node.span, |path| path.span)
             }
             ReadKind::Assert(node, at) => assert_span(program, node, at),
             ReadKind::List(node) => {
                 let node = program.node(node);
-                crate::compile::check::syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(
-                    node.span,
-                    |call| match &call.callee {
-                        crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
-                        _ => call.span,
-                    },
-                )
+                syntax_of(program, node).and_then(|syntax| syntax.call.as_ref()).map_or(node.span, |call| match &call.callee {
+                    crate::syntax::node::CalleeSyntax::Each(list, _) => list.span,
+                    _ => call.span,
+                })
             }
         }
     }
@@ -149,13 +155,13 @@ impl<'p> ReadSite<'p> {
 /// Returns the span of the condition of an edge, or of its target if it has no condition.
 pub(crate) fn edge_span(program: &Program, node: &Node, edge: u32) -> Span {
     let edge = &program.edges[edge as usize];
-    let written = crate::compile::check::never_true::condition(program, node, edge).map(|condition| condition.span);
+    let written = condition(program, node, edge).map(|condition| condition.span);
     written.or(edge.origin.map(|origin| origin.span)).unwrap_or(node.span)
 }
 
 /// Returns the span of an entry of `assert`.
 pub(crate) fn assert_span(program: &Program, node: NodeIndex, at: u32) -> Span {
     let node = program.node(node);
-    let syntax = crate::compile::check::syntax_of(program, node);
+    let syntax = syntax_of(program, node);
     syntax.and_then(|syntax| syntax.asserts.get(at as usize)).map_or(node.span, |condition| condition.span)
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::interned::InternedPath;
+use super::keys::InternedPath;
 use crate::{compile::dataflow::domain::TypeId, value::Key};
 
 /// Index of an expression in [`SourceTable`].

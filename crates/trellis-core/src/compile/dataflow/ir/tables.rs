@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::{
-    PointIr,
-    intern::Interner,
-    interned::{ArithmeticTable, GuardSetTable, Op, OpTable, PointOps, SourceTable, WriteMode},
+    arithmetic::ArithmeticTable,
+    interned::{GuardSetTable, Op, OpTable, PointOps, WriteMode},
     keys::{KeyId, KeyTable},
+    source::SourceTable,
 };
 use crate::{
     compile::dataflow::domain::{GuardId, SchemaId, TypeId, TypeTable, external},
     path::{KeyPath, Segment},
-    program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
+    program::{Guard, NodeIndex, Operand, Root},
 };
-
-/// Number of points that are read before the memory of all of them is estimated.
-const SAMPLE: usize = 512;
 
 /// Tables that the operations of a graph refer to. They outlive the program that they were read from.
 #[derive(Debug)]
@@ -43,27 +40,7 @@ impl IrTables {
         Self { keys: KeyTable::new(), sources, steps, calculations, tests, error, taken: BTreeMap::new(), is_set }
     }
 
-    /// Interns all points of a program.
-    pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
-        self.steps.expect(program.replies.len(), program.edges.len());
-        let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
-        let count = program.points.len();
-        let points = 0..u32::try_from(count).unwrap_or(u32::MAX);
-        let mut seats: Vec<PointOps> = Vec::with_capacity(count);
-        for point in points {
-            if seats.len() == SAMPLE {
-                reader.tables.steps.expect_more(SAMPLE, count - SAMPLE);
-            }
-            seats.push(reader.read(PointIndex(point)));
-        }
-        for point_ops in &seats {
-            self.count(point_ops, &mut Vec::new());
-        }
-        self.steps.seat_all(seats);
-        self.keys.make_room();
-    }
-
-    /// Retains the keys that a point reads and has defaults for. Appends to `turned` those that no point read before.
+    /// Notes which keys a point reads and has defaults for; adds those that nothing read before.
     pub(crate) fn count(&mut self, point_ops: &PointOps, turned: &mut Vec<KeyId>) {
         turned.extend(self.steps.follows(point_ops).iter().filter(|name| self.keys.retain(**name)));
         defaults(&self.steps, point_ops).for_each(|name| self.keys.defaults(name, true));

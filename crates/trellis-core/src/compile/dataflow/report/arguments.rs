@@ -53,7 +53,7 @@ impl Reporter<'_, '_> {
         let mut open: Vec<&CallSyntax> = if is_gate {
             before_each(&self.program.documents[document as usize].content)
         } else {
-            let syntax = crate::compile::check::syntax_of(self.program, node);
+            let syntax = syntax_of(self.program, node);
             syntax.into_iter().flat_map(|syntax| syntax.call.iter().chain(&syntax.undo)).map(|call| &**call).collect()
         };
         let name = self.called(call);

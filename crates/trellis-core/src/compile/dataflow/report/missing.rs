@@ -1,7 +1,7 @@
 //! Diagnostics about missing paths, with suggestions for misspelt names.
 
 use super::*;
-use crate::{compile::check::syntax_of, program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
+use crate::{compile::source_lookup::syntax_of, program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
 
 /// Fields of `sys.error`.
 const ERRORS: [&str; 6] = ["sys.error.tool", "sys.error.node", "sys.error.kind", "sys.error.code", "sys.error.message", "sys.error.data"];

@@ -7,6 +7,7 @@ mod arguments;
 mod missing;
 mod operands;
 mod path;
+pub(super) mod unchecked;
 mod undecided;
 
 use std::{
@@ -28,7 +29,7 @@ use super::{
     search::{Hop, WitnessDetails},
 };
 use crate::{
-    compile::{UncheckedRead, Unknown, check::exhaustive},
+    compile::{UncheckedRead, Unknown, guards::gaps, source_lookup::syntax_of},
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
     program::{
@@ -242,7 +243,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
             let of = known.known(env?, &operand.path)?;
             known.types.closed(of).or_else(|| self.listed(operand))
         };
-        exhaustive::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
+        gaps::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
     }
 
     /// Returns the values of a key that is only assigned from options, which the analysis may have widened to their kind.
@@ -336,44 +337,9 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 }
 
-/// Returns the place of a site.
-pub(crate) fn place(program: &Program, site: &ReadSite<'_>) -> Place {
-    Place::new(&program.documents[site.document as usize].path, site.span(program))
-}
-
-/// Creates the unchecked read of a site.
-pub(crate) fn unknown_site(program: &Program, site: &ReadSite<'_>, unknown: Unknown) -> UncheckedRead {
-    UncheckedRead { place: place(program, site), path: site.path.clone(), unknown }
-}
-
-/// Creates the unchecked read of an instruction; `None` if it reads nothing by itself.
-pub(crate) fn unknown_op(program: &Program, point: PointIndex, op: &Instr<'_>) -> Option<UncheckedRead> {
-    let of = program.node(program.point(point).node);
-    let (span, path, unknown) = match op {
-        Instr::Fit { node, index, .. } => {
-            let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
-            (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?, Unknown::Fit)
-        }
-        Instr::Assert { guard, node, index, .. } => {
-            let name = || {
-                KeyPath::parse(
-                    &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
-                )
-            };
-            (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?, Unknown::Truth)
-        }
-        Instr::Write { write, .. } => match &write.to {
-            WriteTarget::Path(path) | WriteTarget::Append(path) => (write.origin, path.clone(), Unknown::Room),
-            _ => return None,
-        },
-        Instr::Read(_) | Instr::Ask { .. } | Instr::Args { .. } => return None,
-    };
-    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
-}
-
-/// Returns the span of a key in `context_schema`; of the node if it is not there.
+/// Where a key stands in `context_schema`.
 fn declared_at(program: &Program, node: &Node, key: &str) -> Span {
-    let syntax = crate::compile::check::syntax_of(program, node);
+    let syntax = syntax_of(program, node);
     let declared = syntax.and_then(|syntax| syntax.context_schema.iter().find(|(known, _)| *known.value == *key));
     declared.map_or(node.span, |(key, _)| key.span)
 }

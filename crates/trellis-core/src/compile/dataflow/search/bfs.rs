@@ -18,9 +18,9 @@ use super::{
     state::SymState,
 };
 use crate::{
-    compile::dataflow::fixpoint::violation::Violation,
+    compile::{cfg::Cfg, dataflow::fixpoint::violation::Violation},
     path::KeyPath,
-    program::{Outcome, PointIndex, Program, Target},
+    program::{Outcome, PointIndex, Program},
 };
 
 /// States that one search looks at, and more for each point of the graph: a way may lead past all of them.
@@ -61,28 +61,11 @@ impl ShortestPaths {
             }
         }
         while let Some(point) = queue.pop_front() {
-            let mut see = |to: PointIndex, hop: Hop| {
-                if may(to) && tree.from[to.0 as usize].is_none() {
-                    tree.from[to.0 as usize] = Some(Ok(hop));
-                    queue.push_back(to);
-                }
-            };
-            for on in program.point(point).replies.clone() {
-                let reply = &program.replies[on as usize];
-                for edge in reply.edges.clone().filter(|_| reply.on != Outcome::Exhausted) {
-                    let hop = Hop { point, on, edge };
-                    match program.edges[edge as usize].to {
-                        Target::Point(to) | Target::Proceed(to) => see(to, hop),
-                        Target::Rollback => {
-                            let graph = program.node(program.point(point).node).graph;
-                            for way in program.unwound_ways(graph) {
-                                if let Target::Point(to) = way.edge.to {
-                                    see(to, hop);
-                                }
-                            }
-                        }
-                        Target::Again | Target::End(_) => {}
-                    }
+            for next in Cfg::successors(program, point) {
+                let is_new = may(next.to) && tree.from[next.to.0 as usize].is_none();
+                if is_new && program.replies[next.on as usize].on != Outcome::Exhausted {
+                    tree.from[next.to.0 as usize] = Some(Ok(Hop { point, on: next.on, edge: next.edge }));
+                    queue.push_back(next.to);
                 }
             }
         }

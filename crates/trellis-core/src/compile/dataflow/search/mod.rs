@@ -26,8 +26,7 @@ use crate::{
     id::SignalName,
     path::KeyPath,
     program::{
-        Edge, Failure, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write,
-        WriteSource,
+        Edge, Failure, Guard, NodeIndex, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Write, WriteSource,
     },
     schema::Schema,
     template::{CalculationOutcome as Came, KindSet},
@@ -329,11 +328,7 @@ impl Search<'_, '_> {
             Target::Proceed(to) => Some(self.arrive(state, *to)),
             Target::Rollback => {
                 state.unwind();
-                let to = program.unwound_ways(node.graph).find_map(|Way { edge, .. }| match edge.to {
-                    Target::Point(to) => Some(to),
-                    _ => None,
-                })?;
-                Some(self.enter(state, to, hops))
+                Some(self.enter(state, program.after_rollback(node.graph)?, hops))
             }
             Target::Again | Target::End(_) => None,
         }

@@ -3,11 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    compile::{
-        UncheckedRead,
-        cfg::Cfg,
-        dataflow::{ir::Ir, report},
-    },
+    compile::{UncheckedRead, cfg::Cfg, dataflow::ir::Ir},
     diagnostic::{Code, Diagnostic},
     path::KeyPath,
     program::PointIndex,
@@ -31,7 +27,7 @@ impl SearchOutcome {
     /// Drops unchecked reads that follow from what was found: of what stands in something that is missing nothing can be known behind that.
     pub(crate) fn explain(&self, ir: &Ir<'_>, cfg: &Cfg<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
         let program = ir.program;
-        let explained: BTreeSet<_> = self.explained.iter().map(|site| report::place(program, &ir.sites[*site as usize])).collect();
+        let explained: BTreeSet<_> = self.explained.iter().map(|site| ir.sites[*site as usize].place(program)).collect();
         let mut leading: BTreeMap<u32, Vec<bool>> = BTreeMap::new();
         unchecked.retain(|(point, read)| {
             let mut follows = |(missing, at): &(KeyPath, Option<PointIndex>)| {

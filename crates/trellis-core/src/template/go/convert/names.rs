@@ -8,7 +8,7 @@ use minijinja::machinery::{
     tokenize,
 };
 
-use super::super::super::jinja::syntax;
+use crate::template::delimiters::syntax;
 
 /// Words that Jinja takes for values, keywords or its own names.
 const WORDS: [&str; 16] =

@@ -13,26 +13,18 @@ mod tests;
 use std::ops::Range;
 
 pub(crate) use self::tests::{GuardSetId, GuardSetTable};
-use super::keys::KeyId;
-pub(crate) use super::{
-    arithmetic::{ArithmeticId, ArithmeticTable, choices},
-    intern::Interner,
-    source::{SourceExpr, SourceId, SourceTable},
+use super::{
+    arithmetic::ArithmeticId,
+    keys::{InternedPath, KeyId},
+    source::SourceId,
 };
 use crate::{
-    compile::dataflow::domain::{ElementPathId, GuardId, SchemaId, SubPathId, TypeId},
+    compile::dataflow::domain::{ElementPathId, GuardId, SchemaId, TypeId},
     program::{NodeIndex, PointIndex},
     template::Demand,
 };
 
-/// Interned path: a key, and the segments below it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct InternedPath {
-    pub(crate) name: KeyId,
-    pub(crate) rest: SubPathId,
-}
-
-/// Range of a point's own operations, reads, replies or branches, counted from its first.
+/// A range of a point's own marks or steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpRange(pub(in crate::compile::dataflow) u32, pub(in crate::compile::dataflow) u32);
 

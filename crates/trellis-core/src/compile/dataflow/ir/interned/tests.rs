@@ -2,8 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::InternedPath;
-use crate::compile::dataflow::domain::GuardId;
+use crate::compile::dataflow::{domain::GuardId, ir::keys::InternedPath};
 
 /// Interned conjunction of guards over paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::{
     compile::dataflow::{
-        ir::{ReadSite, interned::choices},
+        ir::{ReadSite, arithmetic::choices},
         search::{ExecResult, Search, state::SymState},
         symbolic::Lookup,
     },

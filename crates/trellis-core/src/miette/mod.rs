@@ -11,8 +11,11 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use miette::{LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
 use self::text::{Text, harmless};
-use super::{Diagnostic, FilePath, Place, Severity};
-use crate::{span::Span, syntax::document::Document};
+use crate::{
+    diagnostic::{Diagnostic, FilePath, Place, Severity},
+    span::Span,
+    syntax::document::Document,
+};
 
 /// Bytes that an excerpt shows of one long line before and behind its place; longer lines around it are left out.
 const LONG: usize = 1000;
@@ -22,7 +25,7 @@ const MOST: usize = 12;
 /// The texts that findings point into.
 ///
 /// ```
-/// use trellis_core::{Dialect, Document, Source, compile, diagnostic::miette::Sources};
+/// use trellis_core::{Dialect, Document, Source, compile, miette::Sources};
 ///
 /// let documents = [Document::parse(&Source::text("start.md", "---\nto: nowhere\n---\n"), Dialect::default()).into()];
 /// let sources = Sources::new(&documents);

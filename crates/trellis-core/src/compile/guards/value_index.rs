@@ -9,7 +9,7 @@ const FEW: usize = 8;
 
 /// Which of a list of values are equal to one.
 #[derive(Default)]
-pub(super) struct Literals<'v> {
+pub(in crate::compile) struct Literals<'v> {
     few: Vec<(u32, &'v Value)>,
     more: ValueIndex<'v>,
 }
@@ -23,7 +23,7 @@ struct ValueIndex<'v> {
 }
 
 impl<'v> Literals<'v> {
-    pub(super) fn new(values: impl IntoIterator<Item = &'v Value>) -> Self {
+    pub(in crate::compile) fn new(values: impl IntoIterator<Item = &'v Value>) -> Self {
         let mut literals = Self::default();
         for (at, value) in (0..).zip(values) {
             literals.add(at, value);
@@ -32,17 +32,17 @@ impl<'v> Literals<'v> {
     }
 
     /// Adds a value under a number.
-    pub(super) fn add(&mut self, at: u32, value: &'v Value) {
+    pub(in crate::compile) fn add(&mut self, at: u32, value: &'v Value) {
         if self.few.len() < FEW { self.few.push((at, value)) } else { self.more.add(at, value) }
     }
 
     /// The numbers of the values that are equal to this one.
-    pub(super) fn of(&self, value: &Value) -> impl Iterator<Item = u32> {
+    pub(in crate::compile) fn of(&self, value: &Value) -> impl Iterator<Item = u32> {
         let few = self.few.iter().filter(move |(_, other)| *other == value).map(|(at, _)| *at);
         few.chain(self.more.of(value))
     }
 
-    pub(super) fn has(&self, value: &Value) -> bool {
+    pub(in crate::compile) fn has(&self, value: &Value) -> bool {
         self.of(value).next().is_some()
     }
 }

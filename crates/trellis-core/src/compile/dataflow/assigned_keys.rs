@@ -2,11 +2,14 @@
 //!
 //! A read of a key that nothing assigns is a misspelt name whatever the paths are, so it needs no witness.
 
-use super::{ReadKind, ReadSite};
 use crate::{
     compile::{
-        check::meant::mentions,
-        dataflow::{domain::TypeId, *},
+        dataflow::{
+            domain::TypeId,
+            ir::{ReadKind, ReadSite},
+            *,
+        },
+        names::mentions,
     },
     program::Role,
     template::Shape,

@@ -2,23 +2,23 @@
 
 use super::value_index::Literals;
 use crate::{
+    language::InputType,
     path::Segment,
     program::{Call, Guard, Listen, Node, Operand, Outcome, Reply, Role, Root, WriteSource, WriteTarget},
     schema::few_integers,
-    syntax::node::InputType,
     value::Value,
 };
 
 /// Values, and whether nothing may be there.
-pub(super) type CaseValues = (Vec<Value>, bool);
+pub(in crate::compile) type CaseValues = (Vec<Value>, bool);
 
 /// The values that can stand at an operand when a reply is taken, and whether it may be absent; nothing where they are open.
-pub(super) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
+pub(in crate::compile) fn closed(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
     known(node, reply, operand, Some(&reply.on))
 }
 
 /// The same of every input of the node, also of options that are outcomes of their own.
-pub(super) fn closed_of_any(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
+pub(in crate::compile) fn closed_of_any(node: &Node, reply: &Reply, operand: &Operand) -> Option<CaseValues> {
     known(node, reply, operand, None)
 }
 
@@ -37,7 +37,7 @@ fn known(node: &Node, reply: &Reply, operand: &Operand, on: Option<&Outcome>) ->
 }
 
 /// Which part of the accepted input or result an operand reads: `input` itself, or the key it was saved to.
-pub(super) fn input_path<'o>(reply: &Reply, operand: &'o Operand) -> Option<&'o [Segment]> {
+pub(in crate::compile) fn input_path<'o>(reply: &Reply, operand: &'o Operand) -> Option<&'o [Segment]> {
     if matches!(operand.root, Root::Input | Root::Result) {
         return Some(operand.path.rest());
     }
@@ -74,7 +74,7 @@ fn closed_result(call: &Call, below: &[Segment]) -> Option<(Vec<Value>, bool)> {
 
 /// One case of an operand.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Case {
+pub(in crate::compile) enum Case {
     /// This value.
     Value(Value),
     /// A value that no guard names, and not an empty one.
@@ -84,7 +84,7 @@ pub(super) enum Case {
 }
 
 /// The cases of an operand that its guards can tell apart.
-pub(super) fn of_operand(closed: Option<CaseValues>, own: &[&Guard]) -> Vec<Case> {
+pub(in crate::compile) fn of_operand(closed: Option<CaseValues>, own: &[&Guard]) -> Vec<Case> {
     let presence = own.iter().any(|guard| matches!(guard, Guard::Set(..) | Guard::Empty(..)));
     if let Some((values, absent)) = closed {
         let absent = (absent && presence).then_some(Case::Absent);
@@ -121,7 +121,7 @@ pub(super) fn of_operand(closed: Option<CaseValues>, own: &[&Guard]) -> Vec<Case
 }
 
 /// The cases for which no guard holds, in order. A guard that would fail on a case counts as holding: a failure is no gap between the ways.
-pub(super) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Vec<&'c Case> {
+pub(in crate::compile) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Vec<&'c Case> {
     let mut values = Literals::default();
     for (at, case) in (0..).zip(cases) {
         if let Case::Value(value) = case {
@@ -151,7 +151,7 @@ pub(super) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Vec<&'c Case> 
 }
 
 /// What a guard reads.
-pub(super) fn subject(guard: &Guard) -> Option<&Operand> {
+pub(in crate::compile) fn subject(guard: &Guard) -> Option<&Operand> {
     match guard {
         Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) | Guard::Set(operand, _) | Guard::Empty(operand, _) => {
             Some(operand)

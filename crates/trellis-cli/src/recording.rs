@@ -1,0 +1,53 @@
+//! Results of tools that are recorded, and recorded ones that answer calls: `--record`, `--replay-tools`.
+
+use std::path::Path;
+
+use anyhow::bail;
+use trellis_host::{
+    Sessions,
+    recording::{Recorder, Recording},
+};
+
+use crate::observability::Observers;
+
+/// Where results of tools are recorded, and where they come from; and who else sees them.
+#[derive(Default)]
+pub(crate) struct Taped {
+    pub(crate) recorder: Option<Recorder>,
+    recording: Option<Recording>,
+    pub(crate) seeing: Observers,
+}
+
+impl Taped {
+    /// Opens what `--record` and `--replay-tools` name.
+    ///
+    /// # Errors
+    /// A file cannot be opened, is no recording, or is named twice.
+    pub(crate) fn open(record: Option<&Path>, replay: Option<&Path>) -> anyhow::Result<Self> {
+        if let (Some(record), Some(replay)) = (record, replay)
+            && (record == replay || matches!((record.canonicalize(), replay.canonicalize()), (Ok(one), Ok(other)) if one == other))
+        {
+            bail!("`{}` cannot be recorded and replayed at once; name another file", record.display());
+        }
+        // First the one that is read: the other one is emptied.
+        let recording = replay.map(Recording::open).transpose()?;
+        Ok(Self { recording, recorder: record.map(Recorder::create).transpose()?, seeing: Observers::default() })
+    }
+
+    /// The same, seen by others too.
+    pub(crate) fn seen(self, seeing: Observers) -> Self {
+        Self { seeing, ..self }
+    }
+
+    /// Records what becomes of the calls of these sessions, or answers them.
+    pub(crate) fn over(&self, sessions: Sessions) -> Sessions {
+        let sessions = self.seeing.over(sessions);
+        if let Some(recorder) = self.recorder.clone() {
+            sessions.observe(move |_, happening| recorder.take(happening));
+        }
+        match &self.recording {
+            Some(recording) => sessions.interceptor(recording.rewound()),
+            None => sessions,
+        }
+    }
+}

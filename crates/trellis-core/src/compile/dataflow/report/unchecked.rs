@@ -1,0 +1,54 @@
+//! Unchecked reads: what the fixed point does not know, as places and paths.
+
+use super::*;
+use crate::compile::dataflow::{fixpoint::UnknownAt, ir::PointIr};
+
+/// Replaces the reads of the points that were looked at this time; those of the other points stay as they are.
+pub(crate) fn renew(unchecked: &mut Vec<(u32, UncheckedRead)>, known: &mut Analysis<'_, '_>) {
+    let program = known.program;
+    let touched = known.visited().to_vec();
+    unchecked.retain(|(point, _)| touched.binary_search(point).is_err());
+    let mut passage = PointIr::new(program);
+    for at in touched {
+        let point = PointIndex(at);
+        let mut unknown = known.unknown_at(at).peekable();
+        if unknown.peek().is_none() {
+            continue;
+        }
+        passage.read(point);
+        unchecked.extend(unknown.filter_map(|unknown| match unknown {
+            UnknownAt::Site { site, kind } => Some((at, of_site(program, &passage.sites[site as usize], kind))),
+            UnknownAt::Op(op) => Some((at, of_op(program, point, &passage.ops[op as usize])?)),
+        }));
+    }
+}
+
+/// A read of a value of which nothing is known.
+pub(crate) fn of_site(program: &Program, site: &ReadSite<'_>, unknown: Unknown) -> UncheckedRead {
+    UncheckedRead { place: site.place(program), path: site.path.clone(), unknown }
+}
+
+/// Something that is done with a value of which nothing is known.
+fn of_op(program: &Program, point: PointIndex, op: &Instr<'_>) -> Option<UncheckedRead> {
+    let of = program.node(program.point(point).node);
+    let (span, path, unknown) = match op {
+        Instr::Fit { node, index, .. } => {
+            let (key, _) = program.node(*node).entry.types.get(*index as usize)?;
+            (declared_at(program, of, key), KeyPath::new(vec![Segment::Key(key.clone())])?, Unknown::Fit)
+        }
+        Instr::Assert { guard, node, index, .. } => {
+            let name = || {
+                KeyPath::parse(
+                    &program.predicates().get(if let Guard::Predicate(at, _) = guard { *at as usize } else { return None })?.name,
+                )
+            };
+            (assert_span(program, *node, *index), guard.operand().map(|operand| operand.path.clone()).or_else(name)?, Unknown::Truth)
+        }
+        Instr::Write { write, .. } => match &write.to {
+            WriteTarget::Path(path) | WriteTarget::Append(path) => (write.origin, path.clone(), Unknown::Room),
+            _ => return None,
+        },
+        Instr::Read(_) | Instr::Ask { .. } | Instr::Args { .. } => return None,
+    };
+    Some(UncheckedRead { place: Place::new(&program.documents[of.document as usize].path, span), path, unknown })
+}

@@ -1,0 +1,35 @@
+//! Slots: the numbers of the keys that are followed, and the width of the pages on which their types stand.
+
+/// A key that is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Slot(pub(crate) u32);
+
+/// `input` and `tool_result`, which are there only while their node resolves (language 4.3).
+pub(crate) const INPUT: Slot = Slot(0);
+pub(crate) const RESULT: Slot = Slot(1);
+
+/// How many slots those are; they stand beside the others, since they change all the time.
+pub(crate) const OWN: usize = 2;
+
+/// No page is narrower.
+pub(crate) const NARROWEST: usize = 16;
+
+/// A graph has about so many pages: copying a page costs less than counting who shares the others.
+const PAGES: usize = 4;
+
+/// No page is wider: where keys are very many, a point changes few of them.
+const WIDEST: usize = 256;
+
+/// Slots that edits may take before everything is worked out anew.
+const SPARE: usize = 8;
+
+/// How many slots there is room for, where so many are needed.
+pub(crate) fn room(needed: usize) -> usize {
+    let needed = needed.saturating_sub(OWN) + SPARE;
+    needed.next_multiple_of(width(needed)) + OWN
+}
+
+/// The slots of one page, where so many are needed.
+pub(crate) fn width(needed: usize) -> usize {
+    needed.div_ceil(PAGES).next_power_of_two().clamp(NARROWEST, WIDEST)
+}

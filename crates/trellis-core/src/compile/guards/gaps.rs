@@ -1,0 +1,164 @@
+//! Gaps: the inputs and results of a reply that none of its guards takes, and the finding about them.
+
+use rustc_hash::FxHashMap;
+
+use super::cases::{Case, CaseValues, input_path, of_operand, subject, uncovered};
+use crate::{
+    compile::source_lookup::{place as first_line, syntax_of},
+    diagnostic::{Code, Diagnostic},
+    path::Segment,
+    program::{Callee, Failure, Guard, Node, Operand, Outcome, Program, Reason, Reply, Role, Target},
+    span::Span,
+    syntax::document::Content,
+};
+
+/// Where a reply leads that nothing else leads on.
+const NO_MATCH: Target = Target::End(Reason::Failed(Failure::NoMatch));
+
+/// How many gaps are named.
+const NAMED: usize = 4;
+
+/// The replies of a node that may come to where nothing leads on.
+pub(in crate::compile) fn open<'p>(program: &'p Program, node: &Node) -> impl Iterator<Item = &'p Reply> {
+    let replies = program.replies(&program.point(node.body).replies).iter();
+    replies.filter(|reply| {
+        matches!(reply.on, Outcome::Answer | Outcome::Chosen(_) | Outcome::Success | Outcome::Pass)
+            && program.edges_of(reply).last().is_some_and(|last| last.to == NO_MATCH)
+    })
+}
+
+/// Whether a node only asks about what it was given itself. What else it asks about comes from elsewhere, and what a child returns from its
+/// terminals: only the flow of data knows what that can be.
+pub(crate) fn is_own(program: &Program, node: &Node) -> bool {
+    open(program, node).all(|reply| {
+        let of_child = reply.on == Outcome::Success && matches!(&node.role, Role::Act(call) if matches!(call.callee, Callee::Graph(_)));
+        let mut operands = program.edges_of(reply).iter().filter_map(|edge| edge.when.operand());
+        !of_child && operands.all(|operand| input_path(reply, operand).is_some())
+    })
+}
+
+/// The finding about a reply for which the engine found no way; `closed` says what is known of its operands there.
+pub(crate) fn flowing(program: &Program, node: &Node, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<CaseValues>) -> Diagnostic {
+    report(program, node, reply, &gaps(program, reply, closed).unwrap_or_default())
+}
+
+/// Combinations that no explicit way takes.
+#[derive(Default)]
+pub(in crate::compile) struct Gaps {
+    /// The first of them.
+    named: Vec<String>,
+    count: usize,
+}
+
+impl Gaps {
+    /// The same with those of another reply.
+    pub(in crate::compile) fn extend(&mut self, more: Self) {
+        let new: Vec<_> = more.named.into_iter().filter(|gap| !self.named.contains(gap)).collect();
+        self.count += if new.is_empty() { 0 } else { more.count };
+        self.named.extend(new);
+        self.named.truncate(NAMED);
+    }
+}
+
+/// The combinations that no explicit way takes; nothing where there is none. Each guard asks for one thing, so that what no guard takes is every
+/// combination of what its own guards leave of each.
+pub(in crate::compile) fn gaps(program: &Program, reply: &Reply, closed: &mut dyn FnMut(&Operand) -> Option<CaseValues>) -> Option<Gaps> {
+    let (last, explicit) = program.edges_of(reply).split_last()?;
+    if last.to != NO_MATCH {
+        return None;
+    }
+    // A key that the input was saved to is the input.
+    let mut known: FxHashMap<Result<&[Segment], &Operand>, usize> = FxHashMap::default();
+    let mut operands: Vec<(&Operand, Vec<&Guard>)> = Vec::new();
+    let mut predicates: Vec<(u32, Vec<bool>)> = Vec::new();
+    for guard in explicit.iter().map(|edge| &edge.when) {
+        match (subject(guard), guard) {
+            (Some(operand), _) => {
+                let at = *known.entry(input_path(reply, operand).ok_or(operand)).or_insert(operands.len());
+                if at == operands.len() {
+                    operands.push((operand, Vec::new()));
+                }
+                operands[at].1.push(guard);
+            }
+            (None, Guard::Predicate(index, yes)) => {
+                if !predicates.iter().any(|(known, _)| known == index) {
+                    predicates.push((*index, vec![true, false]));
+                }
+                let left = predicates.iter_mut().filter(|(known, _)| known == index);
+                left.for_each(|(_, left)| left.retain(|answer| answer != yes));
+            }
+            (None, _) => return None,
+        }
+    }
+    let cases: Vec<Vec<Case>> = operands.iter().map(|(operand, own)| of_operand(closed(operand), own)).collect();
+    let open: Vec<Vec<&Case>> = cases.iter().zip(&operands).map(|(cases, (_, own))| uncovered(cases, own)).collect();
+    let sizes: Vec<usize> = open.iter().map(Vec::len).chain(predicates.iter().map(|(_, left)| left.len())).collect();
+    let count = sizes.iter().fold(1, |count: usize, size| count.saturating_mul(*size));
+    let described = (0..count.min(NAMED)).map(|combination| {
+        let picked = pick(combination, &sizes);
+        let cases = operands.iter().zip(&open).zip(&picked).map(|(((operand, _), open), at)| of_case(operand, open[*at]));
+        let answers = predicates.iter().zip(&picked[operands.len()..]);
+        let answers = answers.map(|((index, left), at)| format!("`{}` is {}", program.predicates[*index as usize].name, left[*at]));
+        cases.chain(answers).collect::<Vec<_>>().join(" and ")
+    });
+    (count > 0).then(|| Gaps { named: described.collect(), count })
+}
+
+/// The digits of `combination` in the mixed base of `sizes`.
+fn pick(mut combination: usize, sizes: &[usize]) -> Vec<usize> {
+    let digit = |size: &usize| {
+        let digit = combination % size;
+        combination /= size;
+        digit
+    };
+    sizes.iter().map(digit).collect()
+}
+
+fn of_case(operand: &Operand, case: &Case) -> String {
+    match case {
+        Case::Value(value) => format!("`{}` is `{}`", operand.path, value.to_json()),
+        Case::Other => format!("`{}` is anything else", operand.path),
+        Case::Absent => format!("`{}` is not set", operand.path),
+    }
+}
+
+/// The finding about the gaps of a reply.
+pub(in crate::compile) fn report(program: &Program, node: &Node, reply: &Reply, gaps: &Gaps) -> Diagnostic {
+    let more = if gaps.count > NAMED { format!(", and {} more cases", gaps.count - NAMED) } else { String::new() };
+    let listed = gaps.named.iter().filter(|gap| !gap.is_empty()).cloned().collect::<Vec<_>>().join(", or ");
+    let when = if listed.is_empty() { "after any input".to_owned() } else { format!("when {listed}{more}") };
+    let what = if reply.on == Outcome::Success { "a result" } else { "this node" };
+    let help = "add `to: node` as the way for everything else";
+    let found = Diagnostic::new(Code::NonExhaustive, program.path_of(node), place(program, node), format!("{what} has no way on {when}"));
+    match fallback(program, node) {
+        Some((at, line)) => found.help(help).fix("add `to: fail`, the end as failed", at, line),
+        None => found.help(help),
+    }
+}
+
+/// The line that makes a node end as failed where no way fits, and where it belongs: it says what happens without it.
+fn fallback(program: &Program, node: &Node) -> Option<(Span, String)> {
+    let document = &program.documents[node.document as usize];
+    let syntax = syntax_of(program, node).filter(|_| matches!(document.content, Content::Node(_)))?;
+    let text = &*document.text;
+    let keys = || syntax.keys.iter().map(|(_, span)| span.start as usize);
+    let line = |at: usize| text[..at].rfind('\n').map_or(0, |before| before + 1);
+    let indent = &text[line(keys().next()?)..keys().next()?];
+    let is_block = indent.chars().all(|char| char == ' ') && keys().all(|at| text[line(at)..at] == *indent);
+    let is_markdown = document.path.to_ascii_lowercase().ends_with(".md");
+    let at = if is_markdown { (node.span.end as usize).checked_sub("---".len())? } else { text.len() };
+    let is_data = document.path.ends_with(".yaml") || document.path.ends_with(".yml");
+    let is_open = syntax.to.is_none() && (is_markdown || is_data && !text.contains("\n..."));
+    let is_new_line = text[..at].ends_with('\n');
+    (is_block && is_open && is_new_line).then(|| {
+        let end = if text[..at].ends_with("\r\n") { "\r\n" } else { "\n" };
+        (Span::at(at), format!("{indent}to: fail{end}"))
+    })
+}
+
+/// The key whose ways have the gap.
+fn place(program: &Program, node: &Node) -> Span {
+    let keys = syntax_of(program, node)
+        .map(|syntax| ["transitions", "options", "input_options", "to"].into_iter().find_map(|key| syntax.key(key)));
+    keys.flatten().unwrap_or_else(|| first_line(node))
+}

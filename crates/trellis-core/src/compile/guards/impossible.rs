@@ -1,0 +1,90 @@
+//! The findings about a condition that no value of its operand meets.
+
+use crate::{
+    diagnostic::{Code, Diagnostic, near},
+    program::{Guard, Node, Operand, Program},
+    span::{Span, Spanned},
+    syntax::condition::Condition,
+    value::Value,
+};
+
+/// The finding about one of several literals that is asked for in vain.
+pub(crate) fn finding_of_one(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    (operand, literal): (&Operand, &Value),
+    values: &[Value],
+    described: &str,
+) -> Diagnostic {
+    report_one(program, node, condition, (operand, literal), (&format!("`{}` is {described}", operand.path), values))
+}
+
+pub(in crate::compile) fn report_one(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    (operand, literal): (&Operand, &Value),
+    (why, values): (&str, &[Value]),
+) -> Diagnostic {
+    let guard = Guard::Is(operand.clone(), true, literal.clone());
+    let found = report(program, node, condition, &guard, (why, values, "ask for what it can be, or take this value out".to_owned()));
+    let message = format!("`{}` asks for `{}` in vain: {why}", condition.text(program.text_of(node)), literal.to_json());
+    Diagnostic { message, ..found }
+}
+
+/// The finding about a condition whose operand is `described` wherever it is asked.
+pub(crate) fn finding(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    guard: &Guard,
+    operand: &Operand,
+    values: &[Value],
+    described: &str,
+) -> Diagnostic {
+    report(program, node, condition, guard, (&format!("`{}` is {described}", operand.path), values, OTHERWISE.to_owned()))
+}
+
+/// What to do about a condition that never holds, where nothing near could be meant.
+pub(in crate::compile) const OTHERWISE: &str = "ask for what it can be, or take this way out";
+
+pub(in crate::compile) fn report(
+    program: &Program,
+    node: &Node,
+    condition: &Spanned<Condition>,
+    guard: &Guard,
+    (why, values, otherwise): (&str, &[Value], String),
+) -> Diagnostic {
+    let message = format!("`{}` can never be true: {why}", condition.text(program.text_of(node)));
+    let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    let meant = literal(guard).and_then(|literal| Some((literal, near(literal, texts.iter().map(String::as_str))?)));
+    let Some((literal, near)) = meant else {
+        let text = values.iter().find_map(Value::as_str).filter(|_| matches!(guard, Guard::Truth(..)));
+        return found.help(match (text, guard.operand()) {
+            (Some(text), Some(operand)) => format!("compare it with what it can be: `{} == \"{text}\"`", operand.path),
+            _ => otherwise,
+        });
+    };
+    // A name in quotes that stands there once is written anew, if that needs no escapes.
+    let text = program.documents[node.document as usize].text.get(condition.span.range()).unwrap_or_default();
+    let mut places = text.match_indices(literal);
+    let place = places.next().filter(|_| places.next().is_none()).map(|(at, _)| {
+        let start = condition.span.start as usize + at;
+        Span::new(start, start + literal.len())
+    });
+    let is_plain = |text: &str| text.chars().all(|char| char.is_alphanumeric() || matches!(char, ' ' | '-' | '_' | '.'));
+    match place.filter(|_| is_plain(literal) && is_plain(near.name)) {
+        Some(place) => found.meant(place, Some(near), || otherwise),
+        None => found.help(near.question()),
+    }
+}
+
+fn literal(guard: &Guard) -> Option<&str> {
+    match guard {
+        Guard::Is(_, _, Value::Text(text)) => Some(text),
+        Guard::In(_, _, values) => values.first()?.as_str(),
+        _ => None,
+    }
+}

@@ -1,0 +1,36 @@
+//! The text behind a lowered program: a node and a condition as their author wrote them, and where findings about a node stand.
+
+use crate::{
+    program::{Edge, Node, Program},
+    span::{Span, Spanned},
+    syntax::{
+        condition::Condition,
+        document::Content,
+        node::{NodeSyntax, TransitionSyntax},
+    },
+};
+
+/// The node as its author wrote it.
+pub(crate) fn syntax_of<'p>(program: &'p Program, node: &Node) -> Option<&'p NodeSyntax> {
+    match &program.documents.get(node.document as usize)?.content {
+        Content::Node(syntax) => Some(syntax),
+        Content::Nodes(nodes, _) => nodes.get(node.ordinal as usize),
+        _ => None,
+    }
+}
+
+/// The condition of an edge as it is written.
+pub(crate) fn condition<'p>(program: &'p Program, node: &Node, edge: &Edge) -> Option<&'p Spanned<Condition>> {
+    let origin = edge.origin?;
+    let transitions = &syntax_of(program, node)?.transitions;
+    let is_it = |transition: &&TransitionSyntax| transition.target.as_ref().is_some_and(|target| target.name.span == origin.span);
+    // They stand in order, unless an alias brought one from elsewhere.
+    let after = transitions.partition_point(|transition| transition.span.start <= origin.span.start);
+    let near = transitions[..after].last().filter(is_it);
+    near.or_else(|| transitions.iter().find(is_it))?.condition.as_ref()
+}
+
+/// The first line of a node, where findings about the node as a whole stand.
+pub(crate) fn place(node: &Node) -> Span {
+    Span::at(node.span.start as usize)
+}

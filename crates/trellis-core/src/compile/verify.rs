@@ -1,0 +1,75 @@
+//! Every check of a lowered program: those of its shape, then those of its data.
+
+use std::sync::Arc;
+
+use super::{
+    Join, UncheckedRead,
+    cfg::Cfg,
+    check,
+    dataflow::{self, Analysis},
+    severity::Severities,
+    taint::Taint,
+};
+use crate::{diagnostic::Diagnostic, program::Program};
+
+/// What checks keep for the next compilation.
+#[derive(Debug, Default)]
+pub(super) struct CheckCache {
+    nodes: check::NodeFindings,
+    /// The fixed point over the data of every node.
+    data: Option<dataflow::DataflowCache>,
+}
+
+#[cfg(test)]
+impl CheckCache {
+    /// How many points the analysis of data looked at the last time.
+    pub(super) fn looked(&self) -> usize {
+        self.data.as_ref().map_or(0, dataflow::DataflowCache::looked)
+    }
+}
+
+/// Points of a graph for which it pays to do two things at once.
+const MANY: usize = 1_000;
+
+/// A program that is checked, and what of it was checked before.
+pub(super) struct CheckInput<'p> {
+    pub(super) program: &'p Arc<Program>,
+    /// Whether some way could not be read or leads nowhere. What stands behind it is unknown then: what it may have meant is not unreachable, and
+    /// nothing is without a way out.
+    pub(super) unresolved: bool,
+    /// The nodes that were edited; `None` where every node is new.
+    pub(super) fresh: Option<&'p [u32]>,
+    /// The documents with links.
+    pub(super) linking: &'p [u32],
+}
+
+/// Runs every check and returns the reads of which nothing is known.
+pub(super) fn program(
+    checked: &CheckInput<'_>,
+    severities: &Severities<'_>,
+    kept: &mut CheckCache,
+    both: Option<Join>,
+    found: &mut Vec<Diagnostic>,
+) -> Vec<UncheckedRead> {
+    let &CheckInput { program, unresolved, fresh, linking } = checked;
+    let cfg = Cfg::new(program);
+    let tame = vec![false; program.points.len()];
+    let mut known = None;
+    let CheckCache { nodes, data } = kept;
+    let mut shape = || check::shape(&cfg, unresolved.then_some(severities), nodes, fresh, linking, found);
+    match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
+        // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.
+        Some(both) => both(&mut || known = Some(Analysis::new(program, &cfg, &tame)), &mut shape),
+        None => shape(),
+    }
+    match Taint::new(program, severities.parsed().chain(found.iter()), |found| severities.is_error(found)) {
+        Some(tainted) => {
+            let known = known.filter(|_| tainted.points == tame);
+            dataflow::check(program, &cfg, &tainted, known, (data, fresh), found)
+        }
+        None => {
+            *data = None;
+            Vec::new()
+        }
+    }
+}

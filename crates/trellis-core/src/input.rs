@@ -1,0 +1,118 @@
+//! What a host hands in, as data: how a session begins, inputs, results of calls, and answers of predicates.
+//!
+//! **Invariant:** nothing here knows a program or a state, so that a finding can hold the session that meets it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::{CallId, NodeId, SessionId, SignalName},
+    value::{Mapping, Value},
+};
+
+/// What a session begins with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// The session's name; ids and keys derive from it, so it must be unique. Without one it is `local`, for hosts that have only one.
+    pub session: Option<SessionId>,
+    /// The initial context.
+    #[serde(default)]
+    pub context: Mapping,
+    /// The locale, if it is not the context's.
+    #[serde(default)]
+    pub locale: Option<Arc<str>>,
+    /// A node to begin at instead of the entry, for `run --at` and child sessions.
+    #[serde(default)]
+    pub at: Option<NodeId>,
+}
+
+/// What a host hands in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// What a person typed.
+    Text(String),
+    /// A value from a program.
+    Value(Value),
+    /// What became of a call.
+    Result(ToolResult),
+    /// A signal.
+    Signal(SignalName),
+    /// Nothing: a node that passes through, a sleep that is over, an empty input.
+    Pass,
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The attempt it answers.
+    pub id: CallId,
+    /// How it went.
+    pub outcome: ToolOutcome,
+}
+
+/// How a call went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutcome {
+    /// It succeeded.
+    Success(Value),
+    /// It failed.
+    Error(ToolError),
+    /// It was denied, or its approval expired; with a reason, if one was given.
+    Denied(Option<String>),
+}
+
+/// Why a call failed: `sys.error` without tool and node (language 4.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolError {
+    /// What kind of failure.
+    #[serde(default)]
+    pub kind: ToolErrorKind,
+    /// The tool's own code.
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    pub code: Option<Value>,
+    /// For people.
+    pub message: String,
+    /// For programs.
+    #[serde(default, deserialize_with = "crate::value::present", skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl ToolError {
+    /// A plain failure.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { kind: ToolErrorKind::Error, code: None, message: message.into(), data: None }
+    }
+}
+
+/// Kinds of tool failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolErrorKind {
+    /// The tool said so, or died.
+    #[default]
+    Error,
+    /// It took too long.
+    Timeout,
+    /// Its result breaks `returns`.
+    Schema,
+}
+
+/// Answers of deferred predicates for one step.
+pub type Answers = BTreeMap<Arc<str>, bool>;
+
+/// One recorded moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// What was handed in.
+    pub input: Input,
+    /// What predicates answered.
+    #[serde(default, skip_serializing_if = "Answers::is_empty")]
+    pub answers: Answers,
+    /// The node where it led, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<NodeId>,
+}

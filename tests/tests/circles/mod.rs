@@ -1,0 +1,229 @@
+//! Circles between modules: siblings of one folder may use each other in one direction only, whatever lies below them.
+//!
+//! A folder's own file and what stands in the folder use each other; that is no circle. Between siblings the paths of whole subtrees count.
+
+mod module_graph;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use self::module_graph::{Crate, Module};
+use crate::repository;
+
+/// The root file of each crate.
+const ROOTS: [(&str, &str); 5] = [
+    ("trellis-core", "crates/trellis-core/src/lib.rs"),
+    ("trellis-project", "crates/trellis-project/src/lib.rs"),
+    ("trellis-host", "crates/trellis-host/src/lib.rs"),
+    ("trellis-cli", "crates/trellis-cli/src/main.rs"),
+    ("trellis-tests", "tests/src/lib.rs"),
+];
+
+/// Which module of the core uses which.
+static CORE: LazyLock<BTreeSet<(Module, Module)>> = LazyLock::new(|| Crate::read(&repository().join(ROOTS[0].1)).edges());
+
+/// Siblings that may use each other in a circle.
+struct Allowed {
+    /// The crate, and the modules down to the folder.
+    folder: &'static str,
+    siblings: &'static [&'static str],
+    why: &'static str,
+}
+
+const ALLOWED: &[Allowed] = &[
+    Allowed {
+        folder: "trellis-core::engine",
+        siblings: &["fail", "speech", "step"],
+        why: "one state machine: a step that fails goes on at `on_error`, and both render what a node says",
+    },
+    Allowed {
+        folder: "trellis-core::syntax",
+        siblings: &["misspellings", "tree"],
+        why: "the reader of YAML asks what a mistake was meant to be, and the answer is found in the tree so far",
+    },
+    Allowed {
+        folder: "trellis-core::syntax::decode",
+        siblings: &["act", "node", "tools"],
+        why: "keys nest: a node has calls and tools, and both have what a call has",
+    },
+    Allowed {
+        folder: "trellis-host",
+        siblings: &["journal", "store"],
+        why: "a store keeps records, and a journal that comes back from one lacks what was redacted there",
+    },
+    Allowed {
+        folder: "trellis-host::sessions",
+        siblings: &["drive", "persistence", "predicate", "scheduler", "slot"],
+        why: "one state machine: every turn is stored, and what is stored leads to the next turn",
+    },
+    Allowed {
+        folder: "trellis-tests::harness",
+        siblings: &["journal", "transcript"],
+        why: "a transcript is compared together with the journal that it wrote",
+    },
+];
+
+/// What each part of the data-flow analysis may use of the others. The parts that word findings stand at the end, and nothing uses them.
+const DATAFLOW: &[(&str, &[&str])] = &[
+    ("slot", &[]),
+    ("domain", &["slot"]),
+    ("ir", &["slot", "domain"]),
+    ("env", &["slot", "domain", "ir"]),
+    ("fixpoint", &["slot", "domain", "ir", "env"]),
+    ("symbolic", &["slot", "domain", "ir"]),
+    ("search", &["slot", "domain", "ir", "env", "fixpoint", "symbolic"]),
+    ("checks", &["slot", "domain", "ir", "env", "fixpoint", "symbolic", "search"]),
+    ("report", &["slot", "domain", "ir", "env", "fixpoint", "symbolic", "search"]),
+    ("assigned_keys", &["slot", "domain", "ir", "env", "fixpoint", "symbolic", "search", "checks", "report"]),
+];
+
+#[test]
+fn modules_form_no_circles() {
+    let mut wrong = Vec::new();
+    let mut open: Vec<&Allowed> = ALLOWED.iter().collect();
+    for (name, root) in ROOTS {
+        for circle in circles(&Crate::read(&repository().join(root)).edges()) {
+            let folder = [&[name.to_owned()][..], &circle.folder].concat().join("::");
+            let before = open.len();
+            open.retain(|allowed| allowed.folder != folder || !circle.siblings.iter().eq(allowed.siblings));
+            if open.len() == before {
+                wrong.push(format!("{folder}: {} use each other:\n    {}", circle.siblings.join(", "), circle.edges.join("\n    ")));
+            }
+        }
+    }
+    wrong
+        .extend(open.iter().map(|allowed| format!("{}: {:?} form no circle; strike them from the list", allowed.folder, allowed.siblings)));
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+    assert!(ALLOWED.iter().all(|allowed| !allowed.why.is_empty()), "an allowed circle says why");
+}
+
+#[test]
+fn the_data_flow_analysis_runs_one_way() {
+    let edges = Crate::read(&repository().join(ROOTS[0].1)).edges();
+    let folder = ["compile", "dataflow"];
+    let mut wrong = BTreeSet::new();
+    for (from, to) in
+        edges.iter().filter(|(from, to)| from.starts_with(&folder.map(str::to_owned)) && to.starts_with(&folder.map(str::to_owned)))
+    {
+        if let (Some(from), Some(to)) = (from.get(2), to.get(2))
+            && from != to
+            && !DATAFLOW.iter().any(|(part, may)| part == from && may.contains(&to.as_str()))
+        {
+            wrong.insert(format!("`{from}` uses `{to}`"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}\n", wrong.into_iter().collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn modules_know_only_what_lies_below_them() {
+    let forbidden = [
+        ("template", "program"),
+        ("program", "syntax::node"),
+        ("program", "syntax::condition"),
+        ("state", "syntax"),
+        ("engine", "syntax"),
+        ("language", "syntax"),
+        ("compile::check", "compile::dataflow"),
+        ("compile::dataflow", "compile::check"),
+        ("compile::graphs", "compile::check"),
+        ("compile::severity", "compile::check"),
+        ("compile::taint", "compile::severity"),
+    ];
+    let is_below = |module: &Module, name: &str| name.split("::").eq(module.iter().take(name.split("::").count()).map(String::as_str));
+    let wrong: Vec<String> = CORE
+        .iter()
+        .filter(|(from, to)| forbidden.iter().any(|(below, above)| is_below(from, below) && is_below(to, above)))
+        .map(|(from, to)| format!("`{}` uses `{}`", from.join("::"), to.join("::")))
+        .collect();
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn a_circle_is_found_however_it_is_written() {
+    let siblings = |texts: &[(&str, &str)]| {
+        let mut made = Crate::default();
+        for (module, text) in texts {
+            let module: Module = module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            made.add(&module, text);
+        }
+        circles(&made.edges()).into_iter().map(|circle| circle.siblings.join(" ")).collect::<Vec<_>>()
+    };
+    let root = ("", "mod a; mod b; mod c;");
+    let a = ("a", "use crate::b::B; pub struct A; pub fn one() {}");
+    // Nobody leads back.
+    assert_eq!(siblings(&[root, a, ("b", "pub struct B;"), ("c", "use super::a::A;")]), [""; 0]);
+    // By `use`, by a path in an expression, by an import of the module, and through lists.
+    assert_eq!(siblings(&[root, a, ("b", "use super::{a::{self as it, A}, c}; pub struct B;"), ("c", "")]), ["a b"]);
+    assert_eq!(siblings(&[root, a, ("b", "pub struct B; fn two() { crate::a::one() }"), ("c", "")]), ["a b"]);
+    assert_eq!(
+        siblings(&[root, a, ("b", "use crate::c; pub struct B; fn two() { c::one() }"), ("c", "pub(crate) use super::a::one;")]),
+        ["a b c"]
+    );
+    // Through a re-export and through a glob of the folder that both stand in.
+    let shown = ("", "mod a; mod b; mod c; pub use a::A;");
+    assert_eq!(siblings(&[shown, a, ("b", "pub struct B(crate::A);"), ("c", "")]), ["a b"]);
+    assert_eq!(siblings(&[shown, a, ("b", "use super::*; pub struct B(A);"), ("c", "")]), ["a b"]);
+    // A file deep below one sibling, and one deep below the other.
+    let deep = ("c", "mod d;");
+    assert_eq!(siblings(&[root, ("a", "use crate::c::d::D;"), ("b", ""), deep, ("c::d", "pub struct D; use crate::a;")]), ["a c"]);
+    // Tests, comments and texts are no use of a module.
+    let tested = "pub struct B; #[cfg(test)] mod tests { use crate::a::A; } // crate::a::A\nconst TEXT: &str = \"crate::a::A\";";
+    assert_eq!(siblings(&[root, a, ("b", tested), ("c", "")]), [""; 0]);
+    let tested = "pub struct B; #[cfg(test)]\nuse crate::a::A; #[cfg(test)]\nfn test() { crate::a::one() }\nconst CHAR: char = '\"'; fn of<'a>(_: &'a str) {}";
+    assert_eq!(siblings(&[root, a, ("b", tested), ("c", "use crate::b;")]), [""; 0]);
+}
+
+/// Siblings that can be reached from each other.
+struct Circle {
+    folder: Module,
+    siblings: Vec<String>,
+    edges: Vec<String>,
+}
+
+/// The circles among the siblings of each folder.
+fn circles(edges: &BTreeSet<(Module, Module)>) -> Vec<Circle> {
+    let mut folders: BTreeMap<&[String], BTreeMap<&str, BTreeMap<&str, String>>> = BTreeMap::new();
+    for (from, to) in edges {
+        let common = from.iter().zip(to).take_while(|(from, to)| from == to).count();
+        if let (Some(one), Some(other)) = (from.get(common), to.get(common)) {
+            let of = folders.entry(&from[..common]).or_default().entry(one).or_default();
+            of.entry(other).or_insert_with(|| format!("{} uses {}", from.join("::"), to.join("::")));
+        }
+    }
+    let mut circles = Vec::new();
+    for (folder, uses) in folders {
+        let reached: BTreeMap<&str, BTreeSet<&str>> = uses.keys().map(|from| (*from, reached(&uses, from))).collect();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        for (from, of) in &reached {
+            if !of.contains(from) || seen.contains(from) {
+                continue;
+            }
+            let siblings: Vec<&str> = of.iter().copied().filter(|to| reached.get(to).is_some_and(|back| back.contains(from))).collect();
+            seen.extend(&siblings);
+            let inside = siblings.iter().flat_map(|one| uses[one].iter()).filter(|(to, _)| siblings.contains(to));
+            circles.push(Circle {
+                folder: folder.to_vec(),
+                siblings: siblings.iter().map(|name| (*name).to_owned()).collect(),
+                edges: inside.map(|(_, edge)| edge.clone()).collect(),
+            });
+        }
+    }
+    circles
+}
+
+/// Every sibling that is used by one, by those that it uses, and so on.
+fn reached<'n>(uses: &BTreeMap<&'n str, BTreeMap<&'n str, String>>, from: &str) -> BTreeSet<&'n str> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(name) = open.pop() {
+        for to in uses.get(name).into_iter().flat_map(BTreeMap::keys) {
+            if reached.insert(*to) {
+                open.push(*to);
+            }
+        }
+    }
+    reached
+}
