@@ -304,7 +304,9 @@ fn scalar<'p>(piece: &'p Block<'_>) -> Option<&'p str> {
 
 /// Whether nothing is said.
 pub(super) fn is_blank(piece: &Block<'_>) -> bool {
-    scalar(piece).is_some_and(|text| text.trim().is_empty() || Plain::is_null(text))
+    // Quotes are part of the range, and what is not there has none.
+    let is_plain = |text: &str| piece.range.is_empty() || piece.range.len() == text.len();
+    scalar(piece).is_some_and(|text| text.trim().is_empty() || Plain::is_null(text) && is_plain(text))
 }
 
 /// A name without its folder's marks and without an extension.

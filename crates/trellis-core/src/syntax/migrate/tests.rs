@@ -88,6 +88,7 @@ fn a_sink_has_no_type_and_an_id_no_extension() {
         "id: 'a.md'\nto: end.md\non_error: \"choice.json\"\non_signal: { quit: end.md }\n",
         "id: 'a'\nto: end\non_error: \"choice\"\non_signal: { quit: end }\n",
     );
+    node("transitions:\n  - to: end\n    condition: 'null'\n", "transitions:\n  - to: end\n    condition: 'null'\n");
     // No node has that name, with or without.
     node("to: report.json\n", "to: report.json\n");
     becomes("flow.yaml", "nodes:\n  a: { to: end.md }\n", "nodes:\n  a: { to: end }\n");
