@@ -1,4 +1,4 @@
-//! What a host hands in, as data: how a session begins, inputs, results of calls, and answers of predicates.
+//! Inputs from a host, as data: how a session begins, answers of people, results of calls, and answers of predicates.
 //!
 //! **Invariant:** nothing here knows a program or a state, so that a finding can hold the session that meets it.
 

@@ -21,7 +21,7 @@ const ROOTS: [(&str, &str); 5] = [
     ("trellis-tests", "tests/src/lib.rs"),
 ];
 
-/// Which module of the core uses which.
+/// Uses between the modules of the core.
 static CORE: LazyLock<BTreeSet<(Module, Module)>> = LazyLock::new(|| Crate::read(&repository().join(ROOTS[0].1)).edges());
 
 /// Siblings that may use each other in a circle.
@@ -65,7 +65,7 @@ const ALLOWED: &[Allowed] = &[
     },
 ];
 
-/// What each part of the data-flow analysis may use of the others. The parts that word findings stand at the end, and nothing uses them.
+/// Parts of the data-flow analysis, each with those that it may use. The parts that word findings stand at the end, and no other uses them.
 const DATAFLOW: &[(&str, &[&str])] = &[
     ("slot", &[]),
     ("domain", &["slot"]),

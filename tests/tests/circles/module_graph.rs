@@ -205,7 +205,7 @@ fn import(tokens: &[String], before: &[String], into: &mut Vec<Import>) {
     }
 }
 
-/// What stands between the commas of a list, nested lists whole.
+/// Parts of a list between its commas, nested lists whole.
 fn parts(tokens: &[String]) -> impl Iterator<Item = &[String]> {
     let mut depth = 0_usize;
     let split = move |token: &String| {

@@ -51,7 +51,7 @@ impl<'d> Severities<'d> {
         self.index.marked.iter().flat_map(move |&at| &documents[at as usize].diagnostics)
     }
 
-    /// Whether a finding is an error here.
+    /// Returns true if a finding is an error here.
     pub(super) fn is_error(&self, found: &Diagnostic) -> bool {
         self.severity(found) == Some(Severity::Error)
     }

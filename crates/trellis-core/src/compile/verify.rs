@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{diagnostic::Diagnostic, program::Program};
 
-/// What checks keep for the next compilation.
+/// Results of checks, kept for the next compilation.
 #[derive(Debug, Default)]
 pub(super) struct CheckCache {
     nodes: check::NodeFindings,
@@ -34,8 +34,8 @@ const MANY: usize = 1_000;
 /// A program that is checked, and what of it was checked before.
 pub(super) struct CheckInput<'p> {
     pub(super) program: &'p Arc<Program>,
-    /// Whether some way could not be read or leads nowhere. What stands behind it is unknown then: what it may have meant is not unreachable, and
-    /// nothing is without a way out.
+    /// True if some edge could not be read or leads nowhere. What stands behind it is unknown then: a node that it may have meant is not unreachable,
+    /// and no node is without a way out.
     pub(super) unresolved: bool,
     /// The nodes that were edited; `None` where every node is new.
     pub(super) fresh: Option<&'p [u32]>,

@@ -105,7 +105,7 @@ pub(super) struct CfgEdge {
     pub(super) to: PointIndex,
 }
 
-/// Whether an edge is there for a session that is a child: of the graph-wide keys none of these applies to it (language 5.4).
+/// Returns true if a child session can take an edge: no graph-wide key applies to it (language 5.4).
 pub(super) fn is_for_children(why: &Provenance) -> bool {
     !matches!(why, Provenance::SignalDefault | Provenance::ErrorDefault | Provenance::OnRolledBack)
 }

@@ -72,7 +72,7 @@ use crate::{
     value::Key,
 };
 
-/// What one check leaves to the next.
+/// Results of one check that the next one takes over.
 #[derive(Debug)]
 pub(super) struct DataflowCache {
     analysis: AnalysisCache,

@@ -28,7 +28,7 @@ pub(crate) enum Observation {
 /// Something that is not known at a point, by the site or operation that is about it; both are counted from the first of the point.
 #[derive(Clone, Copy)]
 pub(crate) enum UnknownAt {
-    /// What is not known of the value that a site reads.
+    /// Something is not known of the value that a site reads.
     Site { site: u32, kind: Unknown },
     /// Nothing is known of the value of an operation.
     Op(u32),
@@ -146,7 +146,7 @@ impl Analysis<'_, '_> {
         &self.touched
     }
 
-    /// What is not known at a point.
+    /// Everything that is not known at a point.
     pub(crate) fn unknown_at(&self, point: u32) -> impl Iterator<Item = UnknownAt> {
         self.solved.notes[point as usize].iter().filter_map(|note| match note {
             Observation::UnknownSite(site, kind) => Some(UnknownAt::Site { site: *site, kind: *kind }),
