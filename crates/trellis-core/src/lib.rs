@@ -11,6 +11,7 @@
 //! # Features
 //!
 //! `miette` (off unless switched on) adds [`diagnostic`]`::miette`: findings as diagnostics of miette, with the texts that they point into.
+//! `schemars` (off unless switched on) gives values and names JSON Schemas, for types of hosts that derive theirs.
 //!
 //! # What may change
 //!
@@ -25,6 +26,8 @@ pub mod diagnostic;
 pub mod draw;
 pub mod engine;
 pub mod id;
+#[cfg(feature = "schemars")]
+pub mod json_schema;
 pub mod path;
 pub mod program;
 pub mod schema;
