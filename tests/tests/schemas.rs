@@ -11,6 +11,7 @@ use trellis_core::{
         vocabulary::{FileKind, schema},
     },
 };
+use trellis_project::wire;
 use trellis_tests::harness::{Case, Loaded, Sheet, graph::parse, run::markdown_files};
 
 use crate::repository;
@@ -111,6 +112,52 @@ fn the_docs_hold_what_is_printed() {
         let copy: Json = serde_json::from_str(&text).expect("JSON");
         assert!(copy == schema, "{} is old: UPDATE=1 writes it again", path.display());
     }
+}
+
+#[test]
+fn the_docs_hold_the_schemas_of_the_wire_types() {
+    let findings = wire::definitions();
+    let schemas = [("json-lines", trellis_host::wire::schema(&findings)), ("check", wire::schema())];
+    for (name, schema) in schemas {
+        let path = repository().join(format!("docs/reference/{name}.schema.json"));
+        let text = format!("{schema:#}\n");
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&path, &text).expect("the docs can be written");
+        }
+        let copy = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(copy == text, "{} is old: UPDATE=1 writes it again", path.display());
+    }
+}
+
+#[test]
+fn reports_and_witnesses_are_read_as_they_are_written_and_fit_their_schema() {
+    let schema = wire::schema();
+    let part = |name: &str| {
+        let part = serde_json::json!({ "$ref": format!("#/$defs/{name}"), "$defs": schema["$defs"] });
+        jsonschema::draft202012::new(&part).expect("a schema")
+    };
+    let (reports, witnesses) = (part("report"), part("witness"));
+    let mut met = 0;
+    for case in cases() {
+        let documents = parse(&case.files);
+        let places = wire::Places::new(&documents, "");
+        let found = Loaded::new(&case.files).compiled.diagnostics;
+        for witness in found.iter().filter_map(|found| found.witness.as_deref()) {
+            let written = serde_json::to_value(wire::Witness::from(witness)).expect("JSON");
+            assert_eq!(written, serde_json::to_value(witness).expect("JSON"), "both forms are one");
+            assert!(witnesses.is_valid(&written), "{written:#}");
+            let read: wire::Witness = serde_json::from_value(written).expect("a witness");
+            assert_eq!(read, wire::Witness::from(witness));
+            met += 1;
+        }
+        let report = wire::Report::new(found.iter().map(|found| wire::Diagnostic::new(found, &places)).collect(), wire::Summary::default());
+        for report in [report.clone(), report.with_news(&["a.md".into()], &[])] {
+            let written = serde_json::to_value(&report).expect("JSON");
+            assert!(reports.is_valid(&written), "{written:#}");
+            assert_eq!(serde_json::from_value::<wire::Report>(written).expect("a report"), report);
+        }
+    }
+    assert!(met > 50, "{met} witnesses");
 }
 
 #[test]

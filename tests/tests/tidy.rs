@@ -111,6 +111,16 @@ fn the_core_does_not_know_the_world() {
 }
 
 #[test]
+fn shapes_on_the_wire_have_one_owner() {
+    let lines =
+        ["RENDER_CONTENT", "REQUEST_INPUT", "APPROVAL", "CALL_TOOL", "PROGRESS", "TOOL_RESULT", "RELOAD", "NEEDS", "CHANGED", "END"];
+    let names: Vec<String> = lines.iter().map(|line| format!("{line:?}")).chain(["end_column".into()]).collect();
+    let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+    let folders = ["crates/trellis-host/src", "crates/trellis-project/src", "crates/trellis-cli/src", "examples"];
+    assert_none(folders.iter().flat_map(|folder| mentions(folder, &names)).filter(|place| !place.contains("/src/wire/")));
+}
+
+#[test]
 fn crates_depend_only_on_what_they_may() {
     let forbidden: [(&str, &[&str]); 4] = [
         (

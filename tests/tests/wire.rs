@@ -4,8 +4,9 @@
 use serde_json::{Value, json};
 use trellis_core::state::CallKind;
 use trellis_host::{
-    Console, JsonLines,
+    Console, JsonLines, Sent,
     runner::{Awaited, Command},
+    wire::{Reply, SessionEvent, Stop},
 };
 use trellis_tests::wire::{Way, schema};
 
@@ -210,6 +211,41 @@ fn a_key_that_nobody_knows_is_refused_wherever_it_stands() {
 }
 
 #[test]
+fn each_wire_type_reads_what_it_writes() {
+    for line in printed() {
+        let text = line.to_string();
+        let (event, stop) = (serde_json::from_str::<SessionEvent>(&text), serde_json::from_str::<Stop>(&text));
+        assert!(event.is_ok() || stop.is_ok(), "{line}: {event:?} {stop:?}");
+        let written = [event.map(serde_json::to_value).ok(), stop.map(serde_json::to_value).ok()];
+        for written in written.into_iter().flatten() {
+            assert_eq!(written.expect("JSON"), line);
+        }
+    }
+    for line in TAKEN {
+        let reply = Reply::parse(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+        let written = serde_json::to_string(&reply).expect("JSON");
+        schema().check(Way::In, &written).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(serde_json::from_str::<Reply>(&written).expect("a reply"), reply);
+        assert_eq!(
+            reply.clone().numbered(7),
+            Reply::parse(&serde_json::to_string(&reply.clone().numbered(7)).expect("JSON")).expect("a reply")
+        );
+        assert_eq!(Sent::from(reply.clone()).expected, None);
+    }
+    let numbered = Sent::from(Reply::parse(r#"{"input":"x","seq":3}"#).expect("a reply"));
+    assert_eq!(numbered.expected, Some(3));
+    for line in REFUSED {
+        assert!(serde_json::from_str::<Reply>(line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn a_client_ignores_keys_that_it_does_not_know() {
+    let stop: Stop = serde_json::from_str(r#"{"type":"PREDICATE","payload":{"id":"p@1","name":"p","later":1}}"#).expect("a stop");
+    assert_eq!(serde_json::to_string(&stop).expect("JSON"), r#"{"type":"PREDICATE","payload":{"id":"p@1","name":"p"}}"#);
+}
+
+#[test]
 fn every_part_of_the_schema_is_described_and_used() {
     let schema: Value =
         serde_json::from_str(&std::fs::read_to_string(repository().join("docs/reference/json-lines.schema.json")).expect("the schema"))
@@ -218,7 +254,10 @@ fn every_part_of_the_schema_is_described_and_used() {
     for (name, part) in schema["$defs"].as_object().expect("definitions") {
         let described = part["description"].is_string() || part["properties"].is_object();
         assert!(described, "`{name}` has no description");
-        assert!(["in", "out"].contains(&&**name) || text.contains(&format!("\"#/$defs/{name}\"")), "nothing refers to `{name}`");
+        assert!(
+            ["in", "out", "turn", "waiting"].contains(&&**name) || text.contains(&format!("\"#/$defs/{name}\"")),
+            "nothing refers to `{name}`"
+        );
     }
 }
 

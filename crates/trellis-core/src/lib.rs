@@ -11,6 +11,7 @@
 //! # Features
 //!
 //! `miette` (off unless switched on) adds the module `miette`: findings as diagnostics of miette, with the texts that they point into.
+//! `schemars` (off unless switched on) gives values and names JSON Schemas, for types of hosts that derive theirs.
 //!
 //! # What may change
 //!
@@ -26,6 +27,8 @@ pub mod draw;
 pub mod engine;
 pub mod id;
 mod input;
+#[cfg(feature = "schemars")]
+pub mod json_schema;
 pub mod language;
 #[cfg(feature = "miette")]
 pub mod miette;

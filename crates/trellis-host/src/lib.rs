@@ -19,7 +19,7 @@
 //! | `encryption` | no | sealed sessions in any store |
 //! | `metrics` | no | counts and times of sessions, as Prometheus reads them |
 //! | `telemetry` | no | spans of sessions over OTLP and for subscribers of `tracing`; `telemetry-tls` to a collector behind TLS |
-//! | `schemars` | no | `Bindings::function_typed`: functions over Rust types, with schemas from them |
+//! | `schemars` | no | schemas from Rust types: `Bindings::function_typed`, and `wire::schema` of JSON Lines |
 //! | `testing` | no | `testing`: scripted tools and a clock that tests move |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -48,6 +48,7 @@ pub mod store;
 pub mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod wire;
 
 pub use binding::{Bindings, CallContext, Secrets};
 pub use interceptor::{Interceptor, Verdict};

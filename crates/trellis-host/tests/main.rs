@@ -52,3 +52,5 @@ mod values;
 mod veil;
 #[path = "main/waking.rs"]
 mod waking;
+#[path = "main/wire.rs"]
+mod wire;

@@ -14,7 +14,7 @@
 //! # Features
 //!
 //! `watching` (on unless switched off) adds [`Watch`] and [`Live::next`], which hear of saved files from the system; without it a host tells a
-//! [`Live`] graph when to look.
+//! [`Live`] graph when to look. `schemars` (off unless switched on) adds `wire::schema`, the JSON Schema of findings.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -37,6 +37,7 @@ mod threads;
 mod walk;
 #[cfg(feature = "watching")]
 mod watch;
+pub mod wire;
 
 pub use directory::Directory;
 pub use discover::{Found, default_path, discover};

@@ -1,4 +1,5 @@
-//! The routes: each request is one act of [`Sessions`], each answer a turn.
+//! The routes: each request is one act of [`Sessions`], each answer a turn. Both are the wire types of the host: a request has the keys of a line of
+//! JSON Lines.
 
 use std::sync::Arc;
 
@@ -8,11 +9,13 @@ use axum::{
     http::StatusCode,
     routing::{get, post},
 };
-use serde_json::{Value as Wire, json};
-use trellis_core::{Input, SessionId, SignalName, Start, Value};
-use trellis_host::{Reply, SendError, Sent, Sessions, Stop, Turn};
+use trellis_core::{SessionId, Start};
+use trellis_host::{
+    SendError, Sessions, Turn,
+    wire::{self, Reply},
+};
 
-type Answer = Result<Json<Wire>, (StatusCode, String)>;
+type Answer = Result<Json<wire::Turn>, (StatusCode, String)>;
 
 pub(crate) fn routes(sessions: Arc<Sessions>) -> Router {
     Router::new().route("/sessions", post(start)).route("/sessions/{id}", get(view).post(send)).with_state(sessions)
@@ -36,34 +39,20 @@ async fn view(State(sessions): State<Arc<Sessions>>, Path(id): Path<String>) -> 
 }
 
 async fn send(State(sessions): State<Arc<Sessions>>, Path(id): Path<String>, body: String) -> Answer {
-    match sent(&body) {
-        Ok(sent) => answer(sessions.send(&SessionId::new(id), sent).await),
-        Err(why) => Err((StatusCode::BAD_REQUEST, format!("{why}\n"))),
+    match Reply::parse(&body) {
+        Ok(reply) => answer(sessions.send(&SessionId::new(id), reply).await),
+        Err(bad) => Err((StatusCode::BAD_REQUEST, format!("{bad}\n"))),
     }
-}
-
-/// What a body says, and which question it answers.
-fn sent(body: &str) -> Result<Sent, &'static str> {
-    let Ok(Value::Map(body)) = Value::from_json(body) else { return Err("the body is a JSON object") };
-    let reply = match (body.get("input"), body.get("approve"), body.get("signal")) {
-        (Some(input), None, None) => Reply::Input(Input::Value(input.clone())),
-        (None, Some(Value::Bool(yes)), None) => Reply::Approve { call: None, yes: *yes },
-        (None, None, Some(Value::Text(signal))) => Reply::Input(Input::Signal(SignalName::new(&**signal))),
-        _ => return Err("the body has one of `input`, `approve`, `signal`"),
-    };
-    let expected = match body.get("seq") {
-        None => None,
-        Some(Value::Int(seq)) if *seq >= 0 => Some(seq.unsigned_abs()),
-        Some(_) => return Err("`seq` is the number of a question"),
-    };
-    Ok(Sent { expected, reply })
 }
 
 /// A turn as JSON, or why there is none. Who answers an earlier question is shown what is asked now.
 fn answer(turn: Result<Turn, SendError>) -> Answer {
     match turn {
-        Ok(turn) => Ok(Json(wire(&turn))),
-        Err(SendError::Stale(turn) | SendError::TooLate(turn)) => Err((StatusCode::PRECONDITION_FAILED, wire(&turn).to_string())),
+        Ok(turn) => Ok(Json(wire::Turn::from(&turn))),
+        Err(SendError::Stale(turn) | SendError::TooLate(turn)) => {
+            let now = serde_json::to_string(&wire::Turn::from(&*turn)).unwrap_or_else(|error| format!("{error}\n"));
+            Err((StatusCode::PRECONDITION_FAILED, now))
+        }
         Err(error) => {
             let status = match error {
                 SendError::Unknown(_) => StatusCode::NOT_FOUND,
@@ -73,19 +62,4 @@ fn answer(turn: Result<Turn, SendError>) -> Answer {
             Err((status, format!("{error}\n")))
         }
     }
-}
-
-fn wire(turn: &Turn) -> Wire {
-    let (stop, about) = match &turn.stop {
-        Stop::Ask { request, .. } => ("ask", json!(request)),
-        Stop::Approve { call, .. } => ("approve", json!(call)),
-        Stop::Call { call, .. } => ("call", json!(call)),
-        Stop::Ended(ended) => ("ended", json!(ended)),
-        Stop::Running { .. } | Stop::Sleeping { .. } => ("busy", Wire::Null),
-        // An edit may leave a session with a question of its own; `trellis session set` answers it.
-        Stop::Keys { missing, .. } => ("needs", json!(missing)),
-        Stop::Changed { now, .. } => ("changed", json!(now)),
-        Stop::Predicate { name, .. } => ("predicate", json!(name)),
-    };
-    json!({ "session": turn.session, "seq": turn.asked, "said": turn.said, stop: about })
 }

@@ -5,10 +5,10 @@
 //! ```sh
 //! curl -X POST localhost:8080/sessions
 //! curl -X POST localhost:8080/sessions/s1 -d '{"input": "marinara", "seq": 1}'
-//! curl -X POST localhost:8080/sessions/s1 -d '{"approve": true}'
+//! curl -X POST localhost:8080/sessions/s1 -d '{"approve": "ID"}'
 //! ```
 //!
-//! Each answer has the `seq` of its question. An input that names it is taken by that question: sent twice, or when something else is asked by now, it
+//! `ID` is the `id` of the call that the second answer asks about. Each answer has a `seq`. An input that names it is taken by its question: sent twice, or when something else is asked by now, it
 //! is answered with 412 and with what is asked. Sessions are kept in `pizza.db` in the current folder.
 //!
 //! Everything between two requests is the matter of [`Sessions`]; `http.rs` says the same in HTTP.

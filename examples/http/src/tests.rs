@@ -72,7 +72,10 @@ async fn a_pizza_is_ordered_over_http_and_a_restart() {
     let folder = folder();
     let server = Server::begin(folder.path()).await;
     let (_, asked) = server.turn("POST", "/sessions", "").await;
-    assert_eq!((asked["said"][0].as_str(), &asked["ask"]["input_type"]), (Some("# Pizza\n\nWhich one?\n"), &json!("choice")));
+    assert_eq!(
+        (asked["said"][0]["text"].as_str(), &asked["stop"]["payload"]["input_type"]),
+        (Some("# Pizza\n\nWhich one?\n"), &json!("choice"))
+    );
     let path = format!("/sessions/{}", asked["session"].as_str().unwrap());
     let refused = server.request("POST", &path, r#"{"input": "calzone"}"#).await;
     assert_eq!(refused.0, 409, "{}", refused.1);
@@ -80,16 +83,17 @@ async fn a_pizza_is_ordered_over_http_and_a_restart() {
     assert_eq!(server.request("GET", "/sessions/nobody", "").await.0, 404);
     let order = format!(r#"{{"input": "marinara", "seq": {}}}"#, asked["seq"]);
     let (_, held) = server.turn("POST", &path, &order).await;
-    assert_eq!(held["approve"]["approve"]["ask"], "Bake a marinara?");
+    assert_eq!((&held["stop"]["type"], &held["stop"]["payload"]["ask"]), (&json!("APPROVAL"), &json!("Bake a marinara?")));
     server.end().await;
 
     let server = Server::begin(folder.path()).await;
     let (_, seen) = server.turn("GET", &path, "").await;
-    assert_eq!((&seen["approve"], &seen["seq"]), (&held["approve"], &held["seq"]));
+    assert_eq!((&seen["stop"], &seen["seq"]), (&held["stop"], &held["seq"]));
     let (status, again) = server.turn("POST", &path, &order).await;
-    assert_eq!((status, &again["approve"]), (412, &held["approve"]), "a click that comes twice counts once");
-    let (status, ended) = server.turn("POST", &path, r#"{"approve": true}"#).await;
-    assert_eq!((status, &ended["ended"]["output"]), (200, &json!({ "pizza": "marinara", "minutes": 7 })));
+    assert_eq!((status, &again["stop"]), (412, &held["stop"]), "a click that comes twice counts once");
+    let approve = json!({ "approve": held["stop"]["payload"]["id"] }).to_string();
+    let (status, ended) = server.turn("POST", &path, &approve).await;
+    assert_eq!((status, &ended["stop"]["payload"]["output"]), (200, &json!({ "pizza": "marinara", "minutes": 7 })));
     server.end().await;
 }
 
@@ -103,7 +107,7 @@ async fn an_edit_is_asked_by_the_next_session_and_makes_an_old_answer_stale() {
     fs::write(&start, edited).unwrap();
     loop {
         let (_, other) = server.turn("POST", "/sessions", "").await;
-        if other["said"][0] == "# Pizza\n\nWhich pizza?\n" {
+        if other["said"][0]["text"] == "# Pizza\n\nWhich pizza?\n" {
             break;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -114,6 +118,6 @@ async fn an_edit_is_asked_by_the_next_session_and_makes_an_old_answer_stale() {
     let path = format!("/sessions/{}", asked["session"].as_str().unwrap());
     let order = format!(r#"{{"input": "marinara", "seq": {}}}"#, asked["seq"]);
     let (status, now) = server.turn("POST", &path, &order).await;
-    assert_eq!((status, now["said"][0].as_str()), (412, Some("# Pizza\n\nWhich pizza?\n")));
+    assert_eq!((status, now["said"][0]["text"].as_str()), (412, Some("# Pizza\n\nWhich pizza?\n")));
     server.end().await;
 }

@@ -94,17 +94,28 @@ impl Schema {
         }
     }
 
-    /// Keys, branches and words of the schema that no line showed so far, as JSON pointers.
-    ///
-    /// # Panics
-    /// The schema has no `$defs`.
+    /// Keys, branches and words of the schema that lines can show and none showed so far, as JSON pointers.
     pub fn unseen(&self) -> Vec<String> {
         let mut places = Vec::new();
-        for name in self.whole["$defs"].as_object().expect("`$defs`").keys() {
-            self.places(&format!("/$defs/{name}"), &mut places);
+        for part in self.parts_of_lines() {
+            self.places(&part, &mut places);
         }
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         places.into_iter().filter(|place| !seen.contains(place)).collect()
+    }
+
+    /// The definitions that lines refer to, as JSON pointers.
+    fn parts_of_lines(&self) -> BTreeSet<String> {
+        let mut parts = BTreeSet::new();
+        let mut open = vec![Way::Out.pointer().to_owned(), Way::In.pointer().to_owned()];
+        while let Some(part) = open.pop() {
+            let text = self.at(&part).to_string();
+            if parts.insert(part) {
+                let names = text.split("\"#/$defs/").skip(1).filter_map(|rest| rest.split('"').next());
+                open.extend(names.map(|name| format!("/$defs/{name}")));
+            }
+        }
+        parts
     }
 
     /// The part at a pointer, ready to check values; kept for the life of the test.

@@ -12,7 +12,10 @@ use std::{
 use anyhow::bail;
 use tokio::sync::mpsc;
 use trellis_core::{NodeId, SessionId, Start};
-use trellis_host::sessions::Drive;
+use trellis_host::{
+    sessions::Drive,
+    wire::{End, EndReason, Stop},
+};
 
 use crate::{
     Exit,
@@ -187,7 +190,8 @@ impl Run {
         let findings = report::human(&checked, Width::of(&io::stderr()));
         terminal::print_error(&format!("{findings}{}\n", Summary::of(&checked).line()));
         if self.json {
-            terminal::print("{\"type\":\"END\",\"payload\":{\"reason\":\"invalid_graph\",\"output\":null}}\n")?;
+            let end = serde_json::to_string(&Stop::End(End::new(EndReason::InvalidGraph)))?;
+            terminal::print(&format!("{end}\n"))?;
         }
         Ok(exit)
     }

@@ -6,17 +6,15 @@ use trellis_core::{
     Diagnostic,
     diagnostic::{Place, Severity},
 };
+use trellis_project::wire::{Places, Region};
 
-use super::{
-    Checked, Summary,
-    places::{Places, Region},
-};
+use super::{Checked, Summary};
 
 /// The findings of these graphs as workflow commands, a line each, and one line that counts them.
 pub(crate) fn github(graphs: &[Checked]) -> String {
     let mut out = String::new();
     for graph in graphs {
-        let places = Places::new(graph, &graph.shown_below);
+        let places = graph.places(&graph.shown_below);
         for found in &graph.diagnostics {
             let _ = writeln!(out, "{}", command(found, &places, &graph.shown_below));
         }

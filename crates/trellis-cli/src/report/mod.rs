@@ -7,24 +7,18 @@ mod github;
 mod graphical;
 mod json;
 mod layout;
-mod places;
 mod sarif;
 mod text;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use anstyle::AnsiColor;
-use trellis_core::{
-    Diagnostic, Document,
-    compile::UncheckedRead,
-    diagnostic::{FilePath, Severity},
-    miette::Sources,
-    span::LineIndex,
-};
+use trellis_core::{Diagnostic, Document, compile::UncheckedRead, diagnostic::Severity, miette::Sources};
+use trellis_project::wire::Places;
 
 pub(crate) use github::github;
 pub(crate) use graphical::graphical;
-pub(crate) use json::{News, diagnostics, json, json_line};
+pub(crate) use json::{diagnostics, json, json_line, value};
 pub(crate) use layout::{human, human_up_to};
 pub(crate) use sarif::sarif;
 pub(crate) use text::{display_width, printable};
@@ -47,6 +41,11 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
+    /// The places that its findings point to, below a folder.
+    fn places<'c>(&'c self, below: &'c str) -> Places<'c> {
+        Places::new(&self.documents, below)
+    }
+
     /// The texts that its findings point into, for people.
     fn sources(&self) -> Sources {
         Sources::new(&self.documents).below(&*self.shown_below)
@@ -113,32 +112,6 @@ pub(crate) fn title(page: &str) -> String {
     let paragraphs = page.split("\n\n").map(str::trim);
     let first = paragraphs.into_iter().find(|paragraph| !paragraph.is_empty() && !paragraph.starts_with('#'));
     first.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The lines of each file of a graph, indexed once.
-struct Files<'c> {
-    by_path: BTreeMap<&'c str, LineIndex<'c>>,
-}
-
-impl<'c> Files<'c> {
-    /// Indexes those files of `graph` that its findings point into.
-    fn new(graph: &'c Checked) -> Self {
-        let texts = graph.documents.iter().map(|document| (&*document.path, &*document.text)).collect::<BTreeMap<_, _>>();
-        let places = graph.diagnostics.iter().flat_map(|diagnostic| {
-            let labels = diagnostic.labels.iter().map(|label| &label.place);
-            let edits = diagnostic.fix.iter().flat_map(|fix| &fix.edits).map(|edit| &edit.place);
-            diagnostic.place.iter().chain(labels).chain(edits).map(|place| &place.path)
-        });
-        let mut by_path = BTreeMap::new();
-        for path in places {
-            by_path.entry(&**path).or_insert_with(|| LineIndex::new(texts.get(&**path).copied().unwrap_or_default()));
-        }
-        Self { by_path }
-    }
-
-    fn lines(&self, path: &FilePath) -> Option<&LineIndex<'c>> {
-        self.by_path.get(&**path)
-    }
 }
 
 #[cfg(test)]

@@ -9,11 +9,9 @@ use trellis_core::{
     Code, Diagnostic,
     diagnostic::{Place, Severity, TextEdit},
 };
+use trellis_project::wire::{Places, Region};
 
-use super::{
-    Checked,
-    places::{Places, Region},
-};
+use super::Checked;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name of the folder that relative paths begin at.
@@ -62,7 +60,7 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn results(graph: &Checked, codes: &[Code], seen: &mut BTreeMap<String, usize>) -> Vec<Value> {
-    let places = Places::new(graph, &graph.shown_below);
+    let places = graph.places(&graph.shown_below);
     graph.diagnostics.iter().map(|found| result(graph, found, &places, codes, seen)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Findings made by hand, as people and programs get them.
 
-use trellis_core::{Code, span::Span};
+use trellis_core::{Code, diagnostic::FilePath, span::Span};
 
 use super::*;
 use crate::terminal::Width;

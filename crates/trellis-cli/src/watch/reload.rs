@@ -5,7 +5,10 @@
 use std::{path::PathBuf, thread, time::SystemTime};
 
 use tokio::sync::mpsc;
-use trellis_host::runner::{self, Findings};
+use trellis_host::{
+    runner::{self, Findings},
+    wire,
+};
 use trellis_project::{Edit, Live, Status, Version, Waited, Watch};
 
 use super::{millis, warn_of_polling};
@@ -144,7 +147,7 @@ impl Following {
     /// Shows why there is nothing to run yet.
     fn refuse(&self, findings: &Findings) -> anyhow::Result<()> {
         if self.terms.json {
-            let line = serde_json::json!({ "type": "RELOAD", "payload": { "status": "broken", "diagnostics": findings.json } });
+            let line = report::value(&wire::SessionEvent::Reload(wire::Reload::broken(findings.json.clone(), None)));
             return terminal::print(&format!("{line}\n"));
         }
         let path = printable(&self.place.path.to_string_lossy()).into_owned();

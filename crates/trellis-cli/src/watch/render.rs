@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::millis;
 use crate::{
-    report::{self, Checked, News, Summary, counted, printable},
+    report::{self, Checked, Summary, counted, printable},
     terminal::{self, Width, clock_time},
 };
 
@@ -53,7 +53,7 @@ impl ReportOutput {
     /// The text of a report.
     pub(super) fn text(self, report: &Report<'_>) -> String {
         match self {
-            Self::Json => report::json_line(report.graphs, News { changed: report.changed, problems: report.problems }),
+            Self::Json => report::json_line(report.graphs, report.changed, report.problems),
             Self::Reports => format!("{}{}\n", findings(report), summary(report)),
             Self::Page => page(report, &clock_time(millis(SystemTime::now())), terminal::size()),
         }

@@ -5,25 +5,24 @@
 //! **Invariant:** no line is lost; a bad one is answered in its turn.
 
 mod incoming;
-mod outgoing;
 
 use std::{collections::VecDeque, fmt, io};
 
 use serde::Serialize;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt};
 
-use self::{
-    incoming::{bad, parse},
-    outgoing::{
-        ApprovalPayload, CallPayload, ChangedPayload, EndPayload, ErrorPayload, NeedsPayload, PredicatePayload, ProgressPayload,
-        ReloadPayload, RequestPayload, ResultPayload,
-    },
-};
+use self::incoming::{bad, parse};
 use super::{
-    console::{Asking, Awaited, Command, Console, Note},
+    console::{Asking, Awaited, Command, Console, Note, Reloaded},
     lines::{Line, LineReader},
 };
-use crate::controls::escaped;
+use crate::{
+    controls::escaped,
+    wire::{
+        ApprovalQuestion, Call, CallResult, End, InputQuestion, KeepQuestion, KeysQuestion, PredicateQuestion, Progress, Refusal, Reload,
+        SessionEvent, Stop,
+    },
+};
 
 /// A program at the other end.
 pub struct JsonLines<R, W> {
@@ -41,13 +40,8 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> JsonLines<R, W> {
         Self { lines: LineReader::new(reader), writer, early: VecDeque::new(), early_bytes: 0, limit }
     }
 
-    async fn print<P: Serialize>(&mut self, kind: &str, payload: P) -> io::Result<()> {
-        #[derive(Serialize)]
-        struct Message<'a, P> {
-            r#type: &'a str,
-            payload: P,
-        }
-        let line = serde_json::to_string(&Message { r#type: kind, payload }).map_err(io::Error::other)?;
+    async fn print(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let line = serde_json::to_string(line).map_err(io::Error::other)?;
         let line = format!("{}\n", escaped(&line));
         self.writer.write_all(line.as_bytes()).await?;
         self.writer.flush().await
@@ -73,34 +67,35 @@ const EARLY_BYTES: u64 = 8 << 20;
 
 impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Console for JsonLines<R, W> {
     async fn note(&mut self, note: Note<'_>) -> io::Result<()> {
-        match note {
-            Note::Content(text) => self.print("RENDER_CONTENT", text).await,
-            Note::Call(call) => self.print("CALL_TOOL", CallPayload::new(call)).await,
-            Note::Result(call, outcome) => self.print("TOOL_RESULT", ResultPayload::new(&call.id, outcome)).await,
-            Note::Progress(call, text) => self.print("PROGRESS", ProgressPayload { id: &call.id, text }).await,
+        let event = match note {
+            Note::Content(text) => SessionEvent::RenderContent(text.into()),
+            Note::Call(call) => SessionEvent::CallTool(Call::from(call)),
+            Note::Result(call, outcome) => SessionEvent::ToolResult(CallResult::new(call.id.clone(), outcome.clone())),
+            Note::Progress(call, text) => SessionEvent::Progress(Progress::new(call.id.clone(), text)),
             // What is slept has its length in the graph; the other end has nothing to do.
-            Note::Sleep(_) | Note::Refused(..) | Note::RollingBack { .. } => Ok(()),
-            Note::Reload(reloaded) => self.print("RELOAD", ReloadPayload::new(reloaded)).await,
-            Note::Error { code, message } => self.print("ERROR", ErrorPayload { code, message }).await,
-            Note::End(farewell) => self.print("END", EndPayload::new(farewell)).await,
-        }
+            Note::Sleep(_) | Note::Refused(..) | Note::RollingBack { .. } => return Ok(()),
+            Note::Reload(Reloaded::Sound { moved, .. }) => SessionEvent::Reload(Reload::sound(*moved)),
+            Note::Reload(Reloaded::Broken { findings, since }) => SessionEvent::Reload(Reload::broken(findings.json.clone(), Some(*since))),
+            Note::Error { code, message } => SessionEvent::Error(Refusal::new(code, message)),
+            Note::End(summary) => return self.print(&Stop::End(End::from(summary))).await,
+        };
+        self.print(&event).await
     }
 
     async fn ask(&mut self, awaited: Awaited<'_>, asking: Asking) -> io::Result<()> {
         let seq = asking.seq;
-        match awaited {
+        let stop = match awaited {
             // After an error the request still stands.
-            _ if asking.again => Ok(()),
-            Awaited::Input(request) => self.print("REQUEST_INPUT", RequestPayload { request, seq }).await,
-            Awaited::Approval(call) => self.print("APPROVAL", ApprovalPayload::new(call)).await,
-            Awaited::Result(call) => self.print("CALL_TOOL", CallPayload::new(call)).await,
-            Awaited::Predicate { id, name } => self.print("PREDICATE", PredicatePayload { id, name }).await,
-            Awaited::Keys { node, missing } => self.print("NEEDS", NeedsPayload { node, keys: missing, seq }).await,
-            Awaited::Changed { pending, now } => {
-                self.print("CHANGED", ChangedPayload { id: &pending.id, pending: &pending.name, now, seq }).await
-            }
-            Awaited::Nothing => Ok(()),
-        }
+            _ if asking.again => return Ok(()),
+            Awaited::Input(request) => Stop::RequestInput(InputQuestion::new(request, seq)),
+            Awaited::Approval(call) => Stop::Approval(ApprovalQuestion::from(call)),
+            Awaited::Result(call) => Stop::CallTool(Call::from(call)),
+            Awaited::Predicate { id, name } => Stop::Predicate(PredicateQuestion::new(id, name)),
+            Awaited::Keys { node, missing } => Stop::Needs(KeysQuestion::new(node, missing, seq)),
+            Awaited::Changed { pending, now } => Stop::Changed(KeepQuestion::new(pending, now, seq)),
+            Awaited::Nothing => return Ok(()),
+        };
+        self.print(&stop).await
     }
 
     async fn read(&mut self, awaited: Awaited<'_>) -> io::Result<Command> {

@@ -1,0 +1,152 @@
+//! The end of a session or a run.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trellis_core::{NodeId, Value, engine::EndView, state};
+
+use super::present;
+#[cfg(feature = "runner")]
+use crate::runner::{Reason, RunSummary};
+
+/// The end of a session or a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "end"))]
+#[non_exhaustive]
+pub struct End {
+    /// Why it is over; `finished` is the only success.
+    pub reason: EndReason,
+    /// The value that the session ended with, or null.
+    pub output: Option<Value>,
+    /// The failure: `fail`, `end-failed`, `no-match`, `tool-error`, `timeout`, `max-visits`, `invalid-input`, `missing-context`, `context-schema`,
+    /// `failed-assert`, `template`, `condition`, `write`, `limit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(extend("enum" = super::schema::END_CODES)))]
+    pub code: Option<Arc<str>>,
+    /// The node where it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeId>,
+    /// Why it ended, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Arc<str>>,
+    /// The effects that a rollback could not undo.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<Rollback>"))]
+    pub rollback: Option<Value>,
+}
+
+impl End {
+    /// The end for this reason, of which nothing else is said.
+    pub fn new(reason: EndReason) -> Self {
+        Self { reason, output: None, code: None, node: None, message: None, rollback: None }
+    }
+
+    /// Reads `rollback`; `None` where there is none, or it has another shape.
+    pub fn rolled_back(&self) -> Option<Rollback> {
+        self.rollback.as_ref().and_then(|rollback| super::read(rollback).ok())
+    }
+}
+
+impl From<&EndView> for End {
+    fn from(ended: &EndView) -> Self {
+        Self {
+            output: ended.output.clone(),
+            code: ended.code.clone(),
+            node: Some(ended.node.clone()),
+            message: ended.message.clone(),
+            rollback: ended.rollback.clone(),
+            ..Self::new(ended.reason.into())
+        }
+    }
+}
+
+#[cfg(feature = "runner")]
+impl From<&RunSummary> for End {
+    fn from(summary: &RunSummary) -> Self {
+        let end = summary.ended.as_ref().map_or_else(|| Self::new(summary.reason.into()), Self::from);
+        let message = end.message.clone().or_else(|| summary.message.as_deref().map(Arc::from));
+        Self { reason: summary.reason.into(), message, ..end }
+    }
+}
+
+/// Reasons why a session or a run is over. With the last three the session did not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "end_reason"))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EndReason {
+    /// Success.
+    Finished,
+    /// Failure.
+    Failed,
+    /// A call was denied and nothing handled it.
+    Denied,
+    /// Everything was unwound.
+    RolledBack,
+    /// There is no more input.
+    EndOfInput,
+    /// An interrupt that nothing handled.
+    Interrupted,
+    /// The graph does not compile.
+    InvalidGraph,
+}
+
+impl From<state::EndReason> for EndReason {
+    fn from(reason: state::EndReason) -> Self {
+        match reason {
+            state::EndReason::Finished => Self::Finished,
+            state::EndReason::Failed => Self::Failed,
+            state::EndReason::Denied => Self::Denied,
+            state::EndReason::RolledBack => Self::RolledBack,
+        }
+    }
+}
+
+#[cfg(feature = "runner")]
+impl From<Reason> for EndReason {
+    fn from(reason: Reason) -> Self {
+        match reason {
+            Reason::Finished => Self::Finished,
+            Reason::Failed => Self::Failed,
+            Reason::Denied => Self::Denied,
+            Reason::RolledBack => Self::RolledBack,
+            Reason::EndOfInput => Self::EndOfInput,
+            Reason::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+/// The effects that a rollback could not undo.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "rollback"))]
+#[non_exhaustive]
+pub struct Rollback {
+    /// Undos that failed.
+    pub failed: Vec<UndoFailure>,
+    /// Effects that nothing undoes.
+    pub irreversible: Vec<LastingEffect>,
+}
+
+/// An undo that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "undo_failure"))]
+#[non_exhaustive]
+pub struct UndoFailure {
+    /// The tool that should undo it.
+    pub tool: Arc<str>,
+    /// The node of the effect.
+    pub node: NodeId,
+    /// Why it failed, for people.
+    pub message: String,
+}
+
+/// An effect that nothing undoes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "lasting_effect"))]
+#[non_exhaustive]
+pub struct LastingEffect {
+    /// The tool that had it.
+    pub tool: Arc<str>,
+    /// The node that called the tool.
+    pub node: NodeId,
+}

@@ -1,0 +1,128 @@
+//! The lines that tell what happens between two stops.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trellis_core::id::CallId;
+
+use super::{Call, CallResult};
+use crate::sessions;
+
+/// A line that nobody has to answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "event"))]
+#[serde(tag = "type", content = "payload", rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum SessionEvent {
+    /// A node says something, as Markdown; once for each entering of it.
+    RenderContent(Arc<str>),
+    /// A call begins; without a binding it waits for a `tool_result`.
+    CallTool(Call),
+    /// A running tool says something about its work.
+    Progress(Progress),
+    /// A call with a binding is over, or one was denied.
+    ToolResult(CallResult),
+    /// Files of the graph were saved, under `--watch`.
+    Reload(Reload),
+    /// Something was refused; the session stays where it was.
+    Error(Refusal),
+}
+
+impl SessionEvent {
+    /// Returns `None` for what is seen by observers of sessions only: sleeps, refused results, given results and rollbacks.
+    pub fn of(event: &sessions::SessionEvent) -> Option<Self> {
+        use sessions::SessionEvent as Seen;
+        Some(match event {
+            Seen::Said(text) => Self::RenderContent(Arc::clone(text)),
+            Seen::Invalid(message) => Self::Error(Refusal::new("invalid-input", message)),
+            Seen::Calling(call) => Self::CallTool(Call::from(&**call)),
+            Seen::Progress(call, text) => Self::Progress(Progress::new(call.id.clone(), Arc::clone(text))),
+            Seen::Returned(call, outcome) => Self::ToolResult(CallResult::new(call.id.clone(), outcome.clone())),
+            Seen::Adopted(moved) => Self::Reload(Reload::sound(moved.as_deref())),
+            Seen::Trouble(code, message) => Self::Error(Refusal::new(code, message)),
+            Seen::Sleeping(_) | Seen::Refused(..) | Seen::Given(..) | Seen::RollingBack { .. } => return None,
+        })
+    }
+}
+
+/// The progress of a running tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "progress"))]
+#[non_exhaustive]
+pub struct Progress {
+    /// The call; what answers it names it.
+    pub id: CallId,
+    /// One line that the tool wrote on standard error.
+    pub text: Arc<str>,
+}
+
+impl Progress {
+    /// The line `text` of the call `id`.
+    pub fn new(id: CallId, text: impl Into<Arc<str>>) -> Self {
+        Self { id, text: text.into() }
+    }
+}
+
+/// The outcome of saving files of the graph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "reload"))]
+#[non_exhaustive]
+pub struct Reload {
+    /// The state of the saved graph.
+    pub status: ReloadStatus,
+    /// The moment when the version was taken that goes on while the graph is broken, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// Why the session stands where it stands, if that is worth saying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Arc<str>>,
+    /// The findings, as `check --format json` has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(schema_with = "super::schema::diagnostics"))]
+    pub diagnostics: Option<serde_json::Value>,
+}
+
+impl Reload {
+    /// A sound graph, and why the session stands elsewhere, if it does.
+    pub fn sound(moved: Option<&str>) -> Self {
+        Self { status: ReloadStatus::Sound, since: None, moved: moved.map(Arc::from), diagnostics: None }
+    }
+
+    /// A graph with these findings. `since` is when the version that goes on was taken, in milliseconds since 1970; `None` if nothing runs yet.
+    pub fn broken(diagnostics: serde_json::Value, since: Option<u64>) -> Self {
+        Self { status: ReloadStatus::Broken, since, moved: None, diagnostics: Some(diagnostics) }
+    }
+}
+
+/// The state of a saved graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "reload_status"))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ReloadStatus {
+    /// It is sound and now runs.
+    Sound,
+    /// It is broken, and an older version goes on.
+    Broken,
+}
+
+/// A refusal, or another trouble that the session goes on from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "refusal"))]
+#[non_exhaustive]
+pub struct Refusal {
+    /// A stable code: `bad-json`, `bad-line`, `not-utf8` and `line-too-long` for lines; `wrong-kind`, `invalid-input`, `input-too-large`, `excess`
+    /// (above `limits.depth`, `limits.value` or `limits.context`), `foreign-call`, `unhandled-signal` for what was not awaited or does not fit;
+    /// `pass-through`, `render`, `refused`, `predicate` for what the graph or the host could not do.
+    #[cfg_attr(feature = "schemars", schemars(extend("pattern" = "^[a-z]+(-[a-z0-9]+)*$")))]
+    pub code: Arc<str>,
+    /// The mistake, and what is accepted.
+    pub message: Arc<str>,
+}
+
+impl Refusal {
+    /// A refusal with a stable code and one line for people.
+    pub fn new(code: &str, message: &str) -> Self {
+        Self { code: code.into(), message: message.into() }
+    }
+}

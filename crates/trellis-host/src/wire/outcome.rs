@@ -1,0 +1,206 @@
+//! What became of a call: a result, an error or a denial.
+
+use serde::{Deserialize, Serialize};
+use trellis_core::{ToolError, ToolOutcome, ToolResult, Value, engine::ToolErrorKind, id::CallId};
+
+use super::{present, read};
+
+/// The outcome of a call. Printed, an error is a mapping; taken, it may also be a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "PrintedResult", try_from = "ResultLine")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "call_result"))]
+#[non_exhaustive]
+pub struct CallResult {
+    /// The call.
+    pub id: CallId,
+    /// The outcome.
+    pub outcome: ToolOutcome,
+}
+
+impl CallResult {
+    /// The outcome of the call `id`.
+    pub fn new(id: CallId, outcome: ToolOutcome) -> Self {
+        Self { id, outcome }
+    }
+}
+
+impl From<CallResult> for ToolResult {
+    fn from(result: CallResult) -> Self {
+        Self { id: result.id, outcome: result.outcome }
+    }
+}
+
+/// An outcome that cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadOutcome {
+    /// It is none, or more than one.
+    #[error("a `tool_result` has exactly one of `result`, `error`, `denied: true`")]
+    NotOne,
+    /// Its error cannot be understood, with why.
+    #[error("`error`: {0}")]
+    Error(String),
+}
+
+/// Kinds of failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "error_kind"))]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The tool said so or died.
+    #[default]
+    Error,
+    /// It took too long.
+    Timeout,
+    /// Its result breaks `returns`.
+    Schema,
+}
+
+impl From<ToolErrorKind> for ErrorKind {
+    fn from(kind: ToolErrorKind) -> Self {
+        match kind {
+            ToolErrorKind::Timeout => Self::Timeout,
+            ToolErrorKind::Schema => Self::Schema,
+            _ => Self::Error,
+        }
+    }
+}
+
+impl From<ErrorKind> for ToolErrorKind {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Error => Self::Error,
+            ErrorKind::Timeout => Self::Timeout,
+            ErrorKind::Schema => Self::Schema,
+        }
+    }
+}
+
+/// The shape of an outcome that is printed.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", schemars(extend("oneOf" = super::schema::one_outcome(), "dependentRequired" = super::schema::reason_of_denial())))]
+struct PrintedResult {
+    /// The call; what answers it names it.
+    id: CallId,
+    /// The value that it returned; null is a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Value>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<PrintedError>,
+    /// It was denied, or its approval expired.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schemars", schemars(extend("const" = true)))]
+    denied: bool,
+    /// Why it was denied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// Why a call failed.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "call_error"))]
+struct PrintedError {
+    /// The kind of failure.
+    kind: ErrorKind,
+    /// The tool's own code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<Value>,
+    /// For people.
+    message: String,
+    /// For programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Value>,
+}
+
+impl From<CallResult> for PrintedResult {
+    fn from(CallResult { id, outcome }: CallResult) -> Self {
+        let none = Self { id, result: None, error: None, denied: false, reason: None };
+        match outcome {
+            ToolOutcome::Success(value) => Self { result: Some(value), ..none },
+            ToolOutcome::Error(ToolError { kind, code, message, data }) => {
+                Self { error: Some(PrintedError { kind: kind.into(), code, message, data }), ..none }
+            }
+            ToolOutcome::Denied(reason) => Self { denied: true, reason, ..none },
+        }
+    }
+}
+
+/// The shape of an outcome that is taken.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schemars", schemars(rename = "given_result", extend("oneOf" = super::schema::one_outcome(), "dependentRequired" = super::schema::reason_of_denial())))]
+pub(super) struct ResultLine {
+    /// The call; what answers it names it.
+    id: CallId,
+    /// The value that it returned; null is a result.
+    #[serde(default, deserialize_with = "present")]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
+    result: Option<Value>,
+    /// Why it failed: a text, or more.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(with = "GivenError", skip_serializing_if = "Option::is_none"))]
+    error: Option<Value>,
+    /// It was denied.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "std::ops::Not::not", extend("const" = true)))]
+    denied: bool,
+    /// Why it was denied.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
+    reason: Option<String>,
+}
+
+/// Why a call failed: a text, or more.
+#[cfg(feature = "schemars")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged, rename = "given_error")]
+#[expect(dead_code, reason = "only its schema is used; an error is read after the rest of its line")]
+enum GivenError {
+    /// For people.
+    Text(String),
+    /// For people and programs.
+    More(ErrorLine),
+}
+
+/// Why a call failed, unless it is a text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "given_failure"))]
+struct ErrorLine {
+    /// For people.
+    message: String,
+    /// The kind of failure; `error` if it is missing.
+    #[serde(default)]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "super::schema::is_plain"))]
+    kind: ErrorKind,
+    /// The tool's own code.
+    #[serde(default, deserialize_with = "present")]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
+    code: Option<Value>,
+    /// For programs.
+    #[serde(default, deserialize_with = "present")]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "Option::is_none"))]
+    data: Option<Value>,
+}
+
+impl TryFrom<ResultLine> for CallResult {
+    type Error = BadOutcome;
+
+    fn try_from(given: ResultLine) -> Result<Self, BadOutcome> {
+        let outcome = match (given.result, given.error, given.denied) {
+            (Some(value), None, false) => ToolOutcome::Success(value),
+            (None, Some(Value::Text(message)), false) => ToolOutcome::Error(ToolError::new(&*message)),
+            (None, Some(error), false) => {
+                let ErrorLine { message, kind, code, data } = read(&error).map_err(BadOutcome::Error)?;
+                ToolOutcome::Error(ToolError { kind: kind.into(), code, message, data })
+            }
+            (None, None, true) => ToolOutcome::Denied(given.reason),
+            _ => return Err(BadOutcome::NotOne),
+        };
+        Ok(Self { id: given.id, outcome })
+    }
+}

@@ -1,0 +1,244 @@
+//! The lines that a client sends.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trellis_core::{Input, Mapping, SignalName, Value, diagnostic::did_you_mean, id::CallId};
+
+#[cfg(feature = "schemars")]
+use super::outcome::ResultLine;
+use super::{CallResult, outcome, read};
+use crate::sessions;
+
+/// The number of a question, beside its answer.
+const SEQ: &str = "seq";
+
+const KINDS: [&str; 8] = ["input", "tool_result", "signal", "approve", "deny", "predicate", "context", "keep"];
+
+/// A line that a client sends: an answer, a result or a signal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "in", !try_from))]
+#[serde(untagged, try_from = "Value")]
+#[non_exhaustive]
+pub enum Reply {
+    /// An answer to `REQUEST_INPUT`.
+    #[non_exhaustive]
+    Input {
+        /// The answer: a text is read as the declared type, another value is taken as it is.
+        input: Value,
+        /// The number of the question that it answers: where something else is asked by then, it is refused with the code `conflict`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seq: Option<u64>,
+    },
+    /// The outcome of a call.
+    #[non_exhaustive]
+    ToolResult {
+        /// The call and its outcome.
+        #[cfg_attr(feature = "schemars", schemars(with = "ResultLine"))]
+        tool_result: CallResult,
+    },
+    /// A signal, such as `interrupt`.
+    #[non_exhaustive]
+    Signal {
+        /// The signal's name.
+        signal: SignalName,
+    },
+    /// The call of an `APPROVAL` may run.
+    #[non_exhaustive]
+    Approve {
+        /// The id of the call.
+        approve: CallId,
+    },
+    /// The call of an `APPROVAL` may not run.
+    #[non_exhaustive]
+    Deny {
+        /// The id of the call.
+        deny: CallId,
+    },
+    /// The answer to a `PREDICATE`.
+    #[non_exhaustive]
+    Predicate {
+        /// The question and its answer.
+        predicate: PredicateLine,
+    },
+    /// The keys that a `NEEDS` names.
+    #[non_exhaustive]
+    Context {
+        /// Values by key.
+        context: Mapping,
+        /// The number of the question that it answers: where something else is asked by then, it is refused with the code `conflict`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seq: Option<u64>,
+    },
+    /// The answer to a `CHANGED`.
+    #[non_exhaustive]
+    Keep {
+        /// True keeps the call that is under way, false makes it again as the node has it now.
+        keep: bool,
+        /// The number of the question that it answers: where something else is asked by then, it is refused with the code `conflict`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seq: Option<u64>,
+    },
+}
+
+/// An answer to a `PREDICATE`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "predicate_answer"))]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct PredicateLine {
+    /// The id of the `PREDICATE`.
+    pub id: Arc<str>,
+    /// True where it holds.
+    pub value: bool,
+}
+
+/// A line that cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct BadReply {
+    /// A stable code: `bad-json` or `bad-line`.
+    pub code: &'static str,
+    /// The mistake, and what is accepted.
+    pub message: String,
+}
+
+fn bad(message: impl Into<String>) -> BadReply {
+    BadReply { code: "bad-line", message: message.into() }
+}
+
+impl Reply {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// The line is no JSON, or no reply.
+    pub fn parse(line: &str) -> Result<Self, BadReply> {
+        let value = Value::from_json(line);
+        value.map_err(|error| BadReply { code: "bad-json", message: format!("the line is no JSON: {error}") })?.try_into()
+    }
+
+    /// An answer to `REQUEST_INPUT`.
+    pub fn input(input: impl Into<Value>) -> Self {
+        Self::Input { input: input.into(), seq: None }
+    }
+
+    /// The outcome of a call.
+    pub fn tool_result(tool_result: CallResult) -> Self {
+        Self::ToolResult { tool_result }
+    }
+
+    /// A signal.
+    pub fn signal(signal: SignalName) -> Self {
+        Self::Signal { signal }
+    }
+
+    /// The decision whether a call may run.
+    pub fn decision(call: CallId, yes: bool) -> Self {
+        if yes { Self::Approve { approve: call } } else { Self::Deny { deny: call } }
+    }
+
+    /// The answer to the predicate question `id`.
+    pub fn predicate(id: impl Into<Arc<str>>, value: bool) -> Self {
+        Self::Predicate { predicate: PredicateLine { id: id.into(), value } }
+    }
+
+    /// The keys that a `NEEDS` names.
+    pub fn context(context: Mapping) -> Self {
+        Self::Context { context, seq: None }
+    }
+
+    /// The answer to a `CHANGED`.
+    pub fn keep(keep: bool) -> Self {
+        Self::Keep { keep, seq: None }
+    }
+
+    /// The same for the question with this number; a reply that names what it belongs to stays as it is.
+    #[must_use]
+    pub fn numbered(mut self, number: u64) -> Self {
+        if let Self::Input { seq, .. } | Self::Context { seq, .. } | Self::Keep { seq, .. } = &mut self {
+            *seq = Some(number);
+        }
+        self
+    }
+
+    /// A line with one key and no number.
+    fn of(key: &str, value: &Value) -> Result<Self, BadReply> {
+        let text = || value.as_str().ok_or_else(|| bad(format!("`{key}` is a text, not {}", value.kind())));
+        let misread = |why: String| bad(format!("`{key}`: {why}"));
+        Ok(match key {
+            "input" => Self::input(value.clone()),
+            "signal" => Self::signal(text()?.into()),
+            "approve" => Self::decision(text()?.into(), true),
+            "deny" => Self::decision(text()?.into(), false),
+            "tool_result" => {
+                let given: outcome::ResultLine = read(value).map_err(misread)?;
+                Self::tool_result(given.try_into().map_err(|error: super::BadOutcome| bad(error.to_string()))?)
+            }
+            "predicate" => Self::Predicate { predicate: read(value).map_err(misread)? },
+            "context" => match value {
+                Value::Map(keys) => Self::context(keys.clone()),
+                other => return Err(bad(format!("`context` is a mapping, not {}", other.kind()))),
+            },
+            "keep" => Self::keep(value.as_bool().ok_or_else(|| bad(format!("`keep` is true or false, not {}", value.kind())))?),
+            other => {
+                let help = did_you_mean(other, KINDS).unwrap_or_else(|| format!("a line has exactly one of {}", names()));
+                return Err(bad(format!("unknown key `{other}`; {help}")));
+            }
+        })
+    }
+
+    /// The same with the number of its question, which `key` may have or not.
+    fn with_seq(self, key: &str, seq: &Value) -> Result<Self, BadReply> {
+        match (self, seq) {
+            (reply @ (Self::Input { .. } | Self::Context { .. } | Self::Keep { .. }), Value::Int(seq)) if *seq >= 0 => {
+                Ok(reply.numbered(seq.unsigned_abs()))
+            }
+            (Self::Input { .. } | Self::Context { .. } | Self::Keep { .. }, other) => {
+                Err(bad(format!("`seq` is the number of a question, such as 3, not {}", other.to_json())))
+            }
+            _ => Err(bad(format!("`seq` stands beside `input`, `context` and `keep`; `{key}` names what it belongs to by itself"))),
+        }
+    }
+}
+
+impl TryFrom<Value> for Reply {
+    type Error = BadReply;
+
+    fn try_from(value: Value) -> Result<Self, BadReply> {
+        let message = match value {
+            Value::Map(message) => message,
+            other => return Err(bad(format!("a line is an object such as {{\"input\": …}}, not {}", other.kind()))),
+        };
+        let mut entries = message.iter().filter(|(key, _)| &***key != SEQ);
+        let (Some((key, value)), None) = (entries.next(), entries.next()) else {
+            return Err(bad(format!("a line has exactly one of {}", names())));
+        };
+        let reply = Self::of(key, value)?;
+        match message.get(SEQ) {
+            Some(seq) => reply.with_seq(key, seq),
+            None => Ok(reply),
+        }
+    }
+}
+
+fn names() -> String {
+    KINDS.map(|kind| format!("`{kind}`")).join(", ")
+}
+
+impl From<Reply> for sessions::Sent {
+    fn from(reply: Reply) -> Self {
+        let of = |expected, reply| Self { expected, reply };
+        match reply {
+            Reply::Input { input: Value::Text(text), seq } => of(seq, Input::Text(text.to_string()).into()),
+            Reply::Input { input, seq } => of(seq, Input::Value(input).into()),
+            Reply::ToolResult { tool_result } => Input::Result(tool_result.into()).into(),
+            Reply::Signal { signal } => Input::Signal(signal).into(),
+            Reply::Approve { approve } => sessions::Reply::Approve { call: Some(approve), yes: true }.into(),
+            Reply::Deny { deny } => sessions::Reply::Approve { call: Some(deny), yes: false }.into(),
+            Reply::Predicate { predicate } => sessions::Reply::Predicate { id: predicate.id, holds: predicate.value }.into(),
+            Reply::Context { context, seq } => of(seq, sessions::Reply::Context(context)),
+            Reply::Keep { keep, seq } => of(seq, sessions::Reply::Keep(keep)),
+        }
+    }
+}
