@@ -43,7 +43,7 @@ impl View {
 /// What the host does next. A match over it is exhaustive: nobody forgets pass-through.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Navigate with [`Input::Pass`].
+    /// Navigate with [`Input::Pass`](super::Input::Pass).
     Pass,
     /// Ask, and navigate with the answer.
     Ask(Request),
@@ -148,7 +148,7 @@ pub enum RequestType {
     Declared(InputType),
     /// Anything, kept as it came.
     Any(AnyInput),
-    /// Nothing: sleep for `timeout`, then navigate with [`Input::Pass`].
+    /// Nothing: sleep for `timeout`, then navigate with [`Input::Pass`](super::Input::Pass).
     None(NoInput),
 }
 
