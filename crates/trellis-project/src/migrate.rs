@@ -6,7 +6,7 @@
 //!                     └────────────────── while something changes ───────────┘
 //! ```
 //!
-//! Each round makes an edit that it never has to make again (a key renamed, a tool declared), so the rounds end; [`ROUNDS`] bounds them all the same.
+//! Each round makes an edit that it never has to make again (a key renamed, a tool declared), so the rounds end; `ROUNDS` bounds them all the same.
 //!
 //! **Invariant:** nothing is edited where some file cannot be read; a migrated graph is migrated to itself.
 
@@ -22,7 +22,7 @@ use trellis_core::{
     span::LineColumn,
     syntax::{
         document::Content,
-        migrate::{self as core, Change, Commands, Left, Migrated, Names, Settings, Target, located, place_before},
+        migrate::{self as core, Change, Commands, GraphNames, LeftToDecide, Migrated, Settings, Target, located, place_before},
     },
 };
 
@@ -146,7 +146,7 @@ impl Run {
         self.left.clear();
         let documents = self.project.documents().to_vec();
         self.is_go |= documents.iter().any(|document| core::has_go(document) && self.dialect_of(document) != Dialect::Go);
-        let names = Names::of(&documents, self.is_go);
+        let names = GraphNames::of(&documents, self.is_go);
         let mut settings: BTreeMap<Place, Settings> = BTreeMap::new();
         let mut commands: BTreeMap<Option<Place>, Commands> = BTreeMap::new();
         for (place, tool) in self.unknown() {
@@ -350,7 +350,7 @@ impl Run {
     }
 }
 
-fn undecided(document: &Document, left: &Left) -> Undecided {
+fn undecided(document: &Document, left: &LeftToDecide) -> Undecided {
     let at = located(&document.text, left.at.start);
     Undecided { path: document.path.clone(), at, why: left.why.clone(), help: left.help.clone() }
 }

@@ -14,9 +14,9 @@ use crate::{GraphLoader, LoadError};
 
 /// A loader over another one, with edits. Clones share them.
 #[derive(Clone)]
-pub struct Overlay(Arc<Mutex<State>>);
+pub struct Overlay(Arc<Mutex<OverlayState>>);
 
-struct State {
+struct OverlayState {
     below: Box<dyn GraphLoader>,
     listed: Option<Vec<FilePath>>,
     read: BTreeMap<FilePath, Source>,
@@ -37,10 +37,10 @@ pub struct Edited {
 impl Overlay {
     /// The graph that `loader` holds, without edits.
     pub fn new(loader: impl GraphLoader + 'static) -> Self {
-        Self(Arc::new(Mutex::new(State { below: Box::new(loader), listed: None, read: BTreeMap::new(), edited: BTreeMap::new() })))
+        Self(Arc::new(Mutex::new(OverlayState { below: Box::new(loader), listed: None, read: BTreeMap::new(), edited: BTreeMap::new() })))
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, OverlayState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -15,7 +15,7 @@ use super::{
     const_eval,
     lower::{extent, is_secret},
     reads::OF_LOOP,
-    secret::SecretUse,
+    secret::UsedSecret,
 };
 use crate::diagnostic::near;
 
@@ -276,7 +276,7 @@ fn name_place(span: Span, name: &str) -> Range<usize> {
 }
 
 /// Secrets that do not stand alone, as `{{secret:name}}`, where text is made.
-pub(super) fn secrets(tree: &Stmt<'_>, found: &[SecretUse]) -> Vec<Mistake> {
+pub(super) fn secrets(tree: &Stmt<'_>, found: &[UsedSecret]) -> Vec<Mistake> {
     let mut alone = Vec::new();
     let mut captures = false;
     find_secrets(tree, &mut alone, &mut captures);

@@ -3,14 +3,33 @@
 use std::ops::Range;
 
 use super::{
-    Dialect, explain, jinja, secret,
+    Dialect, explain, go, jinja, secret,
     segments::{self, SegmentPiece},
 };
 
 /// Whether a text is a Go template, and none of Jinja's.
 pub(crate) fn is_go(text: &str) -> bool {
     let is_plain = || segments::split(text, false, &secret::find(text, Dialect::Jinja)).is_some();
-    text.contains("{{") && !is_plain() && explain::is_go(text) && (explain::go_word(text).is_some() || jinja::checked(text).is_err())
+    text.contains("{{") && !is_plain() && reads_as_go(text) && (go_word(text).is_some() || jinja::checked(text).is_err())
+}
+
+/// Returns true if a text that is no Jinja template is a Go template.
+pub(super) fn reads_as_go(source: &str) -> bool {
+    let has_jinja = source.contains("{%") || source.contains("{#");
+    !has_jinja && source.contains("{{") && (explain::go_like(source) || go::parse(source).is_ok())
+}
+
+/// Finds the first word of an action of Go that Jinja would read as a path: in `toJson .order`, white space may stand before the dot.
+pub(super) fn go_word(source: &str) -> Option<Range<usize>> {
+    let word = |(at, _): (usize, &str)| {
+        let inside = source[at + 2..].trim_start_matches('-').trim_start();
+        let length = inside.find(|char: char| !char.is_ascii_alphabetic())?;
+        let (word, rest) = inside.split_at(length);
+        let is_field = rest.starts_with(char::is_whitespace) && rest.trim_start().starts_with('.');
+        let start = source.len() - inside.len();
+        (is_field && go::is_word(word)).then_some(start..start + length)
+    };
+    source.match_indices("{{").find_map(word).filter(|_| reads_as_go(source))
 }
 
 /// A text of plain paths, in Jinja or the legacy dialect, as a Go template.

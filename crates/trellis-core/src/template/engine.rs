@@ -15,7 +15,7 @@ use super::{
     machine::Machine,
     path_text,
     reads::{self, Use},
-    secret::{self, SecretUse},
+    secret::{self, UsedSecret},
 };
 use crate::{path::KeyPath, scope::Scope, value::Value};
 
@@ -24,7 +24,7 @@ pub(super) struct TemplateEngine {
     dialect: Dialect,
     /// Whether it is exactly one `{{ expression }}` that keeps its type: then it is evaluated, else it is rendered.
     sole: bool,
-    secrets: Box<[SecretUse]>,
+    secrets: Box<[UsedSecret]>,
     uses: Box<[Use]>,
     /// Whether it is one expression that may leave its key out, and the path that it is, if it is one.
     optional: bool,
@@ -53,7 +53,7 @@ impl TemplateEngine {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn parse(text: &str, dialect: Dialect, typed: bool, secrets: Vec<SecretUse>) -> Result<(Self, bool), Vec<Mistake>> {
+    pub(super) fn parse(text: &str, dialect: Dialect, typed: bool, secrets: Vec<UsedSecret>) -> Result<(Self, bool), Vec<Mistake>> {
         let masked = (!secrets.is_empty()).then(|| secret::mask(text, &secrets));
         let source = masked.as_deref().unwrap_or(text);
         let tree = match dialect {

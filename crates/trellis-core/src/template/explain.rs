@@ -218,27 +218,8 @@ fn begins_expression(before: &str) -> bool {
     before.ends_with("{{") || before.ends_with("{%") || before.ends_with(|char: char| char.is_ascii_alphanumeric() || char == '(')
 }
 
-/// Whether a text that is no Jinja template is one of Go's.
-pub(super) fn is_go(source: &str) -> bool {
-    let has_jinja = source.contains("{%") || source.contains("{#");
-    !has_jinja && source.contains("{{") && (go_like(source) || go::parse(source).is_ok())
-}
-
-/// The first word of a Go template's action that Jinja would read as a path: in `toJson .order`, white space may stand before the dot.
-pub(super) fn go_word(source: &str) -> Option<Range<usize>> {
-    let word = |(at, _): (usize, &str)| {
-        let inside = source[at + 2..].trim_start_matches('-').trim_start();
-        let length = inside.find(|char: char| !char.is_ascii_alphabetic())?;
-        let (word, rest) = inside.split_at(length);
-        let is_field = rest.starts_with(char::is_whitespace) && rest.trim_start().starts_with('.');
-        let start = source.len() - inside.len();
-        (is_field && go::is_word(word)).then_some(start..start + length)
-    };
-    source.match_indices("{{").find_map(word).filter(|_| is_go(source))
-}
-
 /// Whether the text has actions that only Go's templates have.
-fn go_like(source: &str) -> bool {
+pub(super) fn go_like(source: &str) -> bool {
     let actions = source.match_indices("{{").map(|(at, _)| source[at + 2..].trim_start_matches('-').trim_start());
     actions.into_iter().any(|rest| {
         rest.starts_with('.') || ["if ", "range ", "with ", "end}", "end }", "else}", "else }"].iter().any(|word| rest.starts_with(word))

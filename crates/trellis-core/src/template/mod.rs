@@ -204,7 +204,7 @@ pub(crate) fn forbid_secrets(text: &str, map: &SourceMap, dialect: Dialect, repo
     expose(text, secret::find(text, dialect), map, report);
 }
 
-fn expose(text: &str, found: Vec<secret::SecretUse>, map: &SourceMap, report: &mut Report) {
+fn expose(text: &str, found: Vec<secret::UsedSecret>, map: &SourceMap, report: &mut Report) {
     for secret in found {
         let message = format!("the secret `{}` may stand in arguments only", &text[secret.name]);
         report.add(Code::SecretExposed, map.span(secret.place), message).help =
@@ -348,7 +348,7 @@ impl Template {
         let read = match TemplateEngine::parse(text, dialect, used != Purpose::Text, found) {
             Ok(_)
                 if dialect == Dialect::Jinja
-                    && let Some(place) = explain::go_word(text) =>
+                    && let Some(place) = dialects::go_word(text) =>
             {
                 Err(vec![Mistake::syntax(place, GO_TEMPLATE)])
             }
@@ -358,7 +358,7 @@ impl Template {
             Ok((engine, sole)) => (Self::with(whole, map, Body::Engine(Box::new(engine))), sole),
             Err(mistakes) => {
                 // One finding says more than one for each action would.
-                let first = mistakes.first().filter(|_| dialect == Dialect::Jinja && explain::is_go(text));
+                let first = mistakes.first().filter(|_| dialect == Dialect::Jinja && dialects::reads_as_go(text));
                 match first.map(|first| first.place.clone()) {
                     Some(place) => mistake::report(vec![Mistake::syntax(place, GO_TEMPLATE).help(SET_GO)], map, report),
                     None => mistake::report(mistakes, map, report),

@@ -11,7 +11,7 @@ use super::{Dialect, delimiters::syntax};
 
 /// One use of a secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SecretUse {
+pub(super) struct UsedSecret {
     /// The bytes from `{{` to `}}`.
     pub(super) place: Range<usize>,
     /// The bytes of the name.
@@ -19,7 +19,7 @@ pub(super) struct SecretUse {
 }
 
 /// Every use in `text`, in order; what a jinja template says in comments and `raw` blocks is none.
-pub(super) fn find(text: &str, dialect: Dialect) -> Vec<SecretUse> {
+pub(super) fn find(text: &str, dialect: Dialect) -> Vec<UsedSecret> {
     let mut found: Vec<_> = openings(text).filter_map(|start| at(text, start)).collect();
     if dialect == Dialect::Jinja && !found.is_empty() {
         let tags = tags(text);
@@ -64,20 +64,20 @@ fn tags(text: &str) -> Vec<Range<usize>> {
     tags
 }
 
-fn at(text: &str, start: usize) -> Option<SecretUse> {
+fn at(text: &str, start: usize) -> Option<UsedSecret> {
     let rest = text[start + 2..].trim_start();
     let rest = rest.strip_prefix("secret:")?;
     let length = rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"_-./".contains(byte)).count();
     let after = rest[length..].trim_start().strip_prefix("}}")?;
     let name = text.len() - rest.len();
-    (length > 0).then(|| SecretUse { place: start..text.len() - after.len(), name: name..name + length })
+    (length > 0).then(|| UsedSecret { place: start..text.len() - after.len(), name: name..name + length })
 }
 
 /// The letter that stands for `t:` in a masked text; it takes as many bytes.
 const SEAL: char = 'ǃ';
 
 /// `text` with each secret as a variable of the same length that no author can mean, for the dialects that parse it.
-pub(super) fn mask(text: &str, found: &[SecretUse]) -> String {
+pub(super) fn mask(text: &str, found: &[UsedSecret]) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut from = 0;
     for secret in found {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
 
-use super::{Mistake, secret::SecretUse};
+use super::{Mistake, secret::UsedSecret};
 use crate::{path::KeyPath, scope::Scope, value::Value};
 
 /// A piece of such a template; ranges are bytes of its text.
@@ -30,7 +30,7 @@ pub(super) enum Unreadable {
 const WORDS: &[&str] = &["true", "True", "false", "False", "none", "None", "loop", "self", "not", "if", "else", "and", "or", "in", "is"];
 
 /// The pieces of a template in the jinja or Go dialect (`dots` in front of paths), or nothing where it needs more than this.
-pub(super) fn split(text: &str, dots: bool, secrets: &[SecretUse]) -> Option<Vec<SegmentPiece>> {
+pub(super) fn split(text: &str, dots: bool, secrets: &[UsedSecret]) -> Option<Vec<SegmentPiece>> {
     let mut pieces = Vec::new();
     let mut from = 0;
     let mut at = 0;
@@ -62,7 +62,7 @@ fn closing(text: &str) -> Option<usize> {
     memchr_iter(b'}', bytes).find(|at| bytes.get(at + 1) == Some(&b'}'))
 }
 
-fn secret_at(secrets: &[SecretUse], open: usize) -> Option<SegmentPiece> {
+fn secret_at(secrets: &[UsedSecret], open: usize) -> Option<SegmentPiece> {
     secrets.iter().find(|found| found.place.start == open).map(|found| SegmentPiece::Secret(found.name.clone()))
 }
 
@@ -89,7 +89,7 @@ fn plain_path(text: &str, range: Range<usize>, dots: bool) -> Option<SegmentPiec
 ///
 /// # Errors
 /// What stands between the braces is no key.
-pub(super) fn split_legacy(text: &str, secrets: &[SecretUse]) -> Result<Vec<SegmentPiece>, Vec<Mistake>> {
+pub(super) fn split_legacy(text: &str, secrets: &[UsedSecret]) -> Result<Vec<SegmentPiece>, Vec<Mistake>> {
     let mut pieces = Vec::new();
     let mut mistakes = Vec::new();
     let mut from = 0;

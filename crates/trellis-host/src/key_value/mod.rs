@@ -36,7 +36,7 @@ const PAGE: usize = 256;
 /// ```
 /// use std::time::Duration;
 /// use trellis_core::Value;
-/// use trellis_host::{store, values::{Expected, Values}};
+/// use trellis_host::{store, key_value::{Expected, Values}};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

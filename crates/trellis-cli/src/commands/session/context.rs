@@ -93,12 +93,12 @@ impl TargetArgs {
     /// The same, for one who writes.
     ///
     /// # Errors
-    /// As [`Where::with`].
+    /// As [`TargetArgs::with`].
     pub(crate) fn writing<T>(&self, act: impl AsyncFnOnce(&SessionCommand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         self.opened(Use::Write, act)
     }
 
-    /// The store alone, as [`Where::with`] finds it.
+    /// The store alone, as [`TargetArgs::with`] finds it.
     ///
     /// # Errors
     /// The graph cannot be found or loaded.
@@ -109,7 +109,7 @@ impl TargetArgs {
     /// The same, for either of these, or for one who takes recorded steps again.
     ///
     /// # Errors
-    /// As [`Where::with`].
+    /// As [`TargetArgs::with`].
     pub(super) fn opened<T>(&self, what: Use, act: impl AsyncFnOnce(&SessionCommand) -> anyhow::Result<T>) -> anyhow::Result<T> {
         let (opened, keep) = match &self.graph {
             None if what == Use::List => self.store.to_list(&default_path()).map_or_else(|| self.graph(), |keep| Ok((None, keep)))?,
@@ -174,7 +174,7 @@ impl SessionCommand {
     /// The graph, if it is the one that a session walks.
     ///
     /// # Errors
-    /// It is another one; or as [`Stand::engine`].
+    /// It is another one; or as [`SessionCommand::engine`].
     pub(super) fn engine_of(&self, head: &Head) -> anyhow::Result<&Engine> {
         let engine = self.engine()?;
         if head.graph != self.graph {
@@ -191,7 +191,7 @@ impl SessionCommand {
     /// Does something to sessions of this graph.
     ///
     /// # Errors
-    /// As [`Stand::engine`].
+    /// As [`SessionCommand::engine`].
     pub(super) fn operator(&self) -> anyhow::Result<Operator<'_>> {
         Ok(Operator::new(&*self.store, self.engine()?, &self.graph, Clock::system()))
     }

@@ -14,7 +14,7 @@ use super::{
         tree,
     },
     Change, Migrated,
-    holes::{Hole, holes},
+    holes::{TemplateHole, holes},
     settings::name,
 };
 use crate::{
@@ -102,7 +102,7 @@ fn converted(text: &str, target: Target) -> Result<Option<String>, Vec<(Range<us
 }
 
 /// Where a part of a text stands, as near as its value shows it.
-fn located(file: &str, (text, span): Hole<'_>, place: Range<usize>) -> Span {
+fn located(file: &str, (text, span): TemplateHole<'_>, place: Range<usize>) -> Span {
     let start = span.start as usize;
     let is_verbatim = file.get(start..start + text.len()) == Some(text);
     if is_verbatim { Span::new(start + place.start, start + place.end) } else { Span::at(start) }

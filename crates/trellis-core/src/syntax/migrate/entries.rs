@@ -4,7 +4,10 @@
 
 use std::ops::Range;
 
-use super::super::format::layout::{Block, BlockData, BlockEntry};
+use super::super::{
+    format::layout::{Block, BlockData, BlockEntry},
+    scalar::Plain,
+};
 use crate::span::Span;
 
 /// One edit.
@@ -107,4 +110,25 @@ pub(super) fn commented(text: &str, entry: &BlockEntry<'_>) -> Option<Vec<Edit>>
 
 fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |before| before + 1)
+}
+
+/// The text of a scalar that stands here and nowhere else.
+pub(super) fn scalar<'p>(piece: &'p Block<'_>) -> Option<&'p str> {
+    match &piece.data {
+        BlockData::Scalar(text) if !piece.pinned => Some(text),
+        _ => None,
+    }
+}
+
+/// Whether nothing is said.
+pub(super) fn is_blank(piece: &Block<'_>) -> bool {
+    // Quotes are part of the range, and what is not there has none.
+    let is_plain = |text: &str| piece.range.is_empty() || piece.range.len() == text.len();
+    scalar(piece).is_some_and(|text| text.trim().is_empty() || Plain::is_null(text) && is_plain(text))
+}
+
+/// A range without the quotes around it.
+pub(super) fn inner(text: &str, range: &Range<usize>) -> Range<usize> {
+    let quotes = usize::from(range.len() > 1 && text[range.clone()].starts_with(['"', '\'']));
+    range.start + quotes..range.end - quotes
 }

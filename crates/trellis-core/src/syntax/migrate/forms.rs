@@ -13,9 +13,10 @@ use super::{
         },
         frontmatter::{self, Split},
         parse::{is_hidden, is_markdown},
-        scalar::Plain,
     },
-    Change, Commands, Migrated, Names, applied, commands, entries, transitions, without_extension,
+    Change, Commands, GraphNames, Migrated, applied, commands,
+    entries::{self, inner, is_blank, scalar},
+    transitions, without_extension,
 };
 use crate::{diagnostic::Report, span::Span};
 
@@ -24,7 +25,7 @@ const TARGETS: [&str; 9] =
     ["to", "jump_to", "on_error", "on_denied", "on_timeout", "on_interrupt", "on_max_visits", "on_rolled_back", "on_signal_default"];
 
 /// Rewrites the keys of one file. Programs that calls name are added to `commands`. Pure.
-pub fn forms(document: &Document, names: &Names, commands: &mut Commands) -> Migrated {
+pub fn forms(document: &Document, names: &GraphNames, commands: &mut Commands) -> Migrated {
     let nothing = Migrated::default();
     let text = &*document.text;
     if matches!(document.content, Content::Broken) || is_hidden(&document.path) && !matches!(document.content, Content::Library(_)) {
@@ -63,7 +64,7 @@ fn keep_readable(path: &str, text: &str, out: &mut Migrated) {
         kept.push(change);
         if !reads(&kept) {
             kept.pop();
-            out.left.push(super::Left {
+            out.left.push(super::LeftToDecide {
                 at: change.at,
                 why: "this stands in a way that cannot be edited safely".into(),
                 help: change.what.clone(),
@@ -75,7 +76,7 @@ fn keep_readable(path: &str, text: &str, out: &mut Migrated) {
 
 struct Walker<'t, 'n> {
     text: &'t str,
-    names: &'n Names,
+    names: &'n GraphNames,
     commands: &'n mut Commands,
     /// The id of the node that is read.
     own: String,
@@ -294,30 +295,9 @@ impl Walker<'_, '_> {
     }
 }
 
-/// The text of a scalar that stands here and nowhere else.
-fn scalar<'p>(piece: &'p Block<'_>) -> Option<&'p str> {
-    match &piece.data {
-        BlockData::Scalar(text) if !piece.pinned => Some(text),
-        _ => None,
-    }
-}
-
-/// Whether nothing is said.
-pub(super) fn is_blank(piece: &Block<'_>) -> bool {
-    // Quotes are part of the range, and what is not there has none.
-    let is_plain = |text: &str| piece.range.is_empty() || piece.range.len() == text.len();
-    scalar(piece).is_some_and(|text| text.trim().is_empty() || Plain::is_null(text) && is_plain(text))
-}
-
 /// A name without its folder's marks and without an extension.
 fn bare(name: &str) -> &str {
     without_extension(name).unwrap_or(name)
-}
-
-/// A range without the quotes around it.
-pub(super) fn inner(text: &str, range: &Range<usize>) -> Range<usize> {
-    let quotes = usize::from(range.len() > 1 && text[range.clone()].starts_with(['"', '\'']));
-    range.start + quotes..range.end - quotes
 }
 
 fn span(range: &Range<usize>) -> Span {

@@ -11,10 +11,10 @@ use crate::{
 };
 
 /// A text and the place of its value; of a body, all of it.
-pub(super) type Hole<'d> = (&'d str, Span);
+pub(super) type TemplateHole<'d> = (&'d str, Span);
 
 /// The texts with a brace in them, in no order. Texts that are literal by their key are none.
-pub(super) fn holes(document: &Document) -> Vec<Hole<'_>> {
+pub(super) fn holes(document: &Document) -> Vec<TemplateHole<'_>> {
     let mut out = Vec::new();
     match &document.content {
         Content::Node(node) => of_node(node, &mut out),
@@ -29,11 +29,11 @@ pub(super) fn holes(document: &Document) -> Vec<Hole<'_>> {
     out
 }
 
-fn of_defaults<'d>(defaults: &'d DefaultsSyntax, out: &mut Vec<Hole<'d>>) {
+fn of_defaults<'d>(defaults: &'d DefaultsSyntax, out: &mut Vec<TemplateHole<'d>>) {
     defaults.before_each.iter().for_each(|call| of_call(call, out));
 }
 
-fn of_node<'d>(node: &'d NodeSyntax, out: &mut Vec<Hole<'d>>) {
+fn of_node<'d>(node: &'d NodeSyntax, out: &mut Vec<TemplateHole<'d>>) {
     let messages = node.messages.iter().filter_map(|message| message.content.as_ref());
     for speech in node.content.iter().chain(messages) {
         match &speech.value {
@@ -61,15 +61,15 @@ fn of_node<'d>(node: &'d NodeSyntax, out: &mut Vec<Hole<'d>>) {
     node.defaults.iter().for_each(|defaults| of_defaults(defaults, out));
 }
 
-fn of_writes<'d>(writes: &'d [AssignSyntax], out: &mut Vec<Hole<'d>>) {
+fn of_writes<'d>(writes: &'d [AssignSyntax], out: &mut Vec<TemplateHole<'d>>) {
     writes.iter().for_each(|write| of_shape(&write.value.value, write.value.span, out));
 }
 
-fn of_locales<'d>(texts: &'d [LocalText], out: &mut Vec<Hole<'d>>) {
+fn of_locales<'d>(texts: &'d [LocalText], out: &mut Vec<TemplateHole<'d>>) {
     out.extend(texts.iter().map(|(_, text)| (text.value.text(), text.span)));
 }
 
-fn of_call<'d>(call: &'d CallSyntax, out: &mut Vec<Hole<'d>>) {
+fn of_call<'d>(call: &'d CallSyntax, out: &mut Vec<TemplateHole<'d>>) {
     call.args.iter().chain(&call.metadata).for_each(|shape| of_shape(&shape.value, shape.span, out));
     if let Some(approve) = &call.approve {
         out.extend(approve.value.ask.iter().map(|text| (text.value.text(), text.span)));
@@ -80,7 +80,7 @@ fn of_call<'d>(call: &'d CallSyntax, out: &mut Vec<Hole<'d>>) {
     }
 }
 
-fn of_shape<'d>(shape: &'d Shape, span: Span, out: &mut Vec<Hole<'d>>) {
+fn of_shape<'d>(shape: &'d Shape, span: Span, out: &mut Vec<TemplateHole<'d>>) {
     match shape {
         Shape::Literal(Value::Text(text)) => out.push((text, span)),
         Shape::Literal(_) => {}

@@ -37,7 +37,7 @@ pub struct Migrated {
     /// The edits, in the order of their places.
     pub changes: Vec<Change>,
     /// What a person has to decide, in the order of places.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftToDecide>,
 }
 
 /// One change of a text.
@@ -53,7 +53,7 @@ pub struct Change {
 
 /// One thing that is left to decide.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Left {
+pub struct LeftToDecide {
     /// What it is about.
     pub at: Span,
     /// Why nothing was done.
@@ -69,7 +69,7 @@ impl Migrated {
     }
 
     fn left(&mut self, at: Span, why: impl Into<String>, help: impl Into<String>) {
-        self.left.push(Left { at, why: why.into(), help: help.into() });
+        self.left.push(LeftToDecide { at, why: why.into(), help: help.into() });
     }
 }
 
@@ -112,13 +112,13 @@ pub fn located(text: &str, at: u32) -> LineColumn {
 
 /// What a graph knows that one of its files does not say.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct GraphNames {
     ids: BTreeSet<String>,
     /// Whether something of the graph shows that it was written for Go Trellis.
     is_go: bool,
 }
 
-impl Names {
+impl GraphNames {
     /// Reads the ids of a graph's nodes; `is_go` says that something shows it was written for Go Trellis. An id that has an extension, and would be free without it, does not count: it loses that.
     pub fn of(documents: &[Arc<Document>], is_go: bool) -> Self {
         let mut ids = BTreeSet::new();

@@ -54,7 +54,7 @@ pub fn settings(path: &str, text: &str, wanted: &Settings) -> Option<Vec<Change>
     let mut changes = Vec::new();
     match piece.as_ref().map(|piece| &piece.data) {
         Some(BlockData::Map { flow, entries }) if !entries.is_empty() => {
-            let root = Root { text, flow: *flow, entries, line_break };
+            let root = SettingsRoot { text, flow: *flow, entries, line_break };
             if let Some(dialect) = wanted.templates {
                 changes.push(Change { at: Span::at(0), what: set(dialect), edits: vec![root.templates(name(dialect))] });
             }
@@ -121,14 +121,14 @@ fn written(node: &tree::YamlNode<'_>) -> String {
 }
 
 /// The mapping of a project file.
-struct Root<'p, 't> {
+struct SettingsRoot<'p, 't> {
     text: &'t str,
     flow: bool,
     entries: &'p [BlockEntry<'t>],
     line_break: &'static str,
 }
 
-impl Root<'_, '_> {
+impl SettingsRoot<'_, '_> {
     fn find(&self, key: &str) -> Option<&BlockEntry<'_>> {
         self.entries.iter().find(|entry| entry.name == key)
     }

@@ -15,7 +15,7 @@ fn parsed(path: &str, text: &str) -> Arc<Document> {
 fn migrated(path: &str, text: &str) -> (String, Migrated, Commands) {
     let documents = [parsed(path, text), parsed("choice.json", "{}"), parsed("end.md", "---\n---\n")];
     let mut commands = Commands { unknown: ["get_os".to_owned()].into(), ..Commands::default() };
-    let out = forms(&documents[0], &Names::of(&documents, true), &mut commands);
+    let out = forms(&documents[0], &GraphNames::of(&documents, true), &mut commands);
     let after = out.applied(text).expect("no two changes touch");
     (after, out, commands)
 }
@@ -204,7 +204,7 @@ fn settings_are_put_in_and_nothing_else_is_written() {
 }
 
 /// The file with its templates converted.
-fn converted(path: &str, text: &str, from: Dialect, to: Dialect) -> (String, Vec<Left>) {
+fn converted(path: &str, text: &str, from: Dialect, to: Dialect) -> (String, Vec<LeftToDecide>) {
     let document = Document::parse(&Source::text(path, text), from);
     let out = dialect(&document, Target { from, to });
     (out.applied(text).expect("no two changes touch"), out.left)
@@ -230,7 +230,7 @@ fn junk_is_left_alone() {
     for text in ["\0", "---\n", "---\n{{{\n---\n{{ .x", "{\"id\":", "---\ncontent: &a [*a]\n---\n", "---\n? [a]\n: b\n---\n"] {
         for path in ["a.md", "a.json", "trellis.yaml", "tools.yaml", "flow.yaml"] {
             let document = parsed(path, text);
-            let out = forms(&document, &Names::of(std::slice::from_ref(&document), true), &mut Commands::default());
+            let out = forms(&document, &GraphNames::of(std::slice::from_ref(&document), true), &mut Commands::default());
             assert_eq!(out.applied(&document.text).as_deref(), Some(&*document.text), "{path} {text:?}");
             dialect(&document, Target { from: Dialect::Go, to: Dialect::Jinja });
             let _ = settings(path, text, &wanted(Some(Dialect::Go), &["x"]));

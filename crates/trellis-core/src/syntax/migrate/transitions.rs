@@ -3,7 +3,7 @@
 use super::{
     super::format::layout::{Block, BlockData, BlockEntry},
     Change,
-    forms::{inner, is_blank},
+    entries::{inner, is_blank},
 };
 use crate::{span::Span, value::Value};
 

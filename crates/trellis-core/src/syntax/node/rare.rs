@@ -4,16 +4,16 @@ use std::ops::Deref;
 
 /// A list that is empty nearly everywhere: one word where it is, since a graph keeps a dozen of them for each node.
 #[derive(Clone, Debug)]
-pub struct RareList<T>(Option<Box<Items<T>>>);
+pub struct RareList<T>(Option<Box<RareItems<T>>>);
 
 /// What there is of such a list.
 #[derive(Clone, Debug)]
-struct Items<T>(Vec<T>);
+struct RareItems<T>(Vec<T>);
 
 impl<T> RareList<T> {
     /// Adds an item at the end.
     pub fn push(&mut self, item: T) {
-        self.0.get_or_insert_with(|| Box::new(Items(Vec::with_capacity(1)))).0.push(item);
+        self.0.get_or_insert_with(|| Box::new(RareItems(Vec::with_capacity(1)))).0.push(item);
     }
 }
 
@@ -33,7 +33,7 @@ impl<T> Deref for RareList<T> {
 
 impl<T> From<Vec<T>> for RareList<T> {
     fn from(items: Vec<T>) -> Self {
-        Self((!items.is_empty()).then(|| Box::new(Items(items))))
+        Self((!items.is_empty()).then(|| Box::new(RareItems(items))))
     }
 }
 

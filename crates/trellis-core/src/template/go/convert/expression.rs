@@ -9,12 +9,12 @@ use minijinja::{
 
 use super::{
     Problem,
-    names::{Names, is_key, is_name},
+    names::{FreshNames, is_key, is_name},
 };
 
 /// Precedence of a form, the loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Binding {
+pub(super) enum ConvertedBinding {
     Or,
     And,
     Not,
@@ -31,7 +31,7 @@ pub(super) enum Binding {
 pub(super) struct Printer<'p, 's> {
     /// The text that the tree was read from.
     pub(super) source: &'s str,
-    pub(super) names: &'p Names<'s>,
+    pub(super) names: &'p FreshNames<'s>,
     /// True inside of a `range`, which hides the key `loop`.
     pub(super) looped: bool,
     /// True where `{#` and `/*` in texts must be escaped: a template that contains them is not taken for one expression.
@@ -40,21 +40,21 @@ pub(super) struct Printer<'p, 's> {
 
 impl Printer<'_, '_> {
     /// An expression, in parentheses where it binds less than is asked for.
-    pub(super) fn print(&self, tree: &Expr<'_>, least: Binding) -> Result<String, Problem> {
+    pub(super) fn print(&self, tree: &Expr<'_>, least: ConvertedBinding) -> Result<String, Problem> {
         let (written, binding) = self.form(tree)?;
         Ok(if binding < least { format!("({written})") } else { written })
     }
 
-    fn form(&self, tree: &Expr<'_>) -> Result<(String, Binding), Problem> {
+    fn form(&self, tree: &Expr<'_>) -> Result<(String, ConvertedBinding), Problem> {
         let start = tree.span().start_offset as usize;
         let problem = |reason: String| Problem { place: start..tree.span().end_offset as usize, reason };
         Ok(match tree {
             Expr::Var(node) => match self.names.get(node.id) {
-                Some(written) => (written.to_owned(), Binding::Primary),
+                Some(written) => (written.to_owned(), ConvertedBinding::Primary),
                 None if node.id == "loop" && self.looped => {
                     return Err(problem("inside of a loop, `loop` is not a key in Jinja".to_owned()));
                 }
-                None if is_key(node.id) => (node.id.to_owned(), Binding::Primary),
+                None if is_key(node.id) => (node.id.to_owned(), ConvertedBinding::Primary),
                 None => return Err(problem(format!("Jinja cannot read the key `{}`: it takes it for something else", node.id))),
             },
             Expr::Const(node) => self.constant(&node.value, start),
@@ -62,60 +62,60 @@ impl Printer<'_, '_> {
                 if !is_name(node.name) {
                     return Err(problem(format!("`{}` is not a name in Jinja", node.name)));
                 }
-                (format!("{}.{}", self.print(&node.expr, Binding::Primary)?, node.name), Binding::Primary)
+                (format!("{}.{}", self.print(&node.expr, ConvertedBinding::Primary)?, node.name), ConvertedBinding::Primary)
             }
             Expr::GetItem(node) => {
-                let of = self.print(&node.expr, Binding::Primary)?;
-                (format!("{of}[{}]", self.print(&node.subscript_expr, Binding::Or)?), Binding::Primary)
+                let of = self.print(&node.expr, ConvertedBinding::Primary)?;
+                (format!("{of}[{}]", self.print(&node.subscript_expr, ConvertedBinding::Or)?), ConvertedBinding::Primary)
             }
             Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Not) => {
-                (format!("not {}", self.print(&node.expr, Binding::Term)?), Binding::Not)
+                (format!("not {}", self.print(&node.expr, ConvertedBinding::Term)?), ConvertedBinding::Not)
             }
             Expr::BinOp(node) => {
                 let (operator, binding, left, right) = match node.op {
-                    BinOpKind::ScOr => ("or", Binding::Or, Binding::Or, Binding::And),
-                    BinOpKind::ScAnd => ("and", Binding::And, Binding::And, Binding::Not),
-                    BinOpKind::Eq => ("==", Binding::Comparison, Binding::Term, Binding::Term),
-                    BinOpKind::Ne => ("!=", Binding::Comparison, Binding::Term, Binding::Term),
-                    BinOpKind::In => ("in", Binding::Comparison, Binding::Term, Binding::Term),
+                    BinOpKind::ScOr => ("or", ConvertedBinding::Or, ConvertedBinding::Or, ConvertedBinding::And),
+                    BinOpKind::ScAnd => ("and", ConvertedBinding::And, ConvertedBinding::And, ConvertedBinding::Not),
+                    BinOpKind::Eq => ("==", ConvertedBinding::Comparison, ConvertedBinding::Term, ConvertedBinding::Term),
+                    BinOpKind::Ne => ("!=", ConvertedBinding::Comparison, ConvertedBinding::Term, ConvertedBinding::Term),
+                    BinOpKind::In => ("in", ConvertedBinding::Comparison, ConvertedBinding::Term, ConvertedBinding::Term),
                     _ => return Err(problem("Jinja has no such operator".to_owned())),
                 };
                 (format!("{} {operator} {}", self.print(&node.left, left)?, self.print(&node.right, right)?), binding)
             }
-            Expr::List(node) => (format!("[{}]", self.items(node.items.iter())?), Binding::Primary),
+            Expr::List(node) => (format!("[{}]", self.items(node.items.iter())?), ConvertedBinding::Primary),
             Expr::Filter(node) => {
                 let Some(input) = &node.expr else { return Err(problem("this filter filters nothing".to_owned())) };
-                let mut written = format!("{} | {}", self.print(input, Binding::Filter)?, node.name);
+                let mut written = format!("{} | {}", self.print(input, ConvertedBinding::Filter)?, node.name);
                 if !node.args.is_empty() {
                     let values = node.args.iter().filter_map(|arg| if let CallArg::Pos(value) = arg { Some(value) } else { None });
                     let _ = write!(written, "({})", self.items(values)?);
                 }
-                (written, Binding::Filter)
+                (written, ConvertedBinding::Filter)
             }
             _ => return Err(problem("Jinja has no such form".to_owned())),
         })
     }
 
     fn items<'t, 's: 't>(&self, items: impl Iterator<Item = &'t Expr<'s>>) -> Result<String, Problem> {
-        let items = items.map(|item| self.print(item, Binding::Or)).collect::<Result<Vec<_>, _>>()?;
+        let items = items.map(|item| self.print(item, ConvertedBinding::Or)).collect::<Result<Vec<_>, _>>()?;
         Ok(items.join(", "))
     }
 
-    fn constant(&self, value: &Dyn, start: usize) -> (String, Binding) {
+    fn constant(&self, value: &Dyn, start: usize) -> (String, ConvertedBinding) {
         let number = |written: String| {
-            let binding = if written.starts_with('-') { Binding::Filter } else { Binding::Primary };
+            let binding = if written.starts_with('-') { ConvertedBinding::Filter } else { ConvertedBinding::Primary };
             (written, binding)
         };
         match value.kind() {
-            ValueKind::Bool => (value.is_true().to_string(), Binding::Primary),
+            ValueKind::Bool => (value.is_true().to_string(), ConvertedBinding::Primary),
             ValueKind::Number if value.is_integer() => number(value.to_string()),
             ValueKind::Number => number(f64::try_from(value.clone()).map_or_else(|_| value.to_string(), |number| format!("{number:?}"))),
             ValueKind::String => {
                 // A raw text may stand in a value whose own quotes are double ones.
                 let quote = if self.source[start..].starts_with('`') { '\'' } else { '"' };
-                (self.quoted(value.as_str().unwrap_or_default(), quote), Binding::Primary)
+                (self.quoted(value.as_str().unwrap_or_default(), quote), ConvertedBinding::Primary)
             }
-            _ => ("none".to_owned(), Binding::Primary),
+            _ => ("none".to_owned(), ConvertedBinding::Primary),
         }
     }
 

@@ -15,13 +15,13 @@ const WORDS: [&str; 16] =
     ["true", "True", "false", "False", "none", "None", "not", "and", "or", "in", "is", "if", "else", "loop", "self", "range"];
 
 /// Names with what they are written as, the newest last.
-pub(super) struct Names<'s> {
+pub(super) struct FreshNames<'s> {
     /// Keys of the context that the template reads anywhere: no name may hide one.
     keys: BTreeSet<&'s str>,
     bound: Vec<(&'s str, String)>,
 }
 
-impl<'s> Names<'s> {
+impl<'s> FreshNames<'s> {
     pub(super) fn new(tree: &Stmt<'s>) -> Self {
         let mut keys = BTreeSet::new();
         each_expression(tree, &mut |tree| variables(tree, &mut keys));

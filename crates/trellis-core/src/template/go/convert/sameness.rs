@@ -21,14 +21,14 @@ pub(super) fn same(one: &Stmt<'_>, other: &Stmt<'_>) -> bool {
 }
 
 #[derive(PartialEq)]
-enum Part {
+enum ComparedPart {
     Text(String),
     Code(String),
 }
 
 #[derive(Default)]
 struct Parts<'s> {
-    parts: Vec<Part>,
+    parts: Vec<ComparedPart>,
     /// Names, and what is written down for them.
     names: Vec<(&'s str, String)>,
     binders: usize,
@@ -38,14 +38,14 @@ struct Parts<'s> {
 
 impl<'s> Parts<'s> {
     fn code(&mut self, code: String) {
-        self.parts.push(Part::Code(code));
+        self.parts.push(ComparedPart::Code(code));
     }
 
     fn text(&mut self, text: &str) {
         match self.parts.last_mut() {
             _ if text.is_empty() => {}
-            Some(Part::Text(before)) => before.push_str(text),
-            _ => self.parts.push(Part::Text(text.to_owned())),
+            Some(ComparedPart::Text(before)) => before.push_str(text),
+            _ => self.parts.push(ComparedPart::Text(text.to_owned())),
         }
     }
 

@@ -10,19 +10,19 @@ use minijinja::machinery::{
 use super::{
     super::{Parser, Tag},
     Problem,
-    expression::{Binding, Printer},
-    names::Names,
+    expression::{ConvertedBinding, Printer},
+    names::FreshNames,
 };
 use crate::template::lower::is_secret;
 
 /// The result, with where its tags come from.
-pub(super) struct Written {
+pub(super) struct ConvertedText {
     pub(super) text: String,
     /// The first byte of each tag in the result, and the bytes of its action.
     origins: Vec<(usize, Range<usize>)>,
 }
 
-impl Written {
+impl ConvertedText {
     /// The bytes of the action that the tag at `at` comes from.
     pub(super) fn origin(&self, at: usize) -> Range<usize> {
         let before = self.origins.partition_point(|(start, _)| *start <= at);
@@ -32,7 +32,7 @@ impl Written {
 
 /// An action as the tree holds it.
 #[derive(Clone, Copy)]
-enum Action<'t, 's> {
+enum ConvertedAction<'t, 's> {
     Print(&'t Expr<'s>),
     If(&'t Expr<'s>),
     Range(&'t ForLoop<'s>),
@@ -41,7 +41,7 @@ enum Action<'t, 's> {
 }
 
 /// A block that is open.
-struct Block {
+struct ConvertedBlock {
     /// The number of names before it.
     outside: usize,
     is_loop: bool,
@@ -55,10 +55,10 @@ pub(super) struct Writer<'t, 's> {
     /// The same with masked secrets.
     source: &'s str,
     /// The actions of the tree by the byte of their first word, or of their `{{`.
-    actions: BTreeMap<usize, Action<'t, 's>>,
-    names: Names<'s>,
-    blocks: Vec<Block>,
-    out: Written,
+    actions: BTreeMap<usize, ConvertedAction<'t, 's>>,
+    names: FreshNames<'s>,
+    blocks: Vec<ConvertedBlock>,
+    out: ConvertedText,
     problems: Vec<Problem>,
 }
 
@@ -66,12 +66,12 @@ impl<'t, 's> Writer<'t, 's> {
     pub(super) fn new(text: &'t str, source: &'s str, tree: &'t Stmt<'s>) -> Self {
         let mut actions = BTreeMap::new();
         gather(tree, &mut actions);
-        let out = Written { text: String::with_capacity(text.len()), origins: Vec::new() };
-        Self { text, source, actions, names: Names::new(tree), blocks: Vec::new(), out, problems: Vec::new() }
+        let out = ConvertedText { text: String::with_capacity(text.len()), origins: Vec::new() };
+        Self { text, source, actions, names: FreshNames::new(tree), blocks: Vec::new(), out, problems: Vec::new() }
     }
 
     /// The result.
-    pub(super) fn write(mut self) -> Result<Written, Vec<Problem>> {
+    pub(super) fn write(mut self) -> Result<ConvertedText, Vec<Problem>> {
         let mut parser = Parser { source: self.source, at: 0, blocks: 0, dots: 0, trim: false, names: Vec::new(), mistakes: Vec::new() };
         let mut from = 0;
         while let (_, Some(tag)) = parser.next_tag().map_err(|mistake| vec![mistake.into()])? {
@@ -114,9 +114,9 @@ impl<'t, 's> Writer<'t, 's> {
         let word = inner.end - body.trim_start().len();
         let action = self.actions.get(&word).or_else(|| self.actions.get(&place.start)).copied();
         match action {
-            Some(Action::Print(value)) if is_secret(value) => Ok(self.text[place.clone()].to_owned()),
-            Some(Action::Print(value)) => Ok(format!("{{{{{left} {} {right}}}}}", self.print(value)?)),
-            Some(Action::If(condition)) => {
+            Some(ConvertedAction::Print(value)) if is_secret(value) => Ok(self.text[place.clone()].to_owned()),
+            Some(ConvertedAction::Print(value)) => Ok(format!("{{{{{left} {} {right}}}}}", self.print(value)?)),
+            Some(ConvertedAction::If(condition)) => {
                 let is_first = self.source[word..].starts_with("if");
                 if is_first {
                     self.open(false, "{% endif %}");
@@ -124,19 +124,19 @@ impl<'t, 's> Writer<'t, 's> {
                 let condition = self.print(condition)?;
                 Ok(statement(&format!("{} {condition}", if is_first { "if" } else { "elif" })))
             }
-            Some(Action::Range(node)) => {
+            Some(ConvertedAction::Range(node)) => {
                 let over = self.print(&node.iter);
                 self.open(true, "{% endfor %}");
                 let names = self.targets(node, parser.declared(word + "range".len()..inner.end).0.last().map(|(name, _)| *name));
                 Ok(statement(&format!("for {names} in {}", over?)))
             }
-            Some(Action::With(dot, value)) if is_path(value) => {
+            Some(ConvertedAction::With(dot, value)) if is_path(value) => {
                 let path = self.print(value);
                 self.open(false, "{% endif %}");
                 self.names.stand(dot, path.clone().unwrap_or_default());
                 Ok(statement(&format!("if {}", path?)))
             }
-            Some(Action::With(dot, value)) => {
+            Some(ConvertedAction::With(dot, value)) => {
                 let value = self.print(value);
                 self.open(false, "{% endif %}{% endwith %}");
                 let name = self.names.name(dot, "value");
@@ -162,7 +162,7 @@ impl<'t, 's> Writer<'t, 's> {
     }
 
     fn open(&mut self, is_loop: bool, close: &'static str) {
-        self.blocks.push(Block { outside: self.names.len(), is_loop, close });
+        self.blocks.push(ConvertedBlock { outside: self.names.len(), is_loop, close });
     }
 
     /// The names before `in`.
@@ -186,7 +186,7 @@ impl<'t, 's> Writer<'t, 's> {
     fn print(&self, tree: &Expr<'_>) -> Result<String, Problem> {
         let looped = self.blocks.iter().any(|block| block.is_loop);
         let hides_marks = !self.source.contains("{#") && !self.source.contains("/*");
-        Printer { source: self.source, names: &self.names, looped, hides_marks }.print(tree, Binding::Or)
+        Printer { source: self.source, names: &self.names, looped, hides_marks }.print(tree, ConvertedBinding::Or)
     }
 }
 
@@ -200,26 +200,26 @@ pub(super) fn is_path(tree: &Expr<'_>) -> bool {
     }
 }
 
-fn gather<'t, 's>(tree: &'t Stmt<'s>, actions: &mut BTreeMap<usize, Action<'t, 's>>) {
+fn gather<'t, 's>(tree: &'t Stmt<'s>, actions: &mut BTreeMap<usize, ConvertedAction<'t, 's>>) {
     let start = |span: Span| span.start_offset as usize;
     match tree {
         Stmt::Template(node) => node.children.iter().for_each(|child| gather(child, actions)),
         Stmt::EmitExpr(node) => {
-            actions.insert(start(node.span()), Action::Print(&node.expr));
+            actions.insert(start(node.span()), ConvertedAction::Print(&node.expr));
         }
         Stmt::IfCond(node) => {
-            actions.insert(start(node.span()), Action::If(&node.expr));
+            actions.insert(start(node.span()), ConvertedAction::If(&node.expr));
             node.true_body.iter().chain(&node.false_body).for_each(|child| gather(child, actions));
         }
         Stmt::ForLoop(node) => {
-            actions.insert(start(node.span()), Action::Range(node));
+            actions.insert(start(node.span()), ConvertedAction::Range(node));
             node.body.iter().chain(&node.else_body).for_each(|child| gather(child, actions));
         }
         Stmt::WithBlock(node) => {
             if let [(Expr::Var(dot), value)] = node.assignments.as_slice()
                 && let [Stmt::IfCond(inside)] = node.body.as_slice()
             {
-                actions.insert(start(node.span()), Action::With(dot.id, value));
+                actions.insert(start(node.span()), ConvertedAction::With(dot.id, value));
                 inside.true_body.iter().chain(&inside.false_body).for_each(|child| gather(child, actions));
             }
         }
