@@ -10,7 +10,6 @@ use minijinja::{
 use super::{
     Mistake,
     delimiters::{clamp, syntax},
-    go,
 };
 use crate::diagnostic::near;
 

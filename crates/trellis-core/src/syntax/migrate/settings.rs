@@ -135,7 +135,7 @@ impl SettingsRoot<'_, '_> {
 
     fn templates(&self, dialect: &str) -> (Span, String) {
         if let Some(entry) = self.find("templates") {
-            let range = super::forms::inner(self.text, &entry.value.range);
+            let range = super::entries::inner(self.text, &entry.value.range);
             return (Span::new(range.start, range.end), dialect.into());
         }
         let first = &self.entries[0];
