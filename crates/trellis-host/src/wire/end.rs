@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use trellis_core::{NodeId, Value, engine::EndView, state};
 
 use super::present;
-#[cfg(feature = "runner")]
-use crate::runner::{Reason, RunSummary};
 
 /// The end of a session or a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +19,7 @@ pub struct End {
     /// The failure: `fail`, `end-failed`, `no-match`, `tool-error`, `timeout`, `max-visits`, `invalid-input`, `missing-context`, `context-schema`,
     /// `failed-assert`, `template`, `condition`, `write`, `limit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schemars", schemars(extend("enum" = super::schema::END_CODES)))]
+    #[cfg_attr(feature = "schemars", schemars(extend("enum" = super::constraints::END_CODES)))]
     pub code: Option<Arc<str>>,
     /// The node where it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,15 +58,6 @@ impl From<&EndView> for End {
     }
 }
 
-#[cfg(feature = "runner")]
-impl From<&RunSummary> for End {
-    fn from(summary: &RunSummary) -> Self {
-        let end = summary.ended.as_ref().map_or_else(|| Self::new(summary.reason.into()), Self::from);
-        let message = end.message.clone().or_else(|| summary.message.as_deref().map(Arc::from));
-        Self { reason: summary.reason.into(), message, ..end }
-    }
-}
-
 /// Reasons why a session or a run is over. With the last three the session did not end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "end_reason"))]
@@ -98,20 +87,6 @@ impl From<state::EndReason> for EndReason {
             state::EndReason::Failed => Self::Failed,
             state::EndReason::Denied => Self::Denied,
             state::EndReason::RolledBack => Self::RolledBack,
-        }
-    }
-}
-
-#[cfg(feature = "runner")]
-impl From<Reason> for EndReason {
-    fn from(reason: Reason) -> Self {
-        match reason {
-            Reason::Finished => Self::Finished,
-            Reason::Failed => Self::Failed,
-            Reason::Denied => Self::Denied,
-            Reason::RolledBack => Self::RolledBack,
-            Reason::EndOfInput => Self::EndOfInput,
-            Reason::Interrupted => Self::Interrupted,
         }
     }
 }

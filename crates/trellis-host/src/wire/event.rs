@@ -78,7 +78,7 @@ pub struct Reload {
     pub moved: Option<Arc<str>>,
     /// The findings, as `check --format json` has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schemars", schemars(schema_with = "super::schema::diagnostics"))]
+    #[cfg_attr(feature = "schemars", schemars(schema_with = "super::constraints::diagnostics"))]
     pub diagnostics: Option<serde_json::Value>,
 }
 

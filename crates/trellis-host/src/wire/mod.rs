@@ -14,6 +14,8 @@
 //! **Invariant:** no other module writes or reads one of these shapes by hand; each type reads what it writes.
 
 mod call;
+#[cfg(feature = "schemars")]
+mod constraints;
 mod end;
 mod event;
 mod outcome;

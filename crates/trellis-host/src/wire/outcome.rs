@@ -80,7 +80,7 @@ impl From<ErrorKind> for ToolErrorKind {
 /// The shape of an outcome that is printed.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schemars", schemars(extend("oneOf" = super::schema::one_outcome(), "dependentRequired" = super::schema::reason_of_denial())))]
+#[cfg_attr(feature = "schemars", schemars(extend("oneOf" = super::constraints::one_outcome(), "dependentRequired" = super::constraints::reason_of_denial())))]
 struct PrintedResult {
     /// The call; what answers it names it.
     id: CallId,
@@ -132,7 +132,7 @@ impl From<CallResult> for PrintedResult {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schemars", schemars(rename = "given_result", extend("oneOf" = super::schema::one_outcome(), "dependentRequired" = super::schema::reason_of_denial())))]
+#[cfg_attr(feature = "schemars", schemars(rename = "given_result", extend("oneOf" = super::constraints::one_outcome(), "dependentRequired" = super::constraints::reason_of_denial())))]
 pub(super) struct ResultLine {
     /// The call; what answers it names it.
     id: CallId,
@@ -175,7 +175,7 @@ struct ErrorLine {
     message: String,
     /// The kind of failure; `error` if it is missing.
     #[serde(default)]
-    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "super::schema::is_plain"))]
+    #[cfg_attr(feature = "schemars", schemars(skip_serializing_if = "is_plain"))]
     kind: ErrorKind,
     /// The tool's own code.
     #[serde(default, deserialize_with = "present")]
@@ -203,4 +203,10 @@ impl TryFrom<ResultLine> for CallResult {
         };
         Ok(Self { id: given.id, outcome })
     }
+}
+
+#[cfg(feature = "schemars")]
+/// True for the kind that a failure has where it says none.
+fn is_plain(kind: &ErrorKind) -> bool {
+    *kind == ErrorKind::default()
 }

@@ -2,50 +2,13 @@
 //!
 //! Each type has a definition of its name, each line one of its `type`, each reply one of its key; `out` and `in` are the lines of JSON Lines.
 
-use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use trellis_core::json_schema::definitions;
 
-use super::{ErrorKind, Reply, SessionEvent, Stop, Turn, VERSION};
-
-/// Codes of failures that end a session.
-pub(super) const END_CODES: [&str; 14] = [
-    "fail",
-    "end-failed",
-    "no-match",
-    "tool-error",
-    "timeout",
-    "max-visits",
-    "invalid-input",
-    "missing-context",
-    "context-schema",
-    "failed-assert",
-    "template",
-    "condition",
-    "write",
-    "limit",
-];
+use super::{Reply, SessionEvent, Stop, Turn, VERSION};
 
 /// The stops that are no lines of JSON Lines, where one waits.
 const WAITING: [&str; 2] = ["RUNNING", "SLEEPING"];
-
-pub(super) fn one_outcome() -> Value {
-    json!([{ "required": ["result"] }, { "required": ["error"] }, { "required": ["denied"] }])
-}
-
-pub(super) fn reason_of_denial() -> Value {
-    json!({ "reason": ["denied"] })
-}
-
-/// True for the kind that a failure has where it says none.
-pub(super) fn is_plain(kind: &ErrorKind) -> bool {
-    *kind == ErrorKind::default()
-}
-
-/// Findings are defined elsewhere: in `trellis_project::wire`.
-pub(super) fn diagnostics(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "array", "items": { "$ref": "#/$defs/diagnostic" } })
-}
 
 /// The JSON Schema of everything that goes over the wire: `#/$defs/out` and `#/$defs/in` are the lines of JSON Lines, `#/$defs/turn` is the answer of
 /// other doors. `findings` are the definitions of findings, among them `diagnostic`: those of `trellis_project::wire::schema`.

@@ -4,6 +4,7 @@
 //!
 //! **Invariant:** no line is lost; a bad one is answered in its turn.
 
+mod end;
 mod incoming;
 
 use std::{collections::VecDeque, fmt, io};
