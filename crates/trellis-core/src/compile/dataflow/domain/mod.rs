@@ -314,13 +314,16 @@ impl TypeTable {
             return known;
         }
         let (left, right) = (self.get(pair.0).clone(), self.get(pair.1).clone());
+        // Structure bounds the mappings and lists of a type, also beside an unknown value.
+        let is_unbound = |of: &Type| of.unknown || of.dynamic;
+        let (left_unbound, right_unbound) = (is_unbound(&left), is_unbound(&right));
         let fields = match (left.fields, right.fields) {
             (Some(left), Some(right)) => Some(self.join_fields(&left, &right)),
-            (left, right) => left.or(right),
+            (left, right) => left.filter(|_| !right_unbound).or(right.filter(|_| !left_unbound)),
         };
         let items = match (left.items, right.items) {
             (Some(left), Some(right)) => Some(self.join(left, right)),
-            (left, right) => left.or(right),
+            (left, right) => left.filter(|_| !right_unbound).or(right.filter(|_| !left_unbound)),
         };
         let mut kinds = left.kinds.with(right.kinds);
         let mut values = left.values;
