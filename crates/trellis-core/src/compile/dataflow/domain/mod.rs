@@ -303,10 +303,7 @@ impl TypeTable {
             return b;
         }
         let pair = (a.min(b), a.max(b));
-        match self.joined.last(pair) {
-            Some(known) => known,
-            None => self.join_pair(pair),
-        }
+        self.joined.last(pair).unwrap_or_else(|| self.join_pair(pair))
     }
 
     fn join_pair(&mut self, pair: (TypeId, TypeId)) -> TypeId {
@@ -314,16 +311,15 @@ impl TypeTable {
             return known;
         }
         let (left, right) = (self.get(pair.0).clone(), self.get(pair.1).clone());
-        // Structure bounds the mappings and lists of a type, also beside an unknown value.
-        let is_unbound = |of: &Type| of.unknown || of.dynamic;
-        let (left_unbound, right_unbound) = (is_unbound(&left), is_unbound(&right));
+        // Structure bounds mappings and lists also beside an unknown value.
+        let (left_open, right_open) = (left.unknown || left.dynamic, right.unknown || right.dynamic);
         let fields = match (left.fields, right.fields) {
             (Some(left), Some(right)) => Some(self.join_fields(&left, &right)),
-            (left, right) => left.filter(|_| !right_unbound).or(right.filter(|_| !left_unbound)),
+            (left, right) => left.filter(|_| !right_open).or(right.filter(|_| !left_open)),
         };
         let items = match (left.items, right.items) {
             (Some(left), Some(right)) => Some(self.join(left, right)),
-            (left, right) => left.filter(|_| !right_unbound).or(right.filter(|_| !left_unbound)),
+            (left, right) => left.filter(|_| !right_open).or(right.filter(|_| !left_open)),
         };
         let mut kinds = left.kinds.with(right.kinds);
         let mut values = left.values;
