@@ -5,6 +5,7 @@ mod circles;
 mod corpus;
 mod crash;
 mod graphs;
+mod names;
 mod properties;
 mod schemas;
 mod specification;

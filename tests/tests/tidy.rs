@@ -237,12 +237,12 @@ fn mentions(folder: &str, names: &[&str]) -> Vec<String> {
 }
 
 /// A file up to its tests; nothing for a file of tests.
-fn without_tests<'t>(path: &str, text: &'t str) -> &'t str {
+pub(crate) fn without_tests<'t>(path: &str, text: &'t str) -> &'t str {
     if path.ends_with("/tests.rs") || path.contains("/tests/") { "" } else { text.split("#[cfg(test)]").next().unwrap_or_default() }
 }
 
 /// Every Rust file of the repository with its path below it and its text.
-fn rust_files() -> Vec<(String, String)> {
+pub(crate) fn rust_files() -> Vec<(String, String)> {
     let root = repository();
     let mut files = Vec::new();
     let mut folders: Vec<PathBuf> = ["crates", "tests", "examples", "fuzz"].iter().map(|name| root.join(name)).collect();
@@ -263,7 +263,7 @@ fn below(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).expect("it is below the root").to_string_lossy().replace('\\', "/")
 }
 
-fn assert_none(found: impl IntoIterator<Item = String>) {
+pub(crate) fn assert_none(found: impl IntoIterator<Item = String>) {
     let found: Vec<String> = found.into_iter().collect();
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }

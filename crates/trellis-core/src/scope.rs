@@ -49,13 +49,13 @@ impl Scope {
 /// `sys` (language 4.2): a mapping that is only built when something reads it as one.
 #[derive(Clone, Debug, Default)]
 pub struct Sys {
-    facts: Option<Facts>,
+    facts: Option<SysValues>,
     whole: OnceLock<Value>,
 }
 
 /// What `sys` is made of.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
+pub(crate) struct SysValues {
     pub(crate) session: SessionId,
     pub(crate) node: NodeId,
     pub(crate) step: u64,
@@ -64,13 +64,13 @@ pub(crate) struct Facts {
 }
 
 impl Sys {
-    pub(crate) fn new(facts: Facts) -> Self {
+    pub(crate) fn new(facts: SysValues) -> Self {
         Self { facts: Some(facts), whole: OnceLock::new() }
     }
 
     /// `sys` as one mapping.
     pub fn whole(&self) -> &Value {
-        self.whole.get_or_init(|| self.facts.as_ref().map_or_else(Mapping::new, Facts::mapping).into())
+        self.whole.get_or_init(|| self.facts.as_ref().map_or_else(Mapping::new, SysValues::mapping).into())
     }
 
     fn lookup(&self, rest: &[Segment]) -> Option<&Value> {
@@ -92,7 +92,7 @@ impl From<Value> for Sys {
     }
 }
 
-impl Facts {
+impl SysValues {
     fn mapping(&self) -> Mapping {
         let kept = [("ans", &self.kept.ans), ("error", &self.kept.error), ("rollback", &self.kept.rollback)];
         let kept = kept.into_iter().filter_map(|(key, value)| Some((key, value.clone()?)));
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn sys_reads_the_same_by_path_and_as_a_mapping() {
         let kept = System { ans: Some(Value::map([("id", Value::Int(7))])), ..System::default() };
-        let facts = Facts { session: "s".into(), node: "a/b".into(), step: 3, visits: None, kept };
+        let facts = SysValues { session: "s".into(), node: "a/b".into(), step: 3, visits: None, kept };
         let scope = Scope { sys: Sys::new(facts), ..Scope::default() };
         let at = |path: &str| scope.lookup(&KeyPath::parse(path).unwrap()).map(Value::to_json);
         assert_eq!(at("sys.ans.id").as_deref(), Some("7"));

@@ -22,7 +22,7 @@ use trellis_core::{
     span::LineColumn,
     syntax::{
         document::Content,
-        migrate::{self as core, Change, Commands, GraphNames, LeftToDecide, Migrated, Settings, Target, located, place_before},
+        migrate::{self as core, Change, Commands, DialectChange, GraphNames, LeftToDecide, Migrated, Settings, located, place_before},
     },
 };
 
@@ -260,7 +260,7 @@ impl Run {
             if to == from && !has_go {
                 continue;
             }
-            let target = Target { from, to };
+            let target = DialectChange { from, to };
             let converted: Vec<Migrated> = files.iter().map(|file| core::dialect(file, target)).collect();
             // A graph has one dialect: it is converted whole, or not at all.
             let is_whole = converted.iter().all(|file| file.left.is_empty());

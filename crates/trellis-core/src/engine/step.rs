@@ -12,7 +12,7 @@ use super::{
 use crate::{
     id::NodeId,
     program::{Node, NodeIndex, Part, PointIndex, Program, Speech},
-    scope::{Facts, Scope, Sys},
+    scope::{Scope, Sys, SysValues},
     state::{CallRole, ContextWrite, EndReason, Ended, State, Status},
     template::{RenderLimits, Shape, Template},
     value::Value,
@@ -128,7 +128,7 @@ impl<'e> Move<'e> {
 /// What can be read at a state, outside a resolving node.
 pub(super) fn scope(program: &Program, state: &State) -> Scope {
     let visits = if state.visits.is_empty() { None } else { visits(program, state) };
-    let facts = Facts {
+    let facts = SysValues {
         session: state.session_id.clone(),
         node: state.current_node_id.clone(),
         step: state.step,

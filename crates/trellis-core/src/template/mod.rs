@@ -50,7 +50,7 @@ pub use go::{Problem, go_to_jinja};
 use memchr::memchr;
 use mistake::Mistake;
 use reads::Use;
-pub use reads::{ElementStep, Test};
+pub use reads::{ElementStep, GuardedTest};
 use segments::{SegmentPiece, Unreadable};
 pub use shape::{Expression, Shape};
 
@@ -147,7 +147,7 @@ pub struct Read {
     /// Where it stands in the author's file.
     pub span: Span,
     /// What must hold for it to be met; empty where it always is.
-    pub when: Box<[Test]>,
+    pub when: Box<[GuardedTest]>,
     /// Whether it goes on below the path, into what nothing is known of.
     pub deep: bool,
     /// What the value must be, beside being there.
@@ -158,7 +158,7 @@ pub struct Read {
 #[derive(Clone, Copy)]
 pub(crate) struct Used<'t> {
     pub(crate) path: &'t KeyPath,
-    pub(crate) when: &'t [Test],
+    pub(crate) when: &'t [GuardedTest],
     pub(crate) inside: &'t [ElementStep],
     pub(crate) deep: bool,
     pub(crate) demand: Option<Demand>,

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What a call meets when its turn has come.
-struct Scene {
+struct CallSite {
     engine: Engine,
     bindings: Arc<Bindings>,
     context: Context,
@@ -29,11 +29,11 @@ struct Scene {
 impl Sessions {
     /// Does what a pending call needs. Nothing, where the session went on by it.
     pub(super) async fn call(&self, slot: &Slot, call: Call, patience: SleepPolicy) -> Result<Option<Stop>, SendError> {
-        let scene = self.running(slot, |running| Ok(Scene::of(running, &call)))?;
-        if call.delay > 0 && !self.sleep(slot, scene.step, scene.since, scene.since.saturating_add(call.delay)).await {
+        let site = self.running(slot, |running| Ok(CallSite::of(running, &call)))?;
+        if call.delay > 0 && !self.sleep(slot, site.step, site.since, site.since.saturating_add(call.delay)).await {
             return Ok(None);
         }
-        let Some(verdict) = self.verdict(slot, &call, &scene.context).await else { return Ok(None) };
+        let Some(verdict) = self.verdict(slot, &call, &site.context).await else { return Ok(None) };
         let holds = match verdict {
             Verdict::Allow => call.approve.is_some(),
             Verdict::Hold => true,
@@ -41,17 +41,17 @@ impl Sessions {
             Verdict::Answer(outcome) => return self.settle(slot, &call, outcome),
             Verdict::Elsewhere(why) => return self.elsewhere(slot, call, why),
         };
-        if holds && !scene.approved && !self.policy.approve_all {
+        if holds && !site.approved && !self.policy.approve_all {
             return self.hold(slot, call);
         }
-        if !scene.bindings.carries_out(scene.engine.inspect(), &call) {
+        if !site.bindings.carries_out(site.engine.inspect(), &call) {
             let why = format!("nothing here carries out `{}`", call.name);
             return self.elsewhere(slot, call, why);
         }
         if patience == SleepPolicy::Brief {
             return Ok(Some(Stop::Running { node: call.node.clone(), since: self.now(), call: Some(call) }));
         }
-        self.carry_out(slot, call, scene).await
+        self.carry_out(slot, call, site).await
     }
 
     /// What the interceptors say to a call: the first that does not allow it decides. Nothing, where the session was disturbed.
@@ -112,18 +112,18 @@ impl Sessions {
     }
 
     /// A call with a binding. A signal that the session takes, and a pause, stop it.
-    async fn carry_out(&self, slot: &Slot, call: Call, scene: Scene) -> Result<Option<Stop>, SendError> {
+    async fn carry_out(&self, slot: &Slot, call: Call, site: CallSite) -> Result<Option<Stop>, SendError> {
         self.tell(slot, &SessionEvent::Calling(Arc::clone(&call)));
         let caller = {
             let (tell, call) = (self.teller(&slot.id), Arc::clone(&call));
             Caller::new(slot.id.clone(), self.graph(), move |line| tell(&SessionEvent::Progress(Arc::clone(&call), line.into())))
-                .within(scene.context)
+                .within(site.context)
         };
-        let mut work = std::pin::pin!(scene.bindings.call(scene.engine.inspect(), &call, &caller));
+        let mut work = std::pin::pin!(site.bindings.call(site.engine.inspect(), &call, &caller));
         tokio::select! {
             biased;
             outcome = &mut work => return self.settle(slot, &call, outcome),
-            () = slot.until_disturbed(scene.step) => {}
+            () = slot.until_disturbed(site.step) => {}
         }
         caller.cancel().cancel();
         // That it was stopped is no result; that it succeeded before it could be stopped is one.
@@ -145,7 +145,7 @@ impl Sessions {
     }
 }
 
-impl Scene {
+impl CallSite {
     fn of(running: &RunningSession, call: &Call) -> Self {
         Self {
             engine: running.session.engine().clone(),

@@ -346,7 +346,7 @@ impl Findings<'_, '_> {
     /// Returns the keys that something reads. A copy of a value under any other key does not matter.
     fn reads(&self) -> BTreeSet<Key> {
         let sites = self.ir.sites.iter().flat_map(|site| {
-            let tests = site.when().iter().filter_map(crate::template::Test::path);
+            let tests = site.when().iter().filter_map(crate::template::GuardedTest::path);
             let parts = site.calculation().into_iter().flat_map(|calculation| &*calculation.paths);
             tests.chain(parts).chain([site.path]).map(|path| path.root().clone())
         });

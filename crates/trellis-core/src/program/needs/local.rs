@@ -13,7 +13,7 @@ use crate::{
     },
     schema::Schema,
     scope::RESERVED,
-    template::{KindSet, LOOPED, RECKONED, Read, Shape, Template, Test},
+    template::{GuardedTest, KindSet, LOOPED, RECKONED, Read, Shape, Template},
     value::Value,
 };
 
@@ -258,9 +258,11 @@ impl Locals {
     }
 
     fn read(&mut self, read: &Read) -> Option<ContextEvent> {
-        let about = |test: &Test| match test {
-            Test::Truthy(path, _) | Test::Set(path, _) | Test::Is(path, ..) => read.path.segments().starts_with(path.segments()),
-            Test::Opaque => false,
+        let about = |test: &GuardedTest| match test {
+            GuardedTest::Truthy(path, _) | GuardedTest::Set(path, _) | GuardedTest::Is(path, ..) => {
+                read.path.segments().starts_with(path.segments())
+            }
+            GuardedTest::Opaque => false,
         };
         if read.when.iter().any(about) {
             return None;

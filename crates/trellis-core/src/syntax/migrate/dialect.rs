@@ -26,7 +26,7 @@ use crate::{
 
 /// A conversion from one dialect to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct DialectChange {
     /// The dialect that the graph names, or has without naming one.
     pub from: Dialect,
     /// The one that it is to have.
@@ -44,7 +44,7 @@ pub fn is_all_go(document: &Document) -> bool {
 }
 
 /// Converts the templates of one file. What cannot be converted is left, with its reason; then the dialect of the graph cannot change. Pure.
-pub fn dialect(document: &Document, target: Target) -> Migrated {
+pub fn dialect(document: &Document, target: DialectChange) -> Migrated {
     let mut out = Migrated::default();
     let mut wanted: BTreeMap<Span, (String, String)> = BTreeMap::new();
     for (text, span) in holes(document) {
@@ -86,7 +86,7 @@ pub fn dialect(document: &Document, target: Target) -> Migrated {
 ///
 /// # Errors
 /// What has no counterpart: its bytes, and why.
-fn converted(text: &str, target: Target) -> Result<Option<String>, Vec<(Range<usize>, String)>> {
+fn converted(text: &str, target: DialectChange) -> Result<Option<String>, Vec<(Range<usize>, String)>> {
     let to_jinja =
         || go_to_jinja(text).map_err(|problems| problems.into_iter().map(|problem| (problem.place, problem.reason)).collect::<Vec<_>>());
     let new = match (target.from, target.to) {
@@ -149,7 +149,7 @@ fn scalars(document: &Document) -> Vec<Scalar> {
 }
 
 /// The edit that makes the value at `span`, which reads `from`, read `to`.
-fn rewritten(file: &str, scalars: &[Scalar], span: Span, from: &str, to: &str, target: Target) -> Option<(Range<usize>, String)> {
+fn rewritten(file: &str, scalars: &[Scalar], span: Span, from: &str, to: &str, target: DialectChange) -> Option<(Range<usize>, String)> {
     let at = span.range();
     let Some(scalar) = scalars.iter().find(|scalar| scalar.whole.start <= at.start && at.start <= scalar.whole.end && at.end <= scalar.end)
     else {
@@ -183,7 +183,7 @@ fn value(written: &str) -> Option<String> {
 }
 
 /// Whether the changed file has the texts that it should, and all others as they were.
-fn holds(document: &Document, target: Target, wanted: &BTreeMap<Span, (String, String)>, out: &Migrated) -> bool {
+fn holds(document: &Document, target: DialectChange, wanted: &BTreeMap<Span, (String, String)>, out: &Migrated) -> bool {
     let Some(after) = out.applied(&document.text) else { return false };
     let again = Document::parse(&super::super::document::Source::text(document.path.clone(), &after), target.to);
     let texts = |document: &Document, is_old: bool| {

@@ -21,7 +21,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 pub use self::{
     commands::Commands,
-    dialect::{Target, dialect, has_go, is_all_go},
+    dialect::{DialectChange, dialect, has_go, is_all_go},
     forms::forms,
     settings::{Settings, settings},
 };

@@ -206,7 +206,7 @@ fn settings_are_put_in_and_nothing_else_is_written() {
 /// The file with its templates converted.
 fn converted(path: &str, text: &str, from: Dialect, to: Dialect) -> (String, Vec<LeftToDecide>) {
     let document = Document::parse(&Source::text(path, text), from);
-    let out = dialect(&document, Target { from, to });
+    let out = dialect(&document, DialectChange { from, to });
     (out.applied(text).expect("no two changes touch"), out.left)
 }
 
@@ -232,7 +232,7 @@ fn junk_is_left_alone() {
             let document = parsed(path, text);
             let out = forms(&document, &GraphNames::of(std::slice::from_ref(&document), true), &mut Commands::default());
             assert_eq!(out.applied(&document.text).as_deref(), Some(&*document.text), "{path} {text:?}");
-            dialect(&document, Target { from: Dialect::Go, to: Dialect::Jinja });
+            dialect(&document, DialectChange { from: Dialect::Go, to: Dialect::Jinja });
             let _ = settings(path, text, &wanted(Some(Dialect::Go), &["x"]));
         }
     }

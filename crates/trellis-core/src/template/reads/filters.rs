@@ -24,7 +24,7 @@ impl<'s> TemplateReads<'s> {
             "default" | "d" => {
                 let input = self.expression(tree, false).without(KindSet::UNSET);
                 let path = inner(tree).and_then(|of| self.names.source(of)).and_then(ValueSource::plain);
-                let test = path.map_or(Test::Opaque, |path| Test::Set(path, false));
+                let test = path.map_or(GuardedTest::Opaque, |path| GuardedTest::Set(path, false));
                 let fallback = self.under(vec![Asked::Test(test)], |reads| {
                     let (first, rest) = args.split_first()?;
                     let made = reads.expression(value_of(first), used);

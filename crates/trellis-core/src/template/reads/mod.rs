@@ -22,7 +22,7 @@ use self::{
     scope::{Binding, attribute, beginning, of_loop},
     tests_of::{Asked, opposite},
 };
-pub use self::{scope::ElementStep, tests_of::Test};
+pub use self::{scope::ElementStep, tests_of::GuardedTest};
 use super::{
     calculation::Calculation,
     kinds::{self, Demand, KindSet},
@@ -38,7 +38,7 @@ pub(super) struct Use {
     /// Bytes of the template.
     pub(super) place: Range<usize>,
     /// What must hold for it to be met.
-    pub(super) when: Box<[Test]>,
+    pub(super) when: Box<[GuardedTest]>,
     /// Steps from the path into what it holds, where it is not the path itself that is used.
     pub(super) inside: Box<[ElementStep]>,
     /// Whether it goes on from there, into what nothing is known of: a list's item by its number, a computed key.
@@ -79,7 +79,7 @@ pub(super) fn path_of(tree: &Expr<'_>) -> Option<KeyPath> {
 struct TemplateReads<'s> {
     uses: Vec<Use>,
     names: TemplateNames<'s>,
-    when: Vec<Test>,
+    when: Vec<GuardedTest>,
     /// What is there inside of paths, as tests around say.
     there: Vec<ValueSource>,
     demand: Option<Demand>,
@@ -121,7 +121,7 @@ impl<'s> TemplateReads<'s> {
             match asked {
                 Asked::Test(test) => self.when.push(test),
                 Asked::Inside(source, yes) => {
-                    self.when.push(Test::Opaque);
+                    self.when.push(GuardedTest::Opaque);
                     self.there.extend(yes.then_some(source));
                 }
             }
@@ -142,7 +142,7 @@ impl<'s> TemplateReads<'s> {
             Stmt::EmitExpr(node) => self.visit(&node.expr, None),
             Stmt::ForLoop(node) => {
                 self.operand(&node.iter, Some(kinds::LOOPED));
-                let test = self.names.over(&node.iter).map_or(Test::Opaque, |path| Test::Truthy(path, true));
+                let test = self.names.over(&node.iter).map_or(GuardedTest::Opaque, |path| GuardedTest::Truthy(path, true));
                 let outside = self.names.len();
                 let is_pair = matches!(&node.target, Expr::List(list) if list.items.len() == 2);
                 let bindings = self.names.looped(&node.iter, is_pair);
@@ -233,7 +233,7 @@ impl<'s> TemplateReads<'s> {
                 }
                 Some(path) if is_asked => {
                     // It is taken as it is only where it is there.
-                    self.under(vec![Asked::Test(Test::Set(path, true))], |reads| reads.add(source, tree));
+                    self.under(vec![Asked::Test(GuardedTest::Set(path, true))], |reads| reads.add(source, tree));
                     KindSet::READ.or(KindSet::UNSET)
                 }
                 _ => KindSet::READ.or(KindSet::UNSET).or(if is_asked { KindSet::ANY } else { KindSet::NONE }),

@@ -9,7 +9,7 @@ use super::{
 
 /// What decides whether a part of a template is met.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Test {
+pub enum GuardedTest {
     /// The path is there and neither empty, zero nor false; `false` turns it round.
     Truthy(KeyPath, bool),
     /// The path is there.
@@ -20,7 +20,7 @@ pub enum Test {
     Opaque,
 }
 
-impl Test {
+impl GuardedTest {
     /// The path that it asks about.
     pub(crate) fn path(&self) -> Option<&KeyPath> {
         match self {
@@ -42,38 +42,40 @@ impl Test {
 /// A test, or whether something is there inside of what a path holds.
 #[derive(Clone)]
 pub(super) enum Asked {
-    Test(Test),
+    Test(GuardedTest),
     Inside(ValueSource, bool),
 }
 
 /// What holds when an expression is taken for true; everything of it must.
 pub(super) fn asked(names: &TemplateNames<'_>, tree: &Expr<'_>) -> Vec<Asked> {
-    let about = |tree: &Expr<'_>, test: fn(KeyPath, bool) -> Test, yes: bool| match inner(tree).and_then(|of| names.source(of)) {
-        Some(source) if source.deep => Asked::Test(Test::Opaque),
+    let about = |tree: &Expr<'_>, test: fn(KeyPath, bool) -> GuardedTest, yes: bool| match inner(tree).and_then(|of| names.source(of)) {
+        Some(source) if source.deep => Asked::Test(GuardedTest::Opaque),
         Some(source) if !source.inside.is_empty() => Asked::Inside(source, yes),
         Some(source) => Asked::Test(test(source.path, yes)),
-        None => Asked::Test(Test::Opaque),
+        None => Asked::Test(GuardedTest::Opaque),
     };
-    let Some(tree) = inner(tree) else { return vec![Asked::Test(Test::Opaque)] };
+    let Some(tree) = inner(tree) else { return vec![Asked::Test(GuardedTest::Opaque)] };
     match tree {
         Expr::BinOp(node) if matches!(node.op, BinOpKind::ScAnd) => [asked(names, &node.left), asked(names, &node.right)].concat(),
         Expr::UnaryOp(node) if matches!(node.op, UnaryOpKind::Not) => opposite(&asked(names, &node.expr)),
-        Expr::Test(node) if matches!(node.name, "defined" | "undefined") => vec![about(&node.expr, Test::Set, node.name == "defined")],
+        Expr::Test(node) if matches!(node.name, "defined" | "undefined") => {
+            vec![about(&node.expr, GuardedTest::Set, node.name == "defined")]
+        }
         Expr::BinOp(node) if matches!(node.op, BinOpKind::Eq | BinOpKind::Ne) => {
             let test = comparison(names, &node.left, &node.right, matches!(node.op, BinOpKind::Eq));
-            vec![Asked::Test(test.unwrap_or(Test::Opaque))]
+            vec![Asked::Test(test.unwrap_or(GuardedTest::Opaque))]
         }
-        other => vec![about(other, Test::Truthy, true)],
+        other => vec![about(other, GuardedTest::Truthy, true)],
     }
 }
 
-fn comparison(names: &TemplateNames<'_>, left: &Expr<'_>, right: &Expr<'_>, equal: bool) -> Option<Test> {
+fn comparison(names: &TemplateNames<'_>, left: &Expr<'_>, right: &Expr<'_>, equal: bool) -> Option<GuardedTest> {
     let (left, right) = (inner(left)?, inner(right)?);
     let (of, literal) = match (left, right) {
         (of, Expr::Const(literal)) | (Expr::Const(literal), of) => (of, literal),
         _ => return None,
     };
-    Some(Test::Is(names.source(of)?.plain()?, equal, literal_value(&literal.value)?))
+    Some(GuardedTest::Is(names.source(of)?.plain()?, equal, literal_value(&literal.value)?))
 }
 
 fn literal_value(value: &Dyn) -> Option<Value> {
@@ -90,6 +92,6 @@ pub(super) fn opposite(asked: &[Asked]) -> Vec<Asked> {
     match asked {
         [Asked::Test(test)] => vec![Asked::Test(test.clone().negated())],
         [Asked::Inside(source, yes)] => vec![Asked::Inside(source.clone(), !yes)],
-        _ => vec![Asked::Test(Test::Opaque)],
+        _ => vec![Asked::Test(GuardedTest::Opaque)],
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         WriteSource, WriteTarget,
     },
     schema::Schema,
-    template::{Shape, Term, Test},
+    template::{GuardedTest, Shape, Term},
     value::Value,
 };
 
@@ -86,7 +86,7 @@ impl<'p> Interner<'_, 'p> {
     fn marks(&mut self) {
         for at in 0..self.passage.sites.len() {
             let site: ReadSite<'p> = self.passage.sites[at];
-            for path in site.when().iter().filter_map(Test::path) {
+            for path in site.when().iter().filter_map(GuardedTest::path) {
                 self.follow(path);
             }
             let path = if site.is_followed() { self.follow(site.path) } else { None };
@@ -102,16 +102,16 @@ impl<'p> Interner<'_, 'p> {
     }
 
     /// Interns the tests that guard a read; those that are not followed are left out.
-    fn tests(&mut self, when: &[Test]) -> GuardSetId {
+    fn tests(&mut self, when: &[GuardedTest]) -> GuardSetId {
         let is_set = self.tables.is_set;
         let tested = when.iter().filter_map(|test| match test {
-            Test::Set(path, yes) => Some((self.path(path)?, is_set, *yes)),
-            Test::Truthy(path, true) => Some((self.path(path)?, is_set, true)),
-            Test::Is(path, true, value) => {
+            GuardedTest::Set(path, yes) => Some((self.path(path)?, is_set, *yes)),
+            GuardedTest::Truthy(path, true) => Some((self.path(path)?, is_set, true)),
+            GuardedTest::Is(path, true, value) => {
                 let operand = Operand { root: Root::Context, path: path.clone() };
                 Some((self.path(path)?, self.types.intern_guard(&Guard::Is(operand, true, value.clone())), true))
             }
-            Test::Truthy(..) | Test::Is(..) | Test::Opaque => None,
+            GuardedTest::Truthy(..) | GuardedTest::Is(..) | GuardedTest::Opaque => None,
         });
         let tested = tested.collect();
         self.tables.tests.put(tested)

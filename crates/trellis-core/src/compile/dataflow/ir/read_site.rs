@@ -50,7 +50,7 @@ impl<'p> ReadSite<'p> {
     }
 
     /// What decides whether it is met.
-    pub(crate) fn when(&self) -> &'p [crate::template::Test] {
+    pub(crate) fn when(&self) -> &'p [crate::template::GuardedTest] {
         if let ReadKind::Template(used, ..) = self.kind { used.when } else { &[] }
     }
 
@@ -71,7 +71,7 @@ impl<'p> ReadSite<'p> {
 
     /// Returns true if a guard of this read is an expression that is not followed.
     pub(crate) fn is_opaque(&self) -> bool {
-        matches!(self.kind, ReadKind::Template(used, ..) if used.when.contains(&crate::template::Test::Opaque))
+        matches!(self.kind, ReadKind::Template(used, ..) if used.when.contains(&crate::template::GuardedTest::Opaque))
     }
 
     /// Returns true if only some locales read it.

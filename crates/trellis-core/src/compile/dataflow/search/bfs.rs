@@ -300,7 +300,7 @@ impl Search<'_, '_> {
         match self.alarm.violation {
             Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
                 let tests = self.ir.sites[site as usize].when();
-                asked.extend(tests.iter().filter_map(crate::template::Test::path).cloned());
+                asked.extend(tests.iter().filter_map(crate::template::GuardedTest::path).cloned());
                 asked.extend(self.ir.sites[site as usize].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
             }
             Violation::NoMatch(on) => {

@@ -13,7 +13,7 @@ use crate::{
     },
     path::{KeyPath, Segment},
     program::{Call, Guard, NodeIndex, Operand, Outcome, PointIndex, Root, Truth},
-    template::{Shape, Test},
+    template::{GuardedTest, Shape},
     value::Key,
 };
 
@@ -133,18 +133,18 @@ impl SymState {
     }
 
     /// Narrows to where a test of a template holds; false where it cannot.
-    pub(crate) fn meets(&mut self, test: &Test) -> bool {
+    pub(crate) fn meets(&mut self, test: &GuardedTest) -> bool {
         match test {
-            Test::Opaque => false,
-            Test::Set(path, yes) => self.decide(path, *yes),
-            Test::Truthy(path, yes) => match self.look(path) {
+            GuardedTest::Opaque => false,
+            GuardedTest::Set(path, yes) => self.decide(path, *yes),
+            GuardedTest::Truthy(path, yes) => match self.look(path) {
                 Lookup::Absent => !yes,
                 Lookup::Present(sym) => self.constraints.assume_truth(&sym, *yes),
                 // What is absent is not true either.
                 Lookup::MaybePresent(sym) if !yes => self.constraints.assume_truth(&sym, false) || self.decide(path, false),
                 Lookup::MaybePresent(sym) => self.decide(path, true) && self.constraints.assume_truth(&sym, true),
             },
-            Test::Is(path, yes, value) => {
+            GuardedTest::Is(path, yes, value) => {
                 let operand = Operand { root: Root::Context, path: path.clone() };
                 let guard = Guard::Is(operand, *yes, value.clone());
                 match self.look(path) {
