@@ -13,7 +13,7 @@ mod search;
 mod symbolic;
 
 use std::{
-    cell::{Cell, OnceCell, RefCell},
+    cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
     sync::Arc,
@@ -33,10 +33,12 @@ use self::{
     ir::{Instr, Ir},
     report::Reporter,
     search::{
-        Search, Verdict,
-        bfs::{BUDGET_OF_ALL, ShortestPaths},
+        SearchInput, SearchRun,
+        bfs::BUDGET_OF_ALL,
         entry::EntryState,
         outcome::{self, SearchOutcome},
+        path::Verdict,
+        shortest_paths::ShortestPaths,
     },
     symbolic::SchemaCache,
 };
@@ -191,7 +193,7 @@ impl Findings<'_, '_> {
                 let inside = || is_inside(alarm).map(|site| (alarm.point, site));
                 let (verdict, may_be_hidden) = self.one(known, alarm, &shared, (&mended, &grief), &budget);
                 match verdict {
-                    Verdict::Proved(hops, details) => {
+                    Verdict::Witnessed(hops, details) => {
                         if let Some(missing) = reporter.tell(known, alarm, &hops, &details, found) {
                             searched.missing.push((missing.clone(), (!alarm.never).then_some(alarm.point)));
                             mended.push(missing);
@@ -204,11 +206,11 @@ impl Findings<'_, '_> {
                         searched.untold.extend(inside());
                         may_be_hidden
                     }
-                    verdict @ (Verdict::Hidden | Verdict::Open) => {
+                    verdict @ (Verdict::Masked | Verdict::Undecided) => {
                         searched.untold.extend(inside());
                         match verdict {
-                            Verdict::Open if self.unset(alarm, &set).is_some() => mended.extend(reporter.name(known, alarm, found)),
-                            Verdict::Open => reporter.leave_open(known, alarm, found),
+                            Verdict::Undecided if self.unset(alarm, &set).is_some() => mended.extend(reporter.name(known, alarm, found)),
+                            Verdict::Undecided => reporter.leave_open(known, alarm, found),
                             _ => {}
                         }
                         false
@@ -241,32 +243,21 @@ impl Findings<'_, '_> {
             let own = shared.outputs.get(&point).cloned();
             call.into_iter().flat_map(|call| call.returns.iter().cloned()).chain(own).collect()
         };
-        let search = |mended| Search {
+        let input = SearchInput {
             program: self.program,
             ir: self.ir,
-            entry_states: &shared.entry_states,
-            alarm,
-            absent: absent.as_deref(),
-            shortest: &shared.shortest,
             cfg: self.cfg,
+            entry_states: &shared.entry_states,
+            shortest: &shared.shortest,
+            alarm,
             tainted: self.tainted,
-            assumed_set: mended,
-            budget,
-            tracked: RefCell::default(),
+            absent: absent.as_deref(),
             returns: &returns,
-            cache: &shared.cache,
             reads: &shared.reads,
-            breaks: OnceCell::new(),
-            outcomes: RefCell::default(),
             failing_nodes: grief,
-            is_masked: Cell::new(false),
-            is_astray: Cell::new(false),
-            forks: RefCell::default(),
-            incomplete: Cell::new(false),
-            imprecise: RefCell::default(),
         };
         let is_missing = matches!(alarm.violation, Violation::Missing(_));
-        let (bare, helped) = (search(&[][..]), search(mended));
+        let [mut bare, mut helped] = [&[][..], mended].map(|assumed_set| SearchRun::new(&input, assumed_set, budget, &shared.cache));
         let may_help = is_missing && !mended.is_empty();
         let straight = bare.try_shortest().or_else(|| if may_help { helped.try_shortest() } else { None });
         if straight.is_none() && !self.may_come(known, alarm, &bare) {

@@ -22,7 +22,7 @@ use super::{
         violation::{Alarm, Violation},
     },
     ir::{Instr, Ir, ReadKind, ReadSite, assert_span, gate_document},
-    search::{Hop, WitnessDetails},
+    search::path::{Hop, WitnessDetails},
 };
 use crate::{
     compile::{UncheckedRead, Unknown, check::exhaustive},

@@ -14,14 +14,13 @@ use std::{
 use rustc_hash::FxHashSet;
 
 use super::{
-    ExecResult, Hop, HostMove, InitialState, Search, Verdict, WitnessDetails, entry::EntryState, execute::ForkTrail, replay,
+    Precision, SearchRun,
+    path::{ExecResult, Hop, HostMove, InitialState, Successor, Verdict, WitnessDetails},
+    replay::{self, ReplayOutcome, ViolatingSession},
+    shortest_paths::ShortestPaths,
     state::SymState,
 };
-use crate::{
-    compile::dataflow::fixpoint::violation::Violation,
-    path::KeyPath,
-    program::{Outcome, PointIndex, Program, Target},
-};
+use crate::{path::KeyPath, program::PointIndex};
 
 /// States that one search looks at, and more for each point of the graph: a way may lead past all of them.
 const BUDGET: usize = 2_000;
@@ -43,69 +42,12 @@ const ROUNDS: usize = 16;
 /// Ways that are tried on the engine.
 const TRIES: usize = 8;
 
-/// The shortest way to each point from where contexts begin.
-pub(crate) struct ShortestPaths {
-    /// The origin, or the hop that led there.
-    from: Vec<Option<Result<Hop, usize>>>,
-}
-
-impl ShortestPaths {
-    /// Grows over the points that `may` be stood at.
-    pub(crate) fn new(program: &Program, entry_states: &[EntryState], may: impl Fn(PointIndex) -> bool) -> Self {
-        let mut tree = Self { from: vec![None; program.points.len()] };
-        let mut queue = VecDeque::new();
-        for (at, entry_state) in entry_states.iter().enumerate() {
-            if may(entry_state.point) && tree.from[entry_state.point.0 as usize].is_none() {
-                tree.from[entry_state.point.0 as usize] = Some(Err(at));
-                queue.push_back(entry_state.point);
-            }
-        }
-        while let Some(point) = queue.pop_front() {
-            let mut see = |to: PointIndex, hop: Hop| {
-                if may(to) && tree.from[to.0 as usize].is_none() {
-                    tree.from[to.0 as usize] = Some(Ok(hop));
-                    queue.push_back(to);
-                }
-            };
-            for on in program.point(point).replies.clone() {
-                let reply = &program.replies[on as usize];
-                for edge in reply.edges.clone().filter(|_| reply.on != Outcome::Exhausted) {
-                    let hop = Hop { point, on, edge };
-                    match program.edges[edge as usize].to {
-                        Target::Point(to) | Target::Proceed(to) => see(to, hop),
-                        Target::Rollback => {
-                            let graph = program.node(program.point(point).node).graph;
-                            for way in program.unwound_ways(graph) {
-                                if let Target::Point(to) = way.edge.to {
-                                    see(to, hop);
-                                }
-                            }
-                        }
-                        Target::Again | Target::End(_) => {}
-                    }
-                }
-            }
-        }
-        tree
-    }
-
-    /// The way to a point: its origin, and the hops.
-    fn way(&self, to: PointIndex) -> Option<(usize, Vec<Hop>)> {
-        let mut hops = Vec::new();
-        let mut at = to;
-        loop {
-            match self.from[at.0 as usize]? {
-                Ok(hop) => {
-                    hops.push(hop);
-                    at = hop.point;
-                }
-                Err(entry_state) => {
-                    hops.reverse();
-                    return Some((entry_state, hops));
-                }
-            }
-        }
-    }
+/// A state that the target of an edge was entered with, or that ended before.
+struct Arrival {
+    state: SymState,
+    hops: Vec<Hop>,
+    host_move: HostMove,
+    result: ExecResult,
 }
 
 /// A scene with how it was reached.
@@ -115,26 +57,26 @@ struct Visited {
     beginning: usize,
 }
 
-impl Search<'_, '_> {
+impl SearchRun<'_, '_> {
     /// Tries the shortest way there is.
-    pub(crate) fn try_shortest(&self) -> Option<Verdict> {
+    pub(crate) fn try_shortest(&mut self) -> Option<Verdict> {
         if self.budget.get() == 0 {
-            return Some(Verdict::Open);
+            return Some(Verdict::Undecided);
         }
-        let goal = self.alarm.point;
-        let own = match self.absent {
-            Some(absent) if !self.alarm.never => {
-                Some(ShortestPaths::new(self.program, self.entry_states, |point| absent[point.0 as usize]))
+        let goal = self.input.alarm.point;
+        let own = match self.input.absent {
+            Some(absent) if !self.input.alarm.never => {
+                Some(ShortestPaths::new(self.input.program, self.input.entry_states, |point| absent[point.0 as usize]))
             }
             _ => None,
         };
-        let (entry_state, way) = own.as_ref().unwrap_or(self.shortest).way(goal)?;
-        let (mut state, beginning) = self.begin(&self.entry_states[entry_state]);
+        let (entry_state, way) = own.as_ref().unwrap_or(self.input.shortest).path_to(goal)?;
+        let (mut state, beginning) = self.begin(&self.input.entry_states[entry_state]);
         let (mut hops, mut moves) = (Vec::new(), Vec::new());
-        *self.forks.borrow_mut() = ForkTrail::default();
-        let mut done = self.enter(&mut state, self.entry_states[entry_state].point, &mut hops);
+        self.take_first_branches();
+        let mut done = self.enter(&mut state, self.input.entry_states[entry_state].point, &mut hops);
         for hop in way {
-            if !matches!(done, ExecResult::On) || state.point != hop.point {
+            if !matches!(done, ExecResult::Continue) || state.point != hop.point {
                 break;
             }
             let (next, step) = self.along(state, hop)?;
@@ -144,17 +86,17 @@ impl Search<'_, '_> {
             done = self.target(&mut state, hop, &mut hops)?;
         }
         let ends = match done {
-            ExecResult::Accident => vec![(state, None)],
-            ExecResult::On if state.point == goal => {
-                let steps = self.successors(&state, true).into_iter().filter(|(.., done)| matches!(done, ExecResult::Accident));
-                steps.map(|(state, _, step, _)| (state, Some(step))).collect()
+            ExecResult::Violates => vec![(state, None)],
+            ExecResult::Continue if state.point == goal => {
+                let steps = self.successors(&state, true).into_iter().filter(|step| matches!(step.result, ExecResult::Violates));
+                steps.map(|step| (step.state, Some(step.host_move))).collect()
             }
-            ExecResult::On | ExecResult::Dead => return None,
+            ExecResult::Continue | ExecResult::Infeasible => return None,
         };
         for (state, last) in ends.into_iter().filter(|(state, _)| !state.constraints.is_impossible()) {
             let moves: Vec<HostMove> = moves.iter().cloned().chain(last).collect();
             if let Some(details) = self.walks(&beginning, &moves, &state) {
-                return Some(Verdict::Proved(hops, details));
+                return Some(Verdict::Witnessed(hops, details));
             }
         }
         None
@@ -169,77 +111,80 @@ impl Search<'_, '_> {
         names
     }
 
-    fn walks(&self, beginning: &InitialState, moves: &[HostMove], state: &SymState) -> Option<WitnessDetails> {
+    fn walks(&mut self, beginning: &InitialState, moves: &[HostMove], state: &SymState) -> Option<WitnessDetails> {
         self.spend(WALKED * (1 + moves.len()));
-        self.is_masked.set(false);
-        let walked = replay::replay(self, beginning, moves, &state.constraints);
-        self.is_astray.set(self.is_astray.get() || (walked.is_none() && !self.is_masked.get()));
-        let walked = walked?;
-        Some(WitnessDetails { there: self.there(state), said: walked.said, sorts: walked.sorts, witness: walked.witness.map(Arc::new) })
+        match replay::replay(self.input, beginning, moves, &state.constraints) {
+            ReplayOutcome::Violates(ViolatingSession { witness, said, sorts }) => {
+                Some(WitnessDetails { there: self.there(state), said, sorts, witness: witness.map(Arc::new) })
+            }
+            ReplayOutcome::Masked => None,
+            ReplayOutcome::Astray => {
+                self.is_astray = true;
+                None
+            }
+        }
     }
 
     /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; of others nothing is
     /// relied on. Where the accident is only found by that, those paths are told apart too, and it begins again.
-    pub(crate) fn explore(&self) -> Verdict {
-        let verdict = self.rounds();
+    pub(crate) fn explore(&mut self) -> Verdict {
+        let verdict = self.refine();
         // What was not looked at is not refuted.
-        if matches!(verdict, Verdict::Refuted) && self.budget.get() == 0 { Verdict::Open } else { verdict }
+        if matches!(verdict, Verdict::Refuted) && self.budget.get() == 0 { Verdict::Undecided } else { verdict }
     }
 
     /// Whether ways were told apart by what is known of one of these paths.
     pub(crate) fn told_apart_by(&self, paths: &[KeyPath]) -> bool {
-        self.tracked.borrow().as_ref().is_some_and(|asked| paths.iter().any(|path| asked.contains(path)))
+        self.precision.tracked.as_ref().is_some_and(|asked| paths.iter().any(|path| asked.contains(path)))
     }
 
     /// What was found neither way was left open.
-    fn rounds(&self) -> Verdict {
-        let behind = self.cfg.reaching(self.alarm.point.0);
+    fn refine(&mut self) -> Verdict {
+        let behind = self.input.cfg.reaching(self.input.alarm.point.0);
         self.spend(behind.len() / 64);
-        let leads = |point: PointIndex| behind[point.0 as usize] && self.absent.is_none_or(|absent| absent[point.0 as usize]);
-        let mut asked = self.asked();
+        let leads = |point: PointIndex| behind[point.0 as usize] && self.input.absent.is_none_or(|absent| absent[point.0 as usize]);
+        let mut asked = self.input.initially_tracked();
         for _ in 0..ROUNDS {
             match self.refine_round(&asked, &leads) {
                 Ok(verdict) => return verdict,
                 Err(more) => asked.extend(more),
             }
         }
-        Verdict::Open
+        Verdict::Undecided
     }
 
     /// One round of the search: a verdict, or the paths by which ways have to be told apart as well.
-    fn refine_round(&self, asked: &BTreeSet<KeyPath>, leads: &dyn Fn(PointIndex) -> bool) -> Result<Verdict, BTreeSet<KeyPath>> {
-        *self.tracked.borrow_mut() = Some(asked.clone());
-        self.incomplete.set(false);
-        *self.imprecise.borrow_mut() = None;
+    fn refine_round(&mut self, asked: &BTreeSet<KeyPath>, leads: &dyn Fn(PointIndex) -> bool) -> Result<Verdict, BTreeSet<KeyPath>> {
+        self.precision = Precision { tracked: Some(asked.clone()), ..Precision::default() };
         let mut reached: Vec<Visited> = Vec::new();
         let mut beginnings: Vec<InitialState> = Vec::new();
         let mut queue = VecDeque::new();
         let mut seen = FxHashSet::default();
         let mut pretended: Option<BTreeSet<KeyPath>> = None;
         let mut tries = 0;
-        for entry_state in self.entry_states.iter().filter(|entry_state| leads(entry_state.point)) {
+        for entry_state in self.input.entry_states.iter().filter(|entry_state| leads(entry_state.point)) {
             let (first, beginning) = self.begin(entry_state);
             let mut entered = Vec::new();
-            self.for_each_branch(|| {
+            self.for_each_branch(|run| {
                 let mut state = first.clone();
-                let done = self.enter(&mut state, entry_state.point, &mut Vec::new());
+                let done = run.enter(&mut state, entry_state.point, &mut Vec::new());
                 entered.push((state, done));
             });
             for (state, done) in entered {
                 match done {
-                    ExecResult::On if seen.insert(self.state_key(&state, asked)) => {
+                    ExecResult::Continue if seen.insert(self.input.state_key(&state, asked)) => {
                         queue.push_back(reached.len());
                         reached.push(Visited { state, from: None, beginning: beginnings.len() });
                     }
-                    ExecResult::On | ExecResult::Dead => {}
-                    ExecResult::Accident if !state.havocked.is_empty() => {
+                    ExecResult::Continue | ExecResult::Infeasible => {}
+                    ExecResult::Violates if !state.havocked.is_empty() => {
                         pretended.get_or_insert_with(|| (*state.havocked).clone());
                     }
-                    ExecResult::Accident if state.constraints.is_impossible() => {}
-                    ExecResult::Accident => {
+                    ExecResult::Violates if state.constraints.is_impossible() => {}
+                    ExecResult::Violates => {
                         tries += 1;
                         if let Some(details) = self.walks(&beginning, &[], &state) {
-                            return Ok(Verdict::Proved(Vec::new(), details));
+                            return Ok(Verdict::Witnessed(Vec::new(), details));
                         }
                     }
                 }
@@ -249,28 +194,28 @@ impl Search<'_, '_> {
         let mut looked = 0;
         while let Some(at) = queue.pop_front() {
             looked += 1;
-            if looked > BUDGET + BUDGET_OF_POINT * self.program.points.len() || !self.spend(STATE) {
-                return Ok(Verdict::Open);
+            if looked > BUDGET + BUDGET_OF_POINT * self.input.program.points.len() || !self.spend(STATE) {
+                return Ok(Verdict::Undecided);
             }
-            for (next, hops, step, done) in self.onward(&reached[at].state) {
-                match done {
-                    ExecResult::Dead => {}
-                    ExecResult::On => {
-                        if leads(next.point) && seen.insert(self.state_key(&next, asked)) {
+            for Arrival { state: next, hops, host_move, result } in self.onward(&reached[at].state) {
+                match result {
+                    ExecResult::Infeasible => {}
+                    ExecResult::Continue => {
+                        if leads(next.point) && seen.insert(self.input.state_key(&next, asked)) {
                             queue.push_back(reached.len());
                             let beginning = reached[at].beginning;
-                            reached.push(Visited { state: next, from: Some((at, hops, step)), beginning });
+                            reached.push(Visited { state: next, from: Some((at, hops, host_move)), beginning });
                         }
                     }
-                    ExecResult::Accident if !next.havocked.is_empty() => {
+                    ExecResult::Violates if !next.havocked.is_empty() => {
                         pretended.get_or_insert_with(|| (*next.havocked).clone());
                     }
-                    ExecResult::Accident if next.constraints.is_impossible() => {}
-                    ExecResult::Accident => {
+                    ExecResult::Violates if next.constraints.is_impossible() => {}
+                    ExecResult::Violates => {
                         tries += 1;
-                        let (hops, moves) = way(&reached, at, hops, step);
+                        let (hops, moves) = path_to(&reached, at, hops, host_move);
                         if let Some(details) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
-                            return Ok(Verdict::Proved(hops, details));
+                            return Ok(Verdict::Witnessed(hops, details));
                         }
                         if tries >= TRIES {
                             return Ok(self.unwalked());
@@ -279,9 +224,9 @@ impl Search<'_, '_> {
                 }
             }
         }
-        match pretended.or_else(|| self.imprecise.borrow().clone()) {
+        match pretended.or_else(|| self.precision.imprecise.take()) {
             Some(more) => Err(more),
-            None if self.incomplete.get() => Ok(Verdict::Open),
+            None if self.precision.incomplete => Ok(Verdict::Undecided),
             None if tries > 0 => Ok(self.unwalked()),
             None => Ok(Verdict::Refuted),
         }
@@ -289,49 +234,31 @@ impl Search<'_, '_> {
 
     /// What is said where no way that was found could be walked.
     fn unwalked(&self) -> Verdict {
-        if self.is_astray.get() { Verdict::Open } else { Verdict::Hidden }
+        if self.is_astray { Verdict::Undecided } else { Verdict::Masked }
     }
 
     /// Every step of a session that waits, with the hops to where it waits then; ends are left out.
-    fn onward(&self, from: &SymState) -> Vec<(SymState, Vec<Hop>, HostMove, ExecResult)> {
+    fn onward(&mut self, from: &SymState) -> Vec<Arrival> {
         let mut onward = Vec::new();
-        for (state, hop, step, done) in self.successors(from, false) {
+        for Successor { state, hop, host_move, result } in self.successors(from, false) {
             // An accident before the edge was taken is none of the edge's.
-            if !matches!(done, ExecResult::On) {
-                onward.push((state, Vec::new(), step, done));
+            if !matches!(result, ExecResult::Continue) {
+                onward.push(Arrival { state, hops: Vec::new(), host_move, result });
                 continue;
             }
-            self.for_each_branch(|| {
+            self.for_each_branch(|run| {
                 let (mut next, mut hops) = (state.clone(), vec![hop]);
-                if let Some(done) = self.target(&mut next, hop, &mut hops) {
-                    onward.push((next, hops, step.clone(), done));
+                if let Some(result) = run.target(&mut next, hop, &mut hops) {
+                    onward.push(Arrival { state: next, hops, host_move: host_move.clone(), result });
                 }
             });
         }
         onward
     }
-
-    /// What ways are told apart by at first: the path that the accident is about, and those that decide whether it is met.
-    fn asked(&self) -> BTreeSet<KeyPath> {
-        let mut asked: BTreeSet<KeyPath> = self.subjects().into_iter().collect();
-        match self.alarm.violation {
-            Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
-                let tests = self.ir.sites[site as usize].when();
-                asked.extend(tests.iter().filter_map(crate::template::Test::path).cloned());
-                asked.extend(self.ir.sites[site as usize].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
-            }
-            Violation::NoMatch(on) => {
-                let edges = self.program.edges_of(&self.program.replies[on as usize]);
-                asked.extend(edges.iter().flat_map(|edge| self.asked_by(&edge.when)));
-            }
-            _ => {}
-        }
-        asked
-    }
 }
 
 /// The whole way to a step, from its beginning.
-fn way(reached: &[Visited], at: usize, last: Vec<Hop>, step: HostMove) -> (Vec<Hop>, Vec<HostMove>) {
+fn path_to(reached: &[Visited], at: usize, last: Vec<Hop>, step: HostMove) -> (Vec<Hop>, Vec<HostMove>) {
     let (mut parts, mut moves) = (vec![last], vec![step]);
     let mut back = at;
     while let Some((before, hops, step)) = &reached[back].from {

@@ -1,6 +1,6 @@
 //! Where a key that is missing may be absent, and whether a session comes there.
 
-use super::Search;
+use super::SearchRun;
 use crate::{
     compile::dataflow::{
         Findings,
@@ -30,9 +30,9 @@ impl Findings<'_, '_> {
     }
 
     /// Whether a session can come where a key is missing, by what its absence says of other keys.
-    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, search: &Search<'_, '_>) -> bool {
-        let missing = search.wanted().filter(|path| search.absent.is_some() && path.is_key());
+    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, run: &SearchRun<'_, '_>) -> bool {
+        let missing = run.input.wanted().filter(|path| run.input.absent.is_some() && path.is_key());
         let followed = missing.and_then(|path| known.followed(path));
-        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, &|work| search.spend(work)))
+        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, &|work| run.spend(work)))
     }
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{HostInput, HostMove, InitialState, Search};
+use super::{
+    SearchInput,
+    path::{HostInput, HostMove, InitialState},
+};
 use crate::{
     compile::{
         dataflow::{
@@ -27,8 +30,18 @@ use crate::{
 /// Attempts, and undone effects, of one step.
 const REPEATS: usize = 1_000;
 
-/// What walking came to.
-pub(crate) struct Replayed {
+/// What became of replaying a path.
+pub(crate) enum ReplayOutcome {
+    /// The session ended in the alarm's violation.
+    Violates(ViolatingSession),
+    /// The session failed earlier, at a node that is known to fail.
+    Masked,
+    /// The engine did not follow the path.
+    Astray,
+}
+
+/// A session that ended in the alarm's violation.
+pub(crate) struct ViolatingSession {
     /// The session; nothing where it came to the place, and met another mistake there first.
     pub(crate) witness: Option<Witness>,
     /// What the engine said.
@@ -38,23 +51,32 @@ pub(crate) struct Replayed {
 }
 
 /// Walks these moves with the engine. Where they end in the candidate's accident, gives the session, and what the engine says of it.
-pub(crate) fn replay(search: &Search<'_, '_>, beginning: &InitialState, moves: &[HostMove], constraints: &Constraints) -> Option<Replayed> {
-    let program = search.program;
+pub(crate) fn replay(
+    input: &SearchInput<'_, '_>,
+    beginning: &InitialState,
+    moves: &[HostMove],
+    constraints: &Constraints,
+) -> ReplayOutcome {
+    attempt(input, beginning, moves, constraints).unwrap_or(ReplayOutcome::Astray)
+}
+
+fn attempt(input: &SearchInput<'_, '_>, beginning: &InitialState, moves: &[HostMove], constraints: &Constraints) -> Option<ReplayOutcome> {
+    let program = input.program;
     let engine = on_trial(program);
     let given = beginning.context.iter().filter(|(_, sym)| constraints.presence(sym) != Some(false));
     let context = given.map(|(key, sym)| Some((key.clone(), constraints.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
     let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
-    let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
+    let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(input), at };
     let walked = |begun, moments, violation| Witness { start: start.clone(), begun, moments, violation };
     let mut walk = match answering(&engine, None).start(start.clone()) {
         Ok(step) => Replay { begun: answers(&step.events), state: step.state, moments: Vec::new() },
         // A child that lacks an argument is refused before it begins.
         Err(StartError::Inputs { problems }) => {
-            let missing = search.wanted()?.to_string();
+            let missing = input.wanted()?.to_string();
             let is_it = moves.is_empty() && problems.contains(&format!("`{missing}` is missing"));
             let witness = || walked(Answers::new(), Vec::new(), Violation::Refused { missing: missing.into() });
-            return is_it.then(|| Replayed { witness: Some(witness()), said: None, sorts: Vec::new() });
+            return is_it.then(|| ReplayOutcome::Violates(ViolatingSession { witness: Some(witness()), said: None, sorts: Vec::new() }));
         }
         Err(_) => return None,
     };
@@ -66,21 +88,20 @@ pub(crate) fn replay(search: &Search<'_, '_>, beginning: &InitialState, moves: &
         walk.take(&engine, step, constraints)?;
     }
     let Replay { state, begun, moments } = walk;
-    let Some((violation, is_it)) = details(search, &state) else {
+    let Some((violation, is_it)) = details(input, &state) else {
         let at = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed).and_then(|ended| program.find(&ended.node));
-        search.is_masked.set(at.is_some_and(|at| search.failing_nodes.contains(&at)));
-        return None;
+        return at.is_some_and(|at| input.failing_nodes.contains(&at)).then_some(ReplayOutcome::Masked);
     };
-    let sorts = calculated(search, &state)?;
+    let sorts = calculated(input, &state)?;
     let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
-    Some(Replayed { witness: is_it.then(|| walked(begun, moments, violation)), said, sorts })
+    Some(ReplayOutcome::Violates(ViolatingSession { witness: is_it.then(|| walked(begun, moments, violation)), said, sorts }))
 }
 
 /// Of what sorts the parts of a calculation are where a session came to grief; nothing where they go together. What only stands there while a node
 /// resolves is not asked again.
-fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
-    let Candidate::Operand(at) = search.alarm.violation else { return Some(Vec::new()) };
-    let Some(calculation) = search.ir.sites[at as usize].calculation() else { return Some(Vec::new()) };
+fn calculated(input: &SearchInput<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
+    let Candidate::Operand(at) = input.alarm.violation else { return Some(Vec::new()) };
+    let Some(calculation) = input.ir.sites[at as usize].calculation() else { return Some(Vec::new()) };
     if calculation.paths.iter().any(|path| RESERVED.contains(&&**path.root())) {
         return Some(Vec::new());
     }
@@ -99,9 +120,9 @@ fn answers(events: &[Event]) -> Answers {
 }
 
 /// The locale in which a template is met that the accident is about.
-fn locale(search: &Search<'_, '_>) -> Option<Arc<str>> {
-    match search.alarm.violation {
-        Candidate::Missing(site) | Candidate::Operand(site) => search.ir.sites[site as usize].locale().map(Arc::from),
+fn locale(input: &SearchInput<'_, '_>) -> Option<Arc<str>> {
+    match input.alarm.violation {
+        Candidate::Missing(site) | Candidate::Operand(site) => input.ir.sites[site as usize].locale().map(Arc::from),
         _ => None,
     }
 }
@@ -129,7 +150,7 @@ impl Replay {
         let engine = answering(engine, Some(step));
         let node = self.state.current_node_id.clone();
         for _ in 0..REPEATS {
-            self.hand_in(&engine, input(&self.state, step, constraints)?)?;
+            self.hand_in(&engine, host_input(&self.state, step, constraints)?)?;
             // Attempts repeat until the policy is spent; what was done is undone.
             let again = self.state.current_node_id == node && self.state.attempt > 1 && self.state.status != Status::Terminated;
             if !again {
@@ -155,7 +176,7 @@ impl Replay {
     }
 }
 
-fn input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<Input> {
+fn host_input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<Input> {
     let result = |outcome| {
         let call = state.pending_tool_call.as_ref()?;
         Some(Input::Result(ToolResult { id: call.id.clone(), outcome }))
@@ -184,12 +205,12 @@ fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
 }
 
 /// What a session came to, if it came to grief at the candidate's node, as the candidate says; and whether it was about what the candidate is about.
-fn details(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> {
-    let program = search.program;
-    let node = &program.node(program.point(search.alarm.point).node).id;
-    let op = |at: u32| &search.ir.ops[at as usize];
-    let site = |at: u32| &search.ir.sites[at as usize];
-    let (codes, about): (&[Failure], Option<String>) = match search.alarm.violation {
+fn details(input: &SearchInput<'_, '_>, state: &State) -> Option<(Violation, bool)> {
+    let program = input.program;
+    let node = &program.node(program.point(input.alarm.point).node).id;
+    let op = |at: u32| &input.ir.ops[at as usize];
+    let site = |at: u32| &input.ir.sites[at as usize];
+    let (codes, about): (&[Failure], Option<String>) = match input.alarm.violation {
         Candidate::Missing(at) => (&[Failure::Template, Failure::Condition, Failure::MissingContext], Some(site(at).name(program))),
         Candidate::Truth(at) => (&[Failure::Condition], Some(site(at).path.to_string())),
         Candidate::Operand(at) => (&[Failure::Template], Some(site(at).path.to_string())),
@@ -209,13 +230,13 @@ fn details(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> 
         Candidate::NoMatch(_) => (&[Failure::NoMatch], None),
         Candidate::Args(at) => {
             let Instr::Args { call } = op(at) else { return None };
-            return called(search, state, call).map(|violation| (violation, true));
+            return called(input, state, call).map(|violation| (violation, true));
         }
     };
     let ended = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed && ended.node == *node)?;
     let code = codes.iter().find(|code| ended.code.as_deref() == Some(code.as_str()))?;
     let said = ended.message.as_deref().unwrap_or_default();
-    let (is_it, missing) = match search.alarm.violation {
+    let (is_it, missing) = match input.alarm.violation {
         Candidate::Missing(at) => {
             let site = site(at);
             let lacks_part = || !site.inside().is_empty() && LACKING.iter().any(|message| said.ends_with(message));
@@ -240,8 +261,8 @@ fn names(said: &str, what: &str) -> bool {
 }
 
 /// The call that a session makes, or keeps to undo something, if its arguments do not fit.
-fn called(search: &Search<'_, '_>, state: &State, call: &Call) -> Option<Violation> {
-    let program = search.program;
+fn called(input: &SearchInput<'_, '_>, state: &State, call: &Call) -> Option<Violation> {
+    let program = input.program;
     let takes: Value = external::taken(program, call)?.into();
     let schema = Schema::new(&takes).ok()?;
     let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());

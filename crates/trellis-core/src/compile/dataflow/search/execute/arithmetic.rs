@@ -3,18 +3,18 @@
 use crate::{
     compile::dataflow::{
         ir::{ReadSite, interned::choices},
-        search::{ExecResult, Search, state::SymState},
+        search::{SearchRun, path::ExecResult, state::SymState},
         symbolic::Lookup,
     },
     template::{Calculation, KindSet, Outcome},
 };
 
-impl Search<'_, '_> {
+impl SearchRun<'_, '_> {
     /// Narrows to parts with which a calculation fails, if they can be such.
-    pub(crate) fn calculate(&self, state: &mut SymState, site: &ReadSite<'_>, calculation: &Calculation) -> ExecResult {
+    pub(crate) fn calculate(&mut self, state: &mut SymState, site: &ReadSite<'_>, calculation: &Calculation) -> ExecResult {
         let mut details = state.clone();
         if !site.when().iter().all(|test| details.meets(test)) {
-            return ExecResult::On;
+            return ExecResult::Continue;
         }
         let parts: Vec<Lookup> = calculation.paths.iter().map(|path| details.look(path)).collect();
         let sorts: Vec<KindSet> = parts.iter().map(|part| details.constraints.sorts(part)).collect();
@@ -31,22 +31,24 @@ impl Search<'_, '_> {
             });
             if is_possible && !narrowed.constraints.is_impossible() {
                 *state = narrowed;
-                return ExecResult::Accident;
+                return ExecResult::Violates;
             }
         }
         // What was lost sight of may be anything.
         if parts.iter().any(|part| details.constraints.is_havocked(part)) {
             self.leave_open(state);
         }
-        ExecResult::On
+        ExecResult::Continue
     }
 
-    fn outcome(&self, calculation: &Calculation, sorts: &[KindSet]) -> Outcome {
-        let mut outcomes = self.outcomes.borrow_mut();
-        *outcomes.entry(sorts.to_vec()).or_insert_with(|| {
-            self.spend(ASKED);
-            calculation.outcome(sorts)
-        })
+    fn outcome(&mut self, calculation: &Calculation, sorts: &[KindSet]) -> Outcome {
+        if let Some(outcome) = self.outcomes.get(sorts) {
+            return *outcome;
+        }
+        self.spend(ASKED);
+        let outcome = calculation.outcome(sorts);
+        self.outcomes.insert(sorts.to_vec(), outcome);
+        outcome
     }
 }
 

@@ -1,10 +1,9 @@
 //! Symbolic evaluation of expressions: a value if all parts are known, else something of a type.
 
-use super::own;
 use crate::{
     compile::dataflow::{
         domain::TypeId,
-        search::state::SymState,
+        search::{state::SymState, tracked::key_path},
         symbolic::{Lookup, SymValue},
     },
     context::Context,
@@ -41,7 +40,7 @@ impl SymState {
             if RESERVED.contains(&&**root) {
                 return None;
             }
-            match self.look(&own(root)?) {
+            match self.look(&key_path(root)?) {
                 Lookup::Present(SymValue::Known(value)) => drop(known.insert(root.clone(), value)),
                 Lookup::Absent => {}
                 Lookup::Present(_) | Lookup::MaybePresent(_) => return None,

@@ -2,11 +2,11 @@
 
 use std::{ops::Range, rc::Rc};
 
-use super::{each_path, typed};
+use super::typed;
 use crate::{
     compile::dataflow::{
         fixpoint::violation::Violation,
-        search::{ExecResult, Search, state::SymState},
+        search::{SearchRun, path::ExecResult, state::SymState, tracked::each_path},
         symbolic::{Lookup, SymValue},
     },
     path::KeyPath,
@@ -15,43 +15,43 @@ use crate::{
     value::Key,
 };
 
-impl Search<'_, '_> {
-    pub(crate) fn write(&self, state: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
+impl SearchRun<'_, '_> {
+    pub(crate) fn write(&mut self, state: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
         if let Place::Absent(key) = &write.to
             && let Some(sym) = state.context.get(key).cloned()
         {
             match state.constraints.presence(&sym) {
-                Some(true) => return ExecResult::On,
+                Some(true) => return ExecResult::Continue,
                 None if self.fork() => {
                     state.constraints.assume_present(&sym, true);
-                    return ExecResult::On;
+                    return ExecResult::Continue;
                 }
                 None | Some(false) => drop(state.constraints.assume_present(&sym, false)),
             }
         }
         for site in reads {
             match self.read(state, point, site) {
-                ExecResult::On => {}
+                ExecResult::Continue => {}
                 done => return done,
             }
         }
-        if self.is_goal(point, Violation::Write(at)) && self.blocked(state, &write.to) {
-            return ExecResult::Accident;
+        if self.input.is_goal(point, Violation::Write(at)) && self.blocked(state, &write.to) {
+            return ExecResult::Violates;
         }
         let value = match &write.value {
             From::Input => match &state.input {
                 Some(sym) => sym.clone(),
-                None => return ExecResult::On,
+                None => return ExecResult::Continue,
             },
             From::Error => match &state.failure {
                 Some(sym) => sym.clone(),
-                None => return ExecResult::On,
+                None => return ExecResult::Continue,
             },
             From::Shape(shape) => {
                 self.settle(state, shape);
                 match state.evaluate(shape) {
                     Some(sym) => sym,
-                    None => return ExecResult::On,
+                    None => return ExecResult::Continue,
                 }
             }
         };
@@ -60,39 +60,39 @@ impl Search<'_, '_> {
             let comes = !self.fork();
             state.constraints.assume_present(&value, comes);
             if !comes {
-                return ExecResult::On;
+                return ExecResult::Continue;
             }
         }
         match &write.to {
             Place::Path(path) | Place::Append(path) => {
                 if self.put(state, &write.to, path, value) {
-                    ExecResult::On
+                    ExecResult::Continue
                 } else {
                     self.doubt(state, std::slice::from_ref(path))
                 }
             }
             Place::Input => {
                 state.input = Some(value);
-                ExecResult::On
+                ExecResult::Continue
             }
             Place::Ans => {
                 // It stands where it is saved, too.
-                state.ans = Some(if self.reads.contains("sys") { state.constraints.copied(&value) } else { value });
-                ExecResult::On
+                state.ans = Some(if self.input.reads.contains("sys") { state.constraints.copied(&value) } else { value });
+                ExecResult::Continue
             }
             Place::Error => {
                 state.error = Some(value);
-                ExecResult::On
+                ExecResult::Continue
             }
             Place::Absent(key) => {
                 Rc::make_mut(&mut state.context).insert(Key::clone(key), value);
-                ExecResult::On
+                ExecResult::Continue
             }
         }
     }
 
     /// Whether nothing is at a place that is a key: then what may not come stands for itself.
-    fn is_new(&self, state: &mut SymState, to: &Place) -> bool {
+    fn is_new(&mut self, state: &mut SymState, to: &Place) -> bool {
         match to {
             Place::Path(path) => path.is_key() && matches!(state.look(path), Lookup::Absent),
             Place::Append(_) => false,
@@ -101,7 +101,7 @@ impl Search<'_, '_> {
     }
 
     /// Decides of what a shape may leave out whether it does, where what it stands in decides that.
-    pub(crate) fn settle(&self, state: &mut SymState, shape: &Shape) {
+    pub(crate) fn settle(&mut self, state: &mut SymState, shape: &Shape) {
         let mut open = Vec::new();
         each_path(shape, &mut |path, optional| {
             if optional {
@@ -119,7 +119,7 @@ impl Search<'_, '_> {
     }
 
     /// Writes at a path, or adds to what is there; false where the place cannot be written.
-    fn put(&self, state: &mut SymState, to: &Place, path: &KeyPath, value: SymValue) -> bool {
+    fn put(&mut self, state: &mut SymState, to: &Place, path: &KeyPath, value: SymValue) -> bool {
         // What it stands in may be there, or is made.
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
@@ -149,7 +149,7 @@ impl Search<'_, '_> {
     }
 
     /// Whether a write can find something in its way.
-    fn blocked(&self, state: &mut SymState, to: &Place) -> bool {
+    fn blocked(&mut self, state: &mut SymState, to: &Place) -> bool {
         let (path, is_list) = match to {
             Place::Path(path) => (path, false),
             Place::Append(path) => (path, true),

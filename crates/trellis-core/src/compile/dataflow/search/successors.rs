@@ -1,0 +1,236 @@
+//! The steps of a session whose values are chosen last: what can be handed in where it waits, and where that leads.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use super::{
+    SearchRun,
+    path::{ExecResult, Hop, HostInput, HostMove, Successor},
+    state::SymState,
+};
+use crate::{
+    compile::dataflow::{
+        fixpoint::violation::Violation,
+        symbolic::{CanViolate, SymValue},
+    },
+    id::SignalName,
+    path::KeyPath,
+    program::{Edge, Failure, From, Guard, Outcome, PointIndex, PredicateSource, Program, Reason, Reply, Role, Target, Way, Write},
+};
+
+impl SearchRun<'_, '_> {
+    /// Every step that a waiting session can take, up to the choice of the target; `ends` for those only that end before it.
+    pub(crate) fn successors(&mut self, from: &SymState, ends: bool) -> Vec<Successor> {
+        let program: &Program = self.input.program;
+        let point = from.point;
+        let node = program.node(program.point(point).node);
+        let mut steps = Vec::new();
+        for on in program.point(point).replies.clone() {
+            let reply = &program.replies[on as usize];
+            self.for_each_branch(|run| {
+                let mut state = from.clone();
+                let Some(given) = run.given(&mut state, node, point, reply) else { return };
+                let hop = Hop { point, on, edge: reply.edges.start };
+                match run.all(&mut state, point, run.input.ir.replying(on)) {
+                    ExecResult::Continue => run.choose(state, hop, given, ends, &mut steps),
+                    ExecResult::Infeasible => {}
+                    result @ ExecResult::Violates => {
+                        let host_move = HostMove { given, answers: BTreeMap::new() };
+                        steps.push(Successor { state, hop, host_move, result });
+                    }
+                }
+            });
+        }
+        steps
+    }
+
+    /// The one step that takes a hop; nothing where it cannot be taken. Its own condition comes first: that decides most of those before it.
+    pub(crate) fn along(&mut self, mut state: SymState, hop: Hop) -> Option<(SymState, HostMove)> {
+        let program: &Program = self.input.program;
+        let node = program.node(program.point(hop.point).node);
+        let reply = &program.replies[hop.on as usize];
+        let given = self.given(&mut state, node, hop.point, reply)?;
+        let continues = |done: ExecResult| matches!(done, ExecResult::Continue);
+        let mut answers = BTreeMap::new();
+        continues(self.all(&mut state, hop.point, self.input.ir.replying(hop.on))).then_some(())?;
+        self.assume(&mut state, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
+        for at in reply.edges.start..=hop.edge {
+            self.spend(EDGE + state.constraints.width() / 512).then_some(())?;
+            for site in self.input.ir.guarded(at) {
+                continues(self.read(&mut state, hop.point, site)).then_some(())?;
+            }
+            if at < hop.edge {
+                self.assume(&mut state, &program.edges[at as usize].when, false, &mut answers).then_some(())?;
+            }
+        }
+        Some((state, HostMove { given, answers }))
+    }
+
+    /// What is handed in for a reply; nothing for those that no host brings about at will.
+    fn given(&self, state: &mut SymState, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<HostInput> {
+        state.failure = None;
+        let tells = |write: &Write| matches!(write.value, From::Error);
+        if matches!(reply.on, Outcome::Error | Outcome::Timeout | Outcome::Denied) || reply.update.iter().any(tells) {
+            state.fail(&reply.on);
+        }
+        let failure = state.failure.clone();
+        Some(match &reply.on {
+            Outcome::Pass => HostInput::Pass,
+            Outcome::Answer => match &node.role {
+                Role::Listen(listen) if listen.sleep.is_none() => {
+                    let sym = state.constraints.input(listen);
+                    state.input = Some(sym.clone());
+                    HostInput::Answer(sym)
+                }
+                _ => HostInput::Pass,
+            },
+            Outcome::Chosen(_) => {
+                let Role::Listen(listen) = &node.role else { return None };
+                let sym = SymValue::Known(listen.chosen(&reply.on)?.clone());
+                state.input = Some(sym.clone());
+                HostInput::Answer(sym)
+            }
+            Outcome::Success => {
+                let sym = state.constraints.fresh_fitting(&(self.input.returns)(point));
+                (state.input, state.result) = (Some(sym.clone()), Some(sym.clone()));
+                HostInput::Success(sym)
+            }
+            Outcome::Invalid => HostInput::Invalid,
+            Outcome::Error | Outcome::Timeout => HostInput::Error(failure?),
+            Outcome::Denied => HostInput::Denied(failure?),
+            Outcome::Signal(name) => HostInput::Signal(name.clone()),
+            Outcome::AnySignal => HostInput::Signal(SignalName::new("any")),
+            Outcome::Exhausted | Outcome::Unwound => return None,
+        })
+    }
+
+    /// Every way of the reply of a hop, in order.
+    fn choose(&mut self, mut state: SymState, hop: Hop, given: HostInput, ends: bool, steps: &mut Vec<Successor>) {
+        let program: &Program = self.input.program;
+        let reply = &program.replies[hop.on as usize];
+        let mut answers = BTreeMap::new();
+        for at in reply.edges.clone() {
+            let edge: &Edge = &program.edges[at as usize];
+            let hop = Hop { edge: at, ..hop };
+            if !self.spend(if ends { EDGE } else { 1 } + state.constraints.width() / 512) {
+                return;
+            }
+            let host_move = |answers| HostMove { given: given.clone(), answers };
+            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.input.is_goal(hop.point, Violation::NoMatch(hop.on)) {
+                steps.push(Successor { state, hop, host_move: host_move(answers), result: ExecResult::Violates });
+                return;
+            }
+            for site in self.input.ir.guarded(at) {
+                match self.read(&mut state, hop.point, site) {
+                    ExecResult::Continue => {}
+                    ExecResult::Infeasible => return,
+                    result @ ExecResult::Violates => {
+                        steps.push(Successor { state, hop, host_move: host_move(answers), result });
+                        return;
+                    }
+                }
+            }
+            if matches!(edge.to, Target::End(_)) || !(ends || edge.to == Target::Again) {
+                let (mut taken, mut said) = (state.clone(), answers.clone());
+                if self.assume(&mut taken, &edge.when, true, &mut said) || self.havocs(&mut taken, &edge.when) {
+                    let result = match &edge.to {
+                        Target::End(_) => match self.all(&mut taken, hop.point, self.input.ir.ending(hop.point, &edge.to)) {
+                            ExecResult::Continue => ExecResult::Infeasible,
+                            result => result,
+                        },
+                        _ => ExecResult::Continue,
+                    };
+                    steps.push(Successor { state: taken, hop, host_move: host_move(said), result });
+                }
+            }
+            if edge.when == Guard::Always
+                || !(self.assume(&mut state, &edge.when, false, &mut answers) || self.havocs(&mut state, &edge.when))
+            {
+                return;
+            }
+        }
+    }
+
+    /// Goes on where a guard does not let pass, as if nothing were known of its path: another way may come here with something else there.
+    fn havocs(&self, state: &mut SymState, guard: &Guard) -> bool {
+        self.havoc(state, &self.input.asked_by(guard))
+    }
+
+    /// Forgets what is known of paths, except of those that ways are told apart by. What is found behind it is not proved.
+    pub(crate) fn havoc(&self, state: &mut SymState, paths: &[KeyPath]) -> bool {
+        let Some(asked) = &self.precision.tracked else { return false };
+        let mut is_coarse = false;
+        for path in paths.iter().filter(|path| !asked.contains(*path)) {
+            is_coarse = true;
+            state.havoc(path);
+        }
+        is_coarse
+    }
+
+    /// Narrows a scene to where a guard comes to `truth`; false where it cannot. A predicate of the core's own is asked over the context
+    /// (language 6.2).
+    pub(crate) fn assume(&self, state: &mut SymState, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
+        if !state.assume(guard, truth, answers) {
+            return false;
+        }
+        let Guard::Predicate(index, wanted) = guard else { return true };
+        let PredicateSource::Schema(schema) = &self.input.program.predicates()[*index as usize].source else { return true };
+        let context = SymValue::Map(Rc::clone(&state.context));
+        if *wanted == truth {
+            state.constraints.assume_fits(&context, schema)
+        } else {
+            state.constraints.assume_differs(&context, schema) != CanViolate::No
+        }
+    }
+
+    /// Follows the edge of a hop; hops that follow at once are added.
+    pub(crate) fn target(&mut self, state: &mut SymState, hop: Hop, hops: &mut Vec<Hop>) -> Option<ExecResult> {
+        let program: &Program = self.input.program;
+        let node = program.node(program.point(hop.point).node);
+        match &program.edges[hop.edge as usize].to {
+            Target::Point(to) => Some(self.enter(state, *to, hops)),
+            Target::Proceed(to) => Some(self.arrive(state, *to)),
+            Target::Rollback => {
+                state.unwind();
+                let to = program.unwound_ways(node.graph).find_map(|Way { edge, .. }| match edge.to {
+                    Target::Point(to) => Some(to),
+                    _ => None,
+                })?;
+                Some(self.enter(state, to, hops))
+            }
+            Target::Again | Target::End(_) => None,
+        }
+    }
+
+    /// Enters a node; one that admits no more entries is passed by (language 7.1).
+    pub(crate) fn enter(&mut self, state: &mut SymState, mut point: PointIndex, hops: &mut Vec<Hop>) -> ExecResult {
+        let program: &Program = self.input.program;
+        for _ in 0..PASSED {
+            let node = program.node(program.point(point).node);
+            let Some(limit) = node.entry.max_visits else { return self.arrive(state, point) };
+            let visits = state.visits.entry(node.index).or_insert(0);
+            if *visits < limit {
+                *visits += 1;
+                return self.arrive(state, point);
+            }
+            let points = [point, node.body, node.gate.unwrap_or(node.body)];
+            let exhausted = points.into_iter().find_map(|at| {
+                let on = program.point(at).replies.clone().find(|on| program.replies[*on as usize].on == Outcome::Exhausted)?;
+                Some((at, on, program.replies[on as usize].edges.start))
+            });
+            let Some((at, on, edge)) = exhausted else { return ExecResult::Infeasible };
+            hops.push(Hop { point: at, on, edge });
+            match program.edges[edge as usize].to {
+                Target::Point(to) => point = to,
+                _ => return ExecResult::Infeasible,
+            }
+        }
+        self.leave_open(state);
+        ExecResult::Infeasible
+    }
+}
+
+/// What an edge costs on a way that is known, where little is done for a state.
+const EDGE: usize = 3;
+
+/// Nodes that are passed by in one step.
+const PASSED: usize = 100;
