@@ -3,6 +3,7 @@
 //! A fixed point over the ways says what can be at each point, and nominates what may go wrong there; each candidate is then searched for a way
 //! there, which the engine itself walks. What cannot be walked is not reported, or reported as not decided.
 
+mod budget;
 mod checks;
 mod domain;
 mod env;
@@ -13,7 +14,7 @@ mod search;
 mod symbolic;
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
     sync::Arc,
@@ -23,6 +24,7 @@ pub(crate) use self::fixpoint::snapshot::PointTypes;
 pub(super) use self::fixpoint::{Analysis, AnalysisCache};
 
 use self::{
+    budget::{Budget, MAX_PASSES},
     checks::{declared_types, invalid_text, never_said, never_true, returned_values},
     domain::external,
     fixpoint::{
@@ -34,7 +36,6 @@ use self::{
     report::Reporter,
     search::{
         SearchInput, SearchRun,
-        bfs::BUDGET_OF_ALL,
         entry::EntryState,
         outcome::{self, SearchOutcome},
         path::Verdict,
@@ -123,9 +124,6 @@ struct Shared {
     reads: BTreeSet<Key>,
 }
 
-/// How often what stands behind findings is looked at again.
-const PASSES: usize = 8;
-
 /// Where findings are searched.
 struct Findings<'a, 'p> {
     program: &'p Arc<Program>,
@@ -142,7 +140,7 @@ impl Findings<'_, '_> {
         let mut entry_states = vec![EntryState::entry(self.program)];
         entry_states.extend(gathered.called.iter().map(|(point, args)| EntryState::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.ir, std::mem::take(&mut gathered.replies));
-        let budget = Cell::new(BUDGET_OF_ALL);
+        let budget = Budget::new();
         let shared = Shared {
             shortest: ShortestPaths::new(self.program, &entry_states, |point| !self.tainted[point.0 as usize]),
             outputs: self.outputs(known),
@@ -176,7 +174,7 @@ impl Findings<'_, '_> {
         }
         left.retain(|alarm| !reporter.is_said(alarm, &said));
         left.sort_by_key(|alarm| rank[alarm.point.0 as usize]);
-        for _ in 0..PASSES {
+        for _ in 0..MAX_PASSES {
             let before = mended.len();
             left.retain(|alarm| {
                 if reporter.is_told(alarm) {
@@ -235,7 +233,7 @@ impl Findings<'_, '_> {
         alarm: &Alarm,
         shared: &Shared,
         (mended, grief): (&[KeyPath], &BTreeSet<NodeIndex>),
-        budget: &Cell<usize>,
+        budget: &Budget,
     ) -> (Verdict, bool) {
         let absent = self.may_be_absent(known, alarm);
         let returns = |point: PointIndex| {

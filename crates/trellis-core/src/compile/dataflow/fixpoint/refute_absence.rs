@@ -10,23 +10,28 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::*;
-
-/// Points before the goal that are looked at for what is asked there, and of those that ask something.
-const BEFORE: usize = 256;
-const ASKING: usize = 4;
-
-/// Keys that are gone through.
-const OTHERS: usize = 80;
-
-/// What it costs to look at a point.
-const LOOK: usize = 20;
+use crate::compile::dataflow::budget::{Budget, Cost, MAX_ASKING_POINTS, MAX_CORRELATED_KEYS, MAX_POINTS_BEFORE_GOAL};
 
 /// What one run left: what can be at a key on entering each point; nothing where no session comes.
 type Left = (Slot, Vec<Option<TypeId>>);
 
+/// One pass: `other` is followed where `slot` is absent; into the point of `only` leads that edge alone.
+struct AbsenceQuery {
+    slot: Slot,
+    other: Slot,
+    only: Option<(u32, u32)>,
+}
+
+/// The results of the passes so far, and the points at which something happens to each key.
+#[derive(Clone, Copy)]
+struct Refuted<'l> {
+    all: &'l [Left],
+    touching: &'l FxHashMap<Slot, Vec<u32>>,
+}
+
 impl Analysis<'_, '_> {
     /// Whether a session may come to a point without a key; it may where the budget is spent.
-    pub(crate) fn may_reach_without(&mut self, goal: PointIndex, slot: Slot, spend: &dyn Fn(usize) -> bool) -> bool {
+    pub(crate) fn may_reach_without(&mut self, goal: PointIndex, slot: Slot, budget: &Budget) -> bool {
         // A child begins with keys of its own.
         if !self.solved.children.is_empty() {
             return true;
@@ -35,47 +40,42 @@ impl Analysis<'_, '_> {
         let mut all: Vec<Left> = Vec::new();
         let mut comes = true;
         for other in self.asked_before(goal, slot) {
-            if !spend(self.solved.at.len() / 16) {
+            if !budget.charge(Cost::AbsencePass { points: self.solved.at.len() }) {
                 break;
             }
             let is_touched = self.touched(&touching, [slot, other]);
-            let Some(left) = self.left(slot, (other, None), &all, &is_touched, spend) else { break };
+            let Some(left) = self.left(AbsenceQuery { slot, other, only: None }, &all, &is_touched, budget) else { break };
             comes = left[goal.0 as usize].is_some();
             if !comes {
                 break;
             }
             all.push((other, left));
         }
-        comes = comes && self.comes_by_some(goal, slot, (&all, &touching), spend);
+        comes = comes && self.comes_by_some(goal, slot, Refuted { all: &all, touching: &touching }, budget);
         self.touching = Some(touching);
         comes
     }
 
     /// The same, way by way into the nearest point that asks something: what is so on each of them may be so of another key on each.
-    fn comes_by_some(
-        &mut self,
-        goal: PointIndex,
-        slot: Slot,
-        (all, touching): (&[Left], &FxHashMap<Slot, Vec<u32>>),
-        spend: &dyn Fn(usize) -> bool,
-    ) -> bool {
+    fn comes_by_some(&mut self, goal: PointIndex, slot: Slot, Refuted { all, touching }: Refuted<'_>, budget: &Budget) -> bool {
         let Some(asking) = self.asking_before(goal) else { return true };
         let mut from: Vec<u32> = self.solved.ways.backward.of(asking).collect();
         from.sort_unstable();
         from.dedup();
         // A session that comes there more than once may come by several.
         let is_passed_once = self.solved.parts.of(asking).is_some_and(|part| self.solved.parts.members(part).len() == 1);
-        if !is_passed_once || from.contains(&asking) || !(2..=OTHERS).contains(&from.len()) {
+        if !is_passed_once || from.contains(&asking) || !(2..=MAX_CORRELATED_KEYS).contains(&from.len()) {
             return true;
         }
         from.into_iter().any(|from| {
             // What is asked on the way there tells most.
             let asked = self.slots_asked(from).into_iter().chain(self.slots_asked(asking)).filter(|other| *other != slot);
-            let asked: Vec<Slot> = asked.take(ASKING).collect();
+            let asked: Vec<Slot> = asked.take(MAX_ASKING_POINTS).collect();
             !asked.into_iter().any(|other| {
                 let is_touched = self.touched(touching, [slot, other]);
-                let left = spend(self.solved.at.len() / 16)
-                    .then(|| self.left(slot, (other, Some((from, asking))), all, &is_touched, spend))
+                let left = budget
+                    .charge(Cost::AbsencePass { points: self.solved.at.len() })
+                    .then(|| self.left(AbsenceQuery { slot, other, only: Some((from, asking)) }, all, &is_touched, budget))
                     .flatten();
                 left.is_some_and(|left| left[goal.0 as usize].is_none())
             })
@@ -86,7 +86,7 @@ impl Analysis<'_, '_> {
     fn asking_before(&self, goal: PointIndex) -> Option<u32> {
         let mut seen = vec![false; self.solved.at.len()];
         let mut queue = VecDeque::from([goal.0]);
-        for _ in 0..BEFORE {
+        for _ in 0..MAX_POINTS_BEFORE_GOAL {
             let point = queue.pop_front()?;
             for before in self.solved.ways.backward.of(point) {
                 if !self.slots_asked(before).is_empty() {
@@ -133,7 +133,7 @@ impl Analysis<'_, '_> {
         let mut seen = vec![false; self.solved.at.len()];
         let mut queue = VecDeque::from([goal.0]);
         seen[goal.0 as usize] = true;
-        for _ in 0..BEFORE {
+        for _ in 0..MAX_POINTS_BEFORE_GOAL {
             let Some(point) = queue.pop_front() else { break };
             for before in self.solved.ways.backward.of(point) {
                 if std::mem::replace(&mut seen[before as usize], true) {
@@ -142,12 +142,12 @@ impl Analysis<'_, '_> {
                 queue.push_back(before);
                 let known = others.len();
                 for slot in self.slots_asked(before).into_iter().filter(|slot| *slot != but) {
-                    if others.len() < OTHERS && !others.contains(&slot) {
+                    if others.len() < MAX_CORRELATED_KEYS && !others.contains(&slot) {
                         others.push(slot);
                     }
                 }
                 asking += usize::from(others.len() > known);
-                if asking == ASKING {
+                if asking == MAX_ASKING_POINTS {
                     return others;
                 }
             }
@@ -158,11 +158,10 @@ impl Analysis<'_, '_> {
     /// One run: what can be at `other` where nothing is at `slot`; nothing where the budget is spent. Into one point only one way may lead.
     fn left(
         &mut self,
-        slot: Slot,
-        (other, only): (Slot, Option<(u32, u32)>),
+        AbsenceQuery { slot, other, only }: AbsenceQuery,
         all: &[Left],
         is_touched: &[bool],
-        spend: &dyn Fn(usize) -> bool,
+        budget: &Budget,
     ) -> Option<Vec<Option<TypeId>>> {
         let mut at: Vec<Option<TypeId>> = vec![None; self.solved.at.len()];
         let mut queue = VecDeque::new();
@@ -192,7 +191,7 @@ impl Analysis<'_, '_> {
                 onward.extend(leads.map(|(to, _)| (to.0, of)));
                 continue;
             }
-            if !spend(LOOK) {
+            if !budget.charge(Cost::AbsenceTransfer) {
                 return None;
             }
             let mut env = env.clone();

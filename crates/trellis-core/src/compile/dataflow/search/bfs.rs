@@ -20,27 +20,11 @@ use super::{
     shortest_paths::ShortestPaths,
     state::SymState,
 };
-use crate::{path::KeyPath, program::PointIndex};
-
-/// States that one search looks at, and more for each point of the graph: a way may lead past all of them.
-const BUDGET: usize = 2_000;
-const BUDGET_OF_POINT: usize = 2;
-
-/// Operations and conditions that all searches of a compilation try together.
-pub(crate) const BUDGET_OF_ALL: usize = 10_000_000;
-
-/// What a step on the engine costs, and a name that is set where it ends.
-const WALKED: usize = 40;
-const NAME: usize = 4;
-
-/// What looking at a state costs beside what happens there.
-const STATE: usize = 50;
-
-/// How often a search begins again and tells more ways apart.
-const ROUNDS: usize = 16;
-
-/// Ways that are tried on the engine.
-const TRIES: usize = 8;
+use crate::{
+    compile::dataflow::budget::{Cost, MAX_REFINEMENT_ROUNDS, MAX_REPLAYS, max_states},
+    path::KeyPath,
+    program::PointIndex,
+};
 
 /// A state that the target of an edge was entered with, or that ended before.
 struct Arrival {
@@ -60,7 +44,7 @@ struct Visited {
 impl SearchRun<'_, '_> {
     /// Tries the shortest way there is.
     pub(crate) fn try_shortest(&mut self) -> Option<Verdict> {
-        if self.budget.get() == 0 {
+        if self.budget.is_spent() {
             return Some(Verdict::Undecided);
         }
         let goal = self.input.alarm.point;
@@ -105,14 +89,14 @@ impl SearchRun<'_, '_> {
     /// The names that are set in a scene, without what it was only helped with.
     fn there(&self, state: &SymState) -> Vec<String> {
         let mut names = state.names();
-        self.spend(NAME * names.len());
+        self.budget.charge(Cost::Names(names.len()));
         let helped: BTreeSet<&str> = self.assumed_set.iter().map(|path| &**path.root()).collect();
         names.retain(|name| !helped.contains(name.split('.').next().unwrap_or(name)));
         names
     }
 
     fn walks(&mut self, beginning: &InitialState, moves: &[HostMove], state: &SymState) -> Option<WitnessDetails> {
-        self.spend(WALKED * (1 + moves.len()));
+        self.budget.charge(Cost::Replay { steps: moves.len() });
         match replay::replay(self.input, beginning, moves, &state.constraints) {
             ReplayOutcome::Violates(ViolatingSession { witness, said, sorts }) => {
                 Some(WitnessDetails { there: self.there(state), said, sorts, witness: witness.map(Arc::new) })
@@ -130,7 +114,7 @@ impl SearchRun<'_, '_> {
     pub(crate) fn explore(&mut self) -> Verdict {
         let verdict = self.refine();
         // What was not looked at is not refuted.
-        if matches!(verdict, Verdict::Refuted) && self.budget.get() == 0 { Verdict::Undecided } else { verdict }
+        if matches!(verdict, Verdict::Refuted) && self.budget.is_spent() { Verdict::Undecided } else { verdict }
     }
 
     /// Whether ways were told apart by what is known of one of these paths.
@@ -141,10 +125,10 @@ impl SearchRun<'_, '_> {
     /// What was found neither way was left open.
     fn refine(&mut self) -> Verdict {
         let behind = self.input.cfg.reaching(self.input.alarm.point.0);
-        self.spend(behind.len() / 64);
+        self.budget.charge(Cost::ReachingPoints(behind.len()));
         let leads = |point: PointIndex| behind[point.0 as usize] && self.input.absent.is_none_or(|absent| absent[point.0 as usize]);
         let mut asked = self.input.initially_tracked();
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_REFINEMENT_ROUNDS {
             match self.refine_round(&asked, &leads) {
                 Ok(verdict) => return verdict,
                 Err(more) => asked.extend(more),
@@ -194,7 +178,7 @@ impl SearchRun<'_, '_> {
         let mut looked = 0;
         while let Some(at) = queue.pop_front() {
             looked += 1;
-            if looked > BUDGET + BUDGET_OF_POINT * self.input.program.points.len() || !self.spend(STATE) {
+            if looked > max_states(self.input.program.points.len()) || !self.budget.charge(Cost::State) {
                 return Ok(Verdict::Undecided);
             }
             for Arrival { state: next, hops, host_move, result } in self.onward(&reached[at].state) {
@@ -217,7 +201,7 @@ impl SearchRun<'_, '_> {
                         if let Some(details) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
                             return Ok(Verdict::Witnessed(hops, details));
                         }
-                        if tries >= TRIES {
+                        if tries >= MAX_REPLAYS {
                             return Ok(self.unwalked());
                         }
                     }

@@ -1,9 +1,7 @@
 //! Backtracking over the branches of one step, depth first.
 
 use super::SearchRun;
-
-/// Branches that one step may have.
-const FORKS: usize = 64;
+use crate::compile::dataflow::budget::MAX_BRANCHES;
 
 /// Which of two branches is taken, each time there are two.
 #[derive(Debug, Default)]
@@ -32,7 +30,7 @@ impl SearchRun<'_, '_> {
     /// Does something as often as there are ways on in it.
     pub(super) fn for_each_branch(&mut self, mut run: impl FnMut(&mut Self)) {
         self.forks = ForkTrail::default();
-        for _ in 0..FORKS {
+        for _ in 0..MAX_BRANCHES {
             self.forks.at = 0;
             run(self);
             while self.forks.taken.last() == Some(&true) {

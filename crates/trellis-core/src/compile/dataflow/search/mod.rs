@@ -14,7 +14,7 @@ mod successors;
 mod tracked;
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
     sync::Arc,
@@ -22,6 +22,7 @@ use std::{
 
 use self::{entry::EntryState, fork::ForkTrail, shortest_paths::ShortestPaths, state::SymState};
 use super::{
+    budget::Budget,
     fixpoint::violation::{Alarm, Violation},
     ir::Ir,
     symbolic::SchemaCache,
@@ -62,7 +63,7 @@ pub(crate) struct SearchRun<'s, 'p> {
     /// Paths that were found missing already, and that this search assumes to be set.
     pub(crate) assumed_set: &'s [KeyPath],
     /// What all searches of a compilation may still do.
-    budget: &'s Cell<usize>,
+    budget: &'s Budget,
     /// What is known of schemas, for all searches of a compilation.
     cache: &'s Rc<RefCell<SchemaCache>>,
     /// The branches that are taken where a step has several.
@@ -107,7 +108,7 @@ impl<'s, 'p> SearchRun<'s, 'p> {
     pub(crate) fn new(
         input: &'s SearchInput<'s, 'p>,
         assumed_set: &'s [KeyPath],
-        budget: &'s Cell<usize>,
+        budget: &'s Budget,
         cache: &'s Rc<RefCell<SchemaCache>>,
     ) -> Self {
         Self {
@@ -121,13 +122,6 @@ impl<'s, 'p> SearchRun<'s, 'p> {
             violated: None,
             outcomes: BTreeMap::new(),
         }
-    }
-
-    /// Takes from the budget; false where it is spent.
-    pub(crate) fn spend(&self, work: usize) -> bool {
-        let left = self.budget.get().saturating_sub(work);
-        self.budget.set(left);
-        left > 0
     }
 
     /// Something was neither found nor ruled out. Where it was looked at as if less were known, it is looked at again.

@@ -6,7 +6,7 @@ use crate::{
     compile::{
         UncheckedRead,
         cfg::Cfg,
-        dataflow::{ir::Ir, report},
+        dataflow::{budget::MAX_REACHING_SETS, ir::Ir, report},
     },
     diagnostic::{Code, Diagnostic},
     path::KeyPath,
@@ -24,9 +24,6 @@ pub(crate) struct SearchOutcome {
     pub(crate) missing: Vec<(KeyPath, Option<PointIndex>)>,
 }
 
-/// How often it is looked at what stands behind something that is missing.
-const LOOKS: usize = 256;
-
 impl SearchOutcome {
     /// Drops unchecked reads that follow from what was found: of what stands in something that is missing nothing can be known behind that.
     pub(crate) fn explain(&self, ir: &Ir<'_>, cfg: &Cfg<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
@@ -39,7 +36,7 @@ impl SearchOutcome {
                     return false;
                 }
                 let Some(at) = at else { return true };
-                if leading.len() == LOOKS && !leading.contains_key(point) {
+                if leading.len() == MAX_REACHING_SETS && !leading.contains_key(point) {
                     return true;
                 }
                 leading.entry(*point).or_insert_with(|| cfg.reaching(*point))[at.0 as usize]

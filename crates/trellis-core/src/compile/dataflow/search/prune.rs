@@ -33,6 +33,6 @@ impl Findings<'_, '_> {
     pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, run: &SearchRun<'_, '_>) -> bool {
         let missing = run.input.wanted().filter(|path| run.input.absent.is_some() && path.is_key());
         let followed = missing.and_then(|path| known.followed(path));
-        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, &|work| run.spend(work)))
+        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, run.budget))
     }
 }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     compile::{
         dataflow::{
+            budget::MAX_REPEATED_INPUTS,
             domain::external,
             fixpoint::violation::Violation as Candidate,
             ir::Instr,
@@ -26,9 +27,6 @@ use crate::{
     value::{Mapping, Value},
     witness::{Violation, Witness},
 };
-
-/// Attempts, and undone effects, of one step.
-const REPEATS: usize = 1_000;
 
 /// What became of replaying a path.
 pub(crate) enum ReplayOutcome {
@@ -149,7 +147,7 @@ impl Replay {
     fn take(&mut self, engine: &Engine, step: &HostMove, constraints: &Constraints) -> Option<()> {
         let engine = answering(engine, Some(step));
         let node = self.state.current_node_id.clone();
-        for _ in 0..REPEATS {
+        for _ in 0..MAX_REPEATED_INPUTS {
             self.hand_in(&engine, host_input(&self.state, step, constraints)?)?;
             // Attempts repeat until the policy is spent; what was done is undone.
             let again = self.state.current_node_id == node && self.state.attempt > 1 && self.state.status != Status::Terminated;
@@ -157,7 +155,7 @@ impl Replay {
                 break;
             }
         }
-        for _ in 0..REPEATS {
+        for _ in 0..MAX_REPEATED_INPUTS {
             if self.state.status != Status::RollingBack {
                 break;
             }

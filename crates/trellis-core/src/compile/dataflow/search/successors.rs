@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     compile::dataflow::{
+        budget::{Cost, MAX_PASSED_NODES},
         fixpoint::violation::Violation,
         symbolic::{CanViolate, SymValue},
     },
@@ -54,7 +55,7 @@ impl SearchRun<'_, '_> {
         continues(self.all(&mut state, hop.point, self.input.ir.replying(hop.on))).then_some(())?;
         self.assume(&mut state, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
         for at in reply.edges.start..=hop.edge {
-            self.spend(EDGE + state.constraints.width() / 512).then_some(())?;
+            self.budget.charge(Cost::DirectEdge { variables: state.constraints.width() }).then_some(())?;
             for site in self.input.ir.guarded(at) {
                 continues(self.read(&mut state, hop.point, site)).then_some(())?;
             }
@@ -111,7 +112,8 @@ impl SearchRun<'_, '_> {
         for at in reply.edges.clone() {
             let edge: &Edge = &program.edges[at as usize];
             let hop = Hop { edge: at, ..hop };
-            if !self.spend(if ends { EDGE } else { 1 } + state.constraints.width() / 512) {
+            let variables = state.constraints.width();
+            if !self.budget.charge(if ends { Cost::DirectEdge { variables } } else { Cost::Edge { variables } }) {
                 return;
             }
             let host_move = |answers| HostMove { given: given.clone(), answers };
@@ -204,7 +206,7 @@ impl SearchRun<'_, '_> {
     /// Enters a node; one that admits no more entries is passed by (language 7.1).
     pub(crate) fn enter(&mut self, state: &mut SymState, mut point: PointIndex, hops: &mut Vec<Hop>) -> ExecResult {
         let program: &Program = self.input.program;
-        for _ in 0..PASSED {
+        for _ in 0..MAX_PASSED_NODES {
             let node = program.node(program.point(point).node);
             let Some(limit) = node.entry.max_visits else { return self.arrive(state, point) };
             let visits = state.visits.entry(node.index).or_insert(0);
@@ -228,9 +230,3 @@ impl SearchRun<'_, '_> {
         ExecResult::Infeasible
     }
 }
-
-/// What an edge costs on a way that is known, where little is done for a state.
-const EDGE: usize = 3;
-
-/// Nodes that are passed by in one step.
-const PASSED: usize = 100;

@@ -2,6 +2,7 @@
 
 use crate::{
     compile::dataflow::{
+        budget::Cost,
         ir::{ReadSite, interned::choices},
         search::{SearchRun, path::ExecResult, state::SymState},
         symbolic::Lookup,
@@ -45,12 +46,9 @@ impl SearchRun<'_, '_> {
         if let Some(outcome) = self.outcomes.get(sorts) {
             return *outcome;
         }
-        self.spend(ASKED);
+        self.budget.charge(Cost::Calculation);
         let outcome = calculation.outcome(sorts);
         self.outcomes.insert(sorts.to_vec(), outcome);
         outcome
     }
 }
-
-/// What asking the engine costs.
-const ASKED: usize = 100;

@@ -2,6 +2,7 @@
 
 use crate::{
     compile::dataflow::{
+        budget::MAX_TRACKED_INTEGER,
         domain::TypeId,
         search::{state::SymState, tracked::key_path},
         symbolic::{Lookup, SymValue},
@@ -12,9 +13,6 @@ use crate::{
     template::{Expression, RenderLimits, Term},
     value::{Mapping, Value},
 };
-
-/// Integers up to this far from zero are followed one by one; a counter beyond them is some integer, so that a loop that counts comes to an end.
-const COUNTED: u64 = 8;
 
 impl SymState {
     /// Evaluates an expression that is no path.
@@ -52,7 +50,7 @@ impl SymState {
         let value = expression.evaluate(&scope, limits).ok()??;
         let is_counted = match &value {
             Value::Null | Value::Bool(_) => true,
-            Value::Int(number) => number.unsigned_abs() <= COUNTED,
+            Value::Int(number) => number.unsigned_abs() <= MAX_TRACKED_INTEGER,
             _ => false,
         };
         is_counted.then_some(value)

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     compile::dataflow::{
+        budget::Cost,
         domain::{external, having},
         fixpoint::violation::Violation,
         ir::{Instr, ReadSite},
@@ -33,7 +34,7 @@ impl SearchRun<'_, '_> {
         let mut context = BTreeMap::new();
         let node = program.node(program.point(entry_state.point).node);
         let wanted = self.input.wanted().map(|path| path.root());
-        self.spend(GIVEN * (entry_state.given.len() + self.assumed_set.len()));
+        self.budget.charge(Cost::EntryKeys(entry_state.given.len() + self.assumed_set.len()));
         for given in &entry_state.given {
             let schemas = given.fits.as_slice();
             let sym = if given.may_be_absent { constraints.fresh_optional(schemas) } else { constraints.fresh_fitting(schemas) };
@@ -81,7 +82,7 @@ impl SearchRun<'_, '_> {
     }
 
     pub(crate) fn all(&mut self, state: &mut SymState, point: PointIndex, ops: Range<u32>) -> ExecResult {
-        if !self.spend(1 + ops.len()) {
+        if !self.budget.charge(Cost::Operations(ops.len())) {
             return ExecResult::Infeasible;
         }
         for op in ops {
@@ -249,9 +250,6 @@ impl SearchRun<'_, '_> {
         }
     }
 }
-
-/// What a key costs that a way begins with.
-const GIVEN: usize = 10;
 
 /// The schema of a kind of values.
 pub(crate) fn typed(kind: &str) -> Option<Schema> {
