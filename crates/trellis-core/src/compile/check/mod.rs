@@ -67,7 +67,7 @@ fn renew(kept: &mut Found, program: &Program, fresh: Option<&[u32]>, ask: impl F
 }
 
 /// Points of a graph for which it pays to do two things at once.
-const MANY: usize = 1_000;
+const MIN_PARALLEL_POINTS: usize = 1_000;
 
 /// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: what it may have meant is not unreachable,
 /// and nothing is without a way out.
@@ -89,7 +89,7 @@ pub(super) fn program(
         shape(&cfg, unresolved.then_some(severities), (never, gaps, fresh), found);
         links::check(program.documents(), linking, found);
     };
-    match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
+    match both.filter(|_| fresh.is_none() && program.points.len() >= MIN_PARALLEL_POINTS) {
         // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.
         Some(both) => both(&mut || known = Some(Analysis::new(program, &cfg, &tame)), &mut shape),
         None => shape(),

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Ways of a node that are compared with each other.
-const FEW: usize = 64;
+const MAX_EDGES_COMPARED: usize = 64;
 
 /// Values that are compared with ones that are misspelt, at one node.
 const PATIENCE: usize = 1_000_000;
@@ -33,7 +33,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
         if asked.is_empty() {
             continue;
         }
-        for (at, (edge, _)) in asked.iter().enumerate().take(FEW) {
+        for (at, (edge, _)) in asked.iter().enumerate().take(MAX_EDGES_COMPARED) {
             if !said.iter().any(|(known, _)| std::ptr::eq(*known, *edge))
                 && let Some((first, _)) = asked[..at].iter().find(|(other, _)| other.when == edge.when)
                 && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))

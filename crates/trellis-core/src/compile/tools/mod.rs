@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Libraries deeper than this are not followed (language A.2).
-const DEPTH: usize = 64;
+const MAX_LIBRARY_DEPTH: usize = 64;
 
 /// What can be called under a name, in the order of first appearance.
 #[derive(Clone, Debug, Default)]
@@ -169,7 +169,7 @@ impl<'d> Tools<'d> {
     }
 
     fn resolve(&self, references: &'d [ToolRef], from: From<'d>, schemas: &mut Schemas, scope: &mut Scope, depth: usize) {
-        if depth >= DEPTH {
+        if depth >= MAX_LIBRARY_DEPTH {
             return;
         }
         let bindings = &self.bindings[from.graph as usize];

@@ -7,7 +7,7 @@ use std::{borrow::Cow, ops::Range};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 use rustc_hash::FxHashMap;
 
-use super::{Broken, DEPTH, Data, Entry, Last, Node};
+use super::{Broken, Data, Entry, Last, MAX_YAML_DEPTH, Node};
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
     span::Span,
@@ -176,8 +176,8 @@ impl<'t> Builder<'t, '_> {
     }
 
     fn begin(&mut self, start: usize, style: StructureStyle, anchor: usize, data: Collected<'t>) -> Result<(), Broken> {
-        if self.open.len() == DEPTH {
-            self.report.add(Code::YamlSyntax, Span::at(start), format!("lists and mappings nest deeper than {DEPTH} levels"));
+        if self.open.len() == MAX_YAML_DEPTH {
+            self.report.add(Code::YamlSyntax, Span::at(start), format!("lists and mappings nest deeper than {MAX_YAML_DEPTH} levels"));
             return Err(Broken);
         }
         self.open.push(Open { start, flow: style == StructureStyle::Flow, anchor, data });
@@ -265,8 +265,8 @@ impl<'t> Builder<'t, '_> {
             return Err(Broken);
         };
         self.unfold(&node)?;
-        if self.open.len() + node.size().1 > DEPTH {
-            self.report.add(Code::YamlSyntax, span, format!("lists and mappings nest deeper than {DEPTH} levels"));
+        if self.open.len() + node.size().1 > MAX_YAML_DEPTH {
+            self.report.add(Code::YamlSyntax, span, format!("lists and mappings nest deeper than {MAX_YAML_DEPTH} levels"));
             return Err(Broken);
         }
         self.put(node);

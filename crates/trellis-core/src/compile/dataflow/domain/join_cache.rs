@@ -5,20 +5,20 @@ use rustc_hash::FxHashMap;
 use super::TypeId;
 
 /// Places for pairs that were asked for last: a power of two.
-const PLACES: usize = 1024;
+const CACHED_PAIRS: usize = 1024;
 
 /// All pairs, and those that were asked for last where they are found at once.
 #[derive(Debug)]
 pub(crate) struct JoinCache {
     all: FxHashMap<(TypeId, TypeId), TypeId>,
-    last: Box<[((TypeId, TypeId), TypeId); PLACES]>,
+    last: Box<[((TypeId, TypeId), TypeId); CACHED_PAIRS]>,
 }
 
 impl Default for JoinCache {
     fn default() -> Self {
         // No pair is of two that are one.
         let nothing = ((TypeId::NEVER, TypeId::NEVER), TypeId::NEVER);
-        Self { all: FxHashMap::default(), last: Box::new([nothing; PLACES]) }
+        Self { all: FxHashMap::default(), last: Box::new([nothing; CACHED_PAIRS]) }
     }
 }
 
@@ -43,5 +43,5 @@ impl JoinCache {
 
 #[inline]
 fn place((TypeId(a), TypeId(b)): (TypeId, TypeId)) -> usize {
-    (a.wrapping_mul(0x9e37_79b1) ^ b.wrapping_mul(0x85eb_ca77)) as usize >> (32 - PLACES.trailing_zeros())
+    (a.wrapping_mul(0x9e37_79b1) ^ b.wrapping_mul(0x85eb_ca77)) as usize >> (32 - CACHED_PAIRS.trailing_zeros())
 }

@@ -148,10 +148,10 @@ impl Fields {
 }
 
 /// More values of one kind than these are that kind.
-const FEW: usize = 32;
+const MAX_LITERALS_PER_KIND: usize = 32;
 
 /// Levels of mappings and lists that are followed.
-const DEPTH: u8 = 8;
+const MAX_TYPE_DEPTH: u8 = 8;
 
 /// All types of one analysis.
 #[derive(Debug, Default)]
@@ -189,7 +189,7 @@ impl TypeTable {
     pub(crate) fn intern(&mut self, of: Type) -> TypeId {
         let inner = of.fields.iter().flat_map(|fields| fields.named.iter().map(|(_, id)| *id).chain([fields.others])).chain(of.items);
         let depth = inner.map(|id| self.depths[id.0 as usize] + 1).max().unwrap_or(0);
-        if depth > DEPTH {
+        if depth > MAX_TYPE_DEPTH {
             return if of.absent { TypeId::UNKNOWN_OR_ABSENT } else { TypeId::UNKNOWN };
         }
         let hash = hash_consing::of_type(&of);
@@ -328,7 +328,9 @@ impl TypeTable {
         right.values.into_iter().for_each(|value| hash_consing::add(&mut values, value));
         values.retain(|value| !kinds.hold(value));
         for kind in [Kinds::TEXT, Kinds::INT, Kinds::FLOAT] {
-            if values.len() > FEW && values.iter().filter(|value| Kinds::of(value) == kind).count() > FEW {
+            if values.len() > MAX_LITERALS_PER_KIND
+                && values.iter().filter(|value| Kinds::of(value) == kind).count() > MAX_LITERALS_PER_KIND
+            {
                 kinds = kinds.with(kind);
             }
         }

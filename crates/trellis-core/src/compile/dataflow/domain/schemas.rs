@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Steps through one schema, which may refer to itself.
-const STEPS: usize = 1_000;
+const MAX_SCHEMA_STEPS: usize = 1_000;
 
 /// What says more about a value than its parts do; of such a schema's values nothing is known.
 pub(crate) const BEYOND: [&str; 8] =
@@ -39,11 +39,11 @@ impl TypeTable {
 
     /// What fits one part of a schema.
     pub(crate) fn of_part(&mut self, root: &Value, part: &Value) -> TypeId {
-        self.schema(root, part, &mut { STEPS }, 0)
+        self.schema(root, part, &mut { MAX_SCHEMA_STEPS }, 0)
     }
 
     fn schema(&mut self, root: &Value, schema: &Value, left: &mut usize, depth: u8) -> TypeId {
-        let Some(schema) = schema.as_map().filter(|_| depth <= super::DEPTH && *left > 0) else {
+        let Some(schema) = schema.as_map().filter(|_| depth <= super::MAX_TYPE_DEPTH && *left > 0) else {
             return if schema.as_bool() == Some(false) { TypeId::NEVER } else { TypeId::UNKNOWN };
         };
         *left -= 1;

@@ -53,17 +53,17 @@ impl TypeTable {
     /// closed values count, as they do for an argument.
     pub(crate) fn breaks(&self, id: TypeId, schema: &Schema, exactly: bool) -> bool {
         let root = schema.source();
-        self.broken(self.get(id), root, Violation { root, exactly }, super::DEPTH)
+        self.broken(self.get(id), root, Violation { root, exactly }, super::MAX_TYPE_DEPTH)
     }
 
     /// As [`Types::breaks`], not exactly, of one part of a schema.
     pub(crate) fn breaks_part(&self, id: TypeId, root: &Value, part: &Value) -> bool {
-        self.broken(self.get(id), part, Violation { root, exactly: false }, super::DEPTH)
+        self.broken(self.get(id), part, Violation { root, exactly: false }, super::MAX_TYPE_DEPTH)
     }
 
     /// Whether a schema says something of a place of which nothing is known.
     pub(crate) fn is_unsure(&self, id: TypeId, schema: &Schema) -> bool {
-        self.unsure(id, schema.source(), super::DEPTH)
+        self.unsure(id, schema.source(), super::MAX_TYPE_DEPTH)
     }
 
     fn unsure(&self, id: TypeId, schema: &Value, depth: u8) -> bool {

@@ -4,7 +4,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::{Env, NARROWEST, PackedType, Page, Slot, TypeTable};
+use super::{Env, MIN_PAGE_SLOTS, PackedType, Page, Slot, TypeTable};
 
 impl Env {
     /// Takes in what leads on from elsewhere, all at once; says whether that is more.
@@ -213,7 +213,7 @@ impl JoinedPage {
 fn is_same(one: &[PackedType], other: &[PackedType]) -> bool {
     let differ =
         |(one, other): (&[PackedType], &[PackedType])| one.iter().zip(other).fold(false, |differ, (one, other)| differ | (one != other));
-    !one.chunks(NARROWEST).zip(other.chunks(NARROWEST)).any(differ)
+    !one.chunks(MIN_PAGE_SLOTS).zip(other.chunks(MIN_PAGE_SLOTS)).any(differ)
 }
 
 #[cfg(test)]

@@ -21,19 +21,19 @@ pub(crate) const RESULT: Slot = Slot(1);
 pub(crate) const OWN: usize = 2;
 
 /// No page is narrower.
-const NARROWEST: usize = 16;
+const MIN_PAGE_SLOTS: usize = 16;
 
 /// A graph has about so many pages: copying a page costs less than counting who shares the others.
-const PAGES: usize = 4;
+const TARGET_PAGES: usize = 4;
 
 /// No page is wider: where keys are very many, a point changes few of them.
-const WIDEST: usize = 256;
+const MAX_PAGE_SLOTS: usize = 256;
 
 /// More changes than these go to the pages.
-const MANY: usize = 64;
+const MAX_OVERLAY_CHANGES: usize = 64;
 
 /// Room for changes that a copy is given.
-const FEW: usize = 2;
+const SPARE_OVERLAY_CHANGES: usize = 2;
 
 /// Types of neighbouring slots.
 type Page = Arc<[PackedType]>;
@@ -52,7 +52,7 @@ pub(crate) struct Env {
 impl Clone for Env {
     fn clone(&self) -> Self {
         // A copy is made to be changed a little more.
-        let mut changes = Vec::with_capacity(if self.changes.is_empty() { 0 } else { self.changes.len() + FEW });
+        let mut changes = Vec::with_capacity(if self.changes.is_empty() { 0 } else { self.changes.len() + SPARE_OVERLAY_CHANGES });
         changes.extend_from_slice(&self.changes);
         Self { own: self.own, shift: self.shift, pages: Arc::clone(&self.pages), changes }
     }
@@ -71,16 +71,16 @@ impl PartialEq for Env {
 }
 
 /// Slots that edits may take before everything is worked out anew.
-const SPARE: usize = 8;
+const SPARE_SLOTS: usize = 8;
 
 /// How many slots there is room for, where so many are needed.
 pub(crate) fn room(needed: usize) -> usize {
-    let needed = needed.saturating_sub(OWN) + SPARE;
+    let needed = needed.saturating_sub(OWN) + SPARE_SLOTS;
     needed.next_multiple_of(width(needed)) + OWN
 }
 
 fn width(needed: usize) -> usize {
-    needed.div_ceil(PAGES).next_power_of_two().clamp(NARROWEST, WIDEST)
+    needed.div_ceil(TARGET_PAGES).next_power_of_two().clamp(MIN_PAGE_SLOTS, MAX_PAGE_SLOTS)
 }
 
 impl Env {
@@ -169,7 +169,7 @@ impl Env {
             Err(at) if is_change => self.changes.insert(at, (slot, lane)),
             Err(_) => {}
         }
-        if self.changes.len() > MANY {
+        if self.changes.len() > MAX_OVERLAY_CHANGES {
             self.flush();
         }
     }

@@ -12,7 +12,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
     /// Goes on from what was kept; nothing where that is of no use. `fresh` are the nodes that were edited.
     pub(crate) fn again(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool], kept: AnalysisCache, fresh: &[u32]) -> Option<Self> {
         let AnalysisCache { types, tables, solved, size, .. } = kept;
-        if size > solved.size * 2 + ROOM || tables.steps.is_worn() || solved.at.len() != program.points.len() {
+        if size > solved.size * 2 + MIN_LEFTOVERS || tables.steps.is_worn() || solved.at.len() != program.points.len() {
             return None;
         }
         let mut known = Self { program, types, tables, solved, tainted, unwound: unwound(program), touched: Vec::new(), touching: None };
@@ -128,4 +128,4 @@ impl<'a, 'p> Analysis<'a, 'p> {
 }
 
 /// Types and sources that edits may leave behind, at least.
-const ROOM: usize = 4_000;
+const MIN_LEFTOVERS: usize = 4_000;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Keys that are looked at; of more, every read behind such a node is taken to follow from it.
-const KEYS: usize = 64;
+const MAX_TAINTED_KEYS: usize = 64;
 
 /// What nodes that could not be made out leave behind.
 pub(crate) struct TaintFlow<'a> {
@@ -48,7 +48,7 @@ impl<'a> TaintFlow<'a> {
             return true;
         }
         if !self.left.contains_key(root) {
-            if self.left.len() == KEYS {
+            if self.left.len() == MAX_TAINTED_KEYS {
                 return true;
             }
             let left = self.leaves(root);

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Ways to each point of a part, on average, beyond which it pays to keep what can be at any of its points.
-const MANY_WAYS: usize = 8;
+const MIN_EDGES_TO_KEEP_BOUND: usize = 8;
 
 impl Analysis<'_, '_> {
     /// Works out who leads to whom, and in which parts: by the ways, and by what children return to who called them.
@@ -51,7 +51,7 @@ impl Analysis<'_, '_> {
         let before: Vec<_> = points().map(|point| std::mem::take(&mut self.solved.onward[point as usize])).collect();
         let is_in_part = |point: u32| parts.of(point) == Some(part);
         let ways: usize = points().map(|point| self.solved.digraph.backward.of(point).len()).sum();
-        worklist.bound = if ways > MANY_WAYS * points().count() { UpperBound::kept() } else { UpperBound::default() };
+        worklist.bound = if ways > MIN_EDGES_TO_KEEP_BOUND * points().count() { UpperBound::kept() } else { UpperBound::default() };
         for point in points() {
             self.touched.push(point);
             self.solved.notes[point as usize] = Box::default();

@@ -1,7 +1,7 @@
 //! Reading steps off the script: names, questions, sources and schemas become numbers.
 
 use super::{
-    FOLLOWED, Instr, PointIr, ReadSite, edges_of, ends_well,
+    Instr, MAX_PATH_SEGMENTS, PointIr, ReadSite, edges_of, ends_well,
     interned::{
         Branch, BranchTarget, GuardSetId, Incoming, InternedPath, Op, OpRange, PointOps, ReadOp, ReplyInput, ReplyOps, SourceExpr,
         SourceId, WriteMode,
@@ -134,9 +134,9 @@ impl<'p> Interner<'_, 'p> {
                 // What is written below a key, or added to it, depends on what is there.
                 let known = if is_append || !path.is_key() { self.follow(path) } else { self.path(path) };
                 // Of what is written deeper than is followed, the upper part is there.
-                is_cut = path.segments().len() > FOLLOWED;
+                is_cut = path.segments().len() > MAX_PATH_SEGMENTS;
                 let upper = || {
-                    let rest = self.types.rest(&path.rest()[..FOLLOWED.min(path.rest().len())]);
+                    let rest = self.types.rest(&path.rest()[..MAX_PATH_SEGMENTS.min(path.rest().len())]);
                     InternedPath { name: self.tables.keys.name(path.root()), rest }
                 };
                 (Some(known.unwrap_or_else(upper)), if is_append { WriteMode::Append } else { WriteMode::Set })

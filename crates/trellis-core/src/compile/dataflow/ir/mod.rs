@@ -212,11 +212,11 @@ pub(crate) fn ends_well(target: &Target) -> bool {
 pub(crate) const VISITS: &str = "sys.visits";
 
 /// How many names of a path are followed.
-pub(crate) const FOLLOWED: usize = 16;
+pub(crate) const MAX_PATH_SEGMENTS: usize = 16;
 
 /// The name that is followed, and what stands below it; nothing for what the engine always knows of `sys`, and for what goes deeper than is followed.
 pub(crate) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
-    if path.segments().len() > FOLLOWED {
+    if path.segments().len() > MAX_PATH_SEGMENTS {
         return None;
     }
     match (&**path.root(), path.rest()) {

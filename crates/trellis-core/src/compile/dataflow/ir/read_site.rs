@@ -79,7 +79,7 @@ impl<'p> ReadSite<'p> {
 
     /// Whether it goes on below the path into the unknown.
     pub(crate) fn is_deep(&self) -> bool {
-        self.path.segments().len() > FOLLOWED
+        self.path.segments().len() > MAX_PATH_SEGMENTS
             || matches!(self.kind, ReadKind::Template(used, ..) if used.deep)
             || self.path.segments().iter().any(|segment| matches!(segment, Segment::Index(_)))
     }

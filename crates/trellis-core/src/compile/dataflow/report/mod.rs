@@ -38,14 +38,14 @@ use crate::{
 };
 
 /// How many places are named that set a path, and how many are looked at for that.
-const SETTERS: usize = 2;
-const LOOKED_AT: usize = 8;
+const MAX_SETTERS_NAMED: usize = 2;
+const MAX_SETTERS_TRIED: usize = 8;
 
 /// How many steps of a long way are told, of its beginning and of its end.
-const HOPS: usize = 16;
+const MAX_HOPS_AT_EACH_END: usize = 16;
 
 /// How much that is undecided is named.
-const OPEN: usize = 20;
+const MAX_UNDECIDED_NAMED: usize = 20;
 
 /// Tells findings, each once.
 pub(crate) struct Reporter<'a, 'p> {
@@ -161,7 +161,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let mut finding = at_call.unwrap_or_else(|| self.finding(known, alarm, details));
         finding.witness.clone_from(&details.witness);
         // Of a very long way its beginning and its end.
-        let between = if hops.len() > 2 * HOPS { HOPS..hops.len() - HOPS } else { 0..0 };
+        let between = if hops.len() > 2 * MAX_HOPS_AT_EACH_END { MAX_HOPS_AT_EACH_END..hops.len() - MAX_HOPS_AT_EACH_END } else { 0..0 };
         for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {
             if let Some((path, span, mut text)) = self.describe(hop, matches!(alarm.violation, Violation::Missing(_))) {
                 if !between.is_empty() && at == between.end {
@@ -181,8 +181,8 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 details.there.contains(&whole).then_some(whole)
             });
             // What is set elsewhere and never comes here explains nothing.
-            let setters = self.setters(path).into_iter().take(LOOKED_AT).filter(|(_, _, from, _)| known.leads(*from, alarm.point));
-            for (file, span, ..) in setters.take(SETTERS) {
+            let setters = self.setters(path).into_iter().take(MAX_SETTERS_TRIED).filter(|(_, _, from, _)| known.leads(*from, alarm.point));
+            for (file, span, ..) in setters.take(MAX_SETTERS_NAMED) {
                 let text = match &whole {
                     Some(whole) => format!("sets `{whole}`, in which `{path}` may be missing"),
                     None => format!("sets `{path}`, on other ways"),
@@ -196,7 +196,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
 
     /// What was left undecided beside what was named.
     pub(crate) fn sum_up(&self, found: &mut Vec<Diagnostic>) {
-        let more = self.open.saturating_sub(OPEN);
+        let more = self.open.saturating_sub(MAX_UNDECIDED_NAMED);
         if more > 0 {
             let message = format!("whether {more} more places always get what they need was not decided");
             found.push(Diagnostic::global(Code::NotDecided, message).help("mend what is named first"));

@@ -14,7 +14,7 @@ impl Reporter<'_, '_> {
     pub(crate) fn leave_open(&mut self, known: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
         self.remember(alarm);
         self.open += 1;
-        if self.open <= OPEN {
+        if self.open <= MAX_UNDECIDED_NAMED {
             let (document, span, message, help) = self.undecided(known, alarm);
             found.push(Diagnostic::new(Code::NotDecided, self.file(document), span, message).help(help));
         }

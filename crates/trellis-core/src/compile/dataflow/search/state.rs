@@ -8,7 +8,7 @@ use std::{
 use crate::{
     compile::dataflow::{
         domain::external,
-        ir::FOLLOWED,
+        ir::MAX_PATH_SEGMENTS,
         symbolic::{Constraints, Lookup, SymValue},
     },
     path::{KeyPath, Segment},
@@ -40,7 +40,7 @@ pub(crate) struct SymState {
 impl SymState {
     /// What is followed of a path: the value that it begins with, nothing where none is there, and what stands below that.
     fn root<'k>(&self, path: &'k KeyPath) -> Option<(Option<SymValue>, &'k [Segment])> {
-        if path.segments().len() > FOLLOWED {
+        if path.segments().len() > MAX_PATH_SEGMENTS {
             return None;
         }
         Some(match (&**path.root(), path.rest()) {

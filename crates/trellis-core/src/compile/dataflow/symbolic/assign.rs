@@ -1,12 +1,12 @@
 //! Writing over values, and adding to lists (language 4.1).
 
 use super::{cache::ITEMS, *};
-use crate::compile::dataflow::{domain::Kinds, ir::FOLLOWED};
+use crate::compile::dataflow::{domain::Kinds, ir::MAX_PATH_SEGMENTS};
 
 impl Constraints {
     /// Writes at a path and makes the mappings on the way; false over something that can be none.
     pub(crate) fn write(&mut self, context: &mut BTreeMap<Key, SymValue>, path: &KeyPath, value: SymValue) -> bool {
-        path.segments().len() <= FOLLOWED && self.write_in(context, path.root(), path.rest(), value)
+        path.segments().len() <= MAX_PATH_SEGMENTS && self.write_in(context, path.root(), path.rest(), value)
     }
 
     fn write_in(&mut self, entries: &mut BTreeMap<Key, SymValue>, key: &Key, rest: &[Segment], value: SymValue) -> bool {

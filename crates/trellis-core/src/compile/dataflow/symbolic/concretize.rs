@@ -57,7 +57,7 @@ impl Constraints {
     fn with_parts(&self, value: Value, var: &SymVar) -> Option<Value> {
         if let (Value::List(_), Some(item)) = (&value, var.parts.get(ITEMS).filter(|item| self.get(**item).presence == Some(true))) {
             let item = self.choose_var(*item)?;
-            let many = Value::from(vec![item.clone(); ITEMS_READ]);
+            let many = Value::from(vec![item.clone(); MAX_INDEXED_ITEMS]);
             return Some(if may_be(var, &many) && var.fits.iter().all(|schema| schema.fits(&many)) {
                 many
             } else {
@@ -119,7 +119,7 @@ impl Constraints {
 }
 
 /// Items that a list has where one of them matters: one that is read by its index is mostly among the first.
-const ITEMS_READ: usize = 4;
+const MAX_INDEXED_ITEMS: usize = 4;
 
 fn may_be(var: &SymVar, value: &Value) -> bool {
     match &var.kind {

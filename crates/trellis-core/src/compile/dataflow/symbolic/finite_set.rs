@@ -34,7 +34,7 @@ struct Universe {
 }
 
 /// Fewer values are looked at one after the other.
-const MANY: usize = 16;
+const LINEAR_SCAN_MAX: usize = 16;
 
 impl FiniteSet {
     pub(crate) fn new(values: impl IntoIterator<Item = Value>) -> Self {
@@ -77,7 +77,11 @@ impl FiniteSet {
     }
 
     pub(crate) fn contains(&self, value: &Value) -> bool {
-        if self.count <= MANY { self.iter().any(|known| known == value) } else { !self.alike(std::slice::from_ref(value)).is_empty() }
+        if self.count <= LINEAR_SCAN_MAX {
+            self.iter().any(|known| known == value)
+        } else {
+            !self.alike(std::slice::from_ref(value)).is_empty()
+        }
     }
 
     /// A number that those share which are left with the same values.
@@ -121,7 +125,7 @@ impl FiniteSet {
     /// Of many values those that a guard compares with, and whether it holds for them.
     fn compared(&self, guard: &Guard) -> Option<(Vec<usize>, bool)> {
         match guard {
-            _ if self.count <= MANY => None,
+            _ if self.count <= LINEAR_SCAN_MAX => None,
             Guard::Is(_, yes, value) => Some((self.alike(std::slice::from_ref(value)), *yes)),
             Guard::In(_, yes, values) => Some((self.alike(values), *yes)),
             _ => None,

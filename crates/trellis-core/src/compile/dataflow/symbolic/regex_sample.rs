@@ -3,7 +3,7 @@
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Longer texts are not made.
-const LONGEST: usize = 1_000;
+const MAX_SAMPLE_BYTES: usize = 1_000;
 
 /// A text that a `pattern` of a schema matches; nothing where it says more than this reads. Whoever asks checks it.
 pub(crate) fn matching(pattern: &str) -> Option<String> {
@@ -13,7 +13,7 @@ pub(crate) fn matching(pattern: &str) -> Option<String> {
 }
 
 fn write(tree: &Hir, text: &mut String) -> bool {
-    if text.len() > LONGEST {
+    if text.len() > MAX_SAMPLE_BYTES {
         return false;
     }
     match tree.kind() {

@@ -170,7 +170,7 @@ pub(crate) struct PointOps {
 }
 
 /// Steps of most points.
-const EACH: usize = 6;
+const EXPECTED_OPS_PER_POINT: usize = 6;
 
 /// All steps, by point.
 #[derive(Debug, Default)]
@@ -243,9 +243,9 @@ impl OpTable {
     pub(crate) fn expect(&mut self, points: usize, replies: usize, choices: usize) {
         self.answers.reserve(replies);
         self.choices.reserve(choices);
-        self.steps.reserve(points * EACH);
-        self.marks.reserve(points * EACH);
-        self.follows.reserve(points * EACH);
+        self.steps.reserve(points * EXPECTED_OPS_PER_POINT);
+        self.marks.reserve(points * EXPECTED_OPS_PER_POINT);
+        self.follows.reserve(points * EXPECTED_OPS_PER_POINT);
     }
 
     /// The points, in their order.
