@@ -23,7 +23,7 @@ use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
 pub(crate) use self::dataflow::PointTypes;
 use self::{
-    check::NodeFindings,
+    check::{NodeChecks, NodeFindings},
     document_index::DocumentIndex,
     graphs::GraphSyntax,
     incremental::{Previous, Reused},
@@ -32,7 +32,7 @@ use self::{
     names::Names,
     schemas::Schemas,
     severity::Severities,
-    tools::Tools,
+    tools::{DocumentTools, Tools},
 };
 pub use self::{
     draft::Draft,
@@ -168,7 +168,7 @@ fn prepare<'d>(
     mut schemas: Schemas,
     last: Option<&(Previous, Vec<u32>)>,
 ) -> (Lowering<'d>, PageNames) {
-    let about = (&files.frame.split.owner[..], &files.glance.tooled[..]);
+    let about = DocumentTools { owner: &files.frame.split.owner, tooled: &files.glance.tooled };
     let tools = Tools::collect(files.documents, &graphs, about, &mut schemas, &mut found);
     let mut predicates = Vec::new();
     let graphs: Vec<GraphInfo<'d>> = graphs
@@ -307,7 +307,8 @@ fn lower_all<'d>(
     if fresh.is_none() {
         schemas.are_all();
     }
-    let unchecked = check::program(&program, unresolved, severities, (&mut own, fresh), &files.glance.linking, both, &mut found);
+    let unchecked =
+        check::program(&program, unresolved, severities, NodeChecks { findings: &mut own, fresh }, &files.glance.linking, both, &mut found);
     let linked = Previous {
         program: Arc::clone(&program),
         frame: Arc::clone(files.frame),

@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 use super::{
     Join, UncheckedRead,
     cfg::Cfg,
-    dataflow::{self, Analysis},
+    dataflow::{self, Analysis, Reuse},
     severity::Severities,
     taint::Taint,
 };
@@ -69,14 +69,27 @@ fn renew(kept: &mut Found, program: &Program, fresh: Option<&[u32]>, ask: impl F
 /// Points of a graph for which it pays to do two things at once.
 const MIN_PARALLEL_POINTS: usize = 1_000;
 
+/// The findings about single nodes, and the nodes that are new or edited since they were made; `None` if all are.
+pub(super) struct NodeChecks<'c> {
+    pub(super) findings: &'c mut NodeFindings,
+    pub(super) fresh: Option<&'c [u32]>,
+}
+
+/// The findings about conditions of single nodes, by node, and the nodes to check again; `None` if all are.
+struct ConditionChecks<'c> {
+    never: &'c mut Found,
+    gaps: &'c mut Found,
+    fresh: Option<&'c [u32]>,
+}
+
 /// Runs every check. Where some way could not be read or leads nowhere, what stands behind it is unknown: what it may have meant is not unreachable,
 /// and nothing is without a way out.
-/// `own` is what is known of nodes alone, and which of them are new; `linking` says which documents have links.
+/// `linking` says which documents have links.
 pub(super) fn program(
     program: &Arc<Program>,
     unresolved: bool,
     severities: &Severities<'_>,
-    (own, fresh): (&mut NodeFindings, Option<&[u32]>),
+    NodeChecks { findings, fresh }: NodeChecks<'_>,
     linking: &[u32],
     both: Option<Join>,
     found: &mut Vec<Diagnostic>,
@@ -84,9 +97,9 @@ pub(super) fn program(
     let cfg = Cfg::new(program);
     let tame = vec![false; program.points.len()];
     let mut known = None;
-    let NodeFindings { never, gaps, data } = own;
+    let NodeFindings { never, gaps, data } = findings;
     let mut shape = || {
-        shape(&cfg, unresolved.then_some(severities), (never, gaps, fresh), found);
+        shape(&cfg, unresolved.then_some(severities), ConditionChecks { never, gaps, fresh }, found);
         links::check(program.documents(), linking, found);
     };
     match both.filter(|_| fresh.is_none() && program.points.len() >= MIN_PARALLEL_POINTS) {
@@ -97,7 +110,7 @@ pub(super) fn program(
     match Taint::new(program, severities, found) {
         Some(tainted) => {
             let known = known.filter(|_| tainted.points == tame);
-            dataflow::check(program, &cfg, &tainted, known, (data, fresh), found)
+            dataflow::check(program, &cfg, &tainted, known, Reuse { cache: data, fresh }, found)
         }
         None => {
             *data = None;
@@ -110,7 +123,7 @@ pub(super) fn program(
 fn shape(
     cfg: &Cfg<'_>,
     unresolved: Option<&Severities<'_>>,
-    (never, gaps, fresh): (&mut Found, &mut Found, Option<&[u32]>),
+    ConditionChecks { never, gaps, fresh }: ConditionChecks<'_>,
     found: &mut Vec<Diagnostic>,
 ) {
     let program = cfg.program;

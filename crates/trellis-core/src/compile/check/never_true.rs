@@ -56,10 +56,10 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
             let values = operands.binary_search(&operand).ok().and_then(|at| values[at].as_ref());
             let finding = condition(program, node, edge).and_then(|condition| {
                 if let Some((why, values, help)) = never(node, reply, &edge.when, operand, values, &mut patience) {
-                    return Some((true, report(program, node, condition, &edge.when, (&why, values, help))));
+                    return Some((true, report(program, node, condition, &edge.when, Possible { why: &why, values }, help)));
                 }
                 let (literal, why, values) = in_vain(node, reply, &edge.when, operand, values)?;
-                Some((false, report_one(program, node, condition, (operand, literal), (&why, values))))
+                Some((false, report_one(program, node, condition, Comparison { operand, literal }, Possible { why: &why, values })))
             });
             match said.iter_mut().find(|(known, _)| std::ptr::eq(*known, edge)) {
                 // One literal in vain says less than all of a condition.
@@ -70,6 +70,20 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
         }
     }
     said.into_iter().filter_map(|(_, finding)| finding).for_each(|(_, finding)| found(finding));
+}
+
+/// A literal that an operand is compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct Comparison<'c> {
+    pub(crate) operand: &'c Operand,
+    pub(crate) literal: &'c Value,
+}
+
+/// Why an operand cannot be what is asked, and the values that it can be.
+#[derive(Clone, Copy)]
+struct Possible<'c> {
+    why: &'c str,
+    values: &'c [Value],
 }
 
 /// Why a guard cannot hold, the values that could be meant, and what to do if none is.
@@ -157,23 +171,24 @@ pub(crate) fn finding_of_one(
     program: &Program,
     node: &Node,
     condition: &Spanned<Condition>,
-    (operand, literal): (&Operand, &Value),
+    comparison: Comparison<'_>,
     values: &[Value],
     described: &str,
 ) -> Diagnostic {
-    report_one(program, node, condition, (operand, literal), (&format!("`{}` is {described}", operand.path), values))
+    let why = format!("`{}` is {described}", comparison.operand.path);
+    report_one(program, node, condition, comparison, Possible { why: &why, values })
 }
 
 fn report_one(
     program: &Program,
     node: &Node,
     condition: &Spanned<Condition>,
-    (operand, literal): (&Operand, &Value),
-    (why, values): (&str, &[Value]),
+    Comparison { operand, literal }: Comparison<'_>,
+    possible: Possible<'_>,
 ) -> Diagnostic {
     let guard = Guard::Is(operand.clone(), true, literal.clone());
-    let found = report(program, node, condition, &guard, (why, values, "ask for what it can be, or take this value out".to_owned()));
-    let message = format!("`{}` asks for `{}` in vain: {why}", condition.value.text, literal.to_json());
+    let found = report(program, node, condition, &guard, possible, "ask for what it can be, or take this value out".to_owned());
+    let message = format!("`{}` asks for `{}` in vain: {}", condition.value.text, literal.to_json(), possible.why);
     Diagnostic { message, ..found }
 }
 
@@ -187,7 +202,8 @@ pub(crate) fn finding(
     values: &[Value],
     described: &str,
 ) -> Diagnostic {
-    report(program, node, condition, guard, (&format!("`{}` is {described}", operand.path), values, OTHERWISE.to_owned()))
+    let why = format!("`{}` is {described}", operand.path);
+    report(program, node, condition, guard, Possible { why: &why, values }, OTHERWISE.to_owned())
 }
 
 /// What to do about a condition that never holds, where nothing near could be meant.
@@ -198,7 +214,8 @@ fn report(
     node: &Node,
     condition: &Spanned<Condition>,
     guard: &Guard,
-    (why, values, otherwise): (&str, &[Value], String),
+    Possible { why, values }: Possible<'_>,
+    otherwise: String,
 ) -> Diagnostic {
     let message = format!("`{}` can never be true: {why}", condition.value.text);
     let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);

@@ -8,6 +8,7 @@ mod checks;
 mod domain;
 mod env;
 mod fixpoint;
+mod index;
 mod ir;
 mod report;
 mod search;
@@ -58,6 +59,12 @@ use crate::{
     value::Key,
 };
 
+/// The analysis of the last check, which this one takes and replaces, and the nodes that were edited since; `None` if everything is new.
+pub(super) struct Reuse<'c> {
+    pub(super) cache: &'c mut Option<AnalysisCache>,
+    pub(super) fresh: Option<&'c [u32]>,
+}
+
 /// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
 /// `known` is what was worked out already; `kept` what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or
 /// nothing where everything is new.
@@ -66,7 +73,7 @@ pub(super) fn check<'k>(
     cfg: &Cfg<'_>,
     tainted: &'k Taint,
     known: Option<Analysis<'k, 'k>>,
-    (kept, fresh): (&mut Option<AnalysisCache>, Option<&[u32]>),
+    Reuse { cache: kept, fresh }: Reuse<'_>,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
     let Taint { points: tainted, is_lossy, faulty } = tainted;
@@ -124,6 +131,13 @@ struct Shared {
     reads: BTreeSet<Key>,
 }
 
+/// What earlier searches found: the paths that are missing somewhere, and the nodes where a session fails for another reason.
+#[derive(Clone, Copy)]
+struct FoundSoFar<'f> {
+    missing: &'f [KeyPath],
+    failing_nodes: &'f BTreeSet<NodeIndex>,
+}
+
 /// Where findings are searched.
 struct Findings<'a, 'p> {
     program: &'p Arc<Program>,
@@ -142,15 +156,15 @@ impl Findings<'_, '_> {
         let mut reporter = Reporter::new(self.program, self.ir, std::mem::take(&mut gathered.replies));
         let budget = Budget::new();
         let shared = Shared {
-            shortest: ShortestPaths::new(self.program, &entry_states, |point| !self.tainted[point.0 as usize]),
+            shortest: ShortestPaths::new(self.program, &entry_states, |point| !self.tainted[point.index()]),
             outputs: self.outputs(known),
             cache: Rc::default(),
             reads: self.reads(),
             entry_states,
         };
-        let mut mended: Vec<KeyPath> = Vec::new();
+        let mut missing: Vec<KeyPath> = Vec::new();
         let mut searched = SearchOutcome::default();
-        let mut grief: BTreeSet<NodeIndex> = BTreeSet::new();
+        let mut failing_nodes: BTreeSet<NodeIndex> = BTreeSet::new();
         let is_inside = |alarm: &Alarm| match alarm.violation {
             Violation::Missing(site) if !self.ir.sites[site as usize].inside().is_empty() => Some(site),
             _ => None,
@@ -173,9 +187,9 @@ impl Findings<'_, '_> {
             said.entry(place.path.clone()).or_default().push((code, place.span));
         }
         left.retain(|alarm| !reporter.is_said(alarm, &said));
-        left.sort_by_key(|alarm| rank[alarm.point.0 as usize]);
+        left.sort_by_key(|alarm| rank[alarm.point.index()]);
         for _ in 0..MAX_PASSES {
-            let before = mended.len();
+            let before = missing.len();
             left.retain(|alarm| {
                 if reporter.is_told(alarm) {
                     searched.explained.extend(if let Violation::Operand(site) = alarm.violation { Some(site) } else { None });
@@ -184,19 +198,20 @@ impl Findings<'_, '_> {
                 // No search follows what decides whether it is met. Of what nothing sets, the name is wrong whether it is or not.
                 if matches!(alarm.violation, Violation::Missing(site) if self.ir.sites[site as usize].is_opaque()) {
                     if self.unset(alarm, &set).is_some_and(|site| self.is_unasked(site)) {
-                        mended.extend(reporter.name(known, alarm, found));
+                        missing.extend(reporter.name(known, alarm, found));
                     }
                     return false;
                 }
                 let inside = || is_inside(alarm).map(|site| (alarm.point, site));
-                let (verdict, may_be_hidden) = self.one(known, alarm, &shared, (&mended, &grief), &budget);
+                let (verdict, may_be_hidden) =
+                    self.one(known, alarm, &shared, FoundSoFar { missing: &missing, failing_nodes: &failing_nodes }, &budget);
                 match verdict {
                     Verdict::Witnessed(hops, details) => {
-                        if let Some(missing) = reporter.tell(known, alarm, &hops, &details, found) {
-                            searched.missing.push((missing.clone(), (!alarm.never).then_some(alarm.point)));
-                            mended.push(missing);
+                        if let Some(path) = reporter.tell(known, alarm, &hops, &details, found) {
+                            searched.missing.push((path.clone(), (!alarm.never).then_some(alarm.point)));
+                            missing.push(path);
                         } else {
-                            grief.insert(self.program.point(alarm.point).node);
+                            failing_nodes.insert(self.program.point(alarm.point).node);
                         }
                         false
                     }
@@ -207,7 +222,7 @@ impl Findings<'_, '_> {
                     verdict @ (Verdict::Masked | Verdict::Undecided) => {
                         searched.untold.extend(inside());
                         match verdict {
-                            Verdict::Undecided if self.unset(alarm, &set).is_some() => mended.extend(reporter.name(known, alarm, found)),
+                            Verdict::Undecided if self.unset(alarm, &set).is_some() => missing.extend(reporter.name(known, alarm, found)),
                             Verdict::Undecided => reporter.leave_open(known, alarm, found),
                             _ => {}
                         }
@@ -215,7 +230,7 @@ impl Findings<'_, '_> {
                     }
                 }
             });
-            if mended.len() == before || left.is_empty() {
+            if missing.len() == before || left.is_empty() {
                 break;
             }
         }
@@ -232,7 +247,7 @@ impl Findings<'_, '_> {
         known: &mut Analysis<'_, '_>,
         alarm: &Alarm,
         shared: &Shared,
-        (mended, grief): (&[KeyPath], &BTreeSet<NodeIndex>),
+        FoundSoFar { missing, failing_nodes }: FoundSoFar<'_>,
         budget: &Budget,
     ) -> (Verdict, bool) {
         let absent = self.may_be_absent(known, alarm);
@@ -252,11 +267,11 @@ impl Findings<'_, '_> {
             absent: absent.as_deref(),
             returns: &returns,
             reads: &shared.reads,
-            failing_nodes: grief,
+            failing_nodes,
         };
         let is_missing = matches!(alarm.violation, Violation::Missing(_));
-        let [mut bare, mut helped] = [&[][..], mended].map(|assumed_set| SearchRun::new(&input, assumed_set, budget, &shared.cache));
-        let may_help = is_missing && !mended.is_empty();
+        let [mut bare, mut helped] = [&[][..], missing].map(|assumed_set| SearchRun::new(&input, assumed_set, budget, &shared.cache));
+        let may_help = is_missing && !missing.is_empty();
         let straight = bare.try_shortest().or_else(|| if may_help { helped.try_shortest() } else { None });
         if straight.is_none() && !self.may_come(known, alarm, &bare) {
             return (Verdict::Refuted, false);
@@ -264,14 +279,14 @@ impl Findings<'_, '_> {
         let verdict = straight.unwrap_or_else(|| bare.explore());
         // Nothing that is missing elsewhere stands before it, unless ways were told apart by that.
         match verdict {
-            Verdict::Refuted if may_help && bare.told_apart_by(mended) => (helped.explore(), true),
-            verdict => (verdict, is_missing && mended.is_empty()),
+            Verdict::Refuted if may_help && bare.told_apart_by(missing) => (helped.explore(), true),
+            verdict => (verdict, is_missing && missing.is_empty()),
         }
     }
 
     /// What child graphs and composite calls return, by the point that calls them.
     fn outputs(&self, known: &mut Analysis<'_, '_>) -> BTreeMap<PointIndex, Schema> {
-        let points = (0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
+        let points = (0..self.program.points.len()).map(PointIndex::from_usize);
         let mut outputs = BTreeMap::new();
         for point in points {
             let Some(call) = external::call_at(self.program, point) else { continue };
@@ -333,7 +348,7 @@ fn reachable(program: &Program, entry: PointIndex) -> Vec<bool> {
                 Target::Again | Target::End(_) => Vec::new(),
             };
             for to in to {
-                if !std::mem::replace(&mut inside[to.0 as usize], true) {
+                if !std::mem::replace(&mut inside[to.index()], true) {
                     open.push(to);
                 }
             }

@@ -94,12 +94,18 @@ struct From<'d> {
     graph: u32,
 }
 
+/// The graph that owns each document, and the documents that define or name tools.
+pub(super) struct DocumentTools<'t> {
+    pub(super) owner: &'t [u32],
+    pub(super) tooled: &'t [u32],
+}
+
 impl<'d> Tools<'d> {
     /// Reads the bindings of every graph and checks every tool definition and library reference once, whoever uses it.
     pub(super) fn collect(
         documents: &'d [Arc<Document>],
         graphs: &[GraphSyntax<'d>],
-        (owner, tooled): (&[u32], &[u32]),
+        DocumentTools { owner, tooled }: DocumentTools<'_>,
         schemas: &mut Schemas,
         found: &mut Vec<Diagnostic>,
     ) -> Self {

@@ -15,7 +15,7 @@ pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut 
         return;
     }
     for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
-        let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
+        let point = PointIndex::from_usize(at);
         let node = program.node(program.point(point).node);
         if program.point(point).part != Part::Body || known.at(point).is_none() {
             continue;

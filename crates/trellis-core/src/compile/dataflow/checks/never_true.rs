@@ -39,7 +39,14 @@ pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) 
         {
             if let Some(literal) = literals.iter().find(|literal| !of.admits(literal)) {
                 let described = known.types.described(seen.operand);
-                found.push(literal::finding_of_one(program, node, condition, (operand, literal), &of.values, &described));
+                found.push(literal::finding_of_one(
+                    program,
+                    node,
+                    condition,
+                    literal::Comparison { operand, literal },
+                    &of.values,
+                    &described,
+                ));
             }
             continue;
         }

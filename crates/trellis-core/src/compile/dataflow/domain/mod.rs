@@ -27,14 +27,14 @@ pub(crate) use self::{
     schemas::plain,
 };
 
-use rustc_hash::FxHashMap;
-
-use self::{join_cache::JoinCache, operands::OperandTable, packed::PackTable, schema_ids::SchemaTable};
-
 use crate::{
+    compile::dataflow::index::to_u32,
     path::Segment,
     value::{Key, Value},
 };
+use rustc_hash::FxHashMap;
+
+use self::{join_cache::JoinCache, operands::OperandTable, packed::PackTable, schema_ids::SchemaTable};
 
 /// An interned type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -197,7 +197,7 @@ impl TypeTable {
         if let Some(known) = alike.into_iter().find(|known| hash_consing::is_same(self.get(*known), &of)) {
             return known;
         }
-        let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
+        let id = TypeId(to_u32(self.types.len()));
         self.types.push(of);
         self.depths.push(depth);
         self.by_hash.entry(hash).or_default().push(id);

@@ -1,9 +1,9 @@
 //! Schemas that a program keeps, each read once.
 
+use crate::{compile::dataflow::index::to_u32, schema::Schema};
 use rustc_hash::FxHashMap;
 
 use super::{TypeId, TypeTable};
-use crate::schema::Schema;
 
 /// A schema that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +31,7 @@ impl TypeTable {
             return *known;
         }
         let of = self.of_schema(schema.source());
-        let schema_id = SchemaId(u32::try_from(self.contracts.all.len()).unwrap_or(u32::MAX));
+        let schema_id = SchemaId(to_u32(self.contracts.all.len()));
         self.contracts.all.push((schema.clone(), of));
         self.contracts.by_place.insert(place, schema_id);
         schema_id

@@ -4,6 +4,7 @@
 
 mod join;
 
+use crate::compile::dataflow::index::to_u32;
 use std::{borrow::Cow, sync::Arc};
 
 pub(crate) use self::join::UpperBound;
@@ -108,7 +109,7 @@ impl Env {
 
     /// The slot at a place.
     fn slot(&self, page: usize, lane: usize) -> Slot {
-        Slot(u32::try_from((page << self.shift) + lane + OWN).unwrap_or(u32::MAX))
+        Slot(to_u32((page << self.shift) + lane + OWN))
     }
 
     fn lane(&self, slot: Slot) -> PackedType {

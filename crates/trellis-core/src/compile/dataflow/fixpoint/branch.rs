@@ -6,7 +6,7 @@ impl Analysis<'_, '_> {
     /// Everything that leads on from a point, and what is noticed on the way.
     pub(crate) fn look(&mut self, point: PointIndex, point_ops: &PointOps, mut incoming: Env) -> PointResult {
         let mut now = PointResult::default();
-        if self.tainted[point.0 as usize] {
+        if self.tainted[point.index()] {
             let nothing = Env::open(self.tables.keys.room());
             crate::compile::dataflow::successors(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;

@@ -87,7 +87,7 @@ impl Analysis<'_, '_> {
     /// A child ended at a point. Gives the points that get something else by that.
     pub(crate) fn ended(&mut self, point: PointIndex, output: TypeId) -> Vec<u32> {
         let mut changed = Vec::new();
-        for child in self.solved.children.values_mut().filter(|child| child.inside[point.0 as usize]) {
+        for child in self.solved.children.values_mut().filter(|child| child.inside[point.index()]) {
             let end = child.ends.entry(point.0).or_insert(TypeId::NEVER);
             let joined = self.types.join(*end, output);
             if std::mem::replace(end, joined) != joined && child.sum_up(&mut self.types) {

@@ -7,6 +7,7 @@
 //! **Invariant:** where it cannot be said what an edit changes, everything is worked out anew.
 
 use super::{worklist::differences, *};
+use crate::compile::dataflow::index::to_u32;
 
 impl<'a, 'p> Analysis<'a, 'p> {
     /// Goes on from what was kept; nothing where that is of no use. `fresh` are the nodes that were edited.
@@ -18,7 +19,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
         let mut known = Self { program, types, tables, solved, tainted, unwound: unwound(program), touched: Vec::new(), touching: None };
         let (mut changed, looked) = known.reread(fresh)?;
         let turned_wild = known.solved.tainted.iter().zip(tainted).enumerate().filter(|(_, (before, now))| before != now);
-        changed.extend(turned_wild.map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)));
+        changed.extend(turned_wild.map(|(at, _)| to_u32(at)));
         known.solved.tainted = tainted.to_vec();
         let mut open = known.rewoven(cfg);
         let begun = known.begin();
@@ -33,9 +34,9 @@ impl<'a, 'p> Analysis<'a, 'p> {
         // What is said there may be said otherwise, or elsewhere. What was worked out on the way was looked at already; twice does no harm.
         for point in looked {
             known.touched.push(point.0);
-            let before = known.solved.onward[point.0 as usize].clone();
+            let before = known.solved.onward[point.index()].clone();
             known.look_at(point, &mut UpperBound::default(), true);
-            differences(&before, &known.solved.onward[point.0 as usize], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
+            differences(&before, &known.solved.onward[point.index()], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
         }
         Some(known)
     }
@@ -90,7 +91,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// Whether anything becomes known at a point by being read.
     fn learns(&mut self, point: PointIndex, point_ops: &PointOps) -> bool {
-        match self.solved.at[point.0 as usize].clone() {
+        match self.solved.at[point.index()].clone() {
             Some(env) => self.look(point, point_ops, env).learned,
             None => false,
         }

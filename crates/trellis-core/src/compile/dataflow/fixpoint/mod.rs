@@ -22,6 +22,19 @@ mod transfer;
 pub(super) mod violation;
 mod worklist;
 
+use crate::{
+    compile::{
+        UncheckedRead, Unknown,
+        cfg::{
+            Cfg,
+            digraph::{Components, Digraph},
+        },
+        dataflow::index::to_u32,
+    },
+    path::KeyPath,
+    program::{Guard, Node, NodeIndex, PointIndex, Program, Target},
+    value::Value,
+};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -44,18 +57,6 @@ use super::{
         },
         split,
     },
-};
-use crate::{
-    compile::{
-        UncheckedRead, Unknown,
-        cfg::{
-            Cfg,
-            digraph::{Components, Digraph},
-        },
-    },
-    path::KeyPath,
-    program::{Guard, Node, NodeIndex, PointIndex, Program, Target},
-    value::Value,
 };
 
 /// What is known, point by point.
@@ -169,12 +170,12 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// What is known on entering a point; nothing where no session comes.
     pub(crate) fn at(&self, point: PointIndex) -> Option<&Env> {
-        self.solved.at[point.0 as usize].as_ref()
+        self.solved.at[point.index()].as_ref()
     }
 
     /// What stands below a key on entering a point; nothing where no session comes.
     pub(crate) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: SubPathId) -> Option<TypeId> {
-        let known = self.solved.at[point.0 as usize].as_ref()?.get(slot, &mut self.types);
+        let known = self.solved.at[point.index()].as_ref()?.get(slot, &mut self.types);
         Some(self.types.select(known, rest))
     }
 
@@ -218,6 +219,6 @@ impl<'a, 'p> Analysis<'a, 'p> {
 /// Where a rollback leads on, by graph.
 fn unwound(program: &Program) -> Vec<Vec<PointIndex>> {
     let to = |target: &Target| if let Target::Point(to) = target { Some(*to) } else { None };
-    let graphs = 0..u32::try_from(program.graphs.len()).unwrap_or(u32::MAX);
+    let graphs = 0..to_u32(program.graphs.len());
     graphs.map(|graph| program.unwound_ways(graph).filter_map(|way| to(&way.edge.to)).collect()).collect()
 }

@@ -45,7 +45,7 @@ impl Analysis<'_, '_> {
             }
             let is_touched = self.touched(&touching, [slot, other]);
             let Some(left) = self.left(AbsenceQuery { slot, other, only: None }, &all, &is_touched, budget) else { break };
-            comes = left[goal.0 as usize].is_some();
+            comes = left[goal.index()].is_some();
             if !comes {
                 break;
             }
@@ -77,7 +77,7 @@ impl Analysis<'_, '_> {
                     .charge(Cost::AbsencePass { points: self.solved.at.len() })
                     .then(|| self.left(AbsenceQuery { slot, other, only: Some((from, asking)) }, all, &is_touched, budget))
                     .flatten();
-                left.is_some_and(|left| left[goal.0 as usize].is_none())
+                left.is_some_and(|left| left[goal.index()].is_none())
             })
         })
     }
@@ -132,7 +132,7 @@ impl Analysis<'_, '_> {
         let (mut others, mut asking) = (Vec::new(), 0);
         let mut seen = vec![false; self.solved.at.len()];
         let mut queue = VecDeque::from([goal.0]);
-        seen[goal.0 as usize] = true;
+        seen[goal.index()] = true;
         for _ in 0..MAX_POINTS_BEFORE_GOAL {
             let Some(point) = queue.pop_front() else { break };
             for before in self.solved.ways.backward.of(point) {

@@ -79,7 +79,7 @@ impl<'a> TaintFlow<'a> {
                 for edge in program.edges_of(reply) {
                     let graph = program.node(program.point(PointIndex(at)).node).graph;
                     let mut see = |to: PointIndex| {
-                        if !std::mem::replace(&mut stands[to.0 as usize], true) {
+                        if !std::mem::replace(&mut stands[to.index()], true) {
                             open.push(to.0);
                         }
                     };

@@ -1,6 +1,9 @@
 //! What can go wrong at a point because of data, by the place in the script where it would.
 
-use crate::{compile::dataflow::domain::TypeId, program::PointIndex};
+use crate::{
+    compile::dataflow::{domain::TypeId, ir::FirstIndices},
+    program::PointIndex,
+};
 
 /// What goes wrong, and where: sites and operations are those of the script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +39,7 @@ pub(crate) struct Alarm {
 
 impl Violation {
     /// The same in numbers of the script, where those of a point begin with these.
-    pub(crate) fn of_point(self, (op, site): (u32, u32), reply: u32) -> Self {
+    pub(crate) fn of_point(self, FirstIndices { op, site }: FirstIndices, reply: u32) -> Self {
         match self {
             Self::Missing(at) => Self::Missing(at + site),
             Self::Truth(at) => Self::Truth(at + site),

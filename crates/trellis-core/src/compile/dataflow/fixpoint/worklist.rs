@@ -1,6 +1,7 @@
 //! Part by part to the fixed point.
 
 use super::*;
+use crate::compile::dataflow::index::to_u32;
 
 /// Ways to each point of a part, on average, beyond which it pays to keep what can be at any of its points.
 const MIN_EDGES_TO_KEEP_BOUND: usize = 8;
@@ -9,7 +10,7 @@ impl Analysis<'_, '_> {
     /// Works out who leads to whom, and in which parts: by the ways, and by what children return to who called them.
     pub(crate) fn weave(&mut self) {
         let solved = &mut self.solved;
-        let count = u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
+        let count = to_u32(self.program.points.len());
         if solved.children.is_empty() {
             solved.digraph = Arc::clone(&solved.ways);
         } else {
@@ -45,7 +46,7 @@ impl Analysis<'_, '_> {
     }
 
     fn solve_component(&mut self, part: u32, parts: &Components, worklist: &mut Worklist, open: &mut [bool]) {
-        let count = u32::try_from(self.solved.at.len()).unwrap_or(u32::MAX);
+        let count = to_u32(self.solved.at.len());
         let points = || parts.members(part).iter().copied().filter(|member| *member < count);
         let returned = self.forget_ends(part, parts);
         let before: Vec<_> = points().map(|point| std::mem::take(&mut self.solved.onward[point as usize])).collect();
@@ -176,13 +177,13 @@ impl Analysis<'_, '_> {
     /// Looks at a point with what is known there, and remembers what comes of it. Gives the callers that get something else by that. `is_begun`:
     /// something of what is known there came from outside of its part.
     pub(crate) fn look_at(&mut self, point: PointIndex, bound: &mut UpperBound, is_begun: bool) -> Vec<u32> {
-        let Some(env) = self.solved.at[point.0 as usize].clone() else { return Vec::new() };
+        let Some(env) = self.solved.at[point.index()].clone() else { return Vec::new() };
         let point_ops = self.tables.steps.point_ops(point).clone();
         let mut now = self.look(point, &point_ops, env);
-        self.solved.notes[point.0 as usize] = now.noted();
-        let entering = self.solved.at[point.0 as usize].as_ref().filter(|_| !is_begun);
+        self.solved.notes[point.index()] = now.noted();
+        let entering = self.solved.at[point.index()].as_ref().filter(|_| !is_begun);
         now.onward.iter().for_each(|(_, env)| bound.take_in(env, entering, &mut self.types));
-        self.solved.onward[point.0 as usize] = self.sorted(now.onward, bound);
+        self.solved.onward[point.index()] = self.sorted(now.onward, bound);
         now.returned.map_or_else(Vec::new, |output| self.ended(point, output))
     }
 
@@ -244,7 +245,7 @@ impl Worklist {
     fn send(&mut self, to: u32, letter: EdgeRef) {
         let before = self.last[to as usize];
         self.sent.push((letter, before));
-        self.last[to as usize] = u32::try_from(self.sent.len()).unwrap_or(u32::MAX);
+        self.last[to as usize] = to_u32(self.sent.len());
     }
 
     /// Opens what was sent to a point, from whom was looked at last first: most is known there.

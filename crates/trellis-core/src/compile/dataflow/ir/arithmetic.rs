@@ -1,11 +1,14 @@
 //! Calculations with paths as they are followed: what each comes to is asked of the engine once for each choice of sorts.
 
+use crate::{
+    compile::dataflow::index::to_u32,
+    template::{Calculation, KindSet, Outcome, PATHS},
+};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::interned::InternedPath;
-use crate::template::{Calculation, KindSet, Outcome, PATHS};
 
 /// A calculation that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +30,7 @@ impl ArithmeticTable {
         let all = &mut self.all;
         let next = || {
             all.push((Arc::clone(calculation), Arc::clone(&parts)));
-            ArithmeticId(u32::try_from(all.len() - 1).unwrap_or(u32::MAX))
+            ArithmeticId(to_u32(all.len() - 1))
         };
         *self.by_form.entry((Arc::clone(&calculation.form), Arc::clone(&parts))).or_insert_with(next)
     }

@@ -14,6 +14,7 @@ use crate::{
         dataflow::{
             domain::{SchemaId, TypeId, TypeTable, external},
             fixpoint::IrTables,
+            index::to_u32,
         },
     },
     path::KeyPath,
@@ -52,7 +53,7 @@ impl<'p> Interner<'_, 'p> {
         let brought = self.brought(program, point);
         let steps = &self.tables.steps;
         let lasts = [steps.steps.len(), steps.marks.len(), steps.answers.len(), steps.choices.len(), steps.follows.len()];
-        let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
+        let number = to_u32;
         let [steps, marks, answers, choices, follows] = std::array::from_fn(|at| number(firsts[at])..number(lasts[at]));
         let (entering, ending) = (OpRange::of(&self.passage.entering), OpRange::of(&self.passage.ending));
         PointOps { steps, marks, answers, choices, follows, entering, ending, brought, output, counts: node.entry.max_visits.is_some() }
@@ -182,7 +183,7 @@ impl<'p> Interner<'_, 'p> {
             let compares = matches!(edge.when, Guard::Is(..) | Guard::In(..) | Guard::Truth(..));
             let guard_id = asks.then(|| self.types.intern_guard(&edge.when));
             let marks = OpRange::of(&self.passage.guards[at]);
-            let to = self.to(point, &edge.to, replies, edges.start + u32::try_from(at).unwrap_or(u32::MAX));
+            let to = self.to(point, &edge.to, replies, edges.start + to_u32(at));
             self.tables.steps.choices.push(Branch {
                 guard_id,
                 path,

@@ -2,12 +2,14 @@
 //!
 //! **Invariant:** a key that nothing reads is as if nobody wrote it: it is absent wherever that is known of anything.
 
-use rustc_hash::FxHashMap;
-
 use crate::{
-    compile::dataflow::env::{self, INPUT, OWN, RESULT, Slot},
+    compile::dataflow::{
+        env::{self, INPUT, OWN, RESULT, Slot},
+        index::to_u32,
+    },
     value::Key,
 };
+use rustc_hash::FxHashMap;
 
 /// A key that something reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +42,7 @@ impl KeyTable {
             let KeyId(at) = keys.name(key);
             keys.names[at as usize] = KeyEntry { key: key.into(), readers: 1, defaults: 0, slot: Some(slot) };
         }
-        keys.taken = u32::try_from(OWN).unwrap_or(u32::MAX);
+        keys.taken = to_u32(OWN);
         keys
     }
 
@@ -49,7 +51,7 @@ impl KeyTable {
         if let Some(known) = self.by_key.get(key) {
             return *known;
         }
-        let name = KeyId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        let name = KeyId(to_u32(self.names.len()));
         let key = Key::from(key);
         self.by_key.insert(key.clone(), name);
         self.names.push(KeyEntry { key, readers: 0, defaults: 0, slot: None });

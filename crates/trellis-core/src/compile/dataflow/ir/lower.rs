@@ -1,6 +1,7 @@
 //! Writing the script: what a compiled node says of entering it, of its replies, and of ending there.
 
 use super::*;
+use crate::compile::dataflow::index::to_u32;
 
 impl<'p> PointIr<'p> {
     pub(crate) fn enter(&mut self, point: PointIndex) {
@@ -71,7 +72,7 @@ impl<'p> PointIr<'p> {
     }
 
     pub(crate) fn requirements(&mut self, node: &'p Node) {
-        let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let at = to_u32;
         for (index, path) in node.entry.required.iter().enumerate() {
             self.needs(path, node.document, ReadKind::Required(node.index, at(index)));
         }

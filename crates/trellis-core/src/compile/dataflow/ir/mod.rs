@@ -15,10 +15,8 @@ mod read_site;
 mod source;
 pub(super) mod tables;
 
-use std::{ops::Range, sync::Arc};
-
-pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 use crate::{
+    compile::dataflow::index::to_u32,
     path::{KeyPath, Segment},
     program::{
         Call, Callee, Choice, Failure, From, Guard, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program,
@@ -29,6 +27,9 @@ use crate::{
     syntax::document::Content,
     template::{Demand, KindSet, Shape, Step, Template, Used},
 };
+use std::{ops::Range, sync::Arc};
+
+pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 
 /// One thing that happens.
 #[derive(Clone)]
@@ -98,7 +99,7 @@ impl<'p> PointIr<'p> {
     }
 
     fn now(&self) -> u32 {
-        u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
+        to_u32(self.ops.len())
     }
 
     fn site(&mut self, path: &'p KeyPath, document: u32, kind: ReadKind<'p>) {
@@ -106,7 +107,7 @@ impl<'p> PointIr<'p> {
     }
 
     fn next_site(&self) -> u32 {
-        u32::try_from(self.sites.len()).unwrap_or(u32::MAX)
+        to_u32(self.sites.len())
     }
 }
 
@@ -114,6 +115,13 @@ impl<'p> PointIr<'p> {
 pub(crate) fn edges_of(replies: &[Reply]) -> Range<u32> {
     let start = replies.first().map_or(0, |reply| reply.edges.start);
     start..replies.iter().map(|reply| reply.edges.end).max().unwrap_or(start)
+}
+
+/// The first operation and the first read site of a point, as indices of the IR.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstIndices {
+    pub(crate) op: u32,
+    pub(crate) site: u32,
 }
 
 /// All that happens, by point, reply and edge.
@@ -126,7 +134,7 @@ pub(crate) struct Ir<'p> {
     ending: Vec<Range<u32>>,
     guards: Vec<Range<u32>>,
     /// The first operation and site of each point.
-    firsts: Vec<(u32, u32)>,
+    firsts: Vec<FirstIndices>,
 }
 
 impl<'p> Ir<'p> {
@@ -150,10 +158,10 @@ impl<'p> Ir<'p> {
     }
 
     fn add(&mut self, point: &Point, passage: &PointIr<'p>) {
-        let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
+        let count = to_u32;
         let (op, site) = (count(self.ops.len()), count(self.sites.len()));
         let moved = |range: &Range<u32>, by: u32| range.start + by..range.end + by;
-        self.firsts.push((op, site));
+        self.firsts.push(FirstIndices { op, site });
         self.ops.extend(passage.ops.iter().map(|of| match of {
             Instr::Read(at) => Instr::Read(at + site),
             Instr::Ask { guard, site: at } => Instr::Ask { guard, site: at.map(|at| at + site) },
@@ -172,7 +180,7 @@ impl<'p> Ir<'p> {
     }
 
     /// The first operation of a point, and its first site.
-    pub(crate) fn firsts(&self, point: PointIndex) -> (u32, u32) {
+    pub(crate) fn firsts(&self, point: PointIndex) -> FirstIndices {
         self.firsts[point.0 as usize]
     }
 
@@ -184,7 +192,7 @@ impl<'p> Ir<'p> {
     /// The sites of a point.
     pub(crate) fn sites_of(&self, point: PointIndex) -> Range<u32> {
         let at = point.0 as usize;
-        self.firsts[at].1..self.firsts.get(at + 1).map_or(u32::try_from(self.sites.len()).unwrap_or(u32::MAX), |(_, site)| *site)
+        self.firsts[at].site..self.firsts.get(at + 1).map_or(to_u32(self.sites.len()), |first| first.site)
     }
 
     /// Taking a reply, up to the choice.

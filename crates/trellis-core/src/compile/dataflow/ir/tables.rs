@@ -1,5 +1,13 @@
 //! What the analysis of a graph speaks of: its keys, what is written, and the steps of its points.
 
+use crate::{
+    compile::dataflow::{
+        domain::{GuardId, SchemaId, TypeId, TypeTable, external},
+        index::to_u32,
+    },
+    path::{KeyPath, Segment},
+    program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
+};
 use std::collections::BTreeMap;
 
 use super::{
@@ -7,11 +15,6 @@ use super::{
     intern::Interner,
     interned::{ArithmeticTable, GuardSetTable, Op, OpTable, PointOps, SourceTable, WriteMode},
     keys::{KeyId, KeyTable},
-};
-use crate::{
-    compile::dataflow::domain::{GuardId, SchemaId, TypeId, TypeTable, external},
-    path::{KeyPath, Segment},
-    program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
 };
 
 /// Keys, sources and steps; they outlive the program that they were read from.
@@ -44,7 +47,7 @@ impl IrTables {
     pub(crate) fn read(&mut self, program: &Program, types: &mut TypeTable) {
         self.steps.expect(program.points.len(), program.replies.len(), program.edges.len());
         let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
-        let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
+        let points = 0..to_u32(program.points.len());
         let seats: Vec<PointOps> = points.map(|point| reader.read(PointIndex(point))).collect();
         for point_ops in &seats {
             self.count(point_ops, &mut Vec::new());

@@ -50,7 +50,7 @@ impl SearchRun<'_, '_> {
         let goal = self.input.alarm.point;
         let own = match self.input.absent {
             Some(absent) if !self.input.alarm.never => {
-                Some(ShortestPaths::new(self.input.program, self.input.entry_states, |point| absent[point.0 as usize]))
+                Some(ShortestPaths::new(self.input.program, self.input.entry_states, |point| absent[point.index()]))
             }
             _ => None,
         };
@@ -126,7 +126,7 @@ impl SearchRun<'_, '_> {
     fn refine(&mut self) -> Verdict {
         let behind = self.input.cfg.reaching(self.input.alarm.point.0);
         self.budget.charge(Cost::ReachingPoints(behind.len()));
-        let leads = |point: PointIndex| behind[point.0 as usize] && self.input.absent.is_none_or(|absent| absent[point.0 as usize]);
+        let leads = |point: PointIndex| behind[point.index()] && self.input.absent.is_none_or(|absent| absent[point.index()]);
         let mut asked = self.input.initially_tracked();
         for _ in 0..MAX_REFINEMENT_ROUNDS {
             match self.refine_round(&asked, &leads) {

@@ -39,7 +39,7 @@ impl SearchOutcome {
                 if leading.len() == MAX_REACHING_SETS && !leading.contains_key(point) {
                     return true;
                 }
-                leading.entry(*point).or_insert_with(|| cfg.reaching(*point))[at.0 as usize]
+                leading.entry(*point).or_insert_with(|| cfg.reaching(*point))[at.index()]
             };
             !explained.contains(&read.place) && !self.missing.iter().any(&mut follows)
         });

@@ -8,6 +8,7 @@ use crate::{
             Analysis,
             violation::{Alarm, Violation},
         },
+        index::to_u32,
     },
     program::PointIndex,
 };
@@ -24,7 +25,7 @@ impl Findings<'_, '_> {
             return None;
         }
         let (slot, rest) = known.followed(site.path)?;
-        let points = 0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
+        let points = 0..to_u32(self.program.points.len());
         let absent = points.map(|point| known.stands_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
         Some(absent.collect())
     }

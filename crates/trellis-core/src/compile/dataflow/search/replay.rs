@@ -1,17 +1,12 @@
 //! A way that was found is walked by the engine itself.
 
-use std::sync::Arc;
-
-use super::{
-    SearchInput,
-    path::{HostInput, HostMove, InitialState},
-};
 use crate::{
     compile::{
         dataflow::{
             budget::MAX_REPEATED_INPUTS,
             domain::external,
             fixpoint::violation::Violation as Candidate,
+            index::to_u32,
             ir::Instr,
             symbolic::{Constraints, SymValue},
         },
@@ -26,6 +21,12 @@ use crate::{
     template::KindSet,
     value::{Mapping, Value},
     witness::{Violation, Witness},
+};
+use std::sync::Arc;
+
+use super::{
+    SearchInput,
+    path::{HostInput, HostMove, InitialState},
 };
 
 /// What became of replaying a path.
@@ -129,7 +130,7 @@ fn locale(input: &SearchInput<'_, '_>) -> Option<Arc<str>> {
 fn answering(engine: &Engine, step: Option<&HostMove>) -> Engine {
     let program = engine.inspect();
     let answer = |index: usize| {
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let index = to_u32(index);
         step.and_then(|step| step.answers.get(&index)).copied().unwrap_or(false)
     };
     let answers: Answers = program.predicates().iter().enumerate().map(|(at, predicate)| (predicate.name.clone(), answer(at))).collect();

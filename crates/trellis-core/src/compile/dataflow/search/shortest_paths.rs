@@ -17,15 +17,15 @@ impl ShortestPaths {
         let mut tree = Self { from: vec![None; program.points.len()] };
         let mut queue = VecDeque::new();
         for (at, entry_state) in entry_states.iter().enumerate() {
-            if may(entry_state.point) && tree.from[entry_state.point.0 as usize].is_none() {
-                tree.from[entry_state.point.0 as usize] = Some(Err(at));
+            if may(entry_state.point) && tree.from[entry_state.point.index()].is_none() {
+                tree.from[entry_state.point.index()] = Some(Err(at));
                 queue.push_back(entry_state.point);
             }
         }
         while let Some(point) = queue.pop_front() {
             let mut see = |to: PointIndex, hop: Hop| {
-                if may(to) && tree.from[to.0 as usize].is_none() {
-                    tree.from[to.0 as usize] = Some(Ok(hop));
+                if may(to) && tree.from[to.index()].is_none() {
+                    tree.from[to.index()] = Some(Ok(hop));
                     queue.push_back(to);
                 }
             };
@@ -56,7 +56,7 @@ impl ShortestPaths {
         let mut hops = Vec::new();
         let mut at = to;
         loop {
-            match self.from[at.0 as usize]? {
+            match self.from[at.index()]? {
                 Ok(hop) => {
                     hops.push(hop);
                     at = hop.point;

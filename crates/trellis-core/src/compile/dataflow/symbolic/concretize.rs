@@ -1,6 +1,7 @@
 //! Choosing values in the end: the first that fits all that was decided on the way.
 
 use super::{cache::ITEMS, *};
+use crate::compile::dataflow::index::to_u32;
 
 impl Constraints {
     /// A value, chosen; nothing where none is found that fits.
@@ -112,7 +113,7 @@ impl Constraints {
 
     /// Whether some value is left without any that it can be.
     pub(crate) fn is_impossible(&self) -> bool {
-        let count = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let count = to_u32(self.all.len());
         (0..count).filter(|at| self.get(*at).constrained).any(|at| self.is_impossible_var(at))
             || (0..count).filter(|at| !self.get(*at).parts.is_empty()).any(|at| self.is_impossible_var(at))
     }

@@ -14,6 +14,14 @@ pub(super) mod regex_sample;
 pub(super) mod samples;
 mod select;
 
+use crate::{
+    compile::dataflow::index::to_u32,
+    path::{KeyPath, Segment},
+    program::{Guard, Listen, Outcome, Truth},
+    schema::Schema,
+    syntax::node::InputType,
+    value::{Key, Mapping, Value},
+};
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use rpds::Vector;
@@ -21,13 +29,6 @@ use rpds::Vector;
 use self::finite_set::FiniteSet;
 pub(crate) use self::{cache::SchemaCache, fingerprint::Fingerprinter, refine::CanViolate};
 use super::domain::{TypeId, TypeTable};
-use crate::{
-    path::{KeyPath, Segment},
-    program::{Guard, Listen, Outcome, Truth},
-    schema::Schema,
-    syntax::node::InputType,
-    value::{Key, Mapping, Value},
-};
 
 /// A value on a way that is searched.
 #[derive(Clone, Debug)]
@@ -158,7 +159,7 @@ impl Constraints {
             constrained: false,
             is_copied: false,
         });
-        u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
+        to_u32(self.all.len() - 1)
     }
 
     /// What a person will answer.

@@ -1,9 +1,9 @@
 //! What decides whether something is read: what holds of paths where it is.
 
+use crate::compile::dataflow::{domain::GuardId, index::to_u32};
 use rustc_hash::FxHashMap;
 
 use super::InternedPath;
-use crate::compile::dataflow::domain::GuardId;
 
 /// Some answers to questions about paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl GuardSetTable {
         if let Some(known) = self.known.get(&tests) {
             return *known;
         }
-        let number = GuardSetId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        let number = GuardSetId(to_u32(self.all.len()));
         self.all.push(tests.clone());
         self.known.insert(tests, number);
         number

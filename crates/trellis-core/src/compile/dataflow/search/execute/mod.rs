@@ -75,7 +75,7 @@ impl SearchRun<'_, '_> {
     pub(crate) fn arrive(&mut self, state: &mut SymState, point: PointIndex) -> ExecResult {
         state.point = point;
         (state.input, state.result) = (None, None);
-        if self.input.tainted[point.0 as usize] {
+        if self.input.tainted[point.index()] {
             return ExecResult::Infeasible;
         }
         self.all(state, point, self.input.ir.entering(point))

@@ -1,0 +1,22 @@
+//! Indices into the tables of the analysis, which store them in 32 bits.
+
+use crate::program::PointIndex;
+
+/// Returns an index or a length in 32 bits.
+///
+/// No table grows beyond them: a source of more than four gigabytes is not read, and every entry stems from some bytes of one.
+pub(crate) fn to_u32(of: usize) -> u32 {
+    u32::try_from(of).unwrap_or(u32::MAX)
+}
+
+impl PointIndex {
+    /// Creates the index of the point at a place of [`Program::points`](crate::program::Program::points).
+    pub(crate) fn from_usize(at: usize) -> Self {
+        Self(to_u32(at))
+    }
+
+    /// Returns the place in [`Program::points`](crate::program::Program::points).
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
