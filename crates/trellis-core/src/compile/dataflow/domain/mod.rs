@@ -12,6 +12,8 @@ mod elements;
 pub(super) mod external;
 mod hash_consing;
 mod join_cache;
+#[cfg(test)]
+mod laws;
 mod operands;
 mod packed;
 mod refine;
@@ -28,7 +30,6 @@ pub(crate) use self::{
 };
 
 use crate::{
-    compile::dataflow::index::to_u32,
     path::Segment,
     value::{Key, Value},
 };
@@ -197,7 +198,7 @@ impl TypeTable {
         if let Some(known) = alike.into_iter().find(|known| hash_consing::is_same(self.get(*known), &of)) {
             return known;
         }
-        let id = TypeId(to_u32(self.types.len()));
+        let id = TypeId(super::index::to_u32(self.types.len()));
         self.types.push(of);
         self.depths.push(depth);
         self.by_hash.entry(hash).or_default().push(id);
@@ -304,10 +305,7 @@ impl TypeTable {
             return b;
         }
         let pair = (a.min(b), a.max(b));
-        match self.joined.last(pair) {
-            Some(known) => known,
-            None => self.join_pair(pair),
-        }
+        self.joined.last(pair).unwrap_or_else(|| self.join_pair(pair))
     }
 
     fn join_pair(&mut self, pair: (TypeId, TypeId)) -> TypeId {
@@ -327,10 +325,9 @@ impl TypeTable {
         let mut values = left.values;
         right.values.into_iter().for_each(|value| hash_consing::add(&mut values, value));
         values.retain(|value| !kinds.hold(value));
+        let are_many = |count: usize| count > MAX_LITERALS_PER_KIND;
         for kind in [Kinds::TEXT, Kinds::INT, Kinds::FLOAT] {
-            if values.len() > MAX_LITERALS_PER_KIND
-                && values.iter().filter(|value| Kinds::of(value) == kind).count() > MAX_LITERALS_PER_KIND
-            {
+            if are_many(values.len()) && are_many(values.iter().filter(|value| Kinds::of(value) == kind).count()) {
                 kinds = kinds.with(kind);
             }
         }
