@@ -241,7 +241,7 @@ impl Findings<'_, '_> {
     }
 
     /// Searches one candidate: the shortest way first, then every way. No session comes past what is missing before it, so it is also looked at as
-    /// if that were mended. Says whether something that is found later may show it.
+    /// if that were set. Says whether something that is found later may show it.
     fn one(
         &self,
         known: &mut Analysis<'_, '_>,
@@ -279,7 +279,7 @@ impl Findings<'_, '_> {
         let verdict = straight.unwrap_or_else(|| bare.explore());
         // Nothing that is missing elsewhere stands before it, unless ways were told apart by that.
         match verdict {
-            Verdict::Refuted if may_help && bare.told_apart_by(missing) => (helped.explore(), true),
+            Verdict::Refuted if may_help && bare.has_tracked(missing) => (helped.explore(), true),
             verdict => (verdict, is_missing && missing.is_empty()),
         }
     }

@@ -1,10 +1,16 @@
-//! The shortest way to an accident (language 8.3).
+//! Breadth-first search with counterexample-guided abstraction refinement (language 8.3).
 //!
-//! The fixed point only nominates. First the shortest way there is tried, whatever is asked on it; where values do not let it pass, every way is
-//! tried, breadth first, apart as far as what is known of the values differs. A way that the engine then really walks into the accident is the
-//! witness.
+//! The state is a queue of symbolic states and the set of visited [`StateKey`](super::tracked::StateKey)s. A round tracks a few paths. Where a
+//! condition does not let a state pass, values at untracked paths are havocked and the state goes on, since a subsumed state may have other values
+//! there. If a violation is found only after havocking, it is spurious as far as the search knows: the next round tracks the havocked paths too.
 //!
-//! **Invariant:** no way is given that the engine did not walk.
+//! **It terminates:** each round visits at most [`max_states`] states and replays at most [`MAX_REPLAYS`] paths, and at most
+//! [`MAX_REFINEMENT_ROUNDS`] rounds are made. **It is sound:** a path counts as a witness only if the engine ran it into the violation, and an alarm
+//! is refuted only by a round in which nothing was incomplete and no violation was found.
+//!
+//! **Example:** `ask` sets `kind`; only the edge for `kind == "gift"` leads to a read of `note`, and only that node sets it. The first round tracks
+//! `note`. Two states at the edge have the same key, so the second is dropped, and `kind` is havocked where the first does not pass. The violation
+//! found there is spurious; the second round tracks `kind` as well and refutes it.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -26,7 +32,7 @@ use crate::{
     program::PointIndex,
 };
 
-/// A state that the target of an edge was entered with, or that ended before.
+/// A state after one step: it waits at the next point, or the step ended it.
 struct Arrival {
     state: SymState,
     hops: Vec<Hop>,
@@ -34,15 +40,15 @@ struct Arrival {
     result: ExecResult,
 }
 
-/// A scene with how it was reached.
+/// A visited state, and the step that reached it.
 struct Visited {
     state: SymState,
     from: Option<(usize, Vec<Hop>, HostMove)>,
-    beginning: usize,
+    initial: usize,
 }
 
 impl SearchRun<'_, '_> {
-    /// Tries the shortest way there is.
+    /// Tries the shortest path to the goal alone; `None` if it decides nothing.
     pub(crate) fn try_shortest(&mut self) -> Option<Verdict> {
         if self.budget.is_spent() {
             return Some(Verdict::Undecided);
@@ -54,12 +60,12 @@ impl SearchRun<'_, '_> {
             }
             _ => None,
         };
-        let (entry_state, way) = own.as_ref().unwrap_or(self.input.shortest).path_to(goal)?;
-        let (mut state, beginning) = self.begin(&self.input.entry_states[entry_state]);
+        let (entry_state, path) = own.as_ref().unwrap_or(self.input.shortest).path_to(goal)?;
+        let (mut state, initial) = self.begin(&self.input.entry_states[entry_state]);
         let (mut hops, mut moves) = (Vec::new(), Vec::new());
         self.take_first_branches();
         let mut done = self.enter(&mut state, self.input.entry_states[entry_state].point, &mut hops);
-        for hop in way {
+        for hop in path {
             if !matches!(done, ExecResult::Continue) || state.point != hop.point {
                 break;
             }
@@ -79,14 +85,14 @@ impl SearchRun<'_, '_> {
         };
         for (state, last) in ends.into_iter().filter(|(state, _)| !state.constraints.is_impossible()) {
             let moves: Vec<HostMove> = moves.iter().cloned().chain(last).collect();
-            if let Some(details) = self.walks(&beginning, &moves, &state) {
+            if let Some(details) = self.replays(&initial, &moves, &state) {
                 return Some(Verdict::Witnessed(hops, details));
             }
         }
         None
     }
 
-    /// The names that are set in a scene, without what it was only helped with.
+    /// Returns the names that are set in a state, without those that the search assumes.
     fn there(&self, state: &SymState) -> Vec<String> {
         let mut names = state.names();
         self.budget.charge(Cost::Names(names.len()));
@@ -95,9 +101,9 @@ impl SearchRun<'_, '_> {
         names
     }
 
-    fn walks(&mut self, beginning: &InitialState, moves: &[HostMove], state: &SymState) -> Option<WitnessDetails> {
+    fn replays(&mut self, initial: &InitialState, moves: &[HostMove], state: &SymState) -> Option<WitnessDetails> {
         self.budget.charge(Cost::Replay { steps: moves.len() });
-        match replay::replay(self.input, beginning, moves, &state.constraints) {
+        match replay::replay(self.input, initial, moves, &state.constraints) {
             ReplayOutcome::Violates(ViolatingSession { witness, said, sorts }) => {
                 Some(WitnessDetails { there: self.there(state), said, sorts, witness: witness.map(Arc::new) })
             }
@@ -109,20 +115,19 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// Tries every way, breadth first. Ways are told apart by what is known of few paths, at first only that of the accident; of others nothing is
-    /// relied on. Where the accident is only found by that, those paths are told apart too, and it begins again.
+    /// Searches all paths, breadth first, and refines the tracked paths until the alarm is decided.
     pub(crate) fn explore(&mut self) -> Verdict {
         let verdict = self.refine();
-        // What was not looked at is not refuted.
+        // A spent budget refutes nothing.
         if matches!(verdict, Verdict::Refuted) && self.budget.is_spent() { Verdict::Undecided } else { verdict }
     }
 
-    /// Whether ways were told apart by what is known of one of these paths.
-    pub(crate) fn told_apart_by(&self, paths: &[KeyPath]) -> bool {
+    /// Returns whether the last round tracked one of these paths.
+    pub(crate) fn has_tracked(&self, paths: &[KeyPath]) -> bool {
         self.precision.tracked.as_ref().is_some_and(|asked| paths.iter().any(|path| asked.contains(path)))
     }
 
-    /// What was found neither way was left open.
+    /// Counterexample-guided refinement: each round also tracks the paths by which the last one found a spurious violation.
     fn refine(&mut self) -> Verdict {
         let behind = self.input.cfg.reaching(self.input.alarm.point.0);
         self.budget.charge(Cost::ReachingPoints(behind.len()));
@@ -137,17 +142,17 @@ impl SearchRun<'_, '_> {
         Verdict::Undecided
     }
 
-    /// One round of the search: a verdict, or the paths by which ways have to be told apart as well.
+    /// Searches with these tracked paths. Returns a verdict, or the paths that the next round must track as well.
     fn refine_round(&mut self, asked: &BTreeSet<KeyPath>, leads: &dyn Fn(PointIndex) -> bool) -> Result<Verdict, BTreeSet<KeyPath>> {
         self.precision = Precision { tracked: Some(asked.clone()), ..Precision::default() };
         let mut reached: Vec<Visited> = Vec::new();
-        let mut beginnings: Vec<InitialState> = Vec::new();
+        let mut initial_states: Vec<InitialState> = Vec::new();
         let mut queue = VecDeque::new();
         let mut seen = FxHashSet::default();
-        let mut pretended: Option<BTreeSet<KeyPath>> = None;
+        let mut spurious: Option<BTreeSet<KeyPath>> = None;
         let mut tries = 0;
         for entry_state in self.input.entry_states.iter().filter(|entry_state| leads(entry_state.point)) {
-            let (first, beginning) = self.begin(entry_state);
+            let (first, initial) = self.begin(entry_state);
             let mut entered = Vec::new();
             self.for_each_branch(|run| {
                 let mut state = first.clone();
@@ -158,22 +163,22 @@ impl SearchRun<'_, '_> {
                 match done {
                     ExecResult::Continue if seen.insert(self.input.state_key(&state, asked)) => {
                         queue.push_back(reached.len());
-                        reached.push(Visited { state, from: None, beginning: beginnings.len() });
+                        reached.push(Visited { state, from: None, initial: initial_states.len() });
                     }
                     ExecResult::Continue | ExecResult::Infeasible => {}
                     ExecResult::Violates if !state.havocked.is_empty() => {
-                        pretended.get_or_insert_with(|| (*state.havocked).clone());
+                        spurious.get_or_insert_with(|| (*state.havocked).clone());
                     }
                     ExecResult::Violates if state.constraints.is_impossible() => {}
                     ExecResult::Violates => {
                         tries += 1;
-                        if let Some(details) = self.walks(&beginning, &[], &state) {
+                        if let Some(details) = self.replays(&initial, &[], &state) {
                             return Ok(Verdict::Witnessed(Vec::new(), details));
                         }
                     }
                 }
             }
-            beginnings.push(beginning);
+            initial_states.push(initial);
         }
         let mut looked = 0;
         while let Some(at) = queue.pop_front() {
@@ -187,18 +192,18 @@ impl SearchRun<'_, '_> {
                     ExecResult::Continue => {
                         if leads(next.point) && seen.insert(self.input.state_key(&next, asked)) {
                             queue.push_back(reached.len());
-                            let beginning = reached[at].beginning;
-                            reached.push(Visited { state: next, from: Some((at, hops, host_move)), beginning });
+                            let initial = reached[at].initial;
+                            reached.push(Visited { state: next, from: Some((at, hops, host_move)), initial });
                         }
                     }
                     ExecResult::Violates if !next.havocked.is_empty() => {
-                        pretended.get_or_insert_with(|| (*next.havocked).clone());
+                        spurious.get_or_insert_with(|| (*next.havocked).clone());
                     }
                     ExecResult::Violates if next.constraints.is_impossible() => {}
                     ExecResult::Violates => {
                         tries += 1;
                         let (hops, moves) = path_to(&reached, at, hops, host_move);
-                        if let Some(details) = self.walks(&beginnings[reached[at].beginning], &moves, &next) {
+                        if let Some(details) = self.replays(&initial_states[reached[at].initial], &moves, &next) {
                             return Ok(Verdict::Witnessed(hops, details));
                         }
                         if tries >= MAX_REPLAYS {
@@ -208,7 +213,7 @@ impl SearchRun<'_, '_> {
                 }
             }
         }
-        match pretended.or_else(|| self.precision.imprecise.take()) {
+        match spurious.or_else(|| self.precision.imprecise.take()) {
             Some(more) => Err(more),
             None if self.precision.incomplete => Ok(Verdict::Undecided),
             None if tries > 0 => Ok(self.unwalked()),
@@ -216,7 +221,7 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// What is said where no way that was found could be walked.
+    /// Returns the verdict if violations were found, but the engine reproduced none.
     fn unwalked(&self) -> Verdict {
         if self.is_astray { Verdict::Undecided } else { Verdict::Masked }
     }
@@ -225,7 +230,7 @@ impl SearchRun<'_, '_> {
     fn onward(&mut self, from: &SymState) -> Vec<Arrival> {
         let mut onward = Vec::new();
         for Successor { state, hop, host_move, result } in self.successors(from, false) {
-            // An accident before the edge was taken is none of the edge's.
+            // A step that ended before its edge was taken has no hop.
             if !matches!(result, ExecResult::Continue) {
                 onward.push(Arrival { state, hops: Vec::new(), host_move, result });
                 continue;
@@ -241,7 +246,7 @@ impl SearchRun<'_, '_> {
     }
 }
 
-/// The whole way to a step, from its beginning.
+/// Returns the hops and moves of the whole path to a step.
 fn path_to(reached: &[Visited], at: usize, last: Vec<Hop>, step: HostMove) -> (Vec<Hop>, Vec<HostMove>) {
     let (mut parts, mut moves) = (vec![last], vec![step]);
     let mut back = at;

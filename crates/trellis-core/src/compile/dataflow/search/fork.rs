@@ -1,4 +1,9 @@
-//! Backtracking over the branches of one step, depth first.
+//! Depth-first backtracking over the branches of one step.
+//!
+//! Code that can go two ways asks `fork`. `for_each_branch` runs it again until every combination of answers was taken: the trail of the last run
+//! is a binary counter whose last `false` becomes `true`. At most [`MAX_BRANCHES`] runs are made; beyond them the round is incomplete.
+//!
+//! **Example:** a write of an optional value forks once: the first run takes the value as present, the second as absent.
 
 use super::SearchRun;
 use crate::compile::dataflow::budget::MAX_BRANCHES;
@@ -11,7 +16,7 @@ pub(super) struct ForkTrail {
 }
 
 impl SearchRun<'_, '_> {
-    /// Takes one of two ways on where either may be; each is taken in its turn.
+    /// Returns which of two branches to take; `false` in the first run.
     pub(super) fn fork(&mut self) -> bool {
         let forks = &mut self.forks;
         let at = forks.at;
@@ -27,7 +32,7 @@ impl SearchRun<'_, '_> {
         self.forks = ForkTrail::default();
     }
 
-    /// Does something as often as there are ways on in it.
+    /// Runs something once for each combination of branches.
     pub(super) fn for_each_branch(&mut self, mut run: impl FnMut(&mut Self)) {
         self.forks = ForkTrail::default();
         for _ in 0..MAX_BRANCHES {

@@ -1,4 +1,20 @@
-//! Path-sensitive search: what can be handed in to a session where it waits, and where that leads.
+//! Decides alarms of the fixpoint by symbolic execution with counterexample-guided refinement.
+//!
+//! The fixpoint over-approximates: an alarm names a point and a violation that may happen there. A search looks for a session that runs into it.
+//! Its state is a [`SymState`](state::SymState): a point, and symbolic values with the constraints that the path so far puts on them. An alarm is
+//! decided in three steps, the cheapest first: the shortest path ([`bfs`], `try_shortest`), an analysis of the key whose absence is searched
+//! ([`prune`]), and a breadth-first search of all paths ([`bfs`], `explore`). A path into the violation is concretized and replayed on the engine.
+//!
+//! **It terminates:** each step is charged to one [`Budget`], and the numbers of states, of rounds and of replays are bounded.
+//!
+//! **It is sound:** [`Verdict::Witnessed`](path::Verdict) holds a session that the engine ran, so it is never a false alarm. `Refuted` is given
+//! only if every path was followed or subsumed by a state with the same [`StateKey`](tracked::StateKey), and no branch was given up;
+//! otherwise the verdict is `Undecided`.
+//!
+//! **Example:** `greet` reads `name`, which only the reply `known` of `start` sets. The alarm is `Missing(name)` at `greet`. The shortest path to
+//! `greet` takes the reply `new`; replayed, it ends in the failure of the template, and the session becomes the witness.
+//!
+//! Exploring ([`bfs`]), execution ([`execute`], [`successors`]) and replay share the types of [`path`].
 
 pub(super) mod bfs;
 pub(super) mod entry;
@@ -36,16 +52,16 @@ use crate::{
     value::Key,
 };
 
-/// What a search reads and never changes: the program, what the fixpoint says of it, and the alarm.
+/// The parts of a search that never change: the program, results of the fixpoint, and the alarm.
 pub(crate) struct SearchInput<'s, 'p> {
     pub(crate) program: &'p Arc<Program>,
     pub(crate) ir: &'s Ir<'p>,
     pub(crate) cfg: &'s Cfg<'p>,
     pub(crate) entry_states: &'s [EntryState],
-    /// The shortest paths to every point, whatever is written on them.
+    /// The shortest path to every point, regardless of conditions.
     pub(crate) shortest: &'s ShortestPaths,
     pub(crate) alarm: &'s Alarm,
-    /// The tainted points, of which nothing is known.
+    /// The points with syntax errors or unresolved names, by index: the search does not enter them.
     pub(crate) tainted: &'s [bool],
     /// The points where the missing path may be absent; `None` if that does not matter.
     pub(crate) absent: Option<&'s [bool]>,
@@ -53,38 +69,38 @@ pub(crate) struct SearchInput<'s, 'p> {
     pub(crate) returns: &'s dyn Fn(PointIndex) -> Vec<Schema>,
     /// The keys that something reads.
     pub(crate) reads: &'s BTreeSet<Key>,
-    /// The nodes where a session is known to fail: none comes past them.
+    /// The nodes where a session is known to fail: no session gets past them.
     pub(crate) failing_nodes: &'s BTreeSet<NodeIndex>,
 }
 
-/// One search for an alarm: what is left to spend, and how precisely paths were followed so far.
+/// One search for an alarm: its budget, its branches, and how precisely it followed paths so far.
 pub(crate) struct SearchRun<'s, 'p> {
     pub(crate) input: &'s SearchInput<'s, 'p>,
-    /// Paths that were found missing already, and that this search assumes to be set.
+    /// The paths that were found missing already, and that this search assumes to be set.
     pub(crate) assumed_set: &'s [KeyPath],
-    /// What all searches of a compilation may still do.
+    /// The budget of all searches of a compilation.
     budget: &'s Budget,
-    /// What is known of schemas, for all searches of a compilation.
+    /// Derived data of schemas, for all searches of a compilation.
     cache: &'s Rc<RefCell<SchemaCache>>,
-    /// The branches that are taken where a step has several.
+    /// The branches of the step that is being executed.
     forks: ForkTrail,
     precision: Precision,
-    /// Whether the engine did not follow a path for a reason other than a failing node.
+    /// Whether the engine left a path for a reason other than a failing node.
     is_astray: bool,
-    /// The schema that the violation breaks, once it is made.
+    /// The schema that the violation breaks; `None` before the search needs it.
     violated: Option<Option<Schema>>,
-    /// What the calculation of the alarm comes to, by the kinds of its operands.
+    /// The results of the alarm's calculation, by the kinds of its operands.
     outcomes: BTreeMap<Vec<KindSet>, Outcome>,
 }
 
 /// How precisely a round of the search follows values.
 #[derive(Default)]
 struct Precision {
-    /// The paths by which states are told apart; `None` if nothing is forgotten of any path.
+    /// The paths whose values distinguish states; `None` if no value is ever havocked.
     tracked: Option<BTreeSet<KeyPath>>,
-    /// Whether something could neither be found nor ruled out.
+    /// Whether a violation could neither be found nor ruled out.
     incomplete: bool,
-    /// The paths that were forgotten where something could neither be found nor ruled out.
+    /// The havocked paths where a violation could neither be found nor ruled out.
     imprecise: Option<BTreeSet<KeyPath>>,
 }
 
@@ -124,7 +140,7 @@ impl<'s, 'p> SearchRun<'s, 'p> {
         }
     }
 
-    /// Something was neither found nor ruled out. Where it was looked at as if less were known, it is looked at again.
+    /// Records that something was neither found nor ruled out. If values were havocked on the path, the next round tracks them.
     fn leave_open(&mut self, state: &SymState) {
         if state.havocked.is_empty() {
             self.precision.incomplete = true;

@@ -1,4 +1,4 @@
-//! What searching came to beside findings, and what follows from it.
+//! Results of all searches besides their findings, and what follows from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,19 @@ use crate::{
     program::PointIndex,
 };
 
-/// What searching came to beside findings.
+/// Results of all searches besides their findings.
 #[derive(Default)]
 pub(crate) struct SearchOutcome {
-    /// Sites inside of values that no search can tell of.
+    /// Read sites inside of values that no search could decide.
     pub(crate) untold: Vec<(PointIndex, u32)>,
-    /// Sites that fail for a reason that was told at another place.
+    /// Sites that fail for a reason that was reported at another place.
     pub(crate) explained: Vec<u32>,
-    /// Paths that were found missing, and where; nothing of what is never set.
+    /// Paths that were found missing, and the point; `None` if the path is never set.
     pub(crate) missing: Vec<(KeyPath, Option<PointIndex>)>,
 }
 
 impl SearchOutcome {
-    /// Drops unchecked reads that follow from what was found: of what stands in something that is missing nothing can be known behind that.
+    /// Drops unchecked reads that follow from findings: nothing is known of the parts of a missing value after the point where it is missing.
     pub(crate) fn explain(&self, ir: &Ir<'_>, cfg: &Cfg<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
         let program = ir.program;
         let explained: BTreeSet<_> = self.explained.iter().map(|site| report::place(program, &ir.sites[*site as usize])).collect();
@@ -46,7 +46,7 @@ impl SearchOutcome {
     }
 }
 
-/// What was not decided about a place where something is wrong anyway is not said.
+/// Drops undecided diagnostics of places that have another diagnostic.
 pub(crate) fn drop_undecided(found: &mut Vec<Diagnostic>) {
     if found.iter().any(|found| found.code == Code::NotDecided) {
         let decided: BTreeSet<_> =

@@ -1,38 +1,36 @@
-//! Words of a searched path: one step of it, its beginning, what becomes of executing a step, and the verdict on an alarm.
-//!
-//! Exploration, execution and replay share these types.
+//! Types of a symbolic path, which exploration, execution and replay share.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::state::SymState;
 use crate::{compile::dataflow::symbolic::SymValue, id::SignalName, program::PointIndex, template::KindSet, value::Key, witness::Witness};
 
-/// What a search came to.
+/// The result of searching an alarm.
 pub(crate) enum Verdict {
-    /// The engine walked this way into the accident.
+    /// The engine ran this path into the violation.
     Witnessed(Vec<Hop>, WitnessDetails),
-    /// There is no such way.
+    /// No path leads into the violation.
     Refuted,
-    /// Every way that was found comes to grief before, where that was told.
+    /// Every path that was found fails earlier, at a node that was reported.
     Masked,
-    /// The budget was spent, or no way that was found could be walked.
+    /// The budget was spent, precision was lost, or the engine followed no path that was found.
     Undecided,
 }
 
-/// What was met where it went wrong.
+/// Details of the session that ran into the violation.
 #[derive(Default)]
 pub(crate) struct WitnessDetails {
-    /// The names that are set there.
+    /// The names that are set at the violation.
     pub(crate) there: Vec<String>,
-    /// What the engine said.
+    /// The message of the engine.
     pub(crate) said: Option<String>,
-    /// Of what sorts the parts of a calculation were, where it is about one.
+    /// The kinds of the operands, if the violation is one of a calculation.
     pub(crate) sorts: Vec<KindSet>,
-    /// The session that was walked; nothing where another mistake stands before it in the same text.
+    /// The session; `None` if another mistake comes before it in the same text.
     pub(crate) witness: Option<Arc<Witness>>,
 }
 
-/// One step of a way: the reply that was taken at a point, and the edge.
+/// One transition of a path: the reply at a point, and the edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     pub(crate) point: PointIndex,
@@ -40,28 +38,29 @@ pub(crate) struct Hop {
     pub(crate) edge: u32,
 }
 
-/// What is handed in for a step.
+/// The input of one step.
 #[derive(Clone, Debug)]
 pub(crate) enum HostInput {
     Pass,
     Answer(SymValue),
     Success(SymValue),
     Invalid,
-    /// With what stands in `sys.error` then.
+    /// Fails, with the value of `sys.error`.
     Error(SymValue),
+    /// Denies the call, with the value of `sys.error`.
     Denied(SymValue),
     Signal(SignalName),
 }
 
-/// One step of a way, as the engine will be asked to take it.
+/// One step of a path, as replay asks the engine to take it.
 #[derive(Clone, Debug)]
 pub(crate) struct HostMove {
     pub(crate) given: HostInput,
-    /// What predicates answer.
+    /// The answers of predicates, by their index in the program.
     pub(crate) answers: BTreeMap<u32, bool>,
 }
 
-/// How a way begins.
+/// The beginning of a path.
 #[derive(Clone)]
 pub(crate) struct InitialState {
     pub(crate) point: PointIndex,
@@ -69,11 +68,11 @@ pub(crate) struct InitialState {
     pub(crate) context: BTreeMap<Key, SymValue>,
 }
 
-/// What became of executing something in a state.
+/// The result of executing an operation, a reply or an edge in a state.
 pub(crate) enum ExecResult {
-    /// The path leads on.
+    /// The path goes on.
     Continue,
-    /// The session ends otherwise: no path leads through here.
+    /// The constraints contradict each other, or the session ends in another way.
     Infeasible,
     /// The alarm's violation happens here.
     Violates,

@@ -1,4 +1,6 @@
-//! Where a key that is missing may be absent, and whether a session comes there.
+//! Pruning by absence: the points where the alarm's path may be absent, from the environments of the fixpoint.
+//!
+//! The search for a missing path follows only these points. If none of them leads to the goal, the alarm is refuted without a search.
 
 use super::SearchRun;
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
 };
 
 impl Findings<'_, '_> {
-    /// Where a missing path may still be absent; nothing where it does not matter: something may take it away again.
+    /// Returns by point whether the missing path may be absent, or `None` if the path can become absent again, so that this prunes nothing.
     pub(crate) fn may_be_absent(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm) -> Option<Vec<bool>> {
         let Violation::Missing(site) = alarm.violation else { return None };
         if alarm.never {
@@ -30,7 +32,7 @@ impl Findings<'_, '_> {
         Some(absent.collect())
     }
 
-    /// Whether a session can come where a key is missing, by what its absence says of other keys.
+    /// Returns whether a session can reach the alarm without the key, judged by the keys that are correlated with it.
     pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, run: &SearchRun<'_, '_>) -> bool {
         let missing = run.input.wanted().filter(|path| run.input.absent.is_some() && path.is_key());
         let followed = missing.and_then(|path| known.followed(path));

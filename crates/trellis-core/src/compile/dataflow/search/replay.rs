@@ -1,4 +1,10 @@
-//! A way that was found is walked by the engine itself.
+//! Concretization and replay: a symbolic path becomes a session that the engine runs.
+//!
+//! Every symbolic input is given a value that satisfies its constraints, then the engine takes the moves in order. The path is a witness only if the
+//! session ends at the alarm's node with the failure that the alarm predicts; this makes a finding certain, however coarse the search was.
+//! Attempts and compensations of one move repeat at most [`MAX_REPEATED_INPUTS`] times.
+//!
+//! **Example:** for `Missing(name)` at `greet` the session must end as failed at `greet`, with a message that names `name`.
 
 use crate::{
     compile::{
@@ -41,31 +47,26 @@ pub(crate) enum ReplayOutcome {
 
 /// A session that ended in the alarm's violation.
 pub(crate) struct ViolatingSession {
-    /// The session; nothing where it came to the place, and met another mistake there first.
+    /// The session; `None` if it met another mistake at the same place first.
     pub(crate) witness: Option<Witness>,
-    /// What the engine said.
+    /// The message of the engine.
     pub(crate) said: Option<String>,
-    /// Of what sorts the parts of a calculation were, where it is about one.
+    /// The kinds of the operands, if the alarm is about a calculation.
     pub(crate) sorts: Vec<KindSet>,
 }
 
-/// Walks these moves with the engine. Where they end in the candidate's accident, gives the session, and what the engine says of it.
-pub(crate) fn replay(
-    input: &SearchInput<'_, '_>,
-    beginning: &InitialState,
-    moves: &[HostMove],
-    constraints: &Constraints,
-) -> ReplayOutcome {
-    attempt(input, beginning, moves, constraints).unwrap_or(ReplayOutcome::Astray)
+/// Runs these moves on the engine.
+pub(crate) fn replay(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMove], constraints: &Constraints) -> ReplayOutcome {
+    attempt(input, initial, moves, constraints).unwrap_or(ReplayOutcome::Astray)
 }
 
-fn attempt(input: &SearchInput<'_, '_>, beginning: &InitialState, moves: &[HostMove], constraints: &Constraints) -> Option<ReplayOutcome> {
+fn attempt(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMove], constraints: &Constraints) -> Option<ReplayOutcome> {
     let program = input.program;
     let engine = on_trial(program);
-    let given = beginning.context.iter().filter(|(_, sym)| constraints.presence(sym) != Some(false));
+    let given = initial.context.iter().filter(|(_, sym)| constraints.presence(sym) != Some(false));
     let context = given.map(|(key, sym)| Some((key.clone(), constraints.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
-    let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
+    let at = (!initial.is_entry).then(|| program.node(program.point(initial.point).node).id.clone());
     let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(input), at };
     let walked = |begun, moments, violation| Witness { start: start.clone(), begun, moments, violation };
     let mut walk = match answering(&engine, None).start(start.clone()) {
@@ -96,8 +97,8 @@ fn attempt(input: &SearchInput<'_, '_>, beginning: &InitialState, moves: &[HostM
     Some(ReplayOutcome::Violates(ViolatingSession { witness: is_it.then(|| walked(begun, moments, violation)), said, sorts }))
 }
 
-/// Of what sorts the parts of a calculation are where a session came to grief; nothing where they go together. What only stands there while a node
-/// resolves is not asked again.
+/// Returns the kinds of the operands where a session failed, or `None` if the calculation does not fail with them. Reserved names, which exist only
+/// while a node resolves, are not evaluated again.
 fn calculated(input: &SearchInput<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
     let Candidate::Operand(at) = input.alarm.violation else { return Some(Vec::new()) };
     let Some(calculation) = input.ir.sites[at as usize].calculation() else { return Some(Vec::new()) };
@@ -109,7 +110,7 @@ fn calculated(input: &SearchInput<'_, '_>, state: &State) -> Option<Vec<KindSet>
     calculation.fails(&values).then(|| values.iter().map(|value| KindSet::of_value(value.as_ref())).collect())
 }
 
-/// What predicates answered in a step.
+/// Returns the answers of predicates in a step.
 fn answers(events: &[Event]) -> Answers {
     let answered = events.iter().filter_map(|event| match event {
         Event::Predicate { name, answer } => Some((Arc::clone(name), *answer)),
@@ -118,7 +119,7 @@ fn answers(events: &[Event]) -> Answers {
     answered.collect()
 }
 
-/// The locale in which a template is met that the accident is about.
+/// Returns the locale in which the alarm's template is rendered.
 fn locale(input: &SearchInput<'_, '_>) -> Option<Arc<str>> {
     match input.alarm.violation {
         Candidate::Missing(site) | Candidate::Operand(site) => input.ir.sites[site as usize].locale().map(Arc::from),
@@ -126,7 +127,7 @@ fn locale(input: &SearchInput<'_, '_>) -> Option<Arc<str>> {
     }
 }
 
-/// The engine with these answers; a predicate that a way does not speak of does not hold.
+/// Returns the engine with these answers; a predicate without an answer does not hold.
 fn answering(engine: &Engine, step: Option<&HostMove>) -> Engine {
     let program = engine.inspect();
     let answer = |index: usize| {
@@ -137,7 +138,7 @@ fn answering(engine: &Engine, step: Option<&HostMove>) -> Engine {
     engine.answering(answers)
 }
 
-/// A session that is walked, and how it came where it is.
+/// A session that is replayed, and its moments so far.
 struct Replay {
     state: State,
     begun: Answers,
@@ -191,7 +192,7 @@ fn host_input(state: &State, step: &HostMove, constraints: &Constraints) -> Opti
     }
 }
 
-/// The failure that leaves this as `sys.error`.
+/// Returns the tool error that leaves this value as `sys.error`.
 fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
     let Value::Map(said) = constraints.choose(sym)? else { return None };
     let kind = match said.get("kind").and_then(Value::as_str)? {
@@ -203,7 +204,8 @@ fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
     Some(ToolError { kind, code: said.get("code").cloned(), message, data: said.get("data").cloned() })
 }
 
-/// What a session came to, if it came to grief at the candidate's node, as the candidate says; and whether it was about what the candidate is about.
+/// Returns the violation in which a session ended, if it failed at the alarm's node as the alarm predicts, and whether its message is about the
+/// alarm's own path.
 fn details(input: &SearchInput<'_, '_>, state: &State) -> Option<(Violation, bool)> {
     let program = input.program;
     let node = &program.node(program.point(input.alarm.point).node).id;
@@ -251,15 +253,15 @@ fn details(input: &SearchInput<'_, '_>, state: &State) -> Option<(Violation, boo
     Some((Violation::Failed { node: node.clone(), code: code.as_str().into(), about: about.map(Arc::from), missing }, is_it))
 }
 
-/// What the engine says of a list that `map(attribute=…)` made, where an item has none.
+/// The engine's messages about an item that lacks the attribute of `map(attribute=…)`.
 const LACKING: [&str; 2] = ["a part of the value is not set", "cannot add nothing to a sum"];
 
-/// Whether the engine speaks of something.
+/// Returns whether a message names something.
 fn names(said: &str, what: &str) -> bool {
     said.contains(&format!("`{what}`"))
 }
 
-/// The call that a session makes, or keeps to undo something, if its arguments do not fit.
+/// Returns the pending or compensating call whose arguments do not fit.
 fn called(input: &SearchInput<'_, '_>, state: &State, call: &Call) -> Option<Violation> {
     let program = input.program;
     let takes: Value = external::taken(program, call)?.into();

@@ -1,18 +1,22 @@
-//! The shortest path to each point, breadth first over the edges.
+//! Shortest paths: a breadth-first tree over the edges of the program, from all entry states at once.
+//!
+//! Each point is queued once, so it terminates after one visit of every edge. Conditions are ignored, so a path of the tree may be infeasible.
+//!
+//! **Example:** with edges `a → b`, `b → c` and `a → c`, the path to `c` is the one edge `a → c`.
 
 use std::collections::VecDeque;
 
 use super::{entry::EntryState, path::Hop};
 use crate::program::{Outcome, PointIndex, Program, Target};
 
-/// The shortest way to each point from where contexts begin.
+/// The shortest path to each point from any entry state.
 pub(crate) struct ShortestPaths {
-    /// The origin, or the hop that led there.
+    /// By point: the hop that led there, or the index of the entry state.
     from: Vec<Option<Result<Hop, usize>>>,
 }
 
 impl ShortestPaths {
-    /// Grows over the points that `may` be stood at.
+    /// Builds the tree over the points for which `may` holds.
     pub(crate) fn new(program: &Program, entry_states: &[EntryState], may: impl Fn(PointIndex) -> bool) -> Self {
         let mut tree = Self { from: vec![None; program.points.len()] };
         let mut queue = VecDeque::new();
@@ -51,7 +55,7 @@ impl ShortestPaths {
         tree
     }
 
-    /// The way to a point: its origin, and the hops.
+    /// Returns the index of the entry state and the hops to a point, or `None` if it is not reachable.
     pub(super) fn path_to(&self, to: PointIndex) -> Option<(usize, Vec<Hop>)> {
         let mut hops = Vec::new();
         let mut at = to;

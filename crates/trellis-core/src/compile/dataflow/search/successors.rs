@@ -1,4 +1,9 @@
-//! The steps of a session whose values are chosen last: what can be handed in where it waits, and where that leads.
+//! Successors of a symbolic state: each input that a host can give, each reply to it, and each edge whose condition can hold.
+//!
+//! Edges are tried in order, and each that is not taken adds the negation of its condition. A condition that the state contradicts is havocked,
+//! if its paths are not tracked: another state of the same key may pass it.
+//!
+//! **Example:** a `listen` node with edges `x == 1` and otherwise yields two states, one with `x = 1` and one with `x ≠ 1`.
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -19,7 +24,7 @@ use crate::{
 };
 
 impl SearchRun<'_, '_> {
-    /// Every step that a waiting session can take, up to the choice of the target; `ends` for those only that end before it.
+    /// Returns the steps that a waiting session can take, before their targets are entered; with `ends`, only those that end before.
     pub(crate) fn successors(&mut self, from: &SymState, ends: bool) -> Vec<Successor> {
         let program: &Program = self.input.program;
         let point = from.point;
@@ -44,7 +49,7 @@ impl SearchRun<'_, '_> {
         steps
     }
 
-    /// The one step that takes a hop; nothing where it cannot be taken. Its own condition comes first: that decides most of those before it.
+    /// Takes one hop; `None` if it is infeasible. Its own condition is assumed first, since it decides most of those before it.
     pub(crate) fn along(&mut self, mut state: SymState, hop: Hop) -> Option<(SymState, HostMove)> {
         let program: &Program = self.input.program;
         let node = program.node(program.point(hop.point).node);
@@ -66,7 +71,7 @@ impl SearchRun<'_, '_> {
         Some((state, HostMove { given, answers }))
     }
 
-    /// What is handed in for a reply; nothing for those that no host brings about at will.
+    /// Returns the input that leads to a reply, or `None` if no host can cause it at will.
     fn given(&self, state: &mut SymState, node: &crate::program::Node, point: PointIndex, reply: &Reply) -> Option<HostInput> {
         state.failure = None;
         let tells = |write: &Write| matches!(write.value, From::Error);
@@ -104,7 +109,7 @@ impl SearchRun<'_, '_> {
         })
     }
 
-    /// Every way of the reply of a hop, in order.
+    /// Adds a successor for each edge of the reply of a hop, in order.
     fn choose(&mut self, mut state: SymState, hop: Hop, given: HostInput, ends: bool, steps: &mut Vec<Successor>) {
         let program: &Program = self.input.program;
         let reply = &program.replies[hop.on as usize];
@@ -152,12 +157,12 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// Goes on where a guard does not let pass, as if nothing were known of its path: another way may come here with something else there.
+    /// Havocs the untracked paths of a guard that the state contradicts: another state of the same key may have other values there.
     fn havocs(&self, state: &mut SymState, guard: &Guard) -> bool {
         self.havoc(state, &self.input.asked_by(guard))
     }
 
-    /// Forgets what is known of paths, except of those that ways are told apart by. What is found behind it is not proved.
+    /// Havocs the untracked ones of these paths, and returns whether there were any. A violation that is found after it may be spurious.
     pub(crate) fn havoc(&self, state: &mut SymState, paths: &[KeyPath]) -> bool {
         let Some(asked) = &self.precision.tracked else { return false };
         let mut is_coarse = false;
@@ -168,7 +173,7 @@ impl SearchRun<'_, '_> {
         is_coarse
     }
 
-    /// Narrows a scene to where a guard comes to `truth`; false where it cannot. A predicate of the core's own is asked over the context
+    /// Assumes that a guard evaluates to `truth`; `false` if the state contradicts it. A schema predicate is evaluated over the context
     /// (language 6.2).
     pub(crate) fn assume(&self, state: &mut SymState, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
         if !state.assume(guard, truth, answers) {
@@ -184,7 +189,7 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// Follows the edge of a hop; hops that follow at once are added.
+    /// Enters the target of a hop, and adds the hops that follow without an input; `None` if the edge has no target to enter.
     pub(crate) fn target(&mut self, state: &mut SymState, hop: Hop, hops: &mut Vec<Hop>) -> Option<ExecResult> {
         let program: &Program = self.input.program;
         let node = program.node(program.point(hop.point).node);
@@ -203,7 +208,7 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// Enters a node; one that admits no more entries is passed by (language 7.1).
+    /// Enters a node; a node without entries left is passed by (language 7.1).
     pub(crate) fn enter(&mut self, state: &mut SymState, mut point: PointIndex, hops: &mut Vec<Hop>) -> ExecResult {
         let program: &Program = self.input.program;
         for _ in 0..MAX_PASSED_NODES {

@@ -1,4 +1,8 @@
-//! The paths by which states of a search are told apart.
+//! Tracked paths and state keys: the abstraction of the visited set.
+//!
+//! Two states with the same [`StateKey`] are one for the search. A key covers the point, the counted visits, whether values were havocked, and the
+//! fingerprint of the values at the tracked paths. Values at other paths may differ between two states of one key: where a condition contradicts
+//! them, they are havocked and the path goes on, so that a state stands for all states of its key.
 
 use std::{
     collections::BTreeSet,
@@ -14,9 +18,9 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// A 128-bit hash of what tells states apart.
+/// A 128-bit hash of what distinguishes states.
 ///
-/// Two states that differ share a key with a chance of about 2⁻⁹⁰ in a search that visits a hundred thousand: that is not handled.
+/// A collision would drop a state, and so could refute an alarm wrongly. Among a hundred thousand states its probability is below 2⁻⁹⁰.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct StateKey([u64; 2]);
 
@@ -32,7 +36,7 @@ impl StateKey {
 }
 
 impl SearchInput<'_, '_> {
-    /// What ways are told apart by at first: the path that the accident is about, and those that decide whether it is met.
+    /// Returns the paths that the first round tracks: those of the violation, and those of the conditions that decide whether it is met.
     pub(super) fn initially_tracked(&self) -> BTreeSet<KeyPath> {
         let mut asked: BTreeSet<KeyPath> = self.subjects().into_iter().collect();
         match self.alarm.violation {
@@ -50,7 +54,7 @@ impl SearchInput<'_, '_> {
         asked
     }
 
-    /// The paths that the accident is about: ways that know the same of them are one.
+    /// Returns the paths that the violation is about.
     pub(super) fn subjects(&self) -> Vec<KeyPath> {
         match self.alarm.violation {
             Violation::Missing(site) | Violation::Truth(site) | Violation::Operand(site) => {
@@ -78,7 +82,7 @@ impl SearchInput<'_, '_> {
         }
     }
 
-    /// What decides a guard; for a predicate of the core's own, what its schema speaks of (language 6.2).
+    /// Returns the paths that decide a guard; of a schema predicate, the keys that its schema names (language 6.2).
     pub(super) fn asked_by(&self, guard: &Guard) -> Vec<KeyPath> {
         if let Some(operand) = guard.operand() {
             return vec![operand.path.clone()];
@@ -93,7 +97,7 @@ impl SearchInput<'_, '_> {
         keys.into_iter().filter_map(|key| KeyPath::new(vec![Segment::Key(key)])).collect()
     }
 
-    /// What is told apart: the point, the visits that are counted, and what is known of the paths that matter.
+    /// Returns the key of a state, with these paths tracked.
     pub(super) fn state_key(&self, state: &SymState, asked: &BTreeSet<KeyPath>) -> StateKey {
         let mut sketcher = Fingerprinter::new(&state.constraints);
         for path in asked {
@@ -106,7 +110,7 @@ impl SearchInput<'_, '_> {
     }
 }
 
-/// Every path that a shape takes a value from, and whether it may leave its key out.
+/// Calls `see` with every path that a shape takes a value from, and whether the shape may leave its key out.
 pub(crate) fn each_path(shape: &Shape, see: &mut impl FnMut(&KeyPath, bool)) {
     match shape {
         Shape::Expression(expression) => {
@@ -121,7 +125,7 @@ pub(crate) fn each_path(shape: &Shape, see: &mut impl FnMut(&KeyPath, bool)) {
     }
 }
 
-/// The path that is a key.
+/// Returns the path of a key.
 pub(crate) fn key_path(key: &Key) -> Option<KeyPath> {
     KeyPath::new(vec![Segment::Key(key.clone())])
 }

@@ -1,4 +1,8 @@
-//! Calculations in a scene: whether their parts can be of sorts that do not go together.
+//! Symbolic execution of calculations: whether the operands can be of kinds with which the calculation fails.
+//!
+//! Every combination of the kinds that the operands can have is evaluated once on the template engine.
+//!
+//! **Example:** in `total + 1`, a `total` that may be a text or a number is narrowed to a text.
 
 use crate::{
     compile::dataflow::{
@@ -11,7 +15,7 @@ use crate::{
 };
 
 impl SearchRun<'_, '_> {
-    /// Narrows to parts with which a calculation fails, if they can be such.
+    /// Narrows the operands to kinds with which a calculation fails, if that is possible.
     pub(crate) fn calculate(&mut self, state: &mut SymState, site: &ReadSite<'_>, calculation: &Calculation) -> ExecResult {
         let mut details = state.clone();
         if !site.when().iter().all(|test| details.meets(test)) {
@@ -35,7 +39,7 @@ impl SearchRun<'_, '_> {
                 return ExecResult::Violates;
             }
         }
-        // What was lost sight of may be anything.
+        // A havocked operand can have any kind.
         if parts.iter().any(|part| details.constraints.is_havocked(part)) {
             self.leave_open(state);
         }

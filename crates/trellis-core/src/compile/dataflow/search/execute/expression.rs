@@ -1,4 +1,6 @@
-//! Symbolic evaluation of expressions: a value if all parts are known, else something of a type.
+//! Symbolic evaluation of expressions: the value, if all operands are known, else a variable of the expression's type.
+//!
+//! **Example:** `count + 1` is `3` where `count` is `2`, and some integer where `count` is an input.
 
 use crate::{
     compile::dataflow::{
@@ -15,7 +17,7 @@ use crate::{
 };
 
 impl SymState {
-    /// Evaluates an expression that is no path.
+    /// Evaluates an expression that is not a path.
     pub(crate) fn make(&mut self, expression: &Expression) -> SymValue {
         if let Some(value) = self.work_out(expression) {
             return SymValue::Known(value);
@@ -24,7 +26,7 @@ impl SymState {
         self.constraints.of_type(of, expression.is_optional())
     }
 
-    /// The value of an expression of which every part is known.
+    /// Returns the value of an expression whose operands are all known.
     fn work_out(&mut self, expression: &Expression) -> Option<Value> {
         let term = expression.made();
         if !term.is_exact() {

@@ -1,4 +1,9 @@
-//! What happens in a scene: how a context begins, entering a point, reading and writing, in the order of the script.
+//! Symbolic execution of the IR: each operation of a point narrows the state, ends its path, or violates what the alarm says.
+//!
+//! At the alarm's own operation the state is narrowed to values that violate it, if there are any; at every other operation to values that do not.
+//! If it cannot decide, the round is marked as incomplete, so no violation is missed silently.
+//!
+//! **Example:** a read of `name` narrows an optional `name` to present; at the alarm `Missing(name)` the same read narrows it to absent.
 
 mod arithmetic;
 mod expression;
@@ -71,7 +76,7 @@ impl SearchRun<'_, '_> {
         (state, InitialState { point: entry_state.point, is_entry: entry_state.is_entry, context })
     }
 
-    /// Arrives at a point, up to what it waits for.
+    /// Executes the operations of entering a point, until the session waits.
     pub(crate) fn arrive(&mut self, state: &mut SymState, point: PointIndex) -> ExecResult {
         state.point = point;
         (state.input, state.result) = (None, None);
@@ -113,7 +118,7 @@ impl SearchRun<'_, '_> {
                 {
                     return ExecResult::Violates;
                 }
-                // What may be absent fits, or is absent.
+                // An optional value fits, or is absent.
                 let fits = state.constraints.assume_fits(&sym, schema)
                     || (state.constraints.presence(&sym).is_none() && state.constraints.assume_present(&sym, false));
                 if fits { ExecResult::Continue } else { key_path(key).map_or(ExecResult::Infeasible, |path| self.doubt(state, &[path])) }
@@ -134,7 +139,7 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// The schema that the accident breaks, made once.
+    /// Returns the schema that the violation breaks, made once.
     fn wanted_schema(&mut self, make: impl FnOnce() -> Option<Value>) -> Option<Schema> {
         self.violated.get_or_insert_with(|| Schema::new(&make()?).ok()).clone()
     }
@@ -158,12 +163,12 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// A way ends because of what is at some paths, if that is what is there.
+    /// Ends a path because of the values at these paths, unless they are untracked: then they are havocked.
     pub(crate) fn doubt(&self, state: &mut SymState, paths: &[KeyPath]) -> ExecResult {
         if self.havoc(state, paths) { ExecResult::Continue } else { ExecResult::Infeasible }
     }
 
-    /// Keeps what was narrowed if it could be.
+    /// Narrows the constraints, if a violation is possible. An unknown result marks the round as incomplete.
     pub(crate) fn tried(&mut self, state: &mut SymState, narrow: impl FnOnce(&mut Constraints) -> CanViolate) -> bool {
         let mut constraints = state.constraints.clone();
         match narrow(&mut constraints) {
@@ -206,7 +211,7 @@ impl SearchRun<'_, '_> {
         let (sym, is_there) = match state.look(site.path) {
             Lookup::Present(sym) => (sym, true),
             Lookup::MaybePresent(sym) => (sym, false),
-            // Where it depends on something, the engine will say.
+            // Whether a conditional read fails is decided by the replay.
             Lookup::Absent if site.is_certain() => return self.doubt(state, std::slice::from_ref(site.path)),
             Lookup::Absent => return ExecResult::Continue,
         };
@@ -235,13 +240,13 @@ impl SearchRun<'_, '_> {
         ExecResult::Continue
     }
 
-    /// Narrows to where a site is met; false where it cannot be.
+    /// Assumes that a read site is reached; `false` if the state contradicts it.
     fn meets(&self, state: &mut SymState, site: &ReadSite<'_>) -> bool {
         site.when().iter().all(|test| state.meets(test))
             && site.guard().is_none_or(|guard| self.assume(state, guard, true, &mut BTreeMap::new()))
     }
 
-    /// Narrows to where nothing is at a path; false where something is, or where nothing is claimed of it.
+    /// Assumes that a path is absent; `false` if it is present, or is rendered by a template, of which nothing is claimed.
     fn lacks(&self, state: &mut SymState, path: &KeyPath) -> bool {
         match state.look(path) {
             Lookup::Absent => true,
@@ -251,7 +256,7 @@ impl SearchRun<'_, '_> {
     }
 }
 
-/// The schema of a kind of values.
+/// Returns the schema of a kind of values.
 pub(crate) fn typed(kind: &str) -> Option<Schema> {
     Schema::new(&of_types(&[kind])).ok()
 }

@@ -1,4 +1,8 @@
-//! Writing in a scene: what is written, where that leads on in two ways, and what may stand in its way.
+//! Symbolic execution of writes.
+//!
+//! A write forks where the result depends on whether an optional value is present, and violates `Write` if a value of another kind is in its place.
+//!
+//! **Example:** `a.b = 1` forks if `a` is optional: one branch writes into `a`, the other creates it.
 
 use std::{ops::Range, rc::Rc};
 
@@ -55,7 +59,7 @@ impl SearchRun<'_, '_> {
                 }
             }
         };
-        // What may not come leaves what was there.
+        // An absent value leaves the old one.
         if state.constraints.presence(&value).is_none() && !self.is_new(state, &write.to) {
             let comes = !self.fork();
             state.constraints.assume_present(&value, comes);
@@ -76,7 +80,7 @@ impl SearchRun<'_, '_> {
                 ExecResult::Continue
             }
             Place::Ans => {
-                // It stands where it is saved, too.
+                // The value is also at the key where it is saved.
                 state.ans = Some(if self.input.reads.contains("sys") { state.constraints.copied(&value) } else { value });
                 ExecResult::Continue
             }
@@ -91,7 +95,7 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// Whether nothing is at a place that is a key: then what may not come stands for itself.
+    /// Returns whether a write creates its key: then an optional value needs no fork.
     fn is_new(&mut self, state: &mut SymState, to: &Place) -> bool {
         match to {
             Place::Path(path) => path.is_key() && matches!(state.look(path), Lookup::Absent),
@@ -100,7 +104,7 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// Decides of what a shape may leave out whether it does, where what it stands in decides that.
+    /// Forks for each optional path of a shape whose presence depends on the value that contains it.
     pub(crate) fn settle(&mut self, state: &mut SymState, shape: &Shape) {
         let mut open = Vec::new();
         each_path(shape, &mut |path, optional| {
@@ -118,9 +122,9 @@ impl SearchRun<'_, '_> {
         }
     }
 
-    /// Writes at a path, or adds to what is there; false where the place cannot be written.
+    /// Writes at a path, or appends to its list; `false` if the path cannot be written.
     fn put(&mut self, state: &mut SymState, to: &Place, path: &KeyPath, value: SymValue) -> bool {
-        // What it stands in may be there, or is made.
+        // A parent exists, or is created.
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
             if matches!(state.look(&part), Lookup::MaybePresent(_)) {
@@ -148,7 +152,7 @@ impl SearchRun<'_, '_> {
         state.constraints.write(Rc::make_mut(&mut state.context), path, value)
     }
 
-    /// Whether a write can find something in its way.
+    /// Narrows to a value that blocks a write; `false` if there cannot be one.
     fn blocked(&mut self, state: &mut SymState, to: &Place) -> bool {
         let (path, is_list) = match to {
             Place::Path(path) => (path, false),
