@@ -20,3 +20,25 @@ impl PointIndex {
         self.0 as usize
     }
 }
+
+/// The index of a reply in [`Program::replies`](crate::program::Program::replies).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ReplyIndex(pub(crate) u32);
+
+impl ReplyIndex {
+    /// Returns the place in [`Program::replies`](crate::program::Program::replies).
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The index of an edge in [`Program::edges`](crate::program::Program::edges).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EdgeIndex(pub(crate) u32);
+
+impl EdgeIndex {
+    /// Returns the place in [`Program::edges`](crate::program::Program::edges).
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}

@@ -29,13 +29,13 @@ pub(crate) use self::{
     schemas::plain,
 };
 
+use rustc_hash::FxHashMap;
+
+use self::{join_cache::JoinCache, operands::OperandTable, packed::PackTable, schema_ids::SchemaTable};
 use crate::{
     path::Segment,
     value::{Key, Value},
 };
-use rustc_hash::FxHashMap;
-
-use self::{join_cache::JoinCache, operands::OperandTable, packed::PackTable, schema_ids::SchemaTable};
 
 /// An interned type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,5 @@
 //! Paths and questions by their content: who asks the same gets the same number, and the answer that was worked out before.
 
-use crate::{compile::dataflow::index::to_u32, path::Segment, program::Guard, template::Step, value::Value};
 use std::{
     hash::{Hash, Hasher},
     sync::Arc,
@@ -12,6 +11,7 @@ use super::{
     TypeId, TypeTable,
     hash_consing::{is_same_value, of_value},
 };
+use crate::{compile::dataflow::index::to_u32, path::Segment, program::Guard, template::Step, value::Value};
 
 /// What a path says below its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,9 +1,9 @@
 //! Schemas that a program keeps, each read once.
 
-use crate::{compile::dataflow::index::to_u32, schema::Schema};
 use rustc_hash::FxHashMap;
 
 use super::{TypeId, TypeTable};
+use crate::{compile::dataflow::index::to_u32, schema::Schema};
 
 /// A schema that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

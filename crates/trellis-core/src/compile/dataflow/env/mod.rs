@@ -4,11 +4,11 @@
 
 mod join;
 
-use crate::compile::dataflow::index::to_u32;
 use std::{borrow::Cow, sync::Arc};
 
 pub(crate) use self::join::UpperBound;
 use super::domain::{PackedType, Type, TypeId, TypeTable};
+use crate::compile::dataflow::index::to_u32;
 
 /// A key that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{violation::Alarm, *};
 use crate::compile::dataflow::{
+    index::ReplyIndex,
     ir::{Ir, PointIr, edges_of},
     report,
 };
@@ -74,7 +75,7 @@ impl PointResult {
 pub(crate) struct Alarms {
     pub(crate) alarms: Vec<Alarm>,
     /// What was there when a reply began to choose, of those that may find no way.
-    pub(crate) replies: BTreeMap<u32, Env>,
+    pub(crate) replies: BTreeMap<ReplyIndex, Env>,
     /// Nodes that are called as children, with their arguments.
     pub(crate) called: Vec<(PointIndex, TypeId)>,
 }
@@ -107,7 +108,7 @@ impl Analysis<'_, '_> {
                     let violation = violation.of_point(ir.firsts(point), first_reply);
                     gathered.alarms.push(Alarm { point, violation, never: *never, seen: *seen });
                 }
-                Observation::Gap { on, env } => drop(gathered.replies.insert(first_reply + on, env.clone())),
+                Observation::Gap { on, env } => drop(gathered.replies.insert(ReplyIndex(first_reply + on), env.clone())),
                 Observation::Called { entry, args } => gathered.called.push((*entry, *args)),
                 Observation::UnknownSite(..) | Observation::UnknownOp(_) | Observation::Never { .. } => {}
             }

@@ -1,6 +1,7 @@
 //! Looking at a point: entering it, each reply, and the choice between its ways.
 
 use super::*;
+use crate::compile::dataflow::index::ReplyIndex;
 
 impl Analysis<'_, '_> {
     /// Everything that leads on from a point, and what is noticed on the way.
@@ -55,7 +56,7 @@ impl Analysis<'_, '_> {
         for at in choices.iter() {
             let choice = self.tables.steps.choice(point_ops, at);
             if choice.to == BranchTarget::NoMatch {
-                now.suspect(Violation::NoMatch(on), false, TypeId::NEVER);
+                now.suspect(Violation::NoMatch(ReplyIndex(on)), false, TypeId::NEVER);
                 now.notes.push(Observation::Gap { on, env: before.clone() });
             }
             let Some(guard_id) = choice.guard_id else {

@@ -22,19 +22,6 @@ mod transfer;
 pub(super) mod violation;
 mod worklist;
 
-use crate::{
-    compile::{
-        UncheckedRead, Unknown,
-        cfg::{
-            Cfg,
-            digraph::{Components, Digraph},
-        },
-        dataflow::index::to_u32,
-    },
-    path::KeyPath,
-    program::{Guard, Node, NodeIndex, PointIndex, Program, Target},
-    value::Value,
-};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -57,6 +44,19 @@ use super::{
         },
         split,
     },
+};
+use crate::{
+    compile::{
+        UncheckedRead, Unknown,
+        cfg::{
+            Cfg,
+            digraph::{Components, Digraph},
+        },
+        dataflow::index::to_u32,
+    },
+    path::KeyPath,
+    program::{Guard, Node, NodeIndex, PointIndex, Program, Target},
+    value::Value,
 };
 
 /// What is known, point by point.

@@ -1,7 +1,7 @@
 //! What can go wrong at a point because of data, by the place in the script where it would.
 
 use crate::{
-    compile::dataflow::{domain::TypeId, ir::FirstIndices},
+    compile::dataflow::{domain::TypeId, index::ReplyIndex, ir::FirstIndices},
     program::PointIndex,
 };
 
@@ -23,7 +23,7 @@ pub(crate) enum Violation {
     /// Arguments do not fit what the tool takes.
     Args(u32),
     /// A reply has no way on.
-    NoMatch(u32),
+    NoMatch(ReplyIndex),
 }
 
 /// Something that may go wrong.
@@ -48,7 +48,7 @@ impl Violation {
             Self::Fails(at) => Self::Fails(at + op),
             Self::Write(at) => Self::Write(at + op),
             Self::Args(at) => Self::Args(at + op),
-            Self::NoMatch(at) => Self::NoMatch(at + reply),
+            Self::NoMatch(at) => Self::NoMatch(ReplyIndex(at.0 + reply)),
         }
     }
 }

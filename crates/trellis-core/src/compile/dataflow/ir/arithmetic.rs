@@ -1,14 +1,14 @@
 //! Calculations with paths as they are followed: what each comes to is asked of the engine once for each choice of sorts.
 
-use crate::{
-    compile::dataflow::index::to_u32,
-    template::{Calculation, KindSet, Outcome, PATHS},
-};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::interned::InternedPath;
+use crate::{
+    compile::dataflow::index::to_u32,
+    template::{Calculation, KindSet, Outcome, PATHS},
+};
 
 /// A calculation that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

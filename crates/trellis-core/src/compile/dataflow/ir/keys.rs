@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** a key that nothing reads is as if nobody wrote it: it is absent wherever that is known of anything.
 
+use rustc_hash::FxHashMap;
+
 use crate::{
     compile::dataflow::{
         env::{self, INPUT, OWN, RESULT, Slot},
@@ -9,7 +11,6 @@ use crate::{
     },
     value::Key,
 };
-use rustc_hash::FxHashMap;
 
 /// A key that something reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

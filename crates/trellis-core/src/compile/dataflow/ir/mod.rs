@@ -15,8 +15,11 @@ mod read_site;
 mod source;
 pub(super) mod tables;
 
+use std::{ops::Range, sync::Arc};
+
+pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 use crate::{
-    compile::dataflow::index::to_u32,
+    compile::dataflow::index::{EdgeIndex, ReplyIndex, to_u32},
     path::{KeyPath, Segment},
     program::{
         Call, Callee, Choice, Failure, From, Guard, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program,
@@ -27,9 +30,6 @@ use crate::{
     syntax::document::Content,
     template::{Demand, KindSet, Shape, Step, Template, Used},
 };
-use std::{ops::Range, sync::Arc};
-
-pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 
 /// One thing that happens.
 #[derive(Clone)]
@@ -196,8 +196,8 @@ impl<'p> Ir<'p> {
     }
 
     /// Taking a reply, up to the choice.
-    pub(crate) fn replying(&self, reply: u32) -> Range<u32> {
-        self.replying[reply as usize].clone()
+    pub(crate) fn replying(&self, reply: ReplyIndex) -> Range<u32> {
+        self.replying[reply.index()].clone()
     }
 
     /// Ending at a point.
@@ -206,8 +206,8 @@ impl<'p> Ir<'p> {
     }
 
     /// What an edge's condition reads and fails without; a question whether something is there reads nothing.
-    pub(crate) fn guarded(&self, edge: u32) -> Range<u32> {
-        self.guards[edge as usize].clone()
+    pub(crate) fn guarded(&self, edge: EdgeIndex) -> Range<u32> {
+        self.guards[edge.index()].clone()
     }
 }
 

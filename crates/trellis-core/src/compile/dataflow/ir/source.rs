@@ -1,12 +1,12 @@
 //! What writes put at their places, and what calls are given.
 
+use rustc_hash::FxHashMap;
+
+use super::interned::InternedPath;
 use crate::{
     compile::dataflow::{domain::TypeId, index::to_u32},
     value::Key,
 };
-use rustc_hash::FxHashMap;
-
-use super::interned::InternedPath;
 
 /// One of [`Sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,13 +1,5 @@
 //! What the analysis of a graph speaks of: its keys, what is written, and the steps of its points.
 
-use crate::{
-    compile::dataflow::{
-        domain::{GuardId, SchemaId, TypeId, TypeTable, external},
-        index::to_u32,
-    },
-    path::{KeyPath, Segment},
-    program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
-};
 use std::collections::BTreeMap;
 
 use super::{
@@ -15,6 +7,14 @@ use super::{
     intern::Interner,
     interned::{ArithmeticTable, GuardSetTable, Op, OpTable, PointOps, SourceTable, WriteMode},
     keys::{KeyId, KeyTable},
+};
+use crate::{
+    compile::dataflow::{
+        domain::{GuardId, SchemaId, TypeId, TypeTable, external},
+        index::to_u32,
+    },
+    path::{KeyPath, Segment},
+    program::{Guard, NodeIndex, Operand, PointIndex, Program, Root},
 };
 
 /// Keys, sources and steps; they outlive the program that they were read from.

@@ -25,7 +25,7 @@ use super::{
     search::path::{Hop, WitnessDetails},
 };
 use crate::{
-    compile::{UncheckedRead, Unknown, check::exhaustive},
+    compile::{UncheckedRead, Unknown, check::exhaustive, dataflow::index::ReplyIndex},
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
     program::{
@@ -51,7 +51,7 @@ const MAX_UNDECIDED_NAMED: usize = 20;
 pub(crate) struct Reporter<'a, 'p> {
     program: &'p Arc<Program>,
     ir: &'a Ir<'p>,
-    replies: BTreeMap<u32, Env>,
+    replies: BTreeMap<ReplyIndex, Env>,
     told: BTreeSet<(String, u32)>,
     /// What was calculated with at points where that was told: other calculations with the same there fail for the same reason.
     calculated: BTreeMap<PointIndex, Vec<BTreeSet<&'p KeyPath>>>,
@@ -64,7 +64,7 @@ pub(crate) struct Reporter<'a, 'p> {
 }
 
 impl<'a, 'p> Reporter<'a, 'p> {
-    pub(crate) fn new(program: &'p Arc<Program>, ir: &'a Ir<'p>, replies: BTreeMap<u32, Env>) -> Self {
+    pub(crate) fn new(program: &'p Arc<Program>, ir: &'a Ir<'p>, replies: BTreeMap<ReplyIndex, Env>) -> Self {
         Self {
             program,
             ir,
@@ -230,14 +230,14 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 
     /// Which values have no way on, as far as they are known where the node begins to choose.
-    fn gap(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, on: u32) -> Diagnostic {
+    fn gap(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, on: ReplyIndex) -> Diagnostic {
         let node = self.node(alarm);
         let env = self.replies.get(&on);
         let mut closed = |operand: &Operand| {
             let of = known.known(env?, &operand.path)?;
             known.types.closed(of).or_else(|| self.listed(operand))
         };
-        exhaustive::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
+        exhaustive::flowing(self.program, node, &self.program.replies[on.index()], &mut closed)
     }
 
     /// The values of a key that is only ever chosen from lists: of many, the analysis knows the kind alone.

@@ -45,7 +45,7 @@ impl Reporter<'_, '_> {
             }
             Violation::NoMatch(on) => {
                 let span = program
-                    .edges_of(&program.replies[on as usize])
+                    .edges_of(&program.replies[on.index()])
                     .first()
                     .and_then(|edge| edge.origin)
                     .map_or(node.span, |origin| origin.span);

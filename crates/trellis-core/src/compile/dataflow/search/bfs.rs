@@ -12,10 +12,7 @@
 //! `note`. Two states at the edge have the same key, so the second is dropped, and `kind` is havocked where the first does not pass. The violation
 //! found there is spurious; the second round tracks `kind` as well and refutes it.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    sync::Arc,
-};
+use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::FxHashSet;
 
@@ -105,7 +102,7 @@ impl SearchRun<'_, '_> {
         self.budget.charge(Cost::Replay { steps: moves.len() });
         match replay::replay(self.input, initial, moves, &state.constraints) {
             ReplayOutcome::Violates(ViolatingSession { witness, said, sorts }) => {
-                Some(WitnessDetails { there: self.there(state), said, sorts, witness: witness.map(Arc::new) })
+                Some(WitnessDetails { there: self.there(state), said, sorts, witness })
             }
             ReplayOutcome::Masked => None,
             ReplayOutcome::Astray => {

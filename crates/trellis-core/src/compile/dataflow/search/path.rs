@@ -3,7 +3,17 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::state::SymState;
-use crate::{compile::dataflow::symbolic::SymValue, id::SignalName, program::PointIndex, template::KindSet, value::Key, witness::Witness};
+use crate::{
+    compile::dataflow::{
+        index::{EdgeIndex, ReplyIndex},
+        symbolic::SymValue,
+    },
+    id::SignalName,
+    program::PointIndex,
+    template::KindSet,
+    value::Key,
+    witness::Witness,
+};
 
 /// The result of searching an alarm.
 pub(crate) enum Verdict {
@@ -34,8 +44,8 @@ pub(crate) struct WitnessDetails {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     pub(crate) point: PointIndex,
-    pub(crate) on: u32,
-    pub(crate) edge: u32,
+    pub(crate) reply: ReplyIndex,
+    pub(crate) edge: EdgeIndex,
 }
 
 /// The input of one step.

@@ -6,6 +6,12 @@
 //!
 //! **Example:** for `Missing(name)` at `greet` the session must end as failed at `greet`, with a message that names `name`.
 
+use std::sync::Arc;
+
+use super::{
+    SearchInput,
+    path::{HostInput, HostMove, InitialState},
+};
 use crate::{
     compile::{
         dataflow::{
@@ -28,12 +34,6 @@ use crate::{
     value::{Mapping, Value},
     witness::{Violation, Witness},
 };
-use std::sync::Arc;
-
-use super::{
-    SearchInput,
-    path::{HostInput, HostMove, InitialState},
-};
 
 /// What became of replaying a path.
 pub(crate) enum ReplayOutcome {
@@ -48,7 +48,7 @@ pub(crate) enum ReplayOutcome {
 /// A session that ended in the alarm's violation.
 pub(crate) struct ViolatingSession {
     /// The session; `None` if it met another mistake at the same place first.
-    pub(crate) witness: Option<Witness>,
+    pub(crate) witness: Option<Arc<Witness>>,
     /// The message of the engine.
     pub(crate) said: Option<String>,
     /// The kinds of the operands, if the alarm is about a calculation.
@@ -76,7 +76,8 @@ fn attempt(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMov
             let missing = input.wanted()?.to_string();
             let is_it = moves.is_empty() && problems.contains(&format!("`{missing}` is missing"));
             let witness = || walked(Answers::new(), Vec::new(), Violation::Refused { missing: missing.into() });
-            return is_it.then(|| ReplayOutcome::Violates(ViolatingSession { witness: Some(witness()), said: None, sorts: Vec::new() }));
+            return is_it
+                .then(|| ReplayOutcome::Violates(ViolatingSession { witness: Some(Arc::new(witness())), said: None, sorts: Vec::new() }));
         }
         Err(_) => return None,
     };
@@ -94,7 +95,7 @@ fn attempt(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMov
     };
     let sorts = calculated(input, &state)?;
     let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
-    Some(ReplayOutcome::Violates(ViolatingSession { witness: is_it.then(|| walked(begun, moments, violation)), said, sorts }))
+    Some(ReplayOutcome::Violates(ViolatingSession { witness: is_it.then(|| Arc::new(walked(begun, moments, violation))), said, sorts }))
 }
 
 /// Returns the kinds of the operands where a session failed, or `None` if the calculation does not fail with them. Reserved names, which exist only

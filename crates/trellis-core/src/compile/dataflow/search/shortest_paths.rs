@@ -7,7 +7,10 @@
 use std::collections::VecDeque;
 
 use super::{entry::EntryState, path::Hop};
-use crate::program::{Outcome, PointIndex, Program, Target};
+use crate::{
+    compile::dataflow::index::{EdgeIndex, ReplyIndex},
+    program::{Outcome, PointIndex, Program, Target},
+};
 
 /// The shortest path to each point from any entry state.
 pub(crate) struct ShortestPaths {
@@ -36,7 +39,7 @@ impl ShortestPaths {
             for on in program.point(point).replies.clone() {
                 let reply = &program.replies[on as usize];
                 for edge in reply.edges.clone().filter(|_| reply.on != Outcome::Exhausted) {
-                    let hop = Hop { point, on, edge };
+                    let hop = Hop { point, reply: ReplyIndex(on), edge: EdgeIndex(edge) };
                     match program.edges[edge as usize].to {
                         Target::Point(to) | Target::Proceed(to) => see(to, hop),
                         Target::Rollback => {

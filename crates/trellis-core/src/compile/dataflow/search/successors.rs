@@ -16,6 +16,7 @@ use crate::{
     compile::dataflow::{
         budget::{Cost, MAX_PASSED_NODES},
         fixpoint::violation::Violation,
+        index::{EdgeIndex, ReplyIndex},
         symbolic::{CanViolate, SymValue},
     },
     id::SignalName,
@@ -35,8 +36,8 @@ impl SearchRun<'_, '_> {
             self.for_each_branch(|run| {
                 let mut state = from.clone();
                 let Some(given) = run.given(&mut state, node, point, reply) else { return };
-                let hop = Hop { point, on, edge: reply.edges.start };
-                match run.all(&mut state, point, run.input.ir.replying(on)) {
+                let hop = Hop { point, reply: ReplyIndex(on), edge: EdgeIndex(reply.edges.start) };
+                match run.all(&mut state, point, run.input.ir.replying(ReplyIndex(on))) {
                     ExecResult::Continue => run.choose(state, hop, given, ends, &mut steps),
                     ExecResult::Infeasible => {}
                     result @ ExecResult::Violates => {
@@ -53,19 +54,19 @@ impl SearchRun<'_, '_> {
     pub(crate) fn along(&mut self, mut state: SymState, hop: Hop) -> Option<(SymState, HostMove)> {
         let program: &Program = self.input.program;
         let node = program.node(program.point(hop.point).node);
-        let reply = &program.replies[hop.on as usize];
+        let reply = &program.replies[hop.reply.index()];
         let given = self.given(&mut state, node, hop.point, reply)?;
         let continues = |done: ExecResult| matches!(done, ExecResult::Continue);
         let mut answers = BTreeMap::new();
-        continues(self.all(&mut state, hop.point, self.input.ir.replying(hop.on))).then_some(())?;
-        self.assume(&mut state, &program.edges[hop.edge as usize].when, true, &mut answers).then_some(())?;
-        for at in reply.edges.start..=hop.edge {
+        continues(self.all(&mut state, hop.point, self.input.ir.replying(hop.reply))).then_some(())?;
+        self.assume(&mut state, &program.edges[hop.edge.index()].when, true, &mut answers).then_some(())?;
+        for at in (reply.edges.start..=hop.edge.0).map(EdgeIndex) {
             self.budget.charge(Cost::DirectEdge { variables: state.constraints.width() }).then_some(())?;
             for site in self.input.ir.guarded(at) {
                 continues(self.read(&mut state, hop.point, site)).then_some(())?;
             }
             if at < hop.edge {
-                self.assume(&mut state, &program.edges[at as usize].when, false, &mut answers).then_some(())?;
+                self.assume(&mut state, &program.edges[at.index()].when, false, &mut answers).then_some(())?;
             }
         }
         Some((state, HostMove { given, answers }))
@@ -112,17 +113,17 @@ impl SearchRun<'_, '_> {
     /// Adds a successor for each edge of the reply of a hop, in order.
     fn choose(&mut self, mut state: SymState, hop: Hop, given: HostInput, ends: bool, steps: &mut Vec<Successor>) {
         let program: &Program = self.input.program;
-        let reply = &program.replies[hop.on as usize];
+        let reply = &program.replies[hop.reply.index()];
         let mut answers = BTreeMap::new();
-        for at in reply.edges.clone() {
-            let edge: &Edge = &program.edges[at as usize];
+        for at in reply.edges.clone().map(EdgeIndex) {
+            let edge: &Edge = &program.edges[at.index()];
             let hop = Hop { edge: at, ..hop };
             let variables = state.constraints.width();
             if !self.budget.charge(if ends { Cost::DirectEdge { variables } } else { Cost::Edge { variables } }) {
                 return;
             }
             let host_move = |answers| HostMove { given: given.clone(), answers };
-            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.input.is_goal(hop.point, Violation::NoMatch(hop.on)) {
+            if edge.to == Target::End(Reason::Failed(Failure::NoMatch)) && self.input.is_goal(hop.point, Violation::NoMatch(hop.reply)) {
                 steps.push(Successor { state, hop, host_move: host_move(answers), result: ExecResult::Violates });
                 return;
             }
@@ -193,7 +194,7 @@ impl SearchRun<'_, '_> {
     pub(crate) fn target(&mut self, state: &mut SymState, hop: Hop, hops: &mut Vec<Hop>) -> Option<ExecResult> {
         let program: &Program = self.input.program;
         let node = program.node(program.point(hop.point).node);
-        match &program.edges[hop.edge as usize].to {
+        match &program.edges[hop.edge.index()].to {
             Target::Point(to) => Some(self.enter(state, *to, hops)),
             Target::Proceed(to) => Some(self.arrive(state, *to)),
             Target::Rollback => {
@@ -221,12 +222,17 @@ impl SearchRun<'_, '_> {
             }
             let points = [point, node.body, node.gate.unwrap_or(node.body)];
             let exhausted = points.into_iter().find_map(|at| {
-                let on = program.point(at).replies.clone().find(|on| program.replies[*on as usize].on == Outcome::Exhausted)?;
-                Some((at, on, program.replies[on as usize].edges.start))
+                let reply = program
+                    .point(at)
+                    .replies
+                    .clone()
+                    .map(ReplyIndex)
+                    .find(|reply| program.replies[reply.index()].on == Outcome::Exhausted)?;
+                Some((at, reply, EdgeIndex(program.replies[reply.index()].edges.start)))
             });
-            let Some((at, on, edge)) = exhausted else { return ExecResult::Infeasible };
-            hops.push(Hop { point: at, on, edge });
-            match program.edges[edge as usize].to {
+            let Some((at, reply, edge)) = exhausted else { return ExecResult::Infeasible };
+            hops.push(Hop { point: at, reply, edge });
+            match program.edges[edge.index()].to {
                 Target::Point(to) => point = to,
                 _ => return ExecResult::Infeasible,
             }

@@ -46,7 +46,7 @@ impl SearchInput<'_, '_> {
                 asked.extend(self.ir.sites[site as usize].guard().into_iter().flat_map(|guard| self.asked_by(guard)));
             }
             Violation::NoMatch(on) => {
-                let edges = self.program.edges_of(&self.program.replies[on as usize]);
+                let edges = self.program.edges_of(&self.program.replies[on.index()]);
                 asked.extend(edges.iter().flat_map(|edge| self.asked_by(&edge.when)));
             }
             _ => {}

@@ -14,6 +14,13 @@ pub(super) mod regex_sample;
 pub(super) mod samples;
 mod select;
 
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+
+use rpds::Vector;
+
+use self::finite_set::FiniteSet;
+pub(crate) use self::{cache::SchemaCache, fingerprint::Fingerprinter, refine::CanViolate};
+use super::domain::{TypeId, TypeTable};
 use crate::{
     compile::dataflow::index::to_u32,
     path::{KeyPath, Segment},
@@ -22,13 +29,6 @@ use crate::{
     syntax::node::InputType,
     value::{Key, Mapping, Value},
 };
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
-
-use rpds::Vector;
-
-use self::finite_set::FiniteSet;
-pub(crate) use self::{cache::SchemaCache, fingerprint::Fingerprinter, refine::CanViolate};
-use super::domain::{TypeId, TypeTable};
 
 /// A value on a way that is searched.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! What decides whether something is read: what holds of paths where it is.
 
-use crate::compile::dataflow::{domain::GuardId, index::to_u32};
 use rustc_hash::FxHashMap;
 
 use super::InternedPath;
+use crate::compile::dataflow::{domain::GuardId, index::to_u32};
 
 /// Some answers to questions about paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
