@@ -67,16 +67,18 @@ const ALLOWED: &[Allowed] = &[
 
 /// Parts of the data-flow analysis, each with those that it may use. The parts that word findings stand at the end, and no other uses them.
 const DATAFLOW: &[(&str, &[&str])] = &[
+    ("index", &[]),
     ("slot", &[]),
-    ("domain", &["slot"]),
-    ("ir", &["slot", "domain"]),
-    ("env", &["slot", "domain", "ir"]),
-    ("fixpoint", &["slot", "domain", "ir", "env"]),
-    ("symbolic", &["slot", "domain", "ir"]),
-    ("search", &["slot", "domain", "ir", "env", "fixpoint", "symbolic"]),
-    ("checks", &["slot", "domain", "ir", "env", "fixpoint", "symbolic", "search"]),
-    ("report", &["slot", "domain", "ir", "env", "fixpoint", "symbolic", "search"]),
-    ("assigned_keys", &["slot", "domain", "ir", "env", "fixpoint", "symbolic", "search", "checks", "report"]),
+    ("budget", &[]),
+    ("domain", &["index", "slot"]),
+    ("ir", &["index", "slot", "domain"]),
+    ("env", &["index", "slot", "domain", "ir"]),
+    ("fixpoint", &["index", "slot", "budget", "domain", "ir", "env"]),
+    ("symbolic", &["index", "slot", "domain", "ir"]),
+    ("search", &["index", "slot", "budget", "domain", "ir", "env", "fixpoint", "symbolic"]),
+    ("checks", &["index", "slot", "domain", "ir", "env", "fixpoint", "symbolic", "search"]),
+    ("report", &["index", "slot", "domain", "ir", "env", "fixpoint", "symbolic", "search"]),
+    ("assigned_keys", &["index", "slot", "domain", "ir", "env", "fixpoint", "symbolic", "search", "checks", "report"]),
 ];
 
 #[test]

@@ -38,7 +38,7 @@ use self::{
     room::Room,
     schemas::Schemas,
     severity::Severities,
-    tools::Tools,
+    tools::{DocumentTools, Tools},
     verify::CheckInput,
 };
 pub use self::{
@@ -175,7 +175,7 @@ fn prepare<'d>(
     mut schemas: Schemas,
     last: Option<&(Previous, Vec<u32>)>,
 ) -> (Lowering<'d>, PageNames) {
-    let about = (&files.frame.split.owner[..], &files.glance.tooled[..]);
+    let about = DocumentTools { owner: &files.frame.split.owner, tooled: &files.glance.tooled };
     let tools = Tools::collect(files.documents, &graphs, about, &mut schemas, &mut found);
     let mut predicates = Vec::new();
     let graphs: Vec<GraphInfo<'d>> = graphs

@@ -6,7 +6,7 @@ use super::{
     Join, UncheckedRead,
     cfg::Cfg,
     check,
-    dataflow::{self, Analysis},
+    dataflow::{self, Analysis, Reuse},
     severity::Severities,
     taint::Taint,
 };
@@ -29,7 +29,7 @@ impl CheckCache {
 }
 
 /// Points of a graph for which it pays to do two things at once.
-const MANY: usize = 1_000;
+const MIN_PARALLEL_POINTS: usize = 1_000;
 
 /// A program that is checked, and what of it was checked before.
 pub(super) struct CheckInput<'p> {
@@ -57,7 +57,7 @@ pub(super) fn program(
     let mut known = None;
     let CheckCache { nodes, data } = kept;
     let mut shape = || check::shape(&cfg, unresolved.then_some(severities), nodes, fresh, linking, found);
-    match both.filter(|_| fresh.is_none() && program.points.len() >= MANY) {
+    match both.filter(|_| fresh.is_none() && program.points.len() >= MIN_PARALLEL_POINTS) {
         // Most graphs have no mistakes: what is known of their data then is worked out meanwhile.
         Some(both) => both(&mut || known = Some(Analysis::new(program, &cfg, &tame)), &mut shape),
         None => shape(),
@@ -65,7 +65,7 @@ pub(super) fn program(
     match Taint::new(program, severities.parsed().chain(found.iter()), |found| severities.is_error(found)) {
         Some(tainted) => {
             let known = known.filter(|_| tainted.points == tame);
-            dataflow::check(program, &cfg, &tainted, known, (data, fresh), found)
+            dataflow::check(program, &cfg, &tainted, known, Reuse { cache: data, fresh }, found)
         }
         None => {
             *data = None;

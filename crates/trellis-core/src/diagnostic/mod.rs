@@ -209,14 +209,14 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Characters of a message; what an author wrote may be much longer.
-const LONGEST: usize = 240;
+const MAX_MESSAGE_CHARS: usize = 240;
 
 /// Characters of a word in a text that is longer than that.
 const WORD: usize = 60;
 
 /// A text in which no word is so long that it hides the others.
 fn shortened(text: String) -> String {
-    if text.len() <= LONGEST {
+    if text.len() <= MAX_MESSAGE_CHARS {
         return text;
     }
     let cut = |word: &str| match word.char_indices().nth(WORD) {
@@ -232,10 +232,10 @@ fn shortened(text: String) -> String {
 /// A message in one line that can be shown anywhere, whatever the author's bytes in it are.
 fn one_line(message: String) -> String {
     let message = shortened(message);
-    if message.len() <= LONGEST && !message.chars().any(char::is_control) {
+    if message.len() <= MAX_MESSAGE_CHARS && !message.chars().any(char::is_control) {
         return message;
     }
-    let mut line: String = message.chars().map(|char| if char.is_control() { ' ' } else { char }).take(LONGEST).collect();
+    let mut line: String = message.chars().map(|char| if char.is_control() { ' ' } else { char }).take(MAX_MESSAGE_CHARS).collect();
     if line.chars().count() < message.chars().count() {
         line.push('…');
     }

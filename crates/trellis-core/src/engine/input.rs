@@ -273,8 +273,8 @@ fn clean(text: &str) -> Cow<'_, str> {
 
 /// What was typed, short enough for one line.
 fn quoted(text: &str) -> String {
-    const LONGEST: usize = 40;
-    match text.char_indices().nth(LONGEST) {
+    const MAX_QUOTED_CHARS: usize = 40;
+    match text.char_indices().nth(MAX_QUOTED_CHARS) {
         _ if text.is_empty() => "an empty input".to_owned(),
         Some((end, _)) => format!("`{}…`", &text[..end]),
         None => format!("`{text}`"),

@@ -13,7 +13,7 @@ use crate::{
 type Closed = (Vec<Value>, bool);
 
 /// More values than these are as good as open.
-const FEW: usize = 64;
+const MAX_CLOSED_VALUES: usize = 64;
 
 /// The values that can stand at `path`.
 pub(super) fn closed(root: &Value, path: &[Segment]) -> Option<Closed> {
@@ -27,7 +27,7 @@ pub(super) fn closed(root: &Value, path: &[Segment]) -> Option<Closed> {
         }
         new
     });
-    (values.len() <= FEW).then_some((values, absent))
+    (values.len() <= MAX_CLOSED_VALUES).then_some((values, absent))
 }
 
 /// The search, which a schema that refers to itself must not make endless.
@@ -128,7 +128,8 @@ pub(crate) fn few_integers(schema: &Mapping) -> Option<RangeInclusive<i64>> {
     let bound = |key: &str, more: i64| if let Some(Value::Int(bound)) = schema.get(key) { bound.checked_add(more) } else { None };
     let least = [bound("minimum", 0), bound("exclusiveMinimum", 1)].into_iter().flatten().max()?;
     let most = [bound("maximum", 0), bound("exclusiveMaximum", -1)].into_iter().flatten().min()?;
-    let is_few = most >= least && most.checked_sub(least).and_then(|count| usize::try_from(count).ok()).is_some_and(|count| count < FEW);
+    let is_few = most >= least
+        && most.checked_sub(least).and_then(|count| usize::try_from(count).ok()).is_some_and(|count| count < MAX_CLOSED_VALUES);
     is_few.then_some(least..=most)
 }
 

@@ -6,11 +6,11 @@ use super::{Hole, below};
 use crate::value::{Mapping, Value};
 
 /// Levels that are looked at.
-const DEPTH: usize = 16;
+const MAX_CHECKED_DEPTH: usize = 16;
 
 /// Whether `value` certainly fits, whatever fills its holes.
 pub(super) fn fits(schema: &Value, value: &Value, holes: &[Hole]) -> bool {
-    at(schema, value, holes, "", DEPTH)
+    at(schema, value, holes, "", MAX_CHECKED_DEPTH)
 }
 
 fn at(schema: &Value, value: &Value, holes: &[Hole], pointer: &str, left: usize) -> bool {

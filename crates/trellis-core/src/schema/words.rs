@@ -155,7 +155,7 @@ pub(super) fn breaches(error: &ValidationError<'_>) -> Vec<Breach> {
 }
 
 /// Values of an `enum` that a message shows.
-const MANY: usize = 12;
+const MAX_OPTIONS_SHOWN: usize = 12;
 
 /// One error as one line; nothing for those that have no words of ours.
 fn message(error: &ValidationError<'_>) -> Option<String> {
@@ -170,8 +170,8 @@ fn message(error: &ValidationError<'_>) -> Option<String> {
         Kind::Required { property } => format!("{} is missing", shown(property)),
         Kind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-            let first: Vec<_> = options.iter().take(MANY).map(shown).collect();
-            let more = if options.len() > MANY { " …" } else { "" };
+            let first: Vec<_> = options.iter().take(MAX_OPTIONS_SHOWN).map(shown).collect();
+            let more = if options.len() > MAX_OPTIONS_SHOWN { " …" } else { "" };
             format!("must be one of {}{more}, is {}", first.join(", "), shown(met))
         }
         Kind::Constant { expected_value } => format!("must be {}, is {}", shown(expected_value), shown(met)),

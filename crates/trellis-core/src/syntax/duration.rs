@@ -9,7 +9,7 @@ pub const FORM: &str = "write it like `30s`, `200ms`, `2m`, `1h30m`, `1d` or `4w
 const UNITS: [(&str, u64); 6] = [("w", 7 * 86_400_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// The longest one: a hundred years, so that adding it to a moment cannot overflow.
-const LONGEST: u64 = 100 * 365 * 86_400_000;
+const MAX_MILLISECONDS: u64 = 100 * 365 * 86_400_000;
 
 /// Says how a text that is no duration is mended.
 pub fn help(text: &str) -> String {
@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Option<Duration> {
         let number: u64 = rest[..digits].parse().ok()?;
         let unit = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
         let at = units.iter().position(|(name, _)| *name == &rest[digits..digits + unit])?;
-        total = number.checked_mul(units[at].1)?.checked_add(total).filter(|total| *total <= LONGEST)?;
+        total = number.checked_mul(units[at].1)?.checked_add(total).filter(|total| *total <= MAX_MILLISECONDS)?;
         units = &units[at + 1..];
         rest = &rest[digits + unit..];
     }

@@ -12,7 +12,7 @@ use minijinja::machinery::{
 use super::{Mistake, check, delimiters::syntax, explain, nesting, nesting::MAX_NESTING};
 
 /// Mistakes of one template that are reported at once.
-const MANY: usize = 16;
+const MAX_MISTAKES_REPORTED: usize = 16;
 
 /// Parses and checks a template.
 ///
@@ -29,7 +29,7 @@ fn and_the_rest(source: &str, first: Mistake) -> Vec<Mistake> {
     let mut text = source.to_owned();
     let mut mistakes = vec![first];
     while let Some(hole) = hole_around(&text, &mistakes[mistakes.len() - 1].place)
-        && mistakes.len() < MANY
+        && mistakes.len() < MAX_MISTAKES_REPORTED
     {
         text.replace_range(hole.clone(), &" ".repeat(hole.len()));
         match parse(&text) {

@@ -4,7 +4,7 @@ use crate::{
     compile::{
         guards::{
             cases::{CaseValues, closed_of_any, input_path, subject},
-            impossible::{OTHERWISE, report, report_one},
+            impossible::{Comparison, OTHERWISE, Possible, report, report_one},
             value_index::Literals,
         },
         source_lookup::condition,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Ways of a node that are compared with each other.
-const FEW: usize = 64;
+const MAX_EDGES_COMPARED: usize = 64;
 
 /// Values that are compared with ones that are misspelt, at one node.
 const PATIENCE: usize = 1_000_000;
@@ -32,7 +32,7 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
         if asked.is_empty() {
             continue;
         }
-        for (at, (edge, _)) in asked.iter().enumerate().take(FEW) {
+        for (at, (edge, _)) in asked.iter().enumerate().take(MAX_EDGES_COMPARED) {
             if !said.iter().any(|(known, _)| std::ptr::eq(*known, *edge))
                 && let Some((first, _)) = asked[..at].iter().find(|(other, _)| other.when == edge.when)
                 && let (Some(first), Some(condition)) = (condition(program, node, first), condition(program, node, edge))
@@ -55,10 +55,10 @@ pub(super) fn check(program: &Program, node: &Node, found: &mut dyn FnMut(Diagno
             let values = operands.binary_search(&operand).ok().and_then(|at| values[at].as_ref());
             let finding = condition(program, node, edge).and_then(|condition| {
                 if let Some((why, values, help)) = never(node, reply, &edge.when, operand, values, &mut patience) {
-                    return Some((true, report(program, node, condition, &edge.when, (&why, values, help))));
+                    return Some((true, report(program, node, condition, &edge.when, Possible { why: &why, values }, help)));
                 }
                 let (literal, why, values) = in_vain(node, reply, &edge.when, operand, values)?;
-                Some((false, report_one(program, node, condition, (operand, literal), (&why, values))))
+                Some((false, report_one(program, node, condition, Comparison { operand, literal }, Possible { why: &why, values })))
             });
             match said.iter_mut().find(|(known, _)| std::ptr::eq(*known, edge)) {
                 // One literal in vain says less than all of a condition.

@@ -62,7 +62,7 @@ impl Findings<'_, '_> {
         let words = faulty.iter().map(|at| &*self.program.documents[*at as usize].text).collect::<Vec<_>>();
         let told: Vec<String> = found.iter().map(|found| found.message.clone()).collect();
         for point in (0..self.program.points.len()).filter(|point| !self.tainted[*point]) {
-            let point = PointIndex(u32::try_from(point).unwrap_or(u32::MAX));
+            let point = PointIndex::from_usize(point);
             for at in self.ir.sites_of(point) {
                 let site = &self.ir.sites[at as usize];
                 let (name, root) = (site.path.to_string(), site.path.root());

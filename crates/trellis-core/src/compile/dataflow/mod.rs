@@ -23,10 +23,12 @@
 //! `fixpoint, search ← report`.
 
 mod assigned_keys;
+mod budget;
 mod checks;
 mod domain;
 mod env;
 mod fixpoint;
+mod index;
 mod ir;
 mod report;
 mod search;
@@ -34,7 +36,7 @@ mod slot;
 mod symbolic;
 
 use std::{
-    cell::{Cell, OnceCell, RefCell},
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
     sync::Arc,
@@ -44,6 +46,7 @@ pub(super) use self::fixpoint::Analysis;
 pub(crate) use self::fixpoint::snapshot::PointTypes;
 
 use self::{
+    budget::{Budget, MAX_PASSES},
     checks::{declared_types, invalid_text, never_said, never_true, returned_values},
     domain::external,
     fixpoint::{
@@ -54,10 +57,11 @@ use self::{
     ir::{Instr, Ir},
     report::Reporter,
     search::{
-        Search, Verdict,
-        bfs::{BUDGET_OF_ALL, ShortestPaths},
+        SearchInput, SearchRun,
         entry::EntryState,
         outcome::{self, SearchOutcome},
+        path::Verdict,
+        shortest_paths::ShortestPaths,
     },
     symbolic::SchemaCache,
 };
@@ -88,15 +92,20 @@ impl DataflowCache {
     }
 }
 
+/// The results of the last check, which this one takes and replaces, and the nodes that were edited since; `None` if everything is new.
+pub(super) struct Reuse<'c> {
+    pub(super) cache: &'c mut Option<DataflowCache>,
+    pub(super) fresh: Option<&'c [u32]>,
+}
+
 /// Checks a program, of some of whose points nothing is known. Gives the reads of which nothing is known.
-/// `known` is what was worked out already; `kept` what is known from the last time, and for the next; `fresh` are the nodes that were edited since, or
-/// nothing where everything is new.
+/// `known` is what was worked out already.
 pub(super) fn check<'k>(
     program: &'k Arc<Program>,
     cfg: &Cfg<'_>,
     tainted: &'k Taint,
     known: Option<Analysis<'k, 'k>>,
-    (kept, fresh): (&mut Option<DataflowCache>, Option<&[u32]>),
+    Reuse { cache: kept, fresh }: Reuse<'_>,
     found: &mut Vec<Diagnostic>,
 ) -> Vec<UncheckedRead> {
     let Taint { points: tainted, is_lossy, faulty } = tainted;
@@ -162,8 +171,12 @@ struct Shared {
     reads: BTreeSet<Key>,
 }
 
-/// Greatest number of rounds in which alarms after witnessed ones are searched again.
-const PASSES: usize = 8;
+/// What earlier searches found: the paths that are missing somewhere, and the nodes where a session fails for another reason.
+#[derive(Clone, Copy)]
+struct FoundSoFar<'f> {
+    missing: &'f [KeyPath],
+    failing_nodes: &'f BTreeSet<NodeIndex>,
+}
 
 /// Context in which alarms are searched.
 struct Findings<'a, 'p> {
@@ -182,17 +195,17 @@ impl Findings<'_, '_> {
         let mut entry_states = vec![EntryState::entry(self.program)];
         entry_states.extend(gathered.called.iter().map(|(point, args)| EntryState::called(*point, *args, &known.types)));
         let mut reporter = Reporter::new(self.program, self.ir, std::mem::take(&mut gathered.replies));
-        let budget = Cell::new(BUDGET_OF_ALL);
+        let budget = Budget::new();
         let shared = Shared {
-            shortest: ShortestPaths::new(self.program, &entry_states, |point| !self.tainted[point.0 as usize]),
+            shortest: ShortestPaths::new(self.program, &entry_states, |point| !self.tainted[point.index()]),
             outputs: self.outputs(known),
             cache: Rc::default(),
             reads: self.reads(),
             entry_states,
         };
-        let mut mended: Vec<KeyPath> = Vec::new();
+        let mut missing: Vec<KeyPath> = Vec::new();
         let mut searched = SearchOutcome::default();
-        let mut grief: BTreeSet<NodeIndex> = BTreeSet::new();
+        let mut failing_nodes: BTreeSet<NodeIndex> = BTreeSet::new();
         let is_inside = |alarm: &Alarm| match alarm.violation {
             Violation::Missing(site) if !self.ir.sites[site as usize].inside().is_empty() => Some(site),
             _ => None,
@@ -215,9 +228,9 @@ impl Findings<'_, '_> {
             said.entry(place.path.clone()).or_default().push((code, place.span));
         }
         left.retain(|alarm| !reporter.is_said(alarm, &said));
-        left.sort_by_key(|alarm| rank[alarm.point.0 as usize]);
-        for _ in 0..PASSES {
-            let before = mended.len();
+        left.sort_by_key(|alarm| rank[alarm.point.index()]);
+        for _ in 0..MAX_PASSES {
+            let before = missing.len();
             left.retain(|alarm| {
                 if reporter.is_told(alarm) {
                     searched.explained.extend(if let Violation::Operand(site) = alarm.violation { Some(site) } else { None });
@@ -226,19 +239,20 @@ impl Findings<'_, '_> {
                 // The guard of the read is not followed, so no path can be trusted. A key that nothing assigns is misspelt anyway.
                 if matches!(alarm.violation, Violation::Missing(site) if self.ir.sites[site as usize].is_opaque()) {
                     if self.unset(alarm, &set).is_some_and(|site| self.is_unasked(site)) {
-                        mended.extend(reporter.name(known, alarm, found));
+                        missing.extend(reporter.name(known, alarm, found));
                     }
                     return false;
                 }
                 let inside = || is_inside(alarm).map(|site| (alarm.point, site));
-                let (verdict, may_be_hidden) = self.one(known, alarm, &shared, (&mended, &grief), &budget);
+                let (verdict, may_be_hidden) =
+                    self.one(known, alarm, &shared, FoundSoFar { missing: &missing, failing_nodes: &failing_nodes }, &budget);
                 match verdict {
-                    Verdict::Proved(hops, details) => {
-                        if let Some(missing) = reporter.tell(known, alarm, &hops, &details, found) {
-                            searched.missing.push((missing.clone(), (!alarm.never).then_some(alarm.point)));
-                            mended.push(missing);
+                    Verdict::Witnessed(hops, details) => {
+                        if let Some(path) = reporter.tell(known, alarm, &hops, &details, found) {
+                            searched.missing.push((path.clone(), (!alarm.never).then_some(alarm.point)));
+                            missing.push(path);
                         } else {
-                            grief.insert(self.program.point(alarm.point).node);
+                            failing_nodes.insert(self.program.point(alarm.point).node);
                         }
                         false
                     }
@@ -246,18 +260,18 @@ impl Findings<'_, '_> {
                         searched.untold.extend(inside());
                         may_be_hidden
                     }
-                    verdict @ (Verdict::Hidden | Verdict::Open) => {
+                    verdict @ (Verdict::Masked | Verdict::Undecided) => {
                         searched.untold.extend(inside());
                         match verdict {
-                            Verdict::Open if self.unset(alarm, &set).is_some() => mended.extend(reporter.name(known, alarm, found)),
-                            Verdict::Open => reporter.leave_open(known, alarm, found),
+                            Verdict::Undecided if self.unset(alarm, &set).is_some() => missing.extend(reporter.name(known, alarm, found)),
+                            Verdict::Undecided => reporter.leave_open(known, alarm, found),
                             _ => {}
                         }
                         false
                     }
                 }
             });
-            if mended.len() == before || left.is_empty() {
+            if missing.len() == before || left.is_empty() {
                 break;
             }
         }
@@ -274,8 +288,8 @@ impl Findings<'_, '_> {
         known: &mut Analysis<'_, '_>,
         alarm: &Alarm,
         shared: &Shared,
-        (mended, grief): (&[KeyPath], &BTreeSet<NodeIndex>),
-        budget: &Cell<usize>,
+        FoundSoFar { missing, failing_nodes }: FoundSoFar<'_>,
+        budget: &Budget,
     ) -> (Verdict, bool) {
         let absent = self.may_be_absent(known, alarm);
         let returns = |point: PointIndex| {
@@ -283,33 +297,22 @@ impl Findings<'_, '_> {
             let own = shared.outputs.get(&point).cloned();
             call.into_iter().flat_map(|call| call.returns.iter().cloned()).chain(own).collect()
         };
-        let search = |mended| Search {
+        let input = SearchInput {
             program: self.program,
             ir: self.ir,
-            entry_states: &shared.entry_states,
-            alarm,
-            absent: absent.as_deref(),
-            shortest: &shared.shortest,
             cfg: self.cfg,
+            entry_states: &shared.entry_states,
+            shortest: &shared.shortest,
+            alarm,
             tainted: self.tainted,
-            assumed_set: mended,
-            budget,
-            tracked: RefCell::default(),
+            absent: absent.as_deref(),
             returns: &returns,
-            cache: &shared.cache,
             reads: &shared.reads,
-            breaks: OnceCell::new(),
-            outcomes: RefCell::default(),
-            failing_nodes: grief,
-            is_masked: Cell::new(false),
-            is_astray: Cell::new(false),
-            forks: RefCell::default(),
-            incomplete: Cell::new(false),
-            imprecise: RefCell::default(),
+            failing_nodes,
         };
         let is_missing = matches!(alarm.violation, Violation::Missing(_));
-        let (bare, helped) = (search(&[][..]), search(mended));
-        let may_help = is_missing && !mended.is_empty();
+        let [mut bare, mut helped] = [&[][..], missing].map(|assumed_set| SearchRun::new(&input, assumed_set, budget, &shared.cache));
+        let may_help = is_missing && !missing.is_empty();
         let straight = bare.try_shortest().or_else(|| if may_help { helped.try_shortest() } else { None });
         if straight.is_none() && !self.may_come(known, alarm, &bare) {
             return (Verdict::Refuted, false);
@@ -317,14 +320,14 @@ impl Findings<'_, '_> {
         let verdict = straight.unwrap_or_else(|| bare.explore());
         // Other missing paths matter only if the search has distinguished states by them.
         match verdict {
-            Verdict::Refuted if may_help && bare.told_apart_by(mended) => (helped.explore(), true),
-            verdict => (verdict, is_missing && mended.is_empty()),
+            Verdict::Refuted if may_help && bare.has_tracked(missing) => (helped.explore(), true),
+            verdict => (verdict, is_missing && missing.is_empty()),
         }
     }
 
     /// Returns the schemas of what child graphs and composite calls return, by the point that calls them.
     fn outputs(&self, known: &mut Analysis<'_, '_>) -> BTreeMap<PointIndex, Schema> {
-        let points = (0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX)).map(PointIndex);
+        let points = (0..self.program.points.len()).map(PointIndex::from_usize);
         let mut outputs = BTreeMap::new();
         for point in points {
             let Some(call) = external::call_at(self.program, point) else { continue };

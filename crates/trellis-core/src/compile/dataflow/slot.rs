@@ -12,24 +12,24 @@ pub(crate) const RESULT: Slot = Slot(1);
 pub(crate) const OWN: usize = 2;
 
 /// No page is narrower.
-pub(crate) const NARROWEST: usize = 16;
+pub(crate) const MIN_PAGE_SLOTS: usize = 16;
 
 /// A graph has about so many pages: copying a page costs less than counting who shares the others.
-const PAGES: usize = 4;
+const TARGET_PAGES: usize = 4;
 
 /// No page is wider: where keys are very many, a point changes few of them.
-const WIDEST: usize = 256;
+const MAX_PAGE_SLOTS: usize = 256;
 
 /// Slots that edits may take before everything is worked out anew.
-const SPARE: usize = 8;
+const SPARE_SLOTS: usize = 8;
 
 /// How many slots there is room for, where so many are needed.
 pub(crate) fn room(needed: usize) -> usize {
-    let needed = needed.saturating_sub(OWN) + SPARE;
+    let needed = needed.saturating_sub(OWN) + SPARE_SLOTS;
     needed.next_multiple_of(width(needed)) + OWN
 }
 
 /// The slots of one page, where so many are needed.
 pub(crate) fn width(needed: usize) -> usize {
-    needed.div_ceil(PAGES).next_power_of_two().clamp(NARROWEST, WIDEST)
+    needed.div_ceil(TARGET_PAGES).next_power_of_two().clamp(MIN_PAGE_SLOTS, MAX_PAGE_SLOTS)
 }

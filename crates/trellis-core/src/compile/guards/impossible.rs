@@ -8,28 +8,43 @@ use crate::{
     value::Value,
 };
 
+/// A literal that an operand is compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct Comparison<'c> {
+    pub(crate) operand: &'c Operand,
+    pub(crate) literal: &'c Value,
+}
+
+/// Why an operand cannot be what is asked, and the values that it can be.
+#[derive(Clone, Copy)]
+pub(in crate::compile) struct Possible<'c> {
+    pub(in crate::compile) why: &'c str,
+    pub(in crate::compile) values: &'c [Value],
+}
+
 /// The finding about one of several literals that is asked for in vain.
 pub(crate) fn finding_of_one(
     program: &Program,
     node: &Node,
     condition: &Spanned<Condition>,
-    (operand, literal): (&Operand, &Value),
+    comparison: Comparison<'_>,
     values: &[Value],
     described: &str,
 ) -> Diagnostic {
-    report_one(program, node, condition, (operand, literal), (&format!("`{}` is {described}", operand.path), values))
+    let why = format!("`{}` is {described}", comparison.operand.path);
+    report_one(program, node, condition, comparison, Possible { why: &why, values })
 }
 
 pub(in crate::compile) fn report_one(
     program: &Program,
     node: &Node,
     condition: &Spanned<Condition>,
-    (operand, literal): (&Operand, &Value),
-    (why, values): (&str, &[Value]),
+    Comparison { operand, literal }: Comparison<'_>,
+    possible: Possible<'_>,
 ) -> Diagnostic {
     let guard = Guard::Is(operand.clone(), true, literal.clone());
-    let found = report(program, node, condition, &guard, (why, values, "ask for what it can be, or take this value out".to_owned()));
-    let message = format!("`{}` asks for `{}` in vain: {why}", condition.text(program.text_of(node)), literal.to_json());
+    let found = report(program, node, condition, &guard, possible, "ask for what it can be, or take this value out".to_owned());
+    let message = format!("`{}` asks for `{}` in vain: {}", condition.text(program.text_of(node)), literal.to_json(), possible.why);
     Diagnostic { message, ..found }
 }
 
@@ -43,7 +58,8 @@ pub(crate) fn finding(
     values: &[Value],
     described: &str,
 ) -> Diagnostic {
-    report(program, node, condition, guard, (&format!("`{}` is {described}", operand.path), values, OTHERWISE.to_owned()))
+    let why = format!("`{}` is {described}", operand.path);
+    report(program, node, condition, guard, Possible { why: &why, values }, OTHERWISE.to_owned())
 }
 
 /// What to do about a condition that never holds, where nothing near could be meant.
@@ -54,7 +70,8 @@ pub(in crate::compile) fn report(
     node: &Node,
     condition: &Spanned<Condition>,
     guard: &Guard,
-    (why, values, otherwise): (&str, &[Value], String),
+    Possible { why, values }: Possible<'_>,
+    otherwise: String,
 ) -> Diagnostic {
     let message = format!("`{}` can never be true: {why}", condition.text(program.text_of(node)));
     let found = Diagnostic::new(Code::NeverTrue, program.path_of(node), condition.span, message);

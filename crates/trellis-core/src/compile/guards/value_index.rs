@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::value::Value;
 
 /// Values that are compared one by one: most lists are short, and cost no table.
-const FEW: usize = 8;
+const MAX_UNINDEXED_VALUES: usize = 8;
 
 /// Which of a list of values are equal to one.
 #[derive(Default)]
@@ -33,7 +33,7 @@ impl<'v> Literals<'v> {
 
     /// Adds a value under a number.
     pub(in crate::compile) fn add(&mut self, at: u32, value: &'v Value) {
-        if self.few.len() < FEW { self.few.push((at, value)) } else { self.more.add(at, value) }
+        if self.few.len() < MAX_UNINDEXED_VALUES { self.few.push((at, value)) } else { self.more.add(at, value) }
     }
 
     /// The numbers of the values that are equal to this one.

@@ -23,7 +23,7 @@ pub(super) fn local_texts(messages: &[LocalText]) -> Box<[(Arc<str>, Template)]>
 }
 
 /// Options that are compared with each other.
-const FEW: usize = 12;
+const MAX_OPTIONS_COMPARED: usize = 12;
 
 impl Lowering<'_> {
     /// Lowers how a node listens.
@@ -139,7 +139,7 @@ impl Lowering<'_> {
     fn check_twice(&mut self, here: Here<'_>, options: &[OptionSyntax]) {
         let texts = |at: usize| if let Value::Text(text) = &options[at].value.value { Some(text) } else { None };
         // A few texts are compared as they are: most nodes cost no table.
-        if options.len() <= FEW
+        if options.len() <= MAX_OPTIONS_COMPARED
             && (0..options.len()).all(|at| texts(at).is_some_and(|text| (0..at).all(|other| texts(other) != Some(text))))
         {
             return;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use super::{DEPTH, Tools, folder};
+use super::{MAX_LIBRARY_DEPTH, Tools, folder};
 use crate::{
     compile::{document_index::references, schemas::Schemas},
     diagnostic::{Code, Diagnostic, near},
@@ -101,10 +101,10 @@ impl Tools<'_> {
                 );
                 continue;
             }
-            if open.len() < DEPTH {
+            if open.len() < MAX_LIBRARY_DEPTH {
                 self.find_cycle(next, owner, open, done, found);
             } else if !done.contains(&next) {
-                let message = format!("libraries are nested more than {DEPTH} deep");
+                let message = format!("libraries are nested more than {MAX_LIBRARY_DEPTH} deep");
                 found.push(
                     Diagnostic::new(Code::ToolCycle, &document.path, written.span, message).help("refer to the inner libraries directly"),
                 );

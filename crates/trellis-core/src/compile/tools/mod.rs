@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Libraries deeper than this are not followed (language A.2).
-const DEPTH: usize = 64;
+const MAX_LIBRARY_DEPTH: usize = 64;
 
 /// What can be called under a name, in the order of first appearance.
 #[derive(Clone, Debug, Default)]
@@ -94,12 +94,18 @@ struct LibraryRef<'d> {
     graph: u32,
 }
 
+/// The graph that owns each document, and the documents that define or name tools.
+pub(super) struct DocumentTools<'t> {
+    pub(super) owner: &'t [u32],
+    pub(super) tooled: &'t [u32],
+}
+
 impl<'d> Tools<'d> {
     /// Reads the bindings of every graph and checks every tool definition and library reference once, whoever uses it.
     pub(super) fn collect(
         documents: &'d [Arc<Document>],
         graphs: &[GraphSyntax<'d>],
-        (owner, tooled): (&[u32], &[u32]),
+        DocumentTools { owner, tooled }: DocumentTools<'_>,
         schemas: &mut Schemas,
         found: &mut Vec<Diagnostic>,
     ) -> Self {
@@ -169,7 +175,7 @@ impl<'d> Tools<'d> {
     }
 
     fn resolve(&self, references: &'d [ToolRef], from: LibraryRef<'d>, schemas: &mut Schemas, scope: &mut ToolScope, depth: usize) {
-        if depth >= DEPTH {
+        if depth >= MAX_LIBRARY_DEPTH {
             return;
         }
         let bindings = &self.bindings[from.graph as usize];

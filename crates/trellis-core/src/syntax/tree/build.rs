@@ -7,7 +7,7 @@ use std::{borrow::Cow, ops::Range};
 use granit_parser::{Event, Parser, ScalarStyle, StructureStyle, options};
 use rustc_hash::FxHashMap;
 
-use super::{DEPTH, LastToken, Malformed, YamlData, YamlEntry, YamlNode};
+use super::{LastToken, MAX_YAML_DEPTH, Malformed, YamlData, YamlEntry, YamlNode};
 use crate::{
     diagnostic::{Code, Diagnostic, Report},
     span::Span,
@@ -176,8 +176,8 @@ impl<'t> TreeBuilder<'t, '_> {
     }
 
     fn begin(&mut self, start: usize, style: StructureStyle, anchor: usize, data: PartialCollection<'t>) -> Result<(), Malformed> {
-        if self.open.len() == DEPTH {
-            self.report.add(Code::YamlSyntax, Span::at(start), format!("lists and mappings nest deeper than {DEPTH} levels"));
+        if self.open.len() == MAX_YAML_DEPTH {
+            self.report.add(Code::YamlSyntax, Span::at(start), format!("lists and mappings nest deeper than {MAX_YAML_DEPTH} levels"));
             return Err(Malformed);
         }
         self.open.push(OpenCollection { start, flow: style == StructureStyle::Flow, anchor, data });
@@ -265,8 +265,8 @@ impl<'t> TreeBuilder<'t, '_> {
             return Err(Malformed);
         };
         self.unfold(&node)?;
-        if self.open.len() + node.size().1 > DEPTH {
-            self.report.add(Code::YamlSyntax, span, format!("lists and mappings nest deeper than {DEPTH} levels"));
+        if self.open.len() + node.size().1 > MAX_YAML_DEPTH {
+            self.report.add(Code::YamlSyntax, span, format!("lists and mappings nest deeper than {MAX_YAML_DEPTH} levels"));
             return Err(Malformed);
         }
         self.put(node);

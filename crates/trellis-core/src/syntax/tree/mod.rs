@@ -2,7 +2,7 @@
 //!
 //! In go the bytes of one YAML document, out comes a [`Node`]; what YAML itself forbids, and what graphs do not use of it, is reported on the way.
 //!
-//! **Invariant:** every span is a range of the whole file on character boundaries, the tree is at most [`DEPTH`] deep, and aliases unfold to at
+//! **Invariant:** every span is a range of the whole file on character boundaries, the tree is at most [`MAX_YAML_DEPTH`] deep, and aliases unfold to at
 //! most 10,000 values, so that whoever reads it may recurse.
 
 mod build;
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How deep mappings and lists may nest.
-pub(super) const DEPTH: usize = 64;
+pub(super) const MAX_YAML_DEPTH: usize = 64;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]

@@ -121,8 +121,8 @@ fn what_graphs_do_not_use_of_yaml_is_said() {
 #[test]
 fn depth_and_aliases_are_bounded() {
     let deep = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    assert_eq!(tree(&deep(DEPTH)).1, [""; 0]);
-    assert_eq!(tree(&deep(DEPTH + 1)).0, "broken");
+    assert_eq!(tree(&deep(MAX_YAML_DEPTH)).1, [""; 0]);
+    assert_eq!(tree(&deep(MAX_YAML_DEPTH + 1)).0, "broken");
     assert_eq!(tree(&deep(100_000)).0, "broken");
     assert_eq!(tree(&"- ".repeat(100_000)).0, "broken");
     let bomb: String = (0..30).map(|level| format!("a{}: &a{} [{}]\n", level + 1, level + 1, format!("*a{level}, ").repeat(9))).collect();

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// What is left of the bounds of one rendering.
-pub(super) struct Budget {
+pub(super) struct RenderBudget {
     /// Bytes printed so far.
     pub(super) printed: u64,
     /// Bytes that may still be printed.
@@ -21,7 +21,7 @@ pub(super) struct Budget {
     pub(super) secrets: Vec<Met>,
 }
 
-impl Budget {
+impl RenderBudget {
     /// The budget of the rendering that calls.
     pub(super) fn of<'s>(state: &'s mut State<'_, '_>) -> &'s mut Self {
         if state.get_extension::<Self>().is_none() {

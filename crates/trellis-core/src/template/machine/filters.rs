@@ -9,7 +9,7 @@ use minijinja::{
 
 use super::{
     super::bridge::{Size, from_dyn, invalid, kind},
-    Budget,
+    RenderBudget,
     hooks::{Numbers, bounded, numbers, overflow, text_of},
 };
 use crate::value::Value;
@@ -112,7 +112,7 @@ fn join(state: &mut State, value: &Dyn, between: Option<&Dyn>, kwargs: Kwargs) -
             text.push_str(&between);
         }
         let item = text_of(state, &item)?;
-        Budget::of(state).join(text.len(), item.len() + between.len())?;
+        RenderBudget::of(state).join(text.len(), item.len() + between.len())?;
         text.push_str(&item);
     }
     Ok(Dyn::from(text))
@@ -121,14 +121,14 @@ fn join(state: &mut State, value: &Dyn, between: Option<&Dyn>, kwargs: Kwargs) -
 fn replace(state: &mut State, value: &Dyn, from: &Dyn, to: &Dyn) -> Result<Dyn, Error> {
     let (text, from, to) = (text_of(state, value)?, text_of(state, from)?, text_of(state, to)?);
     let places = text.matches(&*from).count();
-    Budget::of(state).text(text.len().saturating_add(places.saturating_mul(to.len())))?;
+    RenderBudget::of(state).text(text.len().saturating_add(places.saturating_mul(to.len())))?;
     Ok(Dyn::from(text.replace(&*from, &to)))
 }
 
 fn indent(state: &mut State, value: &Dyn, width: usize, first: Option<bool>, blank: Option<bool>) -> Result<Dyn, Error> {
     let text = text_of(state, value)?;
     let lines = text.split('\n').count();
-    Budget::of(state).text(text.len().saturating_add(lines.saturating_mul(width)))?;
+    RenderBudget::of(state).text(text.len().saturating_add(lines.saturating_mul(width)))?;
     let mut out = String::new();
     for (at, line) in text.split('\n').enumerate() {
         if at > 0 {
@@ -143,7 +143,7 @@ fn indent(state: &mut State, value: &Dyn, width: usize, first: Option<bool>, bla
 
 fn string(state: &mut State, value: &Dyn) -> Result<Dyn, Error> {
     let text = text_of(state, value)?;
-    Budget::of(state).text(text.len())?;
+    RenderBudget::of(state).text(text.len())?;
     Ok(Dyn::from(text))
 }
 
@@ -181,7 +181,7 @@ fn group_by(value: &Dyn, attribute: &str) -> Result<Dyn, Error> {
 fn to_json(state: &mut State, value: &Dyn, indent: Option<&Dyn>, kwargs: Kwargs) -> Result<Dyn, Error> {
     let indent = indent.cloned().or(kwargs.get::<Option<Dyn>>("indent")?);
     kwargs.assert_all_used()?;
-    let longest = Budget::of(state).longest();
+    let longest = RenderBudget::of(state).longest();
     let value = from_dyn(value, Size::printed(longest))?;
     let spaces = match indent {
         None => None,
@@ -192,7 +192,7 @@ fn to_json(state: &mut State, value: &Dyn, indent: Option<&Dyn>, kwargs: Kwargs)
         None => value.to_json(),
         Some(width) => pretty(&value, width)?,
     };
-    Budget::of(state).text(text.len())?;
+    RenderBudget::of(state).text(text.len())?;
     Ok(Dyn::from(text))
 }
 

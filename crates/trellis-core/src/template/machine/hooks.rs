@@ -7,7 +7,7 @@ use minijinja::{
 
 use super::{
     super::bridge::{Size, from_dyn, invalid, is_shared, kind, print, to_dyn, weigh},
-    Budget, hook,
+    RenderBudget, hook,
 };
 
 /// Items that `range`, `batch` and `slice` may make at once.
@@ -38,12 +38,12 @@ fn used(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
         ValueKind::String => {
             let bytes = value.as_bytes().map_or(0, <[u8]>::len);
             if bytes > 64 {
-                Budget::of(state).work(bytes)?;
+                RenderBudget::of(state).work(bytes)?;
             }
         }
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => {
             let items = value.len().unwrap_or_default();
-            Budget::of(state).work(items.saturating_mul(16))?;
+            RenderBudget::of(state).work(items.saturating_mul(16))?;
         }
         _ => {}
     }
@@ -54,7 +54,7 @@ fn used(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
 fn compared(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     if is_container(&value) {
         let parts = weigh(&value, MAX_PARTS)?;
-        Budget::of(state).parts(parts, 16)?;
+        RenderBudget::of(state).parts(parts, 16)?;
         return Ok(value);
     }
     used(state, value)
@@ -64,11 +64,11 @@ fn compared(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
 fn keep(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     if is_container(&value) {
         let parts = if is_shared(&value) { 1 } else { weigh(&value, MAX_PARTS)? };
-        Budget::of(state).parts(parts, 64)?;
+        RenderBudget::of(state).parts(parts, 64)?;
         return from_dyn(&value, Size::parts(MAX_PARTS)).map(|value| to_dyn(&value));
     }
     if let (ValueKind::String, Some(bytes)) = (value.kind(), value.as_bytes()) {
-        Budget::of(state).text(bytes.len())?;
+        RenderBudget::of(state).text(bytes.len())?;
     }
     Ok(value)
 }
@@ -82,14 +82,14 @@ fn values(state: &mut State, value: Dyn) -> Result<Dyn, Error> {
     if value.kind() != ValueKind::Map {
         return Ok(value);
     }
-    Budget::of(state).work(value.len().unwrap_or_default().saturating_mul(32))?;
+    RenderBudget::of(state).work(value.len().unwrap_or_default().saturating_mul(32))?;
     let keys = value.try_iter()?.checked();
     keys.map(|key| value.get_item(&key?)).collect::<Result<Vec<_>, _>>().map(Dyn::from)
 }
 
 /// Index and item of a list, key and value of a mapping.
 fn pairs(state: &mut State, value: &Dyn) -> Result<Dyn, Error> {
-    Budget::of(state).work(value.len().unwrap_or_default().saturating_mul(64))?;
+    RenderBudget::of(state).work(value.len().unwrap_or_default().saturating_mul(64))?;
     let map = value.kind() == ValueKind::Map;
     let pair = |(at, item): (usize, Result<Dyn, Error>)| {
         let item = item?;
@@ -100,7 +100,7 @@ fn pairs(state: &mut State, value: &Dyn) -> Result<Dyn, Error> {
 
 /// The text of a value, paid for.
 pub(super) fn text_of(state: &mut State, value: &Dyn) -> Result<String, Error> {
-    let longest = Budget::of(state).longest();
+    let longest = RenderBudget::of(state).longest();
     let mut text = String::new();
     print(value, &mut text, longest)?;
     Ok(text)
@@ -142,7 +142,7 @@ fn places(length: usize, start: Option<i64>, stop: Option<i64>, step: Option<i64
 fn concat(state: &mut State, left: &Dyn, right: &Dyn) -> Result<Dyn, Error> {
     let mut text = text_of(state, left)?;
     text.push_str(&text_of(state, right)?);
-    Budget::of(state).text(text.len())?;
+    RenderBudget::of(state).text(text.len())?;
     Ok(Dyn::from(text))
 }
 
@@ -153,7 +153,7 @@ fn plus(state: &mut State, left: &Dyn, right: &Dyn) -> Result<Dyn, Error> {
     }
     if list(left) && list(right) {
         let items = left.len().unwrap_or_default().saturating_add(right.len().unwrap_or_default());
-        Budget::of(state).work(items.saturating_mul(64))?;
+        RenderBudget::of(state).work(items.saturating_mul(64))?;
         return left.try_iter()?.checked().chain(right.try_iter()?.checked()).collect::<Result<Vec<_>, _>>().map(Dyn::from);
     }
     match numbers(left, right) {
@@ -168,7 +168,7 @@ fn multiply(state: &mut State, left: &Dyn, right: &Dyn) -> Result<Dyn, Error> {
     if text.kind() == ValueKind::String && times.is_integer() {
         let times = times.as_usize().ok_or_else(|| cannot("multiply", left, "by", right))?;
         let text = text.as_str().unwrap_or_default();
-        Budget::of(state).text(text.len().saturating_mul(times))?;
+        RenderBudget::of(state).text(text.len().saturating_mul(times))?;
         return Ok(Dyn::from(text.repeat(times)));
     }
     match numbers(left, right) {
@@ -220,7 +220,7 @@ fn range(state: &mut State, first: i64, last: Option<i64>, step: Option<i64>) ->
     let width = if step > 0 { i128::from(end) - i128::from(start) } else { i128::from(start) - i128::from(end) };
     let stride = i128::from(step).abs();
     let count = bounded("range", usize::try_from((width.max(0) + stride - 1) / stride).unwrap_or(usize::MAX))?;
-    Budget::of(state).work(count.saturating_mul(64))?;
+    RenderBudget::of(state).work(count.saturating_mul(64))?;
     let numbers = (0..count as i64).map(|at| start.wrapping_add(at.wrapping_mul(step)));
     Ok(numbers.map(Dyn::from).collect::<Vec<_>>().into())
 }

@@ -19,7 +19,7 @@ use minijinja::{
     value::{Object, ObjectRepr, Value as Dyn},
 };
 
-use self::budget::Budget;
+use self::budget::RenderBudget;
 use super::{
     DEFAULT_FUEL, RenderLimits,
     bridge::{ScopeView, Size, VIEW, from_dyn, print, too_long},
@@ -128,13 +128,13 @@ impl<'s> Machine<'s> {
         let blocks = BTreeMap::new();
         let mut out = make_string_output(out);
         let (value, mut state) = eval(engine, &self.instructions, view, &blocks, &mut out, AutoEscape::None)?;
-        Ok((value, state.get_extension_mut::<Budget>().map(|budget| std::mem::take(&mut budget.secrets)).unwrap_or_default()))
+        Ok((value, state.get_extension_mut::<RenderBudget>().map(|budget| std::mem::take(&mut budget.secrets)).unwrap_or_default()))
     }
 }
 
 /// Prints a value.
 fn emit(out: &mut Output, state: &mut State, value: &Dyn) -> Result<(), Error> {
-    let budget = Budget::of(state);
+    let budget = RenderBudget::of(state);
     if value.is_undefined() {
         return Err(Error::from(ErrorKind::UndefinedError));
     }

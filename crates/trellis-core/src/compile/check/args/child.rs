@@ -2,7 +2,7 @@
 
 use super::{Check, given_twice, renamed, written::Written};
 use crate::{
-    diagnostic::{Code, Diagnostic, FilePath, nearest},
+    diagnostic::{Code, Diagnostic, FilePath, Place, nearest},
     path::{Segment, walk},
     schema::{Flaw, Hole, Schema, below},
     scope::RESERVED,
@@ -79,13 +79,13 @@ pub(crate) fn of_child(
     check.required(demands, &mut known, &mut absent, found);
     for (key, span, schema) in &demands.types {
         if !known.iter().any(|known| **known == **key) {
-            check.typed((key, *span, schema), demands, &mut absent, found);
+            check.typed(DeclaredKey { key, span: *span, schema }, demands, &mut absent, found);
         }
     }
     let is_own = |key: &Key| demands.types.iter().any(|(own, ..)| own == key);
     for (key, path, span, schema) in demands.declared.iter().filter(|(key, ..)| !is_own(key)) {
         if !known.iter().any(|known| **known == **key) {
-            check.fits(key, schema, (path, *span), found);
+            check.fits(key, schema, &Place { path: (*path).clone(), span: *span }, found);
         }
     }
     if !absent.is_empty() {
@@ -104,6 +104,21 @@ enum Lack {
     Possible(String),
 }
 
+/// Where a key is declared, and how a label says so.
+#[derive(Clone, Copy)]
+struct Declaration {
+    span: Span,
+    label: &'static str,
+}
+
+/// A key with its type, and where that is declared.
+#[derive(Clone, Copy)]
+struct DeclaredKey<'k> {
+    key: &'k Key,
+    span: Span,
+    schema: &'k Schema,
+}
+
 impl Check<'_> {
     /// The paths that must be there.
     fn required(&self, demands: &Demands<'_>, known: &mut Vec<String>, absent: &mut Absent, found: &mut Vec<Diagnostic>) {
@@ -114,7 +129,7 @@ impl Check<'_> {
             }
             if let Some(lack) = self.lacks(path.value.segments()) {
                 known.push(root.to_string());
-                self.lacking(path.value.segments(), lack, demands, (path.span, "required here"), absent, found);
+                self.lacking(path.value.segments(), lack, demands, Declaration { span: path.span, label: "required here" }, absent, found);
             }
         }
     }
@@ -142,10 +157,11 @@ impl Check<'_> {
         path: &[Segment],
         lack: Lack,
         demands: &Demands<'_>,
-        (span, label): (Span, &'static str),
+        declaration: Declaration,
         absent: &mut Absent,
         found: &mut Vec<Diagnostic>,
     ) {
+        let Declaration { span, label } = declaration;
         let (root, given) = (path.first().map(step).unwrap_or_default(), self.given(""));
         let whole = path.iter().map(step).collect::<Vec<_>>().join(".");
         let message = format!("{} needs `{whole}`, which is not given", self.name);
@@ -161,18 +177,24 @@ impl Check<'_> {
     }
 
     /// A key with a type: it must be there, and what is written must fit.
-    fn typed(&self, (key, span, schema): (&Key, Span, &Schema), demands: &Demands<'_>, absent: &mut Absent, found: &mut Vec<Diagnostic>) {
+    fn typed(
+        &self,
+        DeclaredKey { key, span, schema }: DeclaredKey<'_>,
+        demands: &Demands<'_>,
+        absent: &mut Absent,
+        found: &mut Vec<Diagnostic>,
+    ) {
         let path = [Segment::Key(key.clone())];
         let lack = self.lacks(&path).filter(|_| !demands.brings(key));
         if let Some(lack) = lack {
-            self.lacking(&path, lack, demands, (span, "declared here"), absent, found);
+            self.lacking(&path, lack, demands, Declaration { span, label: "declared here" }, absent, found);
             return;
         }
-        self.fits(key, schema, (demands.path, span), found);
+        self.fits(key, schema, &Place { path: demands.path.clone(), span }, found);
     }
 
     /// Checks that a value that is written for a key fits its type.
-    fn fits(&self, key: &Key, schema: &Schema, (file, span): (&FilePath, Span), found: &mut Vec<Diagnostic>) {
+    fn fits(&self, key: &Key, schema: &Schema, declared: &Place, found: &mut Vec<Diagnostic>) {
         let path = [Segment::Key(key.clone())];
         let base = below("", key);
         let Some(value) = walk(&self.written.value, &path) else { return };
@@ -183,7 +205,7 @@ impl Check<'_> {
         let flaws = schema.flaws(value, &holes.collect::<Vec<_>>());
         let at = found.len();
         Check { name: self.name.clone(), base: &base, schema: Some(schema), ..*self }.report(&flaws, found);
-        found[at..].iter_mut().for_each(|flaw| *flaw = flaw.clone().label(file, span, "declared here"));
+        found[at..].iter_mut().for_each(|flaw| *flaw = flaw.clone().label(&declared.path, declared.span, "declared here"));
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &m
         return;
     }
     for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
-        let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
+        let point = PointIndex::from_usize(at);
         let node = program.node(program.point(point).node);
         if program.point(point).part != Part::Body || analysis.at(point).is_none() {
             continue;

@@ -12,7 +12,7 @@ use crate::{
 pub(crate) fn check(analysis: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
     let program = analysis.program;
     for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
-        let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
+        let point = PointIndex::from_usize(at);
         let node = program.node(program.point(point).node);
         let Role::Listen(listen) = &node.role else { continue };
         let (Some(invalid), Part::Body) = (&listen.on_invalid, program.point(point).part) else { continue };

@@ -40,7 +40,14 @@ pub(crate) fn never_true(known: &Analysis<'_, '_>, found: &mut Vec<Diagnostic>) 
         {
             if let Some(literal) = literals.iter().find(|literal| !of.admits(literal)) {
                 let described = known.types.described(seen.operand);
-                found.push(impossible::finding_of_one(program, node, condition, (operand, literal), &of.values, &described));
+                found.push(impossible::finding_of_one(
+                    program,
+                    node,
+                    condition,
+                    impossible::Comparison { operand, literal },
+                    &of.values,
+                    &described,
+                ));
             }
             continue;
         }

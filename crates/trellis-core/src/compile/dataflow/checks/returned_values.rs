@@ -17,7 +17,7 @@ use crate::{
 pub(crate) fn check(known: &mut Analysis<'_, '_>, tainted: &[bool], found: &mut Vec<Diagnostic>) {
     let program = known.program;
     for at in (0..program.points.len()).filter(|at| !tainted[*at]) {
-        let point = PointIndex(u32::try_from(at).unwrap_or(u32::MAX));
+        let point = PointIndex::from_usize(at);
         let Some(call) = external::call_at(program, point).filter(|call| !call.returns.is_empty()) else { continue };
         let (Callee::Graph(child), true) = (&call.callee, program.point(point).part == Part::Body) else { continue };
         if known.at(point).is_none() {

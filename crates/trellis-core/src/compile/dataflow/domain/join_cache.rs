@@ -7,20 +7,20 @@ use rustc_hash::FxHashMap;
 use super::TypeId;
 
 /// Number of entries of the direct-mapped cache, a power of two.
-const PLACES: usize = 1024;
+const CACHED_PAIRS: usize = 1024;
 
 /// Joins by pair: all of them, and a direct-mapped cache of recent ones.
 #[derive(Debug)]
 pub(crate) struct JoinCache {
     all: FxHashMap<(TypeId, TypeId), TypeId>,
-    last: Box<[((TypeId, TypeId), TypeId); PLACES]>,
+    last: Box<[((TypeId, TypeId), TypeId); CACHED_PAIRS]>,
 }
 
 impl Default for JoinCache {
     fn default() -> Self {
         // A pair has two different types, so this one never matches.
         let nothing = ((TypeId::NEVER, TypeId::NEVER), TypeId::NEVER);
-        Self { all: FxHashMap::default(), last: Box::new([nothing; PLACES]) }
+        Self { all: FxHashMap::default(), last: Box::new([nothing; CACHED_PAIRS]) }
     }
 }
 
@@ -45,5 +45,5 @@ impl JoinCache {
 
 #[inline]
 fn place((TypeId(a), TypeId(b)): (TypeId, TypeId)) -> usize {
-    (a.wrapping_mul(0x9e37_79b1) ^ b.wrapping_mul(0x85eb_ca77)) as usize >> (32 - PLACES.trailing_zeros())
+    (a.wrapping_mul(0x9e37_79b1) ^ b.wrapping_mul(0x85eb_ca77)) as usize >> (32 - CACHED_PAIRS.trailing_zeros())
 }

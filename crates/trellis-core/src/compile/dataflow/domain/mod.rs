@@ -14,6 +14,8 @@ mod elements;
 pub(super) mod external;
 mod hash_consing;
 mod join_cache;
+#[cfg(test)]
+mod laws;
 mod operands;
 mod packed;
 mod refine;
@@ -32,7 +34,6 @@ pub(crate) use self::{
 use rustc_hash::FxHashMap;
 
 use self::{join_cache::JoinCache, operands::OperandTable, packed::PackTable, schema_ids::SchemaTable};
-
 use crate::{
     path::Segment,
     value::{Key, Value},
@@ -147,10 +148,10 @@ impl Fields {
 }
 
 /// Widening threshold: a join of more closed values of one kind is that kind.
-const FEW: usize = 32;
+const MAX_LITERALS_PER_KIND: usize = 32;
 
 /// Greatest nesting depth of a type; deeper ones are unknown.
-const DEPTH: u8 = 8;
+const MAX_TYPE_DEPTH: u8 = 8;
 
 /// Interned types of one analysis, with the memo tables of their operations.
 #[derive(Debug, Default)]
@@ -188,7 +189,7 @@ impl TypeTable {
     pub(crate) fn intern(&mut self, of: Type) -> TypeId {
         let inner = of.fields.iter().flat_map(|fields| fields.named.iter().map(|(_, id)| *id).chain([fields.others])).chain(of.items);
         let depth = inner.map(|id| self.depths[id.0 as usize] + 1).max().unwrap_or(0);
-        if depth > DEPTH {
+        if depth > MAX_TYPE_DEPTH {
             return if of.absent { TypeId::UNKNOWN_OR_ABSENT } else { TypeId::UNKNOWN };
         }
         let hash = hash_consing::of_type(&of);
@@ -196,7 +197,7 @@ impl TypeTable {
         if let Some(known) = alike.into_iter().find(|known| hash_consing::is_same(self.get(*known), &of)) {
             return known;
         }
-        let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
+        let id = TypeId(super::index::to_u32(self.types.len()));
         self.types.push(of);
         self.depths.push(depth);
         self.by_hash.entry(hash).or_default().push(id);
@@ -325,8 +326,9 @@ impl TypeTable {
         let mut values = left.values;
         right.values.into_iter().for_each(|value| hash_consing::add(&mut values, value));
         values.retain(|value| !kinds.hold(value));
+        let are_many = |count: usize| count > MAX_LITERALS_PER_KIND;
         for kind in [Kinds::TEXT, Kinds::INT, Kinds::FLOAT] {
-            if values.len() > FEW && values.iter().filter(|value| Kinds::of(value) == kind).count() > FEW {
+            if are_many(values.len()) && are_many(values.iter().filter(|value| Kinds::of(value) == kind).count()) {
                 kinds = kinds.with(kind);
             }
         }

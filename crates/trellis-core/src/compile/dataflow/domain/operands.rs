@@ -12,7 +12,7 @@ use super::{
     TypeId, TypeTable,
     hash_consing::{is_same_value, of_value},
 };
-use crate::{path::Segment, program::Guard, template::ElementStep, value::Value};
+use crate::{compile::dataflow::index::to_u32, path::Segment, program::Guard, template::ElementStep, value::Value};
 
 /// Interned segments of a path below its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,7 +78,7 @@ impl TypeTable {
         if let Some(known) = questions.by_segments.get(segments) {
             return *known;
         }
-        let rest = SubPathId(u32::try_from(questions.rests.len()).unwrap_or(u32::MAX));
+        let rest = SubPathId(to_u32(questions.rests.len()));
         let segments: Arc<[Segment]> = segments.into();
         questions.rests.push(Arc::clone(&segments));
         questions.by_segments.insert(segments, rest);
@@ -92,7 +92,7 @@ impl TypeTable {
             insides.push(steps.into());
             insides.len() - 1
         });
-        ElementPathId(u32::try_from(at).unwrap_or(u32::MAX))
+        ElementPathId(to_u32(at))
     }
 
     /// Returns the type of the elements that interned steps reach from a value.
@@ -116,7 +116,7 @@ impl TypeTable {
         if let Some(known) = alike.iter().find(|known| is_same(&questions.guards[known.0 as usize], guard)) {
             return *known;
         }
-        let guard_id = GuardId(u32::try_from(questions.guards.len()).unwrap_or(u32::MAX));
+        let guard_id = GuardId(to_u32(questions.guards.len()));
         questions.guards.push(Arc::new(guard.clone()));
         alike.push(guard_id);
         guard_id

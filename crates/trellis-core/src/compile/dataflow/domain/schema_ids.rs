@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{TypeId, TypeTable};
-use crate::schema::Schema;
+use crate::{compile::dataflow::index::to_u32, schema::Schema};
 
 /// Index of an interned schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +31,7 @@ impl TypeTable {
             return *known;
         }
         let of = self.of_schema(schema.source());
-        let schema_id = SchemaId(u32::try_from(self.contracts.all.len()).unwrap_or(u32::MAX));
+        let schema_id = SchemaId(to_u32(self.contracts.all.len()));
         self.contracts.all.push((schema.clone(), of));
         self.contracts.by_place.insert(place, schema_id);
         schema_id

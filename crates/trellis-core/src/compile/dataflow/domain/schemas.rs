@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Greatest number of subschemas that one translation visits.
-const STEPS: usize = 1_000;
+const MAX_SCHEMA_STEPS: usize = 1_000;
 
 /// Keywords that say more than the parts of a type can: a schema with one of them is unknown.
 pub(crate) const BEYOND: [&str; 8] =
@@ -46,11 +46,11 @@ impl TypeTable {
 
     /// Returns a type that includes all values that fit the subschema `part`; `$ref` is resolved in `root`.
     pub(crate) fn of_part(&mut self, root: &Value, part: &Value) -> TypeId {
-        self.schema(root, part, &mut { STEPS }, 0)
+        self.schema(root, part, &mut { MAX_SCHEMA_STEPS }, 0)
     }
 
     fn schema(&mut self, root: &Value, schema: &Value, left: &mut usize, depth: u8) -> TypeId {
-        let Some(schema) = schema.as_map().filter(|_| depth <= super::DEPTH && *left > 0) else {
+        let Some(schema) = schema.as_map().filter(|_| depth <= super::MAX_TYPE_DEPTH && *left > 0) else {
             return if schema.as_bool() == Some(false) { TypeId::NEVER } else { TypeId::UNKNOWN };
         };
         *left -= 1;

@@ -60,17 +60,17 @@ impl TypeTable {
     /// else by kinds and closed values alone, as for an argument.
     pub(crate) fn breaks(&self, id: TypeId, schema: &Schema, exactly: bool) -> bool {
         let root = schema.source();
-        self.broken(self.get(id), root, SchemaQuestion { root, exactly }, super::DEPTH)
+        self.broken(self.get(id), root, SchemaQuestion { root, exactly }, super::MAX_TYPE_DEPTH)
     }
 
     /// Decides about the subschema `part` of `root`, by kinds and closed values alone; see [`TypeTable::breaks`].
     pub(crate) fn breaks_part(&self, id: TypeId, root: &Value, part: &Value) -> bool {
-        self.broken(self.get(id), part, SchemaQuestion { root, exactly: false }, super::DEPTH)
+        self.broken(self.get(id), part, SchemaQuestion { root, exactly: false }, super::MAX_TYPE_DEPTH)
     }
 
     /// Returns true if a schema constrains a place where the type is unknown or dynamic.
     pub(crate) fn is_unsure(&self, id: TypeId, schema: &Schema) -> bool {
-        self.unsure(id, schema.source(), super::DEPTH)
+        self.unsure(id, schema.source(), super::MAX_TYPE_DEPTH)
     }
 
     fn unsure(&self, id: TypeId, schema: &Value, depth: u8) -> bool {

@@ -19,7 +19,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::{Env, NARROWEST, PackedType, Page, Slot, TypeTable};
+use super::{Env, MIN_PAGE_SLOTS, PackedType, Page, Slot, TypeTable};
 
 impl Env {
     /// Joins `others` into this environment. Returns true if it grew. `bound` must be at least their join; pages that have reached it are
@@ -231,7 +231,7 @@ impl JoinedPage {
 fn is_same(one: &[PackedType], other: &[PackedType]) -> bool {
     let differ =
         |(one, other): (&[PackedType], &[PackedType])| one.iter().zip(other).fold(false, |differ, (one, other)| differ | (one != other));
-    !one.chunks(NARROWEST).zip(other.chunks(NARROWEST)).any(differ)
+    !one.chunks(MIN_PAGE_SLOTS).zip(other.chunks(MIN_PAGE_SLOTS)).any(differ)
 }
 
 #[cfg(test)]

@@ -21,14 +21,15 @@ use std::{borrow::Cow, sync::Arc};
 pub(crate) use self::join::UpperBound;
 use super::{
     domain::{PackedType, Type, TypeId, TypeTable},
-    slot::{NARROWEST, OWN, Slot, width},
+    slot::{MIN_PAGE_SLOTS, OWN, Slot, width},
 };
+use crate::compile::dataflow::index::to_u32;
 
 /// Greatest length of the overlay; a longer one is flushed to the pages.
-const MANY: usize = 64;
+const MAX_OVERLAY_CHANGES: usize = 64;
 
 /// Capacity beyond its own overlay that a copy reserves.
-const FEW: usize = 2;
+const SPARE_OVERLAY_CHANGES: usize = 2;
 
 /// Packed types of adjacent slots.
 type Page = Arc<[PackedType]>;
@@ -47,7 +48,7 @@ pub(crate) struct Env {
 impl Clone for Env {
     fn clone(&self) -> Self {
         // Most copies are changed in a few keys right away.
-        let mut changes = Vec::with_capacity(if self.changes.is_empty() { 0 } else { self.changes.len() + FEW });
+        let mut changes = Vec::with_capacity(if self.changes.is_empty() { 0 } else { self.changes.len() + SPARE_OVERLAY_CHANGES });
         changes.extend_from_slice(&self.changes);
         Self { own: self.own, shift: self.shift, pages: Arc::clone(&self.pages), changes }
     }
@@ -90,7 +91,7 @@ impl Env {
 
     /// Returns the slot at an offset of a page.
     fn slot(&self, page: usize, lane: usize) -> Slot {
-        Slot(u32::try_from((page << self.shift) + lane + OWN).unwrap_or(u32::MAX))
+        Slot(to_u32((page << self.shift) + lane + OWN))
     }
 
     fn lane(&self, slot: Slot) -> PackedType {
@@ -153,7 +154,7 @@ impl Env {
             Err(at) if is_change => self.changes.insert(at, (slot, lane)),
             Err(_) => {}
         }
-        if self.changes.len() > MANY {
+        if self.changes.len() > MAX_OVERLAY_CHANGES {
             self.flush();
         }
     }

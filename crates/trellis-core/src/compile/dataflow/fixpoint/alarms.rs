@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use super::{violation::Alarm, *};
-use crate::compile::dataflow::ir::{Ir, edges_of};
+use crate::compile::dataflow::{
+    index::ReplyIndex,
+    ir::{Ir, edges_of},
+};
 
 /// Observation at a point.
 #[derive(Clone, Debug)]
@@ -82,7 +85,7 @@ impl PointResult {
 pub(crate) struct Alarms {
     pub(crate) alarms: Vec<Alarm>,
     /// Environments before the edges of the replies of which none may hold.
-    pub(crate) replies: BTreeMap<u32, Env>,
+    pub(crate) replies: BTreeMap<ReplyIndex, Env>,
     /// Entry points of children, with the types of their arguments.
     pub(crate) called: Vec<(PointIndex, TypeId)>,
 }
@@ -115,7 +118,7 @@ impl Analysis<'_, '_> {
                     let violation = violation.of_point(ir.firsts(point), first_reply);
                     gathered.alarms.push(Alarm { point, violation, never: *never, seen: *seen });
                 }
-                Observation::Gap { on, env } => drop(gathered.replies.insert(first_reply + on, env.clone())),
+                Observation::Gap { on, env } => drop(gathered.replies.insert(ReplyIndex(first_reply + on), env.clone())),
                 Observation::Called { entry, args } => gathered.called.push((*entry, *args)),
                 Observation::UnknownSite(..) | Observation::UnknownOp(_) | Observation::Never { .. } => {}
             }

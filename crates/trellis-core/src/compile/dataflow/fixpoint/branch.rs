@@ -7,13 +7,13 @@
 //! **Example.** Edges `x == 1 → a`, `→ b` with `x: {1, 2}`: `a` gets `x: {1}`, `b` gets `x: {2}`.
 
 use super::*;
-use crate::compile::cfg;
+use crate::compile::{cfg, dataflow::index::ReplyIndex};
 
 impl Analysis<'_, '_> {
     /// Executes a point on an environment. Returns its outgoing environments and observations.
     pub(crate) fn look(&mut self, point: PointIndex, point_ops: &PointOps, mut incoming: Env) -> PointResult {
         let mut now = PointResult::default();
-        if self.tainted[point.0 as usize] {
+        if self.tainted[point.index()] {
             let nothing = Env::open(self.tables.keys.room());
             cfg::neighbours(self.program, point, &mut |to| now.onward.push((to, nothing.clone())));
             return now;
@@ -63,7 +63,7 @@ impl Analysis<'_, '_> {
         for at in choices.iter() {
             let choice = self.tables.steps.choice(point_ops, at);
             if choice.to == BranchTarget::NoMatch {
-                now.suspect(Violation::NoMatch(on), false, TypeId::NEVER);
+                now.suspect(Violation::NoMatch(ReplyIndex(on)), false, TypeId::NEVER);
                 now.notes.push(Observation::Gap { on, env: before.clone() });
             }
             let Some(guard_id) = choice.guard_id else {

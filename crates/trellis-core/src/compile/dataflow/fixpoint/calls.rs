@@ -56,11 +56,11 @@ pub(crate) fn children(program: &Program, steps: &OpTable) -> CallSummaries {
 /// The points that a session which begins at `entry` can reach by itself, without those of the children that it calls.
 fn reachable(program: &Program, entry: PointIndex) -> Vec<bool> {
     let mut inside = vec![false; program.points.len()];
-    inside[entry.0 as usize] = true;
+    inside[entry.index()] = true;
     let mut open = vec![entry];
     while let Some(point) = open.pop() {
         for next in Cfg::successors(program, point).filter(|next| is_for_children(&program.edges[next.edge as usize].why)) {
-            if !std::mem::replace(&mut inside[next.to.0 as usize], true) {
+            if !std::mem::replace(&mut inside[next.to.index()], true) {
                 open.push(next.to);
             }
         }
@@ -109,7 +109,7 @@ impl Analysis<'_, '_> {
     /// Joins the output of a child that ends at a point. Returns the callers for which it grew.
     pub(crate) fn ended(&mut self, point: PointIndex, output: TypeId) -> Vec<u32> {
         let mut changed = Vec::new();
-        for child in self.solved.children.values_mut().filter(|child| child.inside[point.0 as usize]) {
+        for child in self.solved.children.values_mut().filter(|child| child.inside[point.index()]) {
             let end = child.ends.entry(point.0).or_insert(TypeId::NEVER);
             let joined = self.types.join(*end, output);
             if std::mem::replace(end, joined) != joined && child.sum_up(&mut self.types) {

@@ -46,20 +46,20 @@ impl Analysis<'_, '_> {
                 self.types.number(&parts, whole)
             }
             SourceExpr::Sum(left, right) => {
-                let (left, right) = self.both(point_ops, env, (*left, *right));
+                let [left, right] = self.both(point_ops, env, [*left, *right]);
                 self.types.sum(left, right)
             }
             SourceExpr::Product(left, right) => {
-                let (left, right) = self.both(point_ops, env, (*left, *right));
+                let [left, right] = self.both(point_ops, env, [*left, *right]);
                 self.types.product(left, right)
             }
             SourceExpr::Default(first, second, falsy) => {
                 let falsy = *falsy;
-                let (first, second) = self.both(point_ops, env, (*first, *second));
+                let [first, second] = self.both(point_ops, env, [*first, *second]);
                 self.types.fallback(first, second, falsy)
             }
             SourceExpr::Either(one, other) => {
-                let (one, other) = self.both(point_ops, env, (*one, *other));
+                let [one, other] = self.both(point_ops, env, [*one, *other]);
                 self.types.join(one, other)
             }
             SourceExpr::There(of) => {
@@ -70,8 +70,8 @@ impl Analysis<'_, '_> {
         }
     }
 
-    fn both(&mut self, point_ops: &PointOps, env: &Env, (one, other): (SourceId, SourceId)) -> (TypeId, TypeId) {
-        (self.source(point_ops, env, one), self.source(point_ops, env, other))
+    fn both(&mut self, point_ops: &PointOps, env: &Env, sources: [SourceId; 2]) -> [TypeId; 2] {
+        sources.map(|source| self.source(point_ops, env, source))
     }
 
     /// Returns the type of an accepted input, or of a successful result, at a point.

@@ -14,19 +14,20 @@
 //! refines it, and its component is solved again.
 
 use super::{worklist::differences, *};
+use crate::compile::dataflow::index::to_u32;
 
 impl<'a, 'p> Analysis<'a, 'p> {
     /// Continues from an earlier analysis. `fresh` are the nodes that were edited. `None` if a new analysis is needed: the tables have
     /// grown too large, the number of points changed, or calls did.
     pub(crate) fn again(program: &'p Program, cfg: &Cfg<'_>, tainted: &'a [bool], kept: AnalysisCache, fresh: &[u32]) -> Option<Self> {
         let AnalysisCache { types, tables, solved, size, .. } = kept;
-        if size > solved.size * 2 + ROOM || tables.steps.is_worn() || solved.at.len() != program.points.len() {
+        if size > solved.size * 2 + MIN_LEFTOVERS || tables.steps.is_worn() || solved.at.len() != program.points.len() {
             return None;
         }
         let mut known = Self { program, types, tables, solved, tainted, touched: Vec::new(), touching: None };
         let (mut changed, looked) = known.reread(fresh)?;
         let turned_wild = known.solved.tainted.iter().zip(tainted).enumerate().filter(|(_, (before, now))| before != now);
-        changed.extend(turned_wild.map(|(at, _)| u32::try_from(at).unwrap_or(u32::MAX)));
+        changed.extend(turned_wild.map(|(at, _)| to_u32(at)));
         known.solved.tainted = tainted.to_vec();
         let mut open = known.rewoven(cfg);
         let begun = known.begin();
@@ -41,9 +42,9 @@ impl<'a, 'p> Analysis<'a, 'p> {
         // Spans and texts may have changed. Executing a point twice is harmless.
         for point in looked {
             known.touched.push(point.0);
-            let before = known.solved.onward[point.0 as usize].clone();
+            let before = known.solved.onward[point.index()].clone();
             known.look_at(point, &mut UpperBound::default(), true);
-            differences(&before, &known.solved.onward[point.0 as usize], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
+            differences(&before, &known.solved.onward[point.index()], &mut |_| debug_assert!(false, "an edit of words leads elsewhere"));
         }
         Some(known)
     }
@@ -99,7 +100,7 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// Returns true if a read at a point refines its environment.
     fn learns(&mut self, point: PointIndex, point_ops: &PointOps) -> bool {
-        match self.solved.at[point.0 as usize].clone() {
+        match self.solved.at[point.index()].clone() {
             Some(env) => self.look(point, point_ops, env).learned,
             None => false,
         }
@@ -138,4 +139,4 @@ impl<'a, 'p> Analysis<'a, 'p> {
 }
 
 /// Number of unused table entries that edits may leave behind in any case.
-const ROOM: usize = 4_000;
+const MIN_LEFTOVERS: usize = 4_000;

@@ -184,12 +184,12 @@ impl<'a, 'p> Analysis<'a, 'p> {
 
     /// Returns the environment on entering a point; `None` if no session reaches it.
     pub(crate) fn at(&self, point: PointIndex) -> Option<&Env> {
-        self.solved.at[point.0 as usize].as_ref()
+        self.solved.at[point.index()].as_ref()
     }
 
     /// Returns the type at a path of a key on entering a point; `None` if no session reaches it.
     pub(crate) fn stands_at(&mut self, point: PointIndex, slot: Slot, rest: SubPathId) -> Option<TypeId> {
-        let known = self.solved.at[point.0 as usize].as_ref()?.get(slot, &mut self.types);
+        let known = self.solved.at[point.index()].as_ref()?.get(slot, &mut self.types);
         Some(self.types.select(known, rest))
     }
 

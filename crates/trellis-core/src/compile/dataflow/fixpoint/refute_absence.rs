@@ -9,7 +9,7 @@
 //! At last the edges into the nearest point that tests something are tried one at a time.
 //!
 //! **State.** [`Left`]: the type of the tracked key at each point, `None` where it is unreachable under the assumption. **Termination.**
-//! Types only grow, at most [`OTHERS`] keys are tracked, and every execution costs budget; without budget the answer is *may*.
+//! Types only grow, at most [`MAX_CORRELATED_KEYS`] keys are tracked, and every execution costs budget; without budget the answer is *may*.
 //!
 //! **Soundness.** A cut edge cannot be taken while the key is absent. The caller guarantees that nothing removes the key again, so a
 //! session that arrives without it never had it.
@@ -24,24 +24,28 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::*;
-
-/// Greatest number of points before the goal that are searched for conditions, and of points with conditions that are used.
-const BEFORE: usize = 256;
-const ASKING: usize = 4;
-
-/// Greatest number of keys that are tracked, and of edges that are tried one at a time.
-const OTHERS: usize = 80;
-
-/// Cost of executing a point.
-const LOOK: usize = 20;
+use crate::compile::dataflow::budget::{Budget, Cost, MAX_ASKING_POINTS, MAX_CORRELATED_KEYS, MAX_POINTS_BEFORE_GOAL};
 
 /// Result of one run: the type of the tracked key on entering each point; `None` if the point is unreachable under the assumption.
 type Left = (Slot, Vec<Option<TypeId>>);
 
+/// One run: `other` is tracked while `slot` is absent. `only` restricts the edges into one point to one edge.
+struct AbsenceQuery {
+    slot: Slot,
+    other: Slot,
+    only: Option<(u32, u32)>,
+}
+
+/// The results of the passes so far, and the points at which something happens to each key.
+#[derive(Clone, Copy)]
+struct Refuted<'l> {
+    all: &'l [Left],
+    touching: &'l FxHashMap<Slot, Vec<u32>>,
+}
+
 impl Analysis<'_, '_> {
-    /// Returns false if no session reaches `goal` without the key. True if one may, and if the budget is spent. `spend` charges the budget,
-    /// and returns false once it is empty.
-    pub(crate) fn may_reach_without(&mut self, goal: PointIndex, slot: Slot, spend: &dyn Fn(usize) -> bool) -> bool {
+    /// Returns false if no session reaches `goal` without the key. True if one may, and if the budget is spent.
+    pub(crate) fn may_reach_without(&mut self, goal: PointIndex, slot: Slot, budget: &Budget) -> bool {
         // A child starts with an environment of its own.
         if !self.solved.children.is_empty() {
             return true;
@@ -50,49 +54,44 @@ impl Analysis<'_, '_> {
         let mut all: Vec<Left> = Vec::new();
         let mut comes = true;
         for other in self.asked_before(goal, slot) {
-            if !spend(self.solved.at.len() / 16) {
+            if !budget.charge(Cost::AbsencePass { points: self.solved.at.len() }) {
                 break;
             }
             let is_touched = self.touched(&touching, [slot, other]);
-            let Some(left) = self.left(slot, (other, None), &all, &is_touched, spend) else { break };
-            comes = left[goal.0 as usize].is_some();
+            let Some(left) = self.left(AbsenceQuery { slot, other, only: None }, &all, &is_touched, budget) else { break };
+            comes = left[goal.index()].is_some();
             if !comes {
                 break;
             }
             all.push((other, left));
         }
-        comes = comes && self.comes_by_some(goal, slot, (&all, &touching), spend);
+        comes = comes && self.comes_by_some(goal, slot, Refuted { all: &all, touching: &touching }, budget);
         self.touching = Some(touching);
         comes
     }
 
     /// Repeats the test for each edge into the nearest point before the goal that tests something: each edge may be refuted by another key.
-    fn comes_by_some(
-        &mut self,
-        goal: PointIndex,
-        slot: Slot,
-        (all, touching): (&[Left], &FxHashMap<Slot, Vec<u32>>),
-        spend: &dyn Fn(usize) -> bool,
-    ) -> bool {
+    fn comes_by_some(&mut self, goal: PointIndex, slot: Slot, Refuted { all, touching }: Refuted<'_>, budget: &Budget) -> bool {
         let Some(asking) = self.asking_before(goal) else { return true };
         let mut from: Vec<u32> = self.solved.ways.backward.of(asking).collect();
         from.sort_unstable();
         from.dedup();
         // A session that passes the point more than once may use several edges.
         let is_passed_once = self.solved.parts.of(asking).is_some_and(|part| self.solved.parts.members(part).len() == 1);
-        if !is_passed_once || from.contains(&asking) || !(2..=OTHERS).contains(&from.len()) {
+        if !is_passed_once || from.contains(&asking) || !(2..=MAX_CORRELATED_KEYS).contains(&from.len()) {
             return true;
         }
         from.into_iter().any(|from| {
             // Keys that are tested at the source of the edge are the most likely to be correlated.
             let asked = self.slots_asked(from).into_iter().chain(self.slots_asked(asking)).filter(|other| *other != slot);
-            let asked: Vec<Slot> = asked.take(ASKING).collect();
+            let asked: Vec<Slot> = asked.take(MAX_ASKING_POINTS).collect();
             !asked.into_iter().any(|other| {
                 let is_touched = self.touched(touching, [slot, other]);
-                let left = spend(self.solved.at.len() / 16)
-                    .then(|| self.left(slot, (other, Some((from, asking))), all, &is_touched, spend))
+                let left = budget
+                    .charge(Cost::AbsencePass { points: self.solved.at.len() })
+                    .then(|| self.left(AbsenceQuery { slot, other, only: Some((from, asking)) }, all, &is_touched, budget))
                     .flatten();
-                left.is_some_and(|left| left[goal.0 as usize].is_none())
+                left.is_some_and(|left| left[goal.index()].is_none())
             })
         })
     }
@@ -101,7 +100,7 @@ impl Analysis<'_, '_> {
     fn asking_before(&self, goal: PointIndex) -> Option<u32> {
         let mut seen = vec![false; self.solved.at.len()];
         let mut queue = VecDeque::from([goal.0]);
-        for _ in 0..BEFORE {
+        for _ in 0..MAX_POINTS_BEFORE_GOAL {
             let point = queue.pop_front()?;
             for before in self.solved.ways.backward.of(point) {
                 if !self.slots_asked(before).is_empty() {
@@ -147,8 +146,8 @@ impl Analysis<'_, '_> {
         let (mut others, mut asking) = (Vec::new(), 0);
         let mut seen = vec![false; self.solved.at.len()];
         let mut queue = VecDeque::from([goal.0]);
-        seen[goal.0 as usize] = true;
-        for _ in 0..BEFORE {
+        seen[goal.index()] = true;
+        for _ in 0..MAX_POINTS_BEFORE_GOAL {
             let Some(point) = queue.pop_front() else { break };
             for before in self.solved.ways.backward.of(point) {
                 if std::mem::replace(&mut seen[before as usize], true) {
@@ -157,12 +156,12 @@ impl Analysis<'_, '_> {
                 queue.push_back(before);
                 let known = others.len();
                 for slot in self.slots_asked(before).into_iter().filter(|slot| *slot != but) {
-                    if others.len() < OTHERS && !others.contains(&slot) {
+                    if others.len() < MAX_CORRELATED_KEYS && !others.contains(&slot) {
                         others.push(slot);
                     }
                 }
                 asking += usize::from(others.len() > known);
-                if asking == ASKING {
+                if asking == MAX_ASKING_POINTS {
                     return others;
                 }
             }
@@ -174,11 +173,10 @@ impl Analysis<'_, '_> {
     /// budget is spent.
     fn left(
         &mut self,
-        slot: Slot,
-        (other, only): (Slot, Option<(u32, u32)>),
+        AbsenceQuery { slot, other, only }: AbsenceQuery,
         all: &[Left],
         is_touched: &[bool],
-        spend: &dyn Fn(usize) -> bool,
+        budget: &Budget,
     ) -> Option<Vec<Option<TypeId>>> {
         let mut at: Vec<Option<TypeId>> = vec![None; self.solved.at.len()];
         let mut queue = VecDeque::new();
@@ -208,7 +206,7 @@ impl Analysis<'_, '_> {
                 onward.extend(leads.map(|(to, _)| (to.0, of)));
                 continue;
             }
-            if !spend(LOOK) {
+            if !budget.charge(Cost::AbsenceTransfer) {
                 return None;
             }
             let mut env = env.clone();

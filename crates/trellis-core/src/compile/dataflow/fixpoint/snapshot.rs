@@ -7,6 +7,7 @@ use crate::{
         dataflow::{
             domain::{Type, TypeTable},
             env::Env,
+            index::to_u32,
             slot::Slot,
         },
     },
@@ -26,7 +27,7 @@ impl PointTypes {
     pub(crate) fn of(program: &Program) -> Self {
         let tainted = vec![false; program.points.len()];
         let mut knowledge = Analysis::new(program, &Cfg::new(program), &tainted);
-        let points = 0..u32::try_from(program.points.len()).unwrap_or(u32::MAX);
+        let points = 0..to_u32(program.points.len());
         let standing = points.map(|point| knowledge.standing(PointIndex(point))).collect();
         Self { keys: knowledge.keys(), standing, types: knowledge.types }
     }

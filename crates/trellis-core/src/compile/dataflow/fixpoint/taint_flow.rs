@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Greatest number of keys that are searched; of more, every read after a mistake is taken to follow from it.
-const KEYS: usize = 64;
+const MAX_TAINTED_KEYS: usize = 64;
 
 /// Taint that nodes with mistakes leave in keys.
 pub(crate) struct TaintFlow<'a> {
@@ -54,7 +54,7 @@ impl<'a> TaintFlow<'a> {
             return true;
         }
         if !self.left.contains_key(root) {
-            if self.left.len() == KEYS {
+            if self.left.len() == MAX_TAINTED_KEYS {
                 return true;
             }
             let left = self.leaves(root);
@@ -84,7 +84,7 @@ impl<'a> TaintFlow<'a> {
                     continue;
                 }
                 for next in Cfg::successors_on(program, point, on) {
-                    if !std::mem::replace(&mut stands[next.to.0 as usize], true) {
+                    if !std::mem::replace(&mut stands[next.to.index()], true) {
                         open.push(next.to.0);
                     }
                 }

@@ -1,6 +1,9 @@
 //! Violations of data rules, and alarms: violations that the fixpoint could not rule out.
 
-use crate::{compile::dataflow::domain::TypeId, program::PointIndex};
+use crate::{
+    compile::dataflow::{domain::TypeId, index::ReplyIndex, ir::FirstIndices},
+    program::PointIndex,
+};
 
 /// Violation and its place: the index of a site, an instruction or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +23,7 @@ pub(crate) enum Violation {
     /// Arguments violate the parameters of their tool.
     Args(u32),
     /// No edge of a reply holds.
-    NoMatch(u32),
+    NoMatch(ReplyIndex),
 }
 
 /// Alarm: a violation that may happen.
@@ -36,7 +39,7 @@ pub(crate) struct Alarm {
 
 impl Violation {
     /// Returns the violation counted over the whole program, given the first instruction and site, and the first reply, of its point.
-    pub(crate) fn of_point(self, (op, site): (u32, u32), reply: u32) -> Self {
+    pub(crate) fn of_point(self, FirstIndices { op, site }: FirstIndices, reply: u32) -> Self {
         match self {
             Self::Missing(at) => Self::Missing(at + site),
             Self::Truth(at) => Self::Truth(at + site),
@@ -45,7 +48,7 @@ impl Violation {
             Self::Fails(at) => Self::Fails(at + op),
             Self::Write(at) => Self::Write(at + op),
             Self::Args(at) => Self::Args(at + op),
-            Self::NoMatch(at) => Self::NoMatch(at + reply),
+            Self::NoMatch(at) => Self::NoMatch(ReplyIndex(at.0 + reply)),
         }
     }
 }

@@ -17,15 +17,16 @@
 //! edges; if that does not grow, the component is solved.
 
 use super::*;
+use crate::compile::dataflow::index::to_u32;
 
 /// Average number of incoming edges of a point beyond which an upper bound of the component pays.
-const MANY_WAYS: usize = 8;
+const MIN_EDGES_TO_KEEP_BOUND: usize = 8;
 
 impl Analysis<'_, '_> {
     /// Builds the control-flow graph with the calls and returns of children, and its components.
     pub(crate) fn weave(&mut self) {
         let solved = &mut self.solved;
-        let count = u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
+        let count = to_u32(self.program.points.len());
         if solved.children.is_empty() {
             solved.digraph = Arc::clone(&solved.ways);
         } else {
@@ -62,13 +63,13 @@ impl Analysis<'_, '_> {
 
     /// Solves one component from scratch, and opens the components into which something else flows now.
     fn solve_component(&mut self, part: u32, parts: &Components, worklist: &mut Worklist, open: &mut [bool]) {
-        let count = u32::try_from(self.solved.at.len()).unwrap_or(u32::MAX);
+        let count = to_u32(self.solved.at.len());
         let points = || parts.members(part).iter().copied().filter(|member| *member < count);
         let returned = self.forget_ends(part, parts);
         let before: Vec<_> = points().map(|point| std::mem::take(&mut self.solved.onward[point as usize])).collect();
         let is_in_part = |point: u32| parts.of(point) == Some(part);
         let ways: usize = points().map(|point| self.solved.digraph.backward.of(point).len()).sum();
-        worklist.bound = if ways > MANY_WAYS * points().count() { UpperBound::kept() } else { UpperBound::default() };
+        worklist.bound = if ways > MIN_EDGES_TO_KEEP_BOUND * points().count() { UpperBound::kept() } else { UpperBound::default() };
         for point in points() {
             self.touched.push(point);
             self.solved.notes[point as usize] = Box::default();
@@ -194,13 +195,13 @@ impl Analysis<'_, '_> {
     /// Executes a point and stores its outgoing environments and observations. Returns the callers for which the output of a child changed.
     /// `is_begun`: the environment of the point includes something from outside of its component.
     pub(crate) fn look_at(&mut self, point: PointIndex, bound: &mut UpperBound, is_begun: bool) -> Vec<u32> {
-        let Some(env) = self.solved.at[point.0 as usize].clone() else { return Vec::new() };
+        let Some(env) = self.solved.at[point.index()].clone() else { return Vec::new() };
         let point_ops = self.tables.steps.point_ops(point).clone();
         let mut now = self.look(point, &point_ops, env);
-        self.solved.notes[point.0 as usize] = now.noted();
-        let entering = self.solved.at[point.0 as usize].as_ref().filter(|_| !is_begun);
+        self.solved.notes[point.index()] = now.noted();
+        let entering = self.solved.at[point.index()].as_ref().filter(|_| !is_begun);
         now.onward.iter().for_each(|(_, env)| bound.take_in(env, entering, &mut self.types));
-        self.solved.onward[point.0 as usize] = self.sorted(now.onward, bound);
+        self.solved.onward[point.index()] = self.sorted(now.onward, bound);
         now.returned.map_or_else(Vec::new, |output| self.ended(point, output))
     }
 
@@ -265,7 +266,7 @@ impl Worklist {
     fn send(&mut self, to: u32, letter: EdgeRef) {
         let before = self.last[to as usize];
         self.sent.push((letter, before));
-        self.last[to as usize] = u32::try_from(self.sent.len()).unwrap_or(u32::MAX);
+        self.last[to as usize] = to_u32(self.sent.len());
     }
 
     /// Moves the changed edges of a point to `opened`, the newest first: it is likely the greatest.

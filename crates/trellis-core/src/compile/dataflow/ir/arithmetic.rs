@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::keys::InternedPath;
+use crate::compile::dataflow::index::to_u32;
 use crate::template::{Calculation, CalculationOutcome, KindSet, PATHS};
 
 /// Interned calculation.
@@ -34,7 +35,7 @@ impl ArithmeticTable {
         let all = &mut self.all;
         let next = || {
             all.push((Arc::clone(calculation), Arc::clone(&parts)));
-            ArithmeticId(u32::try_from(all.len() - 1).unwrap_or(u32::MAX))
+            ArithmeticId(to_u32(all.len() - 1))
         };
         *self.by_form.entry((Arc::clone(&calculation.form), Arc::clone(&parts))).or_insert_with(next)
     }

@@ -1,7 +1,7 @@
 //! Interning: keys, guards, expressions and schemas of a point's instructions become numbers.
 
 use super::{
-    FOLLOWED, Instr, PointIr, ReadSite, edges_of, ends_well,
+    Instr, MAX_PATH_SEGMENTS, PointIr, ReadSite, edges_of, ends_well,
     interned::{Branch, BranchTarget, GuardSetId, Incoming, Op, OpRange, PointOps, ReadOp, ReplyInput, ReplyOps, WriteMode},
     keys::InternedPath,
     source::{SourceExpr, SourceId},
@@ -11,7 +11,10 @@ use super::{
 use crate::{
     compile::{
         cfg::is_for_children,
-        dataflow::domain::{SchemaId, TypeId, TypeTable, external},
+        dataflow::{
+            domain::{SchemaId, TypeId, TypeTable, external},
+            index::to_u32,
+        },
         guards::gaps,
     },
     path::KeyPath,
@@ -40,7 +43,7 @@ impl IrTables {
         self.steps.expect(program.replies.len(), program.edges.len());
         let mut reader = Interner { passage: PointIr::new(program), types, tables: self };
         let count = program.points.len();
-        let points = 0..u32::try_from(count).unwrap_or(u32::MAX);
+        let points = 0..to_u32(count);
         let mut seats: Vec<PointOps> = Vec::with_capacity(count);
         for point in points {
             if seats.len() == SAMPLE {
@@ -76,7 +79,7 @@ impl<'p> Interner<'_, 'p> {
         let brought = self.brought(program, point);
         let steps = &self.tables.steps;
         let lasts = [steps.steps.len(), steps.marks.len(), steps.answers.len(), steps.choices.len(), steps.follows.len()];
-        let number = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
+        let number = to_u32;
         let [steps, marks, answers, choices, follows] = std::array::from_fn(|at| number(firsts[at])..number(lasts[at]));
         let (entering, ending) = (OpRange::of(&self.passage.entering), OpRange::of(&self.passage.ending));
         PointOps { steps, marks, answers, choices, follows, entering, ending, brought, output, counts: node.entry.max_visits.is_some() }
@@ -160,9 +163,9 @@ impl<'p> Interner<'_, 'p> {
                 // A write below a key, or an append, also reads the key.
                 let known = if is_append || !path.is_key() { self.follow(path) } else { self.path(path) };
                 // A write deeper than is followed makes the upper part present, with an unknown value.
-                is_cut = path.segments().len() > FOLLOWED;
+                is_cut = path.segments().len() > MAX_PATH_SEGMENTS;
                 let upper = || {
-                    let rest = self.types.rest(&path.rest()[..FOLLOWED.min(path.rest().len())]);
+                    let rest = self.types.rest(&path.rest()[..MAX_PATH_SEGMENTS.min(path.rest().len())]);
                     InternedPath { name: self.tables.keys.name(path.root()), rest }
                 };
                 (Some(known.unwrap_or_else(upper)), if is_append { WriteMode::Append } else { WriteMode::Set })
@@ -209,7 +212,7 @@ impl<'p> Interner<'_, 'p> {
             let compares = matches!(edge.when, Guard::Is(..) | Guard::In(..) | Guard::Truth(..));
             let guard_id = asks.then(|| self.types.intern_guard(&edge.when));
             let marks = OpRange::of(&self.passage.guards[at]);
-            let to = self.to(point, &edge.to, replies, edges.start + u32::try_from(at).unwrap_or(u32::MAX));
+            let to = self.to(point, &edge.to, replies, edges.start + to_u32(at));
             self.tables.steps.choices.push(Branch { guard_id, path, compares, marks, to, is_for_children: is_for_children(&edge.why) });
         }
     }

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     compile::dataflow::{
         domain::SubPathId,
+        index::to_u32,
         slot::{self, INPUT, OWN, RESULT, Slot},
     },
     value::Key,
@@ -55,7 +56,7 @@ impl KeyTable {
             let KeyId(at) = keys.name(key);
             keys.names[at as usize] = KeyEntry { key: key.into(), readers: 1, defaults: 0, slot: Some(slot) };
         }
-        keys.taken = u32::try_from(OWN).unwrap_or(u32::MAX);
+        keys.taken = to_u32(OWN);
         keys
     }
 
@@ -64,7 +65,7 @@ impl KeyTable {
         if let Some(known) = self.by_key.get(key) {
             return *known;
         }
-        let name = KeyId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        let name = KeyId(to_u32(self.names.len()));
         let key = Key::from(key);
         self.by_key.insert(key.clone(), name);
         self.names.push(KeyEntry { key, readers: 0, defaults: 0, slot: None });

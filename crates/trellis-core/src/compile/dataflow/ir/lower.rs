@@ -7,6 +7,7 @@
 //! whose range is that site.
 
 use super::*;
+use crate::compile::dataflow::index::to_u32;
 
 impl<'p> PointIr<'p> {
     /// Lowers entering a point: defaults, then the gate's call, or requirements, content and call of the node.
@@ -82,7 +83,7 @@ impl<'p> PointIr<'p> {
 
     /// Lowers the checks on entry: `required_context`, `context_schema`, `assert`.
     pub(crate) fn requirements(&mut self, node: &'p Node) {
-        let at = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let at = to_u32;
         for (index, path) in node.entry.required.iter().enumerate() {
             self.needs(path, node.document, ReadKind::Required(node.index, at(index)));
         }

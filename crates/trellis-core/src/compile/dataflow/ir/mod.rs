@@ -27,6 +27,7 @@ use std::{ops::Range, sync::Arc};
 
 pub(crate) use self::read_site::{LocaleScope, ReadKind, ReadSite, assert_span};
 use crate::{
+    compile::dataflow::index::{EdgeIndex, ReplyIndex, to_u32},
     path::{KeyPath, Segment},
     program::{
         Call, Callee, Choice, Failure, Guard, Listen, Node, NodeIndex, Outcome, Part, Point, PointIndex, PredicateSource, Program, Reason,
@@ -108,7 +109,7 @@ impl<'p> PointIr<'p> {
 
     /// Returns the index of the next instruction.
     fn now(&self) -> u32 {
-        u32::try_from(self.ops.len()).unwrap_or(u32::MAX)
+        to_u32(self.ops.len())
     }
 
     fn site(&mut self, path: &'p KeyPath, document: u32, kind: ReadKind<'p>) {
@@ -116,7 +117,7 @@ impl<'p> PointIr<'p> {
     }
 
     fn next_site(&self) -> u32 {
-        u32::try_from(self.sites.len()).unwrap_or(u32::MAX)
+        to_u32(self.sites.len())
     }
 }
 
@@ -124,6 +125,13 @@ impl<'p> PointIr<'p> {
 pub(crate) fn edges_of(replies: &[Reply]) -> Range<u32> {
     let start = replies.first().map_or(0, |reply| reply.edges.start);
     start..replies.iter().map(|reply| reply.edges.end).max().unwrap_or(start)
+}
+
+/// Indices of the first instruction and the first read site of a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstIndices {
+    pub(crate) op: u32,
+    pub(crate) site: u32,
 }
 
 /// Instructions of the whole program, by point, reply and edge.
@@ -136,7 +144,7 @@ pub(crate) struct Ir<'p> {
     ending: Vec<Range<u32>>,
     guards: Vec<Range<u32>>,
     /// First instruction and first site of each point.
-    firsts: Vec<(u32, u32)>,
+    firsts: Vec<FirstIndices>,
 }
 
 impl<'p> Ir<'p> {
@@ -160,10 +168,10 @@ impl<'p> Ir<'p> {
     }
 
     fn add(&mut self, point: &Point, passage: &PointIr<'p>) {
-        let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
+        let count = to_u32;
         let (op, site) = (count(self.ops.len()), count(self.sites.len()));
         let moved = |range: &Range<u32>, by: u32| range.start + by..range.end + by;
-        self.firsts.push((op, site));
+        self.firsts.push(FirstIndices { op, site });
         self.ops.extend(passage.ops.iter().map(|of| match of {
             Instr::Read(at) => Instr::Read(at + site),
             Instr::Ask { guard, site: at } => Instr::Ask { guard, site: at.map(|at| at + site) },
@@ -182,7 +190,7 @@ impl<'p> Ir<'p> {
     }
 
     /// Returns the index of the first instruction of a point, and of its first site.
-    pub(crate) fn firsts(&self, point: PointIndex) -> (u32, u32) {
+    pub(crate) fn firsts(&self, point: PointIndex) -> FirstIndices {
         self.firsts[point.0 as usize]
     }
 
@@ -194,12 +202,12 @@ impl<'p> Ir<'p> {
     /// Returns the sites of a point.
     pub(crate) fn sites_of(&self, point: PointIndex) -> Range<u32> {
         let at = point.0 as usize;
-        self.firsts[at].1..self.firsts.get(at + 1).map_or(u32::try_from(self.sites.len()).unwrap_or(u32::MAX), |(_, site)| *site)
+        self.firsts[at].site..self.firsts.get(at + 1).map_or(to_u32(self.sites.len()), |first| first.site)
     }
 
     /// Returns the instructions of a reply, up to the choice of an edge.
-    pub(crate) fn replying(&self, reply: u32) -> Range<u32> {
-        self.replying[reply as usize].clone()
+    pub(crate) fn replying(&self, reply: ReplyIndex) -> Range<u32> {
+        self.replying[reply.index()].clone()
     }
 
     /// Returns the instructions of ending at a point; none if `target` is not the end that the author of a terminal wrote.
@@ -208,8 +216,8 @@ impl<'p> Ir<'p> {
     }
 
     /// Returns the sites that the condition of an edge cannot be evaluated without. Tests of presence have none.
-    pub(crate) fn guarded(&self, edge: u32) -> Range<u32> {
-        self.guards[edge as usize].clone()
+    pub(crate) fn guarded(&self, edge: EdgeIndex) -> Range<u32> {
+        self.guards[edge.index()].clone()
     }
 }
 
@@ -222,12 +230,12 @@ pub(crate) fn ends_well(target: &Target) -> bool {
 pub(crate) const VISITS: &str = "sys.visits";
 
 /// Greatest number of segments of a path that is followed.
-pub(crate) const FOLLOWED: usize = 16;
+pub(crate) const MAX_PATH_SEGMENTS: usize = 16;
 
 /// Splits a path into the name of an environment key and the segments below it. `None` for `sys` itself, for its parts that are always
 /// present (`session`, `node`, `step`), and for paths of more than [`FOLLOWED`] segments.
 pub(crate) fn split(path: &KeyPath) -> Option<(&str, &[Segment])> {
-    if path.segments().len() > FOLLOWED {
+    if path.segments().len() > MAX_PATH_SEGMENTS {
         return None;
     }
     match (&**path.root(), path.rest()) {

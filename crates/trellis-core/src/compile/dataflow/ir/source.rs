@@ -3,7 +3,10 @@
 use rustc_hash::FxHashMap;
 
 use super::keys::InternedPath;
-use crate::{compile::dataflow::domain::TypeId, value::Key};
+use crate::{
+    compile::dataflow::{domain::TypeId, index::to_u32},
+    value::Key,
+};
 
 /// Index of an expression in [`SourceTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +46,7 @@ impl SourceTable {
         if let Some(known) = self.known.get(&made) {
             return *known;
         }
-        let source = SourceId(u32::try_from(self.made.len()).unwrap_or(u32::MAX));
+        let source = SourceId(to_u32(self.made.len()));
         self.made.push(made.clone());
         self.known.insert(made, source);
         source

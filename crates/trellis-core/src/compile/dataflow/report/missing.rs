@@ -157,7 +157,7 @@ impl Reporter<'_, '_> {
     fn unread(&self, found: Diagnostic, name: &str) -> Diagnostic {
         let read = self.read_keys();
         let Some(path) = KeyPath::parse(name).filter(|path| path.is_key() && !read.contains(&**path.root())) else { return found };
-        let setters = self.setters(&path).into_iter().take(SETTERS);
+        let setters = self.setters(&path).into_iter().take(MAX_SETTERS_NAMED);
         setters.fold(found, |found, (file, span, ..)| found.label(&file, span, format!("sets `{name}`, which nothing reads")))
     }
 

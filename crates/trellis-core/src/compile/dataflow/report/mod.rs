@@ -26,10 +26,10 @@ use super::{
         violation::{Alarm, Violation},
     },
     ir::{Instr, Ir, ReadKind, ReadSite, assert_span, gate_document},
-    search::{Hop, WitnessDetails},
+    search::path::{Hop, WitnessDetails},
 };
 use crate::{
-    compile::{UncheckedRead, Unknown, guards::gaps, source_lookup::syntax_of},
+    compile::{UncheckedRead, Unknown, dataflow::index::ReplyIndex, guards::gaps, source_lookup::syntax_of},
     diagnostic::{Code, Diagnostic, FilePath, Near, Place, near},
     path::{KeyPath, Segment},
     program::{
@@ -42,20 +42,20 @@ use crate::{
 };
 
 /// Greatest number of places that are named as assigning a path, and of those that are examined for it.
-const SETTERS: usize = 2;
-const LOOKED_AT: usize = 8;
+const MAX_SETTERS_NAMED: usize = 2;
+const MAX_SETTERS_TRIED: usize = 8;
 
 /// Number of edges that are described at the beginning, and at the end, of a long path.
-const HOPS: usize = 16;
+const MAX_HOPS_AT_EACH_END: usize = 16;
 
 /// Greatest number of undecided alarms that are reported one by one.
-const OPEN: usize = 20;
+const MAX_UNDECIDED_NAMED: usize = 20;
 
 /// Writer of diagnostics, one for each mistake.
 pub(crate) struct Reporter<'a, 'p> {
     program: &'p Arc<Program>,
     ir: &'a Ir<'p>,
-    replies: BTreeMap<u32, Env>,
+    replies: BTreeMap<ReplyIndex, Env>,
     told: BTreeSet<(String, u32)>,
     /// Operands of the calculations that were reported at each point: others with the same operands fail for the same reason.
     calculated: BTreeMap<PointIndex, Vec<BTreeSet<&'p KeyPath>>>,
@@ -68,7 +68,7 @@ pub(crate) struct Reporter<'a, 'p> {
 }
 
 impl<'a, 'p> Reporter<'a, 'p> {
-    pub(crate) fn new(program: &'p Arc<Program>, ir: &'a Ir<'p>, replies: BTreeMap<u32, Env>) -> Self {
+    pub(crate) fn new(program: &'p Arc<Program>, ir: &'a Ir<'p>, replies: BTreeMap<ReplyIndex, Env>) -> Self {
         Self {
             program,
             ir,
@@ -167,7 +167,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
         let mut finding = at_call.unwrap_or_else(|| self.finding(known, alarm, details));
         finding.witness.clone_from(&details.witness);
         // A long path is shortened to its beginning and its end.
-        let between = if hops.len() > 2 * HOPS { HOPS..hops.len() - HOPS } else { 0..0 };
+        let between = if hops.len() > 2 * MAX_HOPS_AT_EACH_END { MAX_HOPS_AT_EACH_END..hops.len() - MAX_HOPS_AT_EACH_END } else { 0..0 };
         for (at, hop) in hops.iter().enumerate().filter(|(at, _)| !between.contains(at)) {
             if let Some((path, span, mut text)) = self.describe(hop, matches!(alarm.violation, Violation::Missing(_))) {
                 if !between.is_empty() && at == between.end {
@@ -187,8 +187,8 @@ impl<'a, 'p> Reporter<'a, 'p> {
                 details.there.contains(&whole).then_some(whole)
             });
             // An assignment that cannot reach the point explains nothing.
-            let setters = self.setters(path).into_iter().take(LOOKED_AT).filter(|(_, _, from, _)| known.leads(*from, alarm.point));
-            for (file, span, ..) in setters.take(SETTERS) {
+            let setters = self.setters(path).into_iter().take(MAX_SETTERS_TRIED).filter(|(_, _, from, _)| known.leads(*from, alarm.point));
+            for (file, span, ..) in setters.take(MAX_SETTERS_NAMED) {
                 let text = match &whole {
                     Some(whole) => format!("sets `{whole}`, in which `{path}` may be missing"),
                     None => format!("sets `{path}`, on other ways"),
@@ -202,7 +202,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
 
     /// Reports the number of undecided alarms that were not reported one by one.
     pub(crate) fn sum_up(&self, found: &mut Vec<Diagnostic>) {
-        let more = self.open.saturating_sub(OPEN);
+        let more = self.open.saturating_sub(MAX_UNDECIDED_NAMED);
         if more > 0 {
             let message = format!("whether {more} more places always get what they need was not decided");
             found.push(Diagnostic::global(Code::NotDecided, message).help("mend what is named first"));
@@ -236,14 +236,14 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 
     /// Reports a reply of which no edge may hold, with the values for which none does.
-    fn gap(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, on: u32) -> Diagnostic {
+    fn gap(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, on: ReplyIndex) -> Diagnostic {
         let node = self.node(alarm);
         let env = self.replies.get(&on);
         let mut closed = |operand: &Operand| {
             let of = known.known(env?, &operand.path)?;
             known.types.closed(of).or_else(|| self.listed(operand))
         };
-        gaps::flowing(self.program, node, &self.program.replies[on as usize], &mut closed)
+        gaps::flowing(self.program, node, &self.program.replies[on.index()], &mut closed)
     }
 
     /// Returns the values of a key that is only assigned from options, which the analysis may have widened to their kind.

@@ -7,8 +7,8 @@ impl Reporter<'_, '_> {
     /// Describes one edge: its document, its span, and why it is taken to which node. `None` for edges that no author wrote.
     pub(crate) fn describe(&self, hop: &Hop, saving: bool) -> Option<(FilePath, Span, String)> {
         let program = self.program;
-        let edge = &program.edges[hop.edge as usize];
-        let reply = &program.replies[hop.on as usize];
+        let edge = &program.edges[hop.edge.index()];
+        let reply = &program.replies[hop.reply.index()];
         let to = match &edge.to {
             Target::Point(to) | Target::Proceed(to) => program.node(program.point(*to).node).id.to_string(),
             Target::Rollback => "rollback".to_owned(),

@@ -15,7 +15,7 @@ impl Reporter<'_, '_> {
     pub(crate) fn leave_open(&mut self, analysis: &Analysis<'_, '_>, alarm: &Alarm, found: &mut Vec<Diagnostic>) {
         self.remember(alarm);
         self.open += 1;
-        if self.open <= OPEN {
+        if self.open <= MAX_UNDECIDED_NAMED {
             let (document, span, message, help) = self.undecided(analysis, alarm);
             found.push(Diagnostic::new(Code::NotDecided, self.file(document), span, message).help(help));
         }
@@ -46,7 +46,7 @@ impl Reporter<'_, '_> {
             }
             Violation::NoMatch(on) => {
                 let span = program
-                    .edges_of(&program.replies[on as usize])
+                    .edges_of(&program.replies[on.index()])
                     .first()
                     .and_then(|edge| edge.origin)
                     .map_or(node.span, |origin| origin.span);

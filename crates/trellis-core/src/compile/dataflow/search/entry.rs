@@ -1,4 +1,4 @@
-//! Where contexts begin, for a search: at the program's entry, and at each node that is called as a child (language 5.4).
+//! Entry states of a search: the program's entry, and each node that is called as a child (language 5.4).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{
     value::{Key, Mapping, Value},
 };
 
-/// Where a context begins: a point with what is in it.
+/// A point where a context begins, with its keys.
 pub(crate) struct EntryState {
     pub(crate) point: PointIndex,
     pub(crate) is_entry: bool,
@@ -45,7 +45,7 @@ impl EntryState {
         for given in &mut given {
             given.fits = both(given.fits.take(), of_graph(&given.key));
         }
-        // What has a default may be given too; where nothing is declared of it, nothing is claimed.
+        // A host may also give a key with a default; without a declared type nothing is claimed of it.
         for key in program.defaults().into_keys() {
             if let Some(declared) = of_graph(key).filter(|_| !given.iter().any(|given| given.key == *key)) {
                 given.push(EntryKey { key: key.clone(), fits: Some(declared), may_be_absent: true });
@@ -66,7 +66,7 @@ impl EntryState {
     }
 }
 
-/// What fits both of two schemas.
+/// Returns the schema of the values that fit both.
 fn both(one: Option<Schema>, other: Option<Schema>) -> Option<Schema> {
     match (one, other) {
         (Some(one), Some(other)) if one.source() != other.source() => {

@@ -1,30 +1,31 @@
-//! What searching came to beside findings, and what follows from it.
+//! Results of all searches besides their findings, and what follows from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    compile::{UncheckedRead, cfg::Cfg, dataflow::ir::Ir},
+    compile::{
+        UncheckedRead,
+        cfg::Cfg,
+        dataflow::{budget::MAX_REACHING_SETS, ir::Ir},
+    },
     diagnostic::{Code, Diagnostic},
     path::KeyPath,
     program::PointIndex,
 };
 
-/// What searching came to beside findings.
+/// Results of all searches besides their findings.
 #[derive(Default)]
 pub(crate) struct SearchOutcome {
-    /// Sites inside of values that no search can tell of.
+    /// Read sites inside of values that no search could decide.
     pub(crate) untold: Vec<(PointIndex, u32)>,
-    /// Sites that fail for a reason that was told at another place.
+    /// Sites that fail for a reason that was reported at another place.
     pub(crate) explained: Vec<u32>,
-    /// Paths that were found missing, and where; nothing of what is never set.
+    /// Paths that were found missing, and the point; `None` if the path is never set.
     pub(crate) missing: Vec<(KeyPath, Option<PointIndex>)>,
 }
 
-/// How often it is looked at what stands behind something that is missing.
-const LOOKS: usize = 256;
-
 impl SearchOutcome {
-    /// Drops unchecked reads that follow from what was found: of what stands in something that is missing nothing can be known behind that.
+    /// Drops unchecked reads that follow from findings: nothing is known of the parts of a missing value after the point where it is missing.
     pub(crate) fn explain(&self, ir: &Ir<'_>, cfg: &Cfg<'_>, unchecked: &mut Vec<(u32, UncheckedRead)>) {
         let program = ir.program;
         let explained: BTreeSet<_> = self.explained.iter().map(|site| ir.sites[*site as usize].place(program)).collect();
@@ -35,17 +36,17 @@ impl SearchOutcome {
                     return false;
                 }
                 let Some(at) = at else { return true };
-                if leading.len() == LOOKS && !leading.contains_key(point) {
+                if leading.len() == MAX_REACHING_SETS && !leading.contains_key(point) {
                     return true;
                 }
-                leading.entry(*point).or_insert_with(|| cfg.reaching(*point))[at.0 as usize]
+                leading.entry(*point).or_insert_with(|| cfg.reaching(*point))[at.index()]
             };
             !explained.contains(&read.place) && !self.missing.iter().any(&mut follows)
         });
     }
 }
 
-/// What was not decided about a place where something is wrong anyway is not said.
+/// Drops undecided diagnostics of places that have another diagnostic.
 pub(crate) fn drop_undecided(found: &mut Vec<Diagnostic>) {
     if found.iter().any(|found| found.code == Code::NotDecided) {
         let decided: BTreeSet<_> =

@@ -1,6 +1,8 @@
-//! Where a key that is missing may be absent, and whether a session comes there.
+//! Pruning by absence: the points where the alarm's path may be absent, from the environments of the fixpoint.
+//!
+//! The search for a missing path follows only these points. If none of them leads to the goal, the alarm is refuted without a search.
 
-use super::Search;
+use super::SearchRun;
 use crate::{
     compile::dataflow::{
         Findings,
@@ -8,12 +10,13 @@ use crate::{
             Analysis,
             violation::{Alarm, Violation},
         },
+        index::to_u32,
     },
     program::PointIndex,
 };
 
 impl Findings<'_, '_> {
-    /// Where a missing path may still be absent; nothing where it does not matter: something may take it away again.
+    /// Returns by point whether the missing path may be absent, or `None` if the path can become absent again, so that this prunes nothing.
     pub(crate) fn may_be_absent(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm) -> Option<Vec<bool>> {
         let Violation::Missing(site) = alarm.violation else { return None };
         if alarm.never {
@@ -24,15 +27,15 @@ impl Findings<'_, '_> {
             return None;
         }
         let (slot, rest) = known.followed(site.path)?;
-        let points = 0..u32::try_from(self.program.points.len()).unwrap_or(u32::MAX);
+        let points = 0..to_u32(self.program.points.len());
         let absent = points.map(|point| known.stands_at(PointIndex(point), slot, rest).is_some_and(|of| known.types.may_be_absent(of)));
         Some(absent.collect())
     }
 
-    /// Whether a session can come where a key is missing, by what its absence says of other keys.
-    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, search: &Search<'_, '_>) -> bool {
-        let missing = search.wanted().filter(|path| search.absent.is_some() && path.is_key());
+    /// Returns whether a session can reach the alarm without the key, judged by the keys that are correlated with it.
+    pub(crate) fn may_come(&self, known: &mut Analysis<'_, '_>, alarm: &Alarm, run: &SearchRun<'_, '_>) -> bool {
+        let missing = run.input.wanted().filter(|path| run.input.absent.is_some() && path.is_key());
         let followed = missing.and_then(|path| known.followed(path));
-        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, &|work| search.spend(work)))
+        followed.is_none_or(|(slot, _)| known.may_reach_without(alarm.point, slot, run.budget))
     }
 }

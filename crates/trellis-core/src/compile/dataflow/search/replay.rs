@@ -1,13 +1,24 @@
-//! A way that was found is walked by the engine itself.
+//! Concretization and replay: a symbolic path becomes a session that the engine runs.
+//!
+//! Every symbolic input is given a value that satisfies its constraints, then the engine takes the moves in order. The path is a witness only if the
+//! session ends at the alarm's node with the failure that the alarm predicts; this makes a finding certain, however coarse the search was.
+//! Attempts and compensations of one move repeat at most [`MAX_REPEATED_INPUTS`] times.
+//!
+//! **Example:** for `Missing(name)` at `greet` the session must end as failed at `greet`, with a message that names `name`.
 
 use std::sync::Arc;
 
-use super::{HostInput, HostMove, InitialState, Search};
+use super::{
+    SearchInput,
+    path::{HostInput, HostMove, InitialState},
+};
 use crate::{
     compile::{
         dataflow::{
+            budget::MAX_REPEATED_INPUTS,
             domain::external,
             fixpoint::violation::Violation as Candidate,
+            index::to_u32,
             ir::Instr,
             symbolic::{Constraints, SymValue},
         },
@@ -24,37 +35,49 @@ use crate::{
     witness::{Violation, Witness},
 };
 
-/// Attempts, and undone effects, of one step.
-const REPEATS: usize = 1_000;
+/// What became of replaying a path.
+pub(crate) enum ReplayOutcome {
+    /// The session ended in the alarm's violation.
+    Violates(ViolatingSession),
+    /// The session failed earlier, at a node that is known to fail.
+    Masked,
+    /// The engine did not follow the path.
+    Astray,
+}
 
-/// What walking came to.
-pub(crate) struct Replayed {
-    /// The session; nothing where it came to the place, and met another mistake there first.
-    pub(crate) witness: Option<Witness>,
-    /// What the engine said.
+/// A session that ended in the alarm's violation.
+pub(crate) struct ViolatingSession {
+    /// The session; `None` if it met another mistake at the same place first.
+    pub(crate) witness: Option<Arc<Witness>>,
+    /// The message of the engine.
     pub(crate) said: Option<String>,
-    /// Of what sorts the parts of a calculation were, where it is about one.
+    /// The kinds of the operands, if the alarm is about a calculation.
     pub(crate) sorts: Vec<KindSet>,
 }
 
-/// Walks these moves with the engine. Where they end in the candidate's accident, gives the session, and what the engine says of it.
-pub(crate) fn replay(search: &Search<'_, '_>, beginning: &InitialState, moves: &[HostMove], constraints: &Constraints) -> Option<Replayed> {
-    let program = search.program;
+/// Runs these moves on the engine.
+pub(crate) fn replay(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMove], constraints: &Constraints) -> ReplayOutcome {
+    attempt(input, initial, moves, constraints).unwrap_or(ReplayOutcome::Astray)
+}
+
+fn attempt(input: &SearchInput<'_, '_>, initial: &InitialState, moves: &[HostMove], constraints: &Constraints) -> Option<ReplayOutcome> {
+    let program = input.program;
     let engine = on_trial(program);
-    let given = beginning.context.iter().filter(|(_, sym)| constraints.presence(sym) != Some(false));
+    let given = initial.context.iter().filter(|(_, sym)| constraints.presence(sym) != Some(false));
     let context = given.map(|(key, sym)| Some((key.clone(), constraints.choose(sym)?)));
     let context = context.collect::<Option<Mapping>>()?;
-    let at = (!beginning.is_entry).then(|| program.node(program.point(beginning.point).node).id.clone());
-    let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(search), at };
+    let at = (!initial.is_entry).then(|| program.node(program.point(initial.point).node).id.clone());
+    let start = Start { session: Some(SessionId::from("witness")), context, locale: locale(input), at };
     let walked = |begun, moments, violation| Witness { start: start.clone(), begun, moments, violation };
     let mut walk = match answering(&engine, None).start(start.clone()) {
         Ok(step) => Replay { begun: answers(&step.events), state: step.state, moments: Vec::new() },
         // A child that lacks an argument is refused before it begins.
         Err(StartError::Inputs { problems }) => {
-            let missing = search.wanted()?.to_string();
+            let missing = input.wanted()?.to_string();
             let is_it = moves.is_empty() && problems.contains(&format!("`{missing}` is missing"));
             let witness = || walked(Answers::new(), Vec::new(), Violation::Refused { missing: missing.into() });
-            return is_it.then(|| Replayed { witness: Some(witness()), said: None, sorts: Vec::new() });
+            return is_it
+                .then(|| ReplayOutcome::Violates(ViolatingSession { witness: Some(Arc::new(witness())), said: None, sorts: Vec::new() }));
         }
         Err(_) => return None,
     };
@@ -66,21 +89,20 @@ pub(crate) fn replay(search: &Search<'_, '_>, beginning: &InitialState, moves: &
         walk.take(&engine, step, constraints)?;
     }
     let Replay { state, begun, moments } = walk;
-    let Some((violation, is_it)) = details(search, &state) else {
+    let Some((violation, is_it)) = details(input, &state) else {
         let at = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed).and_then(|ended| program.find(&ended.node));
-        search.is_masked.set(at.is_some_and(|at| search.failing_nodes.contains(&at)));
-        return None;
+        return at.is_some_and(|at| input.failing_nodes.contains(&at)).then_some(ReplayOutcome::Masked);
     };
-    let sorts = calculated(search, &state)?;
+    let sorts = calculated(input, &state)?;
     let said = state.ended.as_ref().and_then(|ended| ended.message.as_deref().map(str::to_owned));
-    Some(Replayed { witness: is_it.then(|| walked(begun, moments, violation)), said, sorts })
+    Some(ReplayOutcome::Violates(ViolatingSession { witness: is_it.then(|| Arc::new(walked(begun, moments, violation))), said, sorts }))
 }
 
-/// Of what sorts the parts of a calculation are where a session came to grief; nothing where they go together. What only stands there while a node
-/// resolves is not asked again.
-fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
-    let Candidate::Operand(at) = search.alarm.violation else { return Some(Vec::new()) };
-    let Some(calculation) = search.ir.sites[at as usize].calculation() else { return Some(Vec::new()) };
+/// Returns the kinds of the operands where a session failed, or `None` if the calculation does not fail with them. Reserved names, which exist only
+/// while a node resolves, are not evaluated again.
+fn calculated(input: &SearchInput<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
+    let Candidate::Operand(at) = input.alarm.violation else { return Some(Vec::new()) };
+    let Some(calculation) = input.ir.sites[at as usize].calculation() else { return Some(Vec::new()) };
     if calculation.paths.iter().any(|path| RESERVED.contains(&&**path.root())) {
         return Some(Vec::new());
     }
@@ -89,7 +111,7 @@ fn calculated(search: &Search<'_, '_>, state: &State) -> Option<Vec<KindSet>> {
     calculation.fails(&values).then(|| values.iter().map(|value| KindSet::of_value(value.as_ref())).collect())
 }
 
-/// What predicates answered in a step.
+/// Returns the answers of predicates in a step.
 fn answers(events: &[Event]) -> Answers {
     let answered = events.iter().filter_map(|event| match event {
         Event::Predicate { name, answer } => Some((Arc::clone(name), *answer)),
@@ -98,26 +120,26 @@ fn answers(events: &[Event]) -> Answers {
     answered.collect()
 }
 
-/// The locale in which a template is met that the accident is about.
-fn locale(search: &Search<'_, '_>) -> Option<Arc<str>> {
-    match search.alarm.violation {
-        Candidate::Missing(site) | Candidate::Operand(site) => search.ir.sites[site as usize].locale().map(Arc::from),
+/// Returns the locale in which the alarm's template is rendered.
+fn locale(input: &SearchInput<'_, '_>) -> Option<Arc<str>> {
+    match input.alarm.violation {
+        Candidate::Missing(site) | Candidate::Operand(site) => input.ir.sites[site as usize].locale().map(Arc::from),
         _ => None,
     }
 }
 
-/// The engine with these answers; a predicate that a way does not speak of does not hold.
+/// Returns the engine with these answers; a predicate without an answer does not hold.
 fn answering(engine: &Engine, step: Option<&HostMove>) -> Engine {
     let program = engine.inspect();
     let answer = |index: usize| {
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        let index = to_u32(index);
         step.and_then(|step| step.answers.get(&index)).copied().unwrap_or(false)
     };
     let answers: Answers = program.predicates().iter().enumerate().map(|(at, predicate)| (predicate.name.clone(), answer(at))).collect();
     engine.answering(answers)
 }
 
-/// A session that is walked, and how it came where it is.
+/// A session that is replayed, and its moments so far.
 struct Replay {
     state: State,
     begun: Answers,
@@ -128,15 +150,15 @@ impl Replay {
     fn take(&mut self, engine: &Engine, step: &HostMove, constraints: &Constraints) -> Option<()> {
         let engine = answering(engine, Some(step));
         let node = self.state.current_node_id.clone();
-        for _ in 0..REPEATS {
-            self.hand_in(&engine, input(&self.state, step, constraints)?)?;
+        for _ in 0..MAX_REPEATED_INPUTS {
+            self.hand_in(&engine, host_input(&self.state, step, constraints)?)?;
             // Attempts repeat until the policy is spent; what was done is undone.
             let again = self.state.current_node_id == node && self.state.attempt > 1 && self.state.status != Status::Terminated;
             if !again {
                 break;
             }
         }
-        for _ in 0..REPEATS {
+        for _ in 0..MAX_REPEATED_INPUTS {
             if self.state.status != Status::RollingBack {
                 break;
             }
@@ -155,7 +177,7 @@ impl Replay {
     }
 }
 
-fn input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<Input> {
+fn host_input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<Input> {
     let result = |outcome| {
         let call = state.pending_tool_call.as_ref()?;
         Some(Input::Result(ToolResult { id: call.id.clone(), outcome }))
@@ -171,7 +193,7 @@ fn input(state: &State, step: &HostMove, constraints: &Constraints) -> Option<In
     }
 }
 
-/// The failure that leaves this as `sys.error`.
+/// Returns the tool error that leaves this value as `sys.error`.
 fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
     let Value::Map(said) = constraints.choose(sym)? else { return None };
     let kind = match said.get("kind").and_then(Value::as_str)? {
@@ -183,13 +205,14 @@ fn failure(constraints: &Constraints, sym: &SymValue) -> Option<ToolError> {
     Some(ToolError { kind, code: said.get("code").cloned(), message, data: said.get("data").cloned() })
 }
 
-/// What a session came to, if it came to grief at the candidate's node, as the candidate says; and whether it was about what the candidate is about.
-fn details(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> {
-    let program = search.program;
-    let node = &program.node(program.point(search.alarm.point).node).id;
-    let op = |at: u32| &search.ir.ops[at as usize];
-    let site = |at: u32| &search.ir.sites[at as usize];
-    let (codes, about): (&[Failure], Option<String>) = match search.alarm.violation {
+/// Returns the violation in which a session ended, if it failed at the alarm's node as the alarm predicts, and whether its message is about the
+/// alarm's own path.
+fn details(input: &SearchInput<'_, '_>, state: &State) -> Option<(Violation, bool)> {
+    let program = input.program;
+    let node = &program.node(program.point(input.alarm.point).node).id;
+    let op = |at: u32| &input.ir.ops[at as usize];
+    let site = |at: u32| &input.ir.sites[at as usize];
+    let (codes, about): (&[Failure], Option<String>) = match input.alarm.violation {
         Candidate::Missing(at) => (&[Failure::Template, Failure::Condition, Failure::MissingContext], Some(site(at).name(program))),
         Candidate::Truth(at) => (&[Failure::Condition], Some(site(at).path.to_string())),
         Candidate::Operand(at) => (&[Failure::Template], Some(site(at).path.to_string())),
@@ -211,13 +234,13 @@ fn details(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> 
         Candidate::NoMatch(_) => (&[Failure::NoMatch], None),
         Candidate::Args(at) => {
             let Instr::Args { call } = op(at) else { return None };
-            return called(search, state, call).map(|violation| (violation, true));
+            return called(input, state, call).map(|violation| (violation, true));
         }
     };
     let ended = state.ended.as_ref().filter(|ended| ended.reason == EndReason::Failed && ended.node == *node)?;
     let code = codes.iter().find(|code| ended.code.as_deref() == Some(code.as_str()))?;
     let said = ended.message.as_deref().unwrap_or_default();
-    let (is_it, missing) = match search.alarm.violation {
+    let (is_it, missing) = match input.alarm.violation {
         Candidate::Missing(at) => {
             let site = site(at);
             let lacks_part = || !site.inside().is_empty() && LACKING.iter().any(|message| said.ends_with(message));
@@ -233,17 +256,17 @@ fn details(search: &Search<'_, '_>, state: &State) -> Option<(Violation, bool)> 
     Some((Violation::Failed { node: node.clone(), code: code.as_str().into(), about: about.map(Arc::from), missing }, is_it))
 }
 
-/// What the engine says of a list that `map(attribute=…)` made, where an item has none.
+/// The engine's messages about an item that lacks the attribute of `map(attribute=…)`.
 const LACKING: [&str; 2] = ["a part of the value is not set", "cannot add nothing to a sum"];
 
-/// Whether the engine speaks of something.
+/// Returns whether a message names something.
 fn names(said: &str, what: &str) -> bool {
     said.contains(&format!("`{what}`"))
 }
 
-/// The call that a session makes, or keeps to undo something, if its arguments do not fit.
-fn called(search: &Search<'_, '_>, state: &State, call: &Call) -> Option<Violation> {
-    let program = search.program;
+/// Returns the pending or compensating call whose arguments do not fit.
+fn called(input: &SearchInput<'_, '_>, state: &State, call: &Call) -> Option<Violation> {
+    let program = input.program;
     let takes: Value = external::taken(program, call)?.into();
     let schema = Schema::new(&takes).ok()?;
     let undone = state.effects.undoable().next_back().and_then(|effect| effect.undo.as_deref());

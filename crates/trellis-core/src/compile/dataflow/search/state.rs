@@ -1,4 +1,6 @@
-//! A session that is searched: where it waits, and what it knows of values that are chosen last.
+//! Symbolic states: the point where a session waits, and symbolic values for its context.
+//!
+//! A value is chosen only in the end, when a path is replayed; until then conditions narrow it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +10,7 @@ use std::{
 use crate::{
     compile::dataflow::{
         domain::external,
-        ir::FOLLOWED,
+        ir::MAX_PATH_SEGMENTS,
         symbolic::{Constraints, Lookup, SymValue},
     },
     path::{KeyPath, Segment},
@@ -17,7 +19,7 @@ use crate::{
     value::Key,
 };
 
-/// A session that is searched: where it waits, and what it knows.
+/// A symbolic state of a session.
 #[derive(Clone)]
 pub(crate) struct SymState {
     pub(crate) point: PointIndex,
@@ -31,20 +33,20 @@ pub(crate) struct SymState {
     pub(crate) result: Option<SymValue>,
     /// `sys.error` of the failure that is taken.
     pub(crate) failure: Option<SymValue>,
-    /// Of nodes that admit so many entries and no more.
+    /// Entries of the nodes with `max_visits`.
     pub(crate) visits: BTreeMap<NodeIndex, u32>,
-    /// Paths of which it was forgotten what is known: such a way may not exist.
+    /// The paths whose values were havocked: if there is one, the path to this state may not exist.
     pub(crate) havocked: Rc<BTreeSet<KeyPath>>,
 }
 
 impl SymState {
-    /// What is followed of a path: the value that it begins with, nothing where none is there, and what stands below that.
+    /// Splits a path into the value of its root, if there is one, and the rest. Returns `None` for a path that the search does not follow.
     fn root<'k>(&self, path: &'k KeyPath) -> Option<(Option<SymValue>, &'k [Segment])> {
-        if path.segments().len() > FOLLOWED {
+        if path.segments().len() > MAX_PATH_SEGMENTS {
             return None;
         }
         Some(match (&**path.root(), path.rest()) {
-            // What is missing there is supposed to be there once it was told.
+            // Once its absence was reported, the search assumes that it is there.
             ("input", rest) => (self.input.as_ref().or(self.context.get("input")).cloned(), rest),
             ("tool_result", rest) => (self.result.as_ref().or(self.context.get("tool_result")).cloned(), rest),
             ("sys", [Segment::Key(key), rest @ ..]) => match &**key {
@@ -59,7 +61,7 @@ impl SymState {
         })
     }
 
-    /// What is at a path. Of what is not followed, something is there.
+    /// Returns the value at a path. A path that the search does not follow has some value.
     pub(crate) fn look(&mut self, path: &KeyPath) -> Lookup {
         match self.root(path) {
             None => Lookup::Present(self.constraints.fresh_rendered()),
@@ -68,7 +70,7 @@ impl SymState {
         }
     }
 
-    /// Decides that something is at a path, or that nothing is; false where it cannot be.
+    /// Assumes that a value is at a path, or that none is; `false` if the state contradicts it.
     pub(crate) fn decide(&mut self, path: &KeyPath, there: bool) -> bool {
         match self.root(path) {
             None => there,
@@ -78,12 +80,12 @@ impl SymState {
         }
     }
 
-    /// What ways are told apart by at a path.
+    /// Returns the root value of a path, for its fingerprint.
     pub(crate) fn root_of<'k>(&self, path: &'k KeyPath) -> Option<(Option<SymValue>, &'k [Segment])> {
         self.root(path)
     }
 
-    /// What a failure leaves as `sys.error` (language 4.2): a denial has no code and no data.
+    /// Sets the symbolic `sys.error` of a failure (language 4.2): a denial has no code and no data.
     pub(crate) fn fail(&mut self, on: &Outcome) {
         let kinds: &[&str] = match on {
             Outcome::Timeout => &["timeout"],
@@ -100,13 +102,13 @@ impl SymState {
         self.failure = Some(SymValue::Map(Rc::new(entries)));
     }
 
-    /// Ends a rollback, which is told from then on (language 7.7).
+    /// Ends a rollback, and sets `sys.rollback` (language 7.7).
     pub(crate) fn unwind(&mut self) {
         let of = self.constraints.types(external::rollback);
         self.rollback = Some(self.constraints.of_type(of, false));
     }
 
-    /// Forgets what is known of a path: something may be there.
+    /// Replaces the value at a path by one without constraints.
     pub(crate) fn havoc(&mut self, path: &KeyPath) {
         Rc::make_mut(&mut self.havocked).insert(path.clone());
         let anything = self.constraints.havoc();
@@ -125,14 +127,14 @@ impl SymState {
         }
     }
 
-    /// The names that are set, those inside of known mappings too.
+    /// Returns the names that are set, also those inside of mappings.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = ["ans", "error", "session", "node", "step"].map(|name| format!("sys.{name}")).to_vec();
         self.context.iter().for_each(|(key, sym)| self.constraints.names(key, sym, &mut names));
         names
     }
 
-    /// Narrows to where a test of a template holds; false where it cannot.
+    /// Assumes that a test of a template holds; `false` if the state contradicts it.
     pub(crate) fn meets(&mut self, test: &GuardedTest) -> bool {
         match test {
             GuardedTest::Opaque => false,
@@ -140,7 +142,7 @@ impl SymState {
             GuardedTest::Truthy(path, yes) => match self.look(path) {
                 Lookup::Absent => !yes,
                 Lookup::Present(sym) => self.constraints.assume_truth(&sym, *yes),
-                // What is absent is not true either.
+                // An absent value is not true either.
                 Lookup::MaybePresent(sym) if !yes => self.constraints.assume_truth(&sym, false) || self.decide(path, false),
                 Lookup::MaybePresent(sym) => self.decide(path, true) && self.constraints.assume_truth(&sym, true),
             },
@@ -157,7 +159,7 @@ impl SymState {
         }
     }
 
-    /// Narrows to where a guard comes to `truth`; false where it cannot.
+    /// Assumes that a guard evaluates to `truth`; `false` if the state contradicts it.
     pub(crate) fn assume(&mut self, guard: &Guard, truth: bool, answers: &mut BTreeMap<u32, bool>) -> bool {
         let path = match guard {
             Guard::Always => return truth,
@@ -166,7 +168,7 @@ impl SymState {
             Guard::Set(operand, wanted) => return self.decide(&operand.path, *wanted == truth),
             Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) | Guard::Empty(operand, _) => &operand.path,
         };
-        // What is absent is empty; nothing else is asked of it (language 6.1).
+        // An absent value is empty; no other guard holds for it (language 6.1).
         let absent = matches!(guard, Guard::Empty(_, wanted) if *wanted == truth);
         let sym = match self.look(path) {
             Lookup::Absent => return absent,
@@ -178,7 +180,7 @@ impl SymState {
         self.constraints.assume(guard, &sym, truth) && self.constraints.decide(guard, &sym) != if truth { Truth::No } else { Truth::Yes }
     }
 
-    /// The arguments of a call with the one that the node's body fills; nothing where none is given.
+    /// Returns the arguments of a call, with the one that the node's body fills, or `None` if the call has none.
     pub(crate) fn arguments(&mut self, call: &Call) -> Option<SymValue> {
         let written = call.args.as_ref().map(|args| self.evaluate(args));
         let Some(body) = &call.body else { return written? };
@@ -191,7 +193,7 @@ impl SymState {
         }
     }
 
-    /// What a shape comes to; nothing where it leaves its key out.
+    /// Evaluates a shape; `None` if it leaves its key out.
     pub(crate) fn evaluate(&mut self, shape: &Shape) -> Option<SymValue> {
         match shape {
             Shape::Literal(value) => Some(SymValue::Known(value.clone())),

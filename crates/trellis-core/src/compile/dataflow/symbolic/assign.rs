@@ -1,13 +1,13 @@
 //! Writes and appends over symbolic values (language 4.1).
 
 use super::{cache::ITEMS, *};
-use crate::compile::dataflow::{domain::Kinds, ir::FOLLOWED};
+use crate::compile::dataflow::{domain::Kinds, ir::MAX_PATH_SEGMENTS};
 
 impl Constraints {
     /// Writes at a path, and creates the mappings above it. False if a value on it can be no mapping, or the path is deeper than is
     /// followed.
     pub(crate) fn write(&mut self, context: &mut BTreeMap<Key, SymValue>, path: &KeyPath, value: SymValue) -> bool {
-        path.segments().len() <= FOLLOWED && self.write_in(context, path.root(), path.rest(), value)
+        path.segments().len() <= MAX_PATH_SEGMENTS && self.write_in(context, path.root(), path.rest(), value)
     }
 
     fn write_in(&mut self, entries: &mut BTreeMap<Key, SymValue>, key: &Key, rest: &[Segment], value: SymValue) -> bool {

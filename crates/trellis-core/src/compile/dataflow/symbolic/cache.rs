@@ -209,7 +209,7 @@ impl Constraints {
     fn typed_var(&self, cache: &mut SchemaCache, at: u32, deep: bool) -> TypeId {
         let var = self.get(at);
         if let Some(only) = &var.finite {
-            if only.len() > FEW {
+            if only.len() > MAX_TYPED_ALTERNATIVES {
                 return cache.many(only);
             }
             let left = only.iter().chain(&var.default).filter(|value| self.suits(var, value));
@@ -229,7 +229,7 @@ impl Constraints {
                 let mut left: Vec<TypeId> = vec![TypeId::UNKNOWN];
                 for alternatives in alternatives {
                     // Alternatives multiply; beyond the bound they are merged.
-                    left = match left.len() * alternatives.len() <= FEW {
+                    left = match left.len() * alternatives.len() <= MAX_TYPED_ALTERNATIVES {
                         true => left
                             .iter()
                             .flat_map(|a| alternatives.iter().map(move |b| (*a, *b)))
@@ -300,7 +300,7 @@ impl Constraints {
 }
 
 /// Greatest number of candidates that are examined one by one, and of combined alternatives.
-const FEW: usize = 32;
+const MAX_TYPED_ALTERNATIVES: usize = 32;
 
 /// Constraint on a field: its name, its presence, its type.
 type KeyConstraint = (Key, Option<bool>, TypeId);
@@ -328,7 +328,7 @@ fn all_decided(types: &mut TypeTable, of: TypeId, told: &[KeyConstraint]) -> Typ
         fields.set(key, inner);
     }
     let all = types.intern(Type { fields: Some(fields), ..Type::default() });
-    debug_assert!(told.len() > FEW || one_by_one(types) == all, "many keys are not what they are one by one");
+    debug_assert!(told.len() > MAX_TYPED_ALTERNATIVES || one_by_one(types) == all, "many keys are not what they are one by one");
     all
 }
 

@@ -6,6 +6,7 @@
 //! **Example.** A mapping with `a` present and an integer, `b` absent: the sample `{}` is completed to `{a: 1}`.
 
 use super::{cache::ITEMS, *};
+use crate::compile::dataflow::index::to_u32;
 
 impl Constraints {
     /// Chooses a value that satisfies the constraints; `None` if no sample does.
@@ -62,7 +63,7 @@ impl Constraints {
     fn with_parts(&self, value: Value, var: &SymVar) -> Option<Value> {
         if let (Value::List(_), Some(item)) = (&value, var.parts.get(ITEMS).filter(|item| self.get(**item).presence == Some(true))) {
             let item = self.choose_var(*item)?;
-            let many = Value::from(vec![item.clone(); ITEMS_READ]);
+            let many = Value::from(vec![item.clone(); MAX_INDEXED_ITEMS]);
             return Some(if may_be(var, &many) && var.fits.iter().all(|schema| schema.fits(&many)) {
                 many
             } else {
@@ -117,14 +118,14 @@ impl Constraints {
 
     /// Returns true if some constrained variable has no value left.
     pub(crate) fn is_impossible(&self) -> bool {
-        let count = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let count = to_u32(self.all.len());
         (0..count).filter(|at| self.get(*at).constrained).any(|at| self.is_impossible_var(at))
             || (0..count).filter(|at| !self.get(*at).parts.is_empty()).any(|at| self.is_impossible_var(at))
     }
 }
 
 /// Number of items of a chosen list whose items are read: an index in the program is mostly smaller.
-const ITEMS_READ: usize = 4;
+const MAX_INDEXED_ITEMS: usize = 4;
 
 /// Returns true if the origin of a variable can give a value.
 fn may_be(var: &SymVar, value: &Value) -> bool {

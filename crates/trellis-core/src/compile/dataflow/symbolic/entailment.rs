@@ -1,10 +1,16 @@
-//! Entailment among schemas, keyword by keyword: whether values that fit some schemas fit another one.
+//! Entailment among schemas, keyword by keyword: whether values that fit some schemas, or constraints, fit another one.
 //!
 //! Incomplete and sound: `true` only if each keyword is implied by a bound that is at least as strict, or repeated word by word.
 //!
 //! **Example.** `{minimum: 18}` entails `{minimum: 0}`; `{pattern: "^a"}` entails only itself.
 
-use crate::value::{Mapping, Value};
+use super::{Constraints, SymValue, VarOrigin};
+use crate::{
+    compile::dataflow::domain::{TypeId, plain},
+    language::InputType,
+    schema::Schema,
+    value::{Mapping, Value},
+};
 
 /// Keywords that constrain nothing.
 const SILENT: [&str; 9] = ["title", "description", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly", "$schema"];
@@ -12,8 +18,50 @@ const SILENT: [&str; 9] = ["title", "description", "default", "examples", "$comm
 /// Keywords that types have decided.
 const TYPED: [&str; 4] = ["type", "enum", "const", "required"];
 
+impl Constraints {
+    /// Returns true if every value that the constraints leave fits a schema, by its type and by entailment among schemas.
+    pub(crate) fn certainly_fits(&self, of: &SymValue, schema: &Schema) -> bool {
+        if let SymValue::Var(at) = of
+            && let Some(only) = &self.get(*at).finite
+        {
+            let var = self.get(*at);
+            return only.iter().chain(&var.default).filter(|value| self.suits(var, value)).all(|value| schema.fits(value));
+        }
+        let source = schema.source();
+        let cache = &mut *self.cache.borrow_mut();
+        let known = self.typed(cache, of);
+        let known = cache.types.present(known);
+        // An unknown part may be anything.
+        if cache.types.is_unsure(known, schema) {
+            return false;
+        }
+        if known == TypeId::NEVER || !cache.types.breaks(known, schema, true) {
+            return true;
+        }
+        let Ok(coarse) = Schema::new(&plain(source)) else { return false };
+        !cache.types.breaks(known, &coarse, true) && all(&self.demands_on(of), source)
+    }
+
+    /// Returns schemas that a value certainly fits.
+    fn demands_on(&self, of: &SymValue) -> Vec<Value> {
+        match of {
+            SymValue::Var(at) => {
+                let var = self.get(*at);
+                let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
+                let mut said: Vec<Value> = own.iter().chain(&var.fits).map(|schema| schema.source().clone()).collect();
+                if matches!(var.kind, VarOrigin::Input(InputType::Text | InputType::Secret)) && var.default.is_none() {
+                    said.push(Value::map([("minLength", Value::Int(1))]));
+                }
+                said
+            }
+            SymValue::List(items) if items.is_filled => vec![Value::map([("minItems", Value::Int(1))])],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// Returns true if everything that fits all of `known` fits `wanted`; kinds and closed values are left to types.
-pub(crate) fn all(known: &[Value], wanted: &Value) -> bool {
+fn all(known: &[Value], wanted: &Value) -> bool {
     if known.contains(wanted) {
         return true;
     }

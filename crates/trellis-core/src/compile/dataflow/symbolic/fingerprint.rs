@@ -19,7 +19,7 @@ pub(crate) struct Fingerprinter<'v> {
 }
 
 /// Greatest number of values that are written out; more are hashed.
-const WRITTEN: usize = 16;
+const MAX_VALUES_WRITTEN: usize = 16;
 
 impl Constraints {
     /// Returns the fingerprint of one value.
@@ -165,7 +165,7 @@ impl<'v> Fingerprinter<'v> {
         let _ = write!(self.text, "{:?}{:?}", var.presence, var.truthy);
         if let Some(only) = &var.finite {
             self.text.push('=');
-            match only.len() > WRITTEN {
+            match only.len() > MAX_VALUES_WRITTEN {
                 true => drop(write!(self.text, "{}*{}", only.len(), only.fingerprint())),
                 false => only.iter().for_each(|value| self.values(std::slice::from_ref(value))),
             }
@@ -194,7 +194,7 @@ impl<'v> Fingerprinter<'v> {
     }
 
     fn values(&mut self, values: &[Value]) {
-        if values.len() > WRITTEN {
+        if values.len() > MAX_VALUES_WRITTEN {
             let mut hasher = FxHasher::default();
             values.iter().for_each(|value| hasher.write(value.to_json().as_bytes()));
             let _ = write!(self.text, "{}*{}", values.len(), hasher.finish());

@@ -38,7 +38,7 @@ struct Universe {
 }
 
 /// Size up to which a linear scan is used.
-const MANY: usize = 16;
+const LINEAR_SCAN_MAX: usize = 16;
 
 impl FiniteSet {
     pub(crate) fn new(values: impl IntoIterator<Item = Value>) -> Self {
@@ -81,7 +81,11 @@ impl FiniteSet {
     }
 
     pub(crate) fn contains(&self, value: &Value) -> bool {
-        if self.count <= MANY { self.iter().any(|known| known == value) } else { !self.alike(std::slice::from_ref(value)).is_empty() }
+        if self.count <= LINEAR_SCAN_MAX {
+            self.iter().any(|known| known == value)
+        } else {
+            !self.alike(std::slice::from_ref(value)).is_empty()
+        }
     }
 
     /// Returns a hash of the remaining values, notation of numbers included.
@@ -125,7 +129,7 @@ impl FiniteSet {
     /// Returns the members of a large set that a guard compares with, and the outcome that they have.
     fn compared(&self, guard: &Guard) -> Option<(Vec<usize>, bool)> {
         match guard {
-            _ if self.count <= MANY => None,
+            _ if self.count <= LINEAR_SCAN_MAX => None,
             Guard::Is(_, yes, value) => Some((self.alike(std::slice::from_ref(value)), *yes)),
             Guard::In(_, yes, values) => Some((self.alike(values), *yes)),
             _ => None,

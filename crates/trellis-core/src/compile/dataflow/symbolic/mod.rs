@@ -36,6 +36,7 @@ use self::finite_set::FiniteSet;
 pub(crate) use self::{cache::SchemaCache, fingerprint::Fingerprinter, refine::CanViolate};
 use super::domain::{TypeId, TypeTable};
 use crate::{
+    compile::dataflow::index::to_u32,
     path::{KeyPath, Segment},
     program::{Guard, Listen, Outcome, Truth},
     schema::Schema,
@@ -173,7 +174,7 @@ impl Constraints {
             constrained: false,
             is_copied: false,
         });
-        u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX)
+        to_u32(self.all.len() - 1)
     }
 
     /// Creates a variable for an answer.

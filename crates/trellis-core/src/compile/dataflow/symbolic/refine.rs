@@ -4,7 +4,7 @@
 //! infeasible; `true` only that no contradiction was found.
 
 use super::{cache::ITEMS, *};
-use crate::{compile::dataflow::domain::plain, template::KindSet};
+use crate::template::KindSet;
 
 /// Result of constraining a value to violate a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,46 +262,6 @@ impl Constraints {
             }
         }
         CanViolate::Unknown
-    }
-
-    /// Returns true if every value that the constraints leave fits a schema, by its type and by entailment among schemas.
-    pub(crate) fn certainly_fits(&self, of: &SymValue, schema: &Schema) -> bool {
-        if let SymValue::Var(at) = of
-            && let Some(only) = &self.get(*at).finite
-        {
-            let var = self.get(*at);
-            return only.iter().chain(&var.default).filter(|value| self.suits(var, value)).all(|value| schema.fits(value));
-        }
-        let source = schema.source();
-        let cache = &mut *self.cache.borrow_mut();
-        let known = self.typed(cache, of);
-        let known = cache.types.present(known);
-        // An unknown part may be anything.
-        if cache.types.is_unsure(known, schema) {
-            return false;
-        }
-        if known == TypeId::NEVER || !cache.types.breaks(known, schema, true) {
-            return true;
-        }
-        let Ok(coarse) = Schema::new(&plain(source)) else { return false };
-        !cache.types.breaks(known, &coarse, true) && entailment::all(&self.demands_on(of), source)
-    }
-
-    /// Returns schemas that a value certainly fits.
-    fn demands_on(&self, of: &SymValue) -> Vec<Value> {
-        match of {
-            SymValue::Var(at) => {
-                let var = self.get(*at);
-                let own = if let VarOrigin::Schemas(schemas) = &var.kind { &schemas[..] } else { &[] };
-                let mut said: Vec<Value> = own.iter().chain(&var.fits).map(|schema| schema.source().clone()).collect();
-                if matches!(var.kind, VarOrigin::Input(InputType::Text | InputType::Secret)) && var.default.is_none() {
-                    said.push(Value::map([("minLength", Value::Int(1))]));
-                }
-                said
-            }
-            SymValue::List(items) if items.is_filled => vec![Value::map([("minItems", Value::Int(1))])],
-            _ => Vec::new(),
-        }
     }
 
     /// Returns the kinds that a value can have, as far as they are claimed.

@@ -5,7 +5,7 @@
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Length beyond which no text is built, in bytes.
-const LONGEST: usize = 1_000;
+const MAX_SAMPLE_BYTES: usize = 1_000;
 
 /// Returns a text that a `pattern` may match; `None` if the pattern is invalid, or the text would be too long. The caller validates it.
 pub(crate) fn matching(pattern: &str) -> Option<String> {
@@ -15,7 +15,7 @@ pub(crate) fn matching(pattern: &str) -> Option<String> {
 }
 
 fn write(tree: &Hir, text: &mut String) -> bool {
-    if text.len() > LONGEST {
+    if text.len() > MAX_SAMPLE_BYTES {
         return false;
     }
     match tree.kind() {

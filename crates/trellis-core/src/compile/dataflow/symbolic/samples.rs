@@ -54,11 +54,11 @@ pub(crate) fn any(mapping: bool) -> Vec<Value> {
 }
 
 /// Greatest depth of subschemas that are followed.
-const DEPTH: usize = 6;
+const MAX_SAMPLE_DEPTH: usize = 6;
 
 /// Returns values that may fit a schema; the caller validates them.
 pub(crate) fn of_schema(schema: &Value) -> Vec<Value> {
-    instances(schema, DEPTH)
+    instances(schema, MAX_SAMPLE_DEPTH)
 }
 
 fn instances(schema: &Value, depth: usize) -> Vec<Value> {
@@ -124,7 +124,7 @@ pub(crate) fn of_input_schema(kind: InputType, schema: &Value) -> Vec<Value> {
         InputType::Text | InputType::Secret | InputType::Choice | InputType::Confirm => "string",
         InputType::Json => return of_schema(schema),
     };
-    let own = schema.as_map().map(|schema| of_kind(kind, schema, DEPTH)).unwrap_or_default();
+    let own = schema.as_map().map(|schema| of_kind(kind, schema, MAX_SAMPLE_DEPTH)).unwrap_or_default();
     own.into_iter().chain(of_schema(schema)).collect()
 }
 

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How deep values may nest here.
-const DEPTH: usize = 16;
+const MAX_FAST_DEPTH: usize = 16;
 
 /// How many entries a mapping may have here; each key is compared with those before it.
 const WIDTH: usize = 32;
@@ -110,7 +110,7 @@ impl<'t> Quick<'t> {
 
     /// A mapping or list that begins here.
     fn block(&mut self) -> Option<YamlNode<'t>> {
-        if self.depth == DEPTH {
+        if self.depth == MAX_FAST_DEPTH {
             return None;
         }
         self.depth += 1;
@@ -229,7 +229,7 @@ impl<'t> Quick<'t> {
 
     /// `{ … }` or `[ … ]` on one line.
     fn flow(&mut self) -> Option<YamlNode<'t>> {
-        if self.depth == DEPTH {
+        if self.depth == MAX_FAST_DEPTH {
             return None;
         }
         self.depth += 1;

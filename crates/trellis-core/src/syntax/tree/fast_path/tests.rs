@@ -3,7 +3,7 @@
 use super::read;
 use crate::{
     diagnostic::Report,
-    syntax::tree::{DEPTH, build},
+    syntax::tree::{MAX_YAML_DEPTH, build},
 };
 
 /// Marsaglia's xorshift: the same documents on every run.
@@ -78,7 +78,7 @@ fn what_is_not_certain_is_left_to_the_whole_parser() {
     ] {
         assert!(!is_quick(text), "{text}");
     }
-    assert!(!is_quick(&format!("a: {}{}\n", "[".repeat(DEPTH), "]".repeat(DEPTH))));
+    assert!(!is_quick(&format!("a: {}{}\n", "[".repeat(MAX_YAML_DEPTH), "]".repeat(MAX_YAML_DEPTH))));
 }
 
 #[test]

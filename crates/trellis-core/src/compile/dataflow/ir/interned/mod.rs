@@ -187,7 +187,7 @@ impl OpTable {
     }
 
     pub(crate) fn points(&self) -> impl Iterator<Item = PointIndex> + use<> {
-        (0..u32::try_from(self.seats.len()).unwrap_or(u32::MAX)).map(PointIndex)
+        (0..self.seats.len()).map(PointIndex::from_usize)
     }
 
     pub(crate) fn step(&self, point_ops: &PointOps, at: u32) -> Op {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::compile::dataflow::{domain::GuardId, ir::keys::InternedPath};
+use crate::compile::dataflow::{domain::GuardId, index::to_u32, ir::keys::InternedPath};
 
 /// Interned conjunction of guards over paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl GuardSetTable {
         if let Some(known) = self.known.get(&tests) {
             return *known;
         }
-        let number = GuardSetId(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        let number = GuardSetId(to_u32(self.all.len()));
         self.all.push(tests.clone());
         self.known.insert(tests, number);
         number

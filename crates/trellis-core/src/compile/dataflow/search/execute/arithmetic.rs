@@ -1,20 +1,25 @@
-//! Calculations in a scene: whether their parts can be of sorts that do not go together.
+//! Symbolic execution of calculations: whether the operands can be of kinds with which the calculation fails.
+//!
+//! Every combination of the kinds that the operands can have is evaluated once on the template engine.
+//!
+//! **Example:** in `total + 1`, a `total` that may be a text or a number is narrowed to a text.
 
 use crate::{
     compile::dataflow::{
+        budget::Cost,
         ir::{ReadSite, arithmetic::choices},
-        search::{ExecResult, Search, state::SymState},
+        search::{SearchRun, path::ExecResult, state::SymState},
         symbolic::Lookup,
     },
     template::{Calculation, CalculationOutcome, KindSet},
 };
 
-impl Search<'_, '_> {
-    /// Narrows to parts with which a calculation fails, if they can be such.
-    pub(crate) fn calculate(&self, state: &mut SymState, site: &ReadSite<'_>, calculation: &Calculation) -> ExecResult {
+impl SearchRun<'_, '_> {
+    /// Narrows the operands to kinds with which a calculation fails, if that is possible.
+    pub(crate) fn calculate(&mut self, state: &mut SymState, site: &ReadSite<'_>, calculation: &Calculation) -> ExecResult {
         let mut details = state.clone();
         if !site.when().iter().all(|test| details.meets(test)) {
-            return ExecResult::On;
+            return ExecResult::Continue;
         }
         let parts: Vec<Lookup> = calculation.paths.iter().map(|path| details.look(path)).collect();
         let sorts: Vec<KindSet> = parts.iter().map(|part| details.constraints.sorts(part)).collect();
@@ -31,24 +36,23 @@ impl Search<'_, '_> {
             });
             if is_possible && !narrowed.constraints.is_impossible() {
                 *state = narrowed;
-                return ExecResult::Accident;
+                return ExecResult::Violates;
             }
         }
-        // What was lost sight of may be anything.
+        // A havocked operand can have any kind.
         if parts.iter().any(|part| details.constraints.is_havocked(part)) {
             self.leave_open(state);
         }
-        ExecResult::On
+        ExecResult::Continue
     }
 
-    fn outcome(&self, calculation: &Calculation, sorts: &[KindSet]) -> CalculationOutcome {
-        let mut outcomes = self.outcomes.borrow_mut();
-        *outcomes.entry(sorts.to_vec()).or_insert_with(|| {
-            self.spend(ASKED);
-            calculation.outcome(sorts)
-        })
+    fn outcome(&mut self, calculation: &Calculation, sorts: &[KindSet]) -> CalculationOutcome {
+        if let Some(outcome) = self.outcomes.get(sorts) {
+            return *outcome;
+        }
+        self.budget.charge(Cost::Calculation);
+        let outcome = calculation.outcome(sorts);
+        self.outcomes.insert(sorts.to_vec(), outcome);
+        outcome
     }
 }
-
-/// What asking the engine costs.
-const ASKED: usize = 100;

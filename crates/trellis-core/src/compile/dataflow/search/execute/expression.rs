@@ -1,10 +1,12 @@
-//! Symbolic evaluation of expressions: a value if all parts are known, else something of a type.
+//! Symbolic evaluation of expressions: the value, if all operands are known, else a variable of the expression's type.
+//!
+//! **Example:** `count + 1` is `3` where `count` is `2`, and some integer where `count` is an input.
 
-use super::own;
 use crate::{
     compile::dataflow::{
+        budget::MAX_TRACKED_INTEGER,
         domain::TypeId,
-        search::state::SymState,
+        search::{state::SymState, tracked::key_path},
         symbolic::{Lookup, SymValue},
     },
     context::Context,
@@ -14,11 +16,8 @@ use crate::{
     value::{Mapping, Value},
 };
 
-/// Integers up to this far from zero are followed one by one; a counter beyond them is some integer, so that a loop that counts comes to an end.
-const COUNTED: u64 = 8;
-
 impl SymState {
-    /// Evaluates an expression that is no path.
+    /// Evaluates an expression that is not a path.
     pub(crate) fn make(&mut self, expression: &Expression) -> SymValue {
         if let Some(value) = self.work_out(expression) {
             return SymValue::Known(value);
@@ -27,7 +26,7 @@ impl SymState {
         self.constraints.of_type(of, expression.is_optional())
     }
 
-    /// The value of an expression of which every part is known.
+    /// Returns the value of an expression whose operands are all known.
     fn work_out(&mut self, expression: &Expression) -> Option<Value> {
         let term = expression.made();
         if !term.is_exact() {
@@ -41,7 +40,7 @@ impl SymState {
             if RESERVED.contains(&&**root) {
                 return None;
             }
-            match self.look(&own(root)?) {
+            match self.look(&key_path(root)?) {
                 Lookup::Present(SymValue::Known(value)) => drop(known.insert(root.clone(), value)),
                 Lookup::Absent => {}
                 Lookup::Present(_) | Lookup::MaybePresent(_) => return None,
@@ -53,7 +52,7 @@ impl SymState {
         let value = expression.evaluate(&scope, limits).ok()??;
         let is_counted = match &value {
             Value::Null | Value::Bool(_) => true,
-            Value::Int(number) => number.unsigned_abs() <= COUNTED,
+            Value::Int(number) => number.unsigned_abs() <= MAX_TRACKED_INTEGER,
             _ => false,
         };
         is_counted.then_some(value)

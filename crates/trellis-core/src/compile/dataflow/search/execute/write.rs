@@ -1,12 +1,16 @@
-//! Writing in a scene: what is written, where that leads on in two ways, and what may stand in its way.
+//! Symbolic execution of writes.
+//!
+//! A write forks where the result depends on whether an optional value is present, and violates `Write` if a value of another kind is in its place.
+//!
+//! **Example:** `a.b = 1` forks if `a` is optional: one branch writes into `a`, the other creates it.
 
 use std::{ops::Range, rc::Rc};
 
-use super::{each_path, typed};
+use super::typed;
 use crate::{
     compile::dataflow::{
         fixpoint::violation::Violation,
-        search::{ExecResult, Search, state::SymState},
+        search::{SearchRun, path::ExecResult, state::SymState, tracked::each_path},
         symbolic::{Lookup, SymValue},
     },
     path::KeyPath,
@@ -15,84 +19,84 @@ use crate::{
     value::Key,
 };
 
-impl Search<'_, '_> {
-    pub(crate) fn write(&self, state: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
+impl SearchRun<'_, '_> {
+    pub(crate) fn write(&mut self, state: &mut SymState, point: PointIndex, at: u32, write: &Write, reads: Range<u32>) -> ExecResult {
         if let WriteTarget::Absent(key) = &write.to
             && let Some(sym) = state.context.get(key).cloned()
         {
             match state.constraints.presence(&sym) {
-                Some(true) => return ExecResult::On,
+                Some(true) => return ExecResult::Continue,
                 None if self.fork() => {
                     state.constraints.assume_present(&sym, true);
-                    return ExecResult::On;
+                    return ExecResult::Continue;
                 }
                 None | Some(false) => drop(state.constraints.assume_present(&sym, false)),
             }
         }
         for site in reads {
             match self.read(state, point, site) {
-                ExecResult::On => {}
+                ExecResult::Continue => {}
                 done => return done,
             }
         }
-        if self.is_goal(point, Violation::Write(at)) && self.blocked(state, &write.to) {
-            return ExecResult::Accident;
+        if self.input.is_goal(point, Violation::Write(at)) && self.blocked(state, &write.to) {
+            return ExecResult::Violates;
         }
         let value = match &write.value {
             WriteSource::Input => match &state.input {
                 Some(sym) => sym.clone(),
-                None => return ExecResult::On,
+                None => return ExecResult::Continue,
             },
             WriteSource::Error => match &state.failure {
                 Some(sym) => sym.clone(),
-                None => return ExecResult::On,
+                None => return ExecResult::Continue,
             },
             WriteSource::Shape(shape) => {
                 self.settle(state, shape);
                 match state.evaluate(shape) {
                     Some(sym) => sym,
-                    None => return ExecResult::On,
+                    None => return ExecResult::Continue,
                 }
             }
         };
-        // What may not come leaves what was there.
+        // An absent value leaves the old one.
         if state.constraints.presence(&value).is_none() && !self.is_new(state, &write.to) {
             let comes = !self.fork();
             state.constraints.assume_present(&value, comes);
             if !comes {
-                return ExecResult::On;
+                return ExecResult::Continue;
             }
         }
         match &write.to {
             WriteTarget::Path(path) | WriteTarget::Append(path) => {
                 if self.put(state, &write.to, path, value) {
-                    ExecResult::On
+                    ExecResult::Continue
                 } else {
                     self.doubt(state, std::slice::from_ref(path))
                 }
             }
             WriteTarget::Input => {
                 state.input = Some(value);
-                ExecResult::On
+                ExecResult::Continue
             }
             WriteTarget::Ans => {
-                // It stands where it is saved, too.
-                state.ans = Some(if self.reads.contains("sys") { state.constraints.copied(&value) } else { value });
-                ExecResult::On
+                // The value is also at the key where it is saved.
+                state.ans = Some(if self.input.reads.contains("sys") { state.constraints.copied(&value) } else { value });
+                ExecResult::Continue
             }
             WriteTarget::Error => {
                 state.error = Some(value);
-                ExecResult::On
+                ExecResult::Continue
             }
             WriteTarget::Absent(key) => {
                 Rc::make_mut(&mut state.context).insert(Key::clone(key), value);
-                ExecResult::On
+                ExecResult::Continue
             }
         }
     }
 
-    /// Whether nothing is at a place that is a key: then what may not come stands for itself.
-    fn is_new(&self, state: &mut SymState, to: &WriteTarget) -> bool {
+    /// Returns whether a write creates its key: then an optional value needs no fork.
+    fn is_new(&mut self, state: &mut SymState, to: &WriteTarget) -> bool {
         match to {
             WriteTarget::Path(path) => path.is_key() && matches!(state.look(path), Lookup::Absent),
             WriteTarget::Append(_) => false,
@@ -100,8 +104,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Decides of what a shape may leave out whether it does, where what it stands in decides that.
-    pub(crate) fn settle(&self, state: &mut SymState, shape: &Shape) {
+    /// Forks for each optional path of a shape whose presence depends on the value that contains it.
+    pub(crate) fn settle(&mut self, state: &mut SymState, shape: &Shape) {
         let mut open = Vec::new();
         each_path(shape, &mut |path, optional| {
             if optional {
@@ -118,9 +122,9 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Writes at a path, or adds to what is there; false where the place cannot be written.
-    fn put(&self, state: &mut SymState, to: &WriteTarget, path: &KeyPath, value: SymValue) -> bool {
-        // What it stands in may be there, or is made.
+    /// Writes at a path, or appends to its list; `false` if the path cannot be written.
+    fn put(&mut self, state: &mut SymState, to: &WriteTarget, path: &KeyPath, value: SymValue) -> bool {
+        // A parent exists, or is created.
         for length in 1..path.segments().len() {
             let Some(part) = KeyPath::new(path.segments()[..length].to_vec()) else { return false };
             if matches!(state.look(&part), Lookup::MaybePresent(_)) {
@@ -148,8 +152,8 @@ impl Search<'_, '_> {
         state.constraints.write(Rc::make_mut(&mut state.context), path, value)
     }
 
-    /// Whether a write can find something in its way.
-    fn blocked(&self, state: &mut SymState, to: &WriteTarget) -> bool {
+    /// Narrows to a value that blocks a write; `false` if there cannot be one.
+    fn blocked(&mut self, state: &mut SymState, to: &WriteTarget) -> bool {
         let (path, is_list) = match to {
             WriteTarget::Path(path) => (path, false),
             WriteTarget::Append(path) => (path, true),

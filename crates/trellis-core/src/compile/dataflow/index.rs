@@ -1,0 +1,44 @@
+//! Indices into the tables of the analysis, which store them in 32 bits.
+
+use crate::program::PointIndex;
+
+/// Returns an index or a length in 32 bits.
+///
+/// No table grows beyond them: a source of more than four gigabytes is not read, and every entry stems from some bytes of one.
+pub(crate) fn to_u32(of: usize) -> u32 {
+    u32::try_from(of).unwrap_or(u32::MAX)
+}
+
+impl PointIndex {
+    /// Creates the index of the point at a place of [`Program::points`](crate::program::Program::points).
+    pub(crate) fn from_usize(at: usize) -> Self {
+        Self(to_u32(at))
+    }
+
+    /// Returns the place in [`Program::points`](crate::program::Program::points).
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The index of a reply in [`Program::replies`](crate::program::Program::replies).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ReplyIndex(pub(crate) u32);
+
+impl ReplyIndex {
+    /// Returns the place in [`Program::replies`](crate::program::Program::replies).
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The index of an edge in [`Program::edges`](crate::program::Program::edges).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EdgeIndex(pub(crate) u32);
+
+impl EdgeIndex {
+    /// Returns the place in [`Program::edges`](crate::program::Program::edges).
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
