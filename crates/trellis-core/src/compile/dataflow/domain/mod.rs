@@ -312,8 +312,8 @@ impl TypeTable {
             return known;
         }
         let (left, right) = (self.get(pair.0).clone(), self.get(pair.1).clone());
-        // Structure bounds mappings and lists also beside an unknown value.
-        let (left_open, right_open) = (left.unknown || left.dynamic, right.unknown || right.dynamic);
+        // Structure bounds mappings and lists also beside an unknown value; an unknown number is neither.
+        let [left_open, right_open] = [&left, &right].map(|of| of.dynamic || of.unknown && !of.numeric);
         let fields = match (left.fields, right.fields) {
             (Some(left), Some(right)) => Some(self.join_fields(&left, &right)),
             (left, right) => left.filter(|_| !right_open).or(right.filter(|_| !left_open)),
