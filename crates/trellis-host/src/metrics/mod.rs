@@ -69,7 +69,7 @@ impl Metrics {
     /// The same sessions, counted.
     #[must_use]
     pub fn over(&self, sessions: Sessions) -> Sessions {
-        self.counted.series.watch(sessions.untold_by_all());
+        self.counted.series.watch(sessions.dropped_by_all());
         let counted = Arc::clone(&self.counted);
         let (done, pending) = channel();
         locked(&self.pending).push(pending);

@@ -35,7 +35,7 @@ pub(super) struct Series {
     calls: Family<One, Counter>,
     results: Family<Two, Counter>,
     store_errors: Family<Two, Counter>,
-    untold: Counter<u64, Shared>,
+    dropped: Counter<u64, Shared>,
     tools: Family<One, Histogram, fn() -> Histogram>,
     appends: Histogram,
 }
@@ -54,7 +54,7 @@ impl Default for Series {
             calls: Family::default(),
             results: Family::default(),
             store_errors: Family::default(),
-            untold: Counter::default(),
+            dropped: Counter::default(),
             tools: Family::new_with_constructor(tools),
             appends: Histogram::new(STORE),
         };
@@ -67,7 +67,7 @@ impl Default for Series {
         counters.register("tool_calls", "Calls that were made, each attempt", series.calls.clone());
         counters.register("tool_results", "Results that were accepted, by what became of the call", series.results.clone());
         counters.register("store_errors", "What a store could not do, by what was asked and why", series.store_errors.clone());
-        counters.register("hook_events_dropped", "What hooks were not told, because they were too slow or failed", series.untold.clone());
+        counters.register("hook_events_dropped", "What hooks were not told, because they were too slow or failed", series.dropped.clone());
         let histograms = &mut series.histograms;
         histograms.register("tool_seconds", "What calls took that were carried out here", series.tools.clone());
         histograms.register("store_append_seconds", "What appends to the store took that succeeded", series.appends.clone());
@@ -77,8 +77,8 @@ impl Default for Series {
 
 impl Series {
     /// Counts from now on what hooks are not told.
-    pub(super) fn watch(&self, untold: Arc<AtomicU64>) {
-        self.untold.inner().0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(untold);
+    pub(super) fn watch(&self, dropped: Arc<AtomicU64>) {
+        self.dropped.inner().0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(dropped);
     }
 
     pub(super) fn started(&self) {

@@ -109,7 +109,7 @@ pub struct Sessions {
     interceptors: Vec<Arc<dyn Interceptor>>,
     observers: Arc<RwLock<Vec<Observer>>>,
     hooks: Vec<Hooked>,
-    untold: Arc<AtomicU64>,
+    dropped: Arc<AtomicU64>,
     slots: Mutex<BTreeMap<SessionId, Arc<Slot>>>,
     /// How many sessions that nobody goes on with stay in memory, and how often one was used.
     in_memory: usize,
@@ -146,7 +146,7 @@ impl Sessions {
             interceptors: Vec::new(),
             observers: Arc::default(),
             hooks: Vec::new(),
-            untold: Arc::default(),
+            dropped: Arc::default(),
             slots: Mutex::default(),
             in_memory: IN_MEMORY,
             uses: AtomicU64::new(0),
@@ -198,23 +198,23 @@ impl Sessions {
     /// The same with one more hook, which sees what was stored. It may be slow, and fail.
     #[must_use]
     pub fn hooks(mut self, hooks: impl Hooks) -> Self {
-        self.hooks.push(Hooked::new(hooks, Arc::clone(&self.untold)));
+        self.hooks.push(Hooked::new(hooks, Arc::clone(&self.dropped)));
         self
     }
 
     /// How many things hooks were not told, because they were too slow or failed.
-    pub fn untold(&self) -> u64 {
-        self.untold.load(Ordering::Relaxed)
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
     }
 
     /// The same number as it will be, for one who counts.
     #[cfg(feature = "metrics")]
-    pub(crate) fn untold_by_all(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.untold)
+    pub(crate) fn dropped_by_all(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.dropped)
     }
 
     /// Shows what happens to `observe`, as it happens. It is called between steps, so it must be quick: a channel's sender is. A panic in it is counted
-    /// ([`Sessions::untold`]) and stops nothing.
+    /// ([`Sessions::dropped`]) and stops nothing.
     pub fn observe(&self, observe: impl Fn(&SessionId, &SessionEvent) + Send + Sync + 'static) {
         self.observers.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(observe));
     }
@@ -378,11 +378,11 @@ impl Sessions {
 
     /// Tells what happens in a session to who observes it.
     fn teller(&self, session: &SessionId) -> impl Fn(&SessionEvent) + Send + Sync + use<> {
-        let (session, observers, untold) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.untold));
+        let (session, observers, dropped) = (session.clone(), Arc::clone(&self.observers), Arc::clone(&self.dropped));
         move |happening| {
             for observe in observers.read().unwrap_or_else(PoisonError::into_inner).iter() {
                 if guarded(|| observe(&session, happening)).is_err() {
-                    untold.fetch_add(1, Ordering::Relaxed);
+                    dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }

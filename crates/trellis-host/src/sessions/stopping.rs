@@ -21,7 +21,7 @@ pub struct Stopped {
     /// Sessions that could not be stored: what happened in them since they were stored last did not happen.
     pub unstored: usize,
     /// Hooks that were not told everything in time.
-    pub untold: usize,
+    pub dropped: usize,
 }
 
 impl Sessions {
@@ -49,7 +49,7 @@ impl Sessions {
         for slot in late {
             stopped.unstored += usize::from(!self.broken_off(&slot).await);
         }
-        stopped.untold = self.flush().await;
+        stopped.dropped = self.flush().await;
         stopped
     }
 

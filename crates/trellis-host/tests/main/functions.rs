@@ -171,7 +171,7 @@ fn panics_of_interceptors_observers_and_hooks_leave_the_session_going() {
         let turn = sessions.start(Start::default()).await.unwrap();
         assert!(output(&turn).as_str().unwrap().ends_with("an interceptor panicked: who knows"), "{turn:?}");
         sessions.stop(Duration::ZERO).await;
-        assert!(sessions.untold() > 1);
+        assert!(sessions.dropped() > 1);
     });
 }
 

@@ -216,7 +216,7 @@ fn a_host_that_stops_waits_until_its_hooks_were_told() {
     let sessions = Stage::new(ASK).sessions().hooks(Slow(Arc::clone(&told)));
     run(async {
         sessions.start(Start::default()).await.unwrap();
-        assert_eq!(sessions.stop(Duration::ZERO).await.untold, 0);
+        assert_eq!(sessions.stop(Duration::ZERO).await.dropped, 0);
         assert_eq!(told.load(Ordering::Relaxed), 1);
     });
 }

@@ -136,7 +136,7 @@ pub(super) fn check<'k>(
         let searched = Findings { program, ir: &ir, cfg, tainted, faulty }.search(&mut known, gathered, found);
         let unknown =
             |(point, site): (PointIndex, u32)| (point.0, report::unchecked::of_site(program, &ir.sites[site as usize], Unknown::Part));
-        unchecked.extend(searched.untold.iter().copied().map(unknown));
+        unchecked.extend(searched.unreported.iter().copied().map(unknown));
         searched.explain(&ir, cfg, &mut unchecked);
     }
     *kept = Some(DataflowCache { analysis: known.leave(), unchecked: all_unchecked });
@@ -257,11 +257,11 @@ impl Findings<'_, '_> {
                         false
                     }
                     Verdict::Refuted => {
-                        searched.untold.extend(inside());
+                        searched.unreported.extend(inside());
                         may_be_hidden
                     }
                     verdict @ (Verdict::Masked | Verdict::Undecided) => {
-                        searched.untold.extend(inside());
+                        searched.unreported.extend(inside());
                         match verdict {
                             Verdict::Undecided if self.unset(alarm, &set).is_some() => missing.extend(reporter.name(known, alarm, found)),
                             Verdict::Undecided => reporter.leave_open(known, alarm, found),

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct SearchOutcome {
     /// Read sites inside of values that no search could decide.
-    pub(crate) untold: Vec<(PointIndex, u32)>,
+    pub(crate) unreported: Vec<(PointIndex, u32)>,
     /// Sites that fail for a reason that was reported at another place.
     pub(crate) explained: Vec<u32>,
     /// Paths that were found missing, and the point; `None` if the path is never set.
