@@ -1,7 +1,7 @@
 //! Diagnostics about missing paths, with suggestions for misspelt names.
 
 use super::*;
-use crate::{compile::source_lookup::syntax_of, program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
+use crate::{Dialect, compile::source_lookup::syntax_of, program::Role, scope::RESERVED, syntax::node::CalleeSyntax};
 
 /// Fields of `sys.error`.
 const ERRORS: [&str; 6] = ["sys.error.tool", "sys.error.node", "sys.error.kind", "sys.error.code", "sys.error.message", "sys.error.data"];
@@ -58,7 +58,7 @@ impl Reporter<'_, '_> {
             ReadKind::Edge(..) | ReadKind::Assert(..) | ReadKind::Part(..) if is_predicate => {
                 format!("`{path}` is a predicate: ask it by its name alone, `{path}` or `not {path}`")
             }
-            ReadKind::Template(..) => format!("guard it, `{{{{ {path} | default(\"…\") }}}}`, or set it before"),
+            ReadKind::Template(..) => format!("guard it, {}, or set it before", self.fallback(site.document, &path.to_string())),
             ReadKind::Edge(..) | ReadKind::Assert(..) => {
                 format!("ask first whether it is there, `{path} is set`, or set it before")
             }
@@ -172,6 +172,20 @@ impl Reporter<'_, '_> {
         near(last, beside).map(|near| (format!("{prefix}{}", near.name), near.is_only))
     }
 
+    /// Writes a template of a path with a fallback, in the dialect of its graph.
+    fn fallback(&self, document: u32, path: &str) -> String {
+        let file = &*self.program.documents[document as usize].path;
+        let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let is_around = |other: &str| other == file || is_below(file, &folder(other));
+        let settings = self.program.documents.iter().filter(|other| is_around(&other.path));
+        let nearest =
+            settings.filter_map(|other| Some((folder(&other.path).len(), other.dialect()?.value))).max_by_key(|(depth, _)| *depth);
+        match nearest {
+            Some((_, Dialect::Go)) => format!("`{{{{ default \"…\" .{} }}}}`", path.trim_start_matches('.')),
+            _ => format!("`{{{{ {path} | default(\"…\") }}}}`"),
+        }
+    }
+
     /// Reports a missing field of an element of a list or mapping.
     fn missing_inside(&self, analysis: &mut Analysis<'_, '_>, alarm: &Alarm, site: &ReadSite<'_>) -> Diagnostic {
         let (name, path) = (site.name(self.program), site.path);
@@ -182,7 +196,7 @@ impl Reporter<'_, '_> {
         let code = if alarm.never { Code::UndefinedVariable } else { Code::MaybeUndefined };
         let span = site.span(self.program);
         let found = Diagnostic::new(code, self.file(site.document), span, message);
-        let guard = format!("guard it, `{{{{ {name} | default(\"…\") }}}}`");
+        let guard = format!("guard it, {}", self.fallback(site.document, &name));
         let Some((ElementStep::Key(last), above)) = site.inside().split_last() else { return found.help(guard) };
         let of = analysis.standing(alarm.point).and_then(|env| analysis.known(&env, path));
         let names = of.map(|of| {
@@ -199,4 +213,9 @@ impl Reporter<'_, '_> {
             (None, _) => found.help(guard),
         }
     }
+}
+
+/// Returns true if a file is in a folder, or in a folder below it.
+fn is_below(file: &str, folder: &str) -> bool {
+    folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
