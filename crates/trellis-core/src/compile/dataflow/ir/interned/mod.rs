@@ -8,11 +8,11 @@
 //!
 //! **Example.** Rewording a question changes no operation, so the edited point is executed once, to renew its diagnostics, and no other is.
 
-mod tests;
+mod guard_set;
 
 use std::ops::Range;
 
-pub(crate) use self::tests::{GuardSetId, GuardSetTable};
+pub(crate) use self::guard_set::{GuardSetId, GuardSetTable};
 use super::{
     arithmetic::ArithmeticId,
     keys::{InternedPath, KeyId},
