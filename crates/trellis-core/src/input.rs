@@ -11,7 +11,7 @@ use crate::{
     value::{Mapping, Value},
 };
 
-/// What a session begins with.
+/// Start of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The session's name; ids and keys derive from it, so it must be unique. Without one it is `local`, for hosts that have only one.
@@ -27,15 +27,15 @@ pub struct Start {
     pub at: Option<NodeId>,
 }
 
-/// What a host hands in.
+/// Input from a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input {
-    /// What a person typed.
+    /// Answer of a person.
     Text(String),
     /// A value from a program.
     Value(Value),
-    /// What became of a call.
+    /// Result of a call.
     Result(ToolResult),
     /// A signal.
     Signal(SignalName),
@@ -43,16 +43,16 @@ pub enum Input {
     Pass,
 }
 
-/// What became of a call.
+/// Result of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The attempt it answers.
     pub id: CallId,
-    /// How it went.
+    /// Outcome of the call.
     pub outcome: ToolOutcome,
 }
 
-/// How a call went.
+/// Outcome of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolOutcome {
@@ -67,7 +67,7 @@ pub enum ToolOutcome {
 /// Why a call failed: `sys.error` without tool and node (language 4.2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolError {
-    /// What kind of failure.
+    /// Kind of the failure.
     #[serde(default)]
     pub kind: ToolErrorKind,
     /// The tool's own code.
@@ -107,9 +107,9 @@ pub type Answers = BTreeMap<Arc<str>, bool>;
 /// One recorded moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// What was handed in.
+    /// Input of the step.
     pub input: Input,
-    /// What predicates answered.
+    /// Answers of predicates.
     #[serde(default, skip_serializing_if = "Answers::is_empty")]
     pub answers: Answers,
     /// The node where it led, if that is known.

@@ -62,13 +62,13 @@ pub struct Retry {
     pub max: u32,
     /// The first delay.
     pub base: Duration,
-    /// What each delay is multiplied by; at least 1.
+    /// Factor between two delays; at least 1.
     pub factor: f64,
     /// The longest delay.
     pub cap: Duration,
-    /// Whether results of kind `error` are retried.
+    /// True if results of kind `error` are retried.
     pub on_error: bool,
-    /// Whether results of kind `timeout` are retried.
+    /// True if results of kind `timeout` are retried.
     pub on_timeout: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which graphs a set of documents holds, and what each says about itself (language 1.4, `trellis.yaml`).
+//! Graphs of a set of documents, and the settings of each (language 1.4, `trellis.yaml`).
 
 use std::{cell::OnceCell, collections::BTreeMap, sync::Arc};
 
@@ -28,13 +28,13 @@ pub(super) struct GraphSyntax<'d> {
     pub(super) root: Arc<str>,
     /// `trellis.yaml`, or a file with `nodes:`, first; then `tools.yaml`.
     pub(super) projects: Vec<(u32, &'d FilePath, &'d ProjectSyntax)>,
-    /// Whether something in a project file could not be understood: then nobody knows what it would have bound.
+    /// True if part of a project file could not be read: then its bindings are unknown.
     pub(super) is_incomplete: bool,
     /// The `start` at the root.
     pub(super) entry: Option<u32>,
 }
 
-/// Where a graph-wide key came from.
+/// Origin of a graph-wide key.
 #[derive(Clone, Copy)]
 pub(super) struct Said<'d, T> {
     pub(super) document: u32,

@@ -1,4 +1,4 @@
-//! How long the lists of a program will be, from what its nodes say: lists that grow are moved on the way and half empty at the end, and a large graph's
+//! Estimated lengths of the lists of a program: lists that grow are moved on the way and half empty at the end, and a large graph's
 //! are megabytes.
 //!
 //! **Invariant:** it is a guess that decides about memory, never about what is found.
@@ -9,7 +9,7 @@ use crate::syntax::node::NodeSyntax;
 /// Replies to a call that did not succeed.
 const OF_CALL: usize = 3;
 
-/// How many replies and edges there will be, about.
+/// Estimated number of replies and edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
     pub(super) replies: usize,
@@ -34,7 +34,7 @@ impl Room {
     }
 }
 
-/// What a node alone takes.
+/// Estimates the replies and edges of one node.
 fn of_node(node: &NodeSyntax) -> Room {
     let targets = node.options().filter(|option| option.target.is_some()).count();
     let is_open = node.transitions.last().is_none_or(|last| last.condition.is_some());

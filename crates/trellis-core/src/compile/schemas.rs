@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
     known: FxHashMap<Box<[u8]>, Result<Schema, SchemaError>>,
-    /// How many there were when everything was compiled.
+    /// Number of schemas after the last full compilation.
     needed: usize,
     /// Room to write JSON in.
     room: Vec<u8>,

@@ -56,7 +56,7 @@ impl<'d> Severities<'d> {
         self.severity(found) == Some(Severity::Error)
     }
 
-    /// How grave a finding is here; nothing for one that is not wanted.
+    /// Returns the severity of a finding in its graph; `None` if it is suppressed.
     fn severity(&self, found: &Diagnostic) -> Option<Severity> {
         if self.allow(found).is_some() {
             return None;

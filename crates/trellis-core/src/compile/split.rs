@@ -1,10 +1,10 @@
-//! Which graphs a set of documents holds, and which document belongs to which (language 1.4).
+//! Division of a set of documents into graphs (language 1.4).
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::syntax::document::{Content, Document};
 
-/// Which graphs there are: the outermost first, then each folder with a `trellis.yaml`.
+/// The graphs: the outermost first, then each folder with a `trellis.yaml`.
 #[derive(Debug)]
 pub(super) struct GraphSplit {
     pub(super) roots: Vec<Arc<str>>,
@@ -12,7 +12,7 @@ pub(super) struct GraphSplit {
     pub(super) owner: Vec<u32>,
     /// The project files of each graph, in the order in which they are asked.
     pub(super) projects: Vec<Vec<u32>>,
-    /// Whether something in one of them could not be understood.
+    /// True if part of one of them could not be read.
     pub(super) incomplete: Vec<bool>,
 }
 

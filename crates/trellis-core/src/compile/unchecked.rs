@@ -13,35 +13,35 @@ use crate::{
 /// A read of which nothing is known (language 8.2).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UncheckedRead {
-    /// Where it stands.
+    /// Place of the read.
     pub place: Place,
-    /// What is read.
+    /// The path that is read.
     pub path: KeyPath,
-    /// What is not known of it.
+    /// The question that the checker could not answer.
     pub unknown: Unknown,
 }
 
-/// What is not known of a value.
+/// A question about a value that the checker could not answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unknown {
-    /// Whether it is there.
+    /// Is it set?
     Presence,
-    /// Whether all is there that is read of its items or parts.
+    /// Are all parts set that are read of its items?
     Part,
     /// It is there; whether it is of the kind that is needed.
     Kind,
     /// It is there, of a known kind; whether what is done with it works.
     Use,
-    /// Whether it is as a contract wants it.
+    /// Does it fit a contract?
     Fit,
-    /// Whether a condition holds.
+    /// Does a condition hold?
     Truth,
-    /// Whether something can be written there.
+    /// Can a value be written there?
     Room,
 }
 
 impl UncheckedRead {
-    /// What it is for whoever wants everything proved.
+    /// Returns the diagnostic of the read under `--strict`.
     pub fn finding(&self) -> Diagnostic {
         let (path, root) = (&self.path, self.path.root());
         let message = match self.unknown {
@@ -82,7 +82,7 @@ pub(super) fn drop_explained(unchecked: &mut Vec<UncheckedRead>, found: &[Diagno
     });
 }
 
-/// Whether findings of a code stand where a value is used, and say what is wrong with that.
+/// Returns true if findings of a code are reported at the use of a value, and describe that use.
 fn is_about_a_value(code: Code) -> bool {
     matches!(
         code,

@@ -22,7 +22,7 @@ pub(super) struct CheckCache {
 
 #[cfg(test)]
 impl CheckCache {
-    /// How many points the analysis of data looked at the last time.
+    /// Number of points that the last data-flow analysis executed.
     pub(super) fn looked(&self) -> usize {
         self.data.as_ref().map_or(0, dataflow::DataflowCache::looked)
     }

@@ -76,7 +76,7 @@ pub(crate) enum Cost {
     AbsenceTransfer,
 }
 
-/// What the searches of one compilation may still spend. The two runs of an alarm, with and without assumptions, spend it in turns.
+/// Budget that is left for the searches of one compilation. The two runs of an alarm, with and without assumptions, spend it in turns.
 pub(crate) struct Budget {
     left: Cell<usize>,
 }

@@ -85,7 +85,7 @@ pub(super) struct DataflowCache {
 }
 
 impl DataflowCache {
-    /// How many points the analysis looked at.
+    /// Number of points that the analysis executed.
     #[cfg(test)]
     pub(super) fn looked(&self) -> usize {
         self.analysis.looked
@@ -171,7 +171,7 @@ struct Shared {
     reads: BTreeSet<Key>,
 }
 
-/// What earlier searches found: the paths that are missing somewhere, and the nodes where a session fails for another reason.
+/// Results of earlier searches: the paths that are missing somewhere, and the nodes where a session fails for another reason.
 #[derive(Clone, Copy)]
 struct FoundSoFar<'f> {
     missing: &'f [KeyPath],

@@ -8,7 +8,7 @@ pub(crate) struct Slot(pub(crate) u32);
 pub(crate) const INPUT: Slot = Slot(0);
 pub(crate) const RESULT: Slot = Slot(1);
 
-/// How many slots those are; they stand beside the others, since they change all the time.
+/// Number of those slots. They are kept apart from the others because they change at every step.
 pub(crate) const OWN: usize = 2;
 
 /// No page is narrower.
@@ -23,7 +23,7 @@ const MAX_PAGE_SLOTS: usize = 256;
 /// Slots that edits may take before everything is worked out anew.
 const SPARE_SLOTS: usize = 8;
 
-/// How many slots there is room for, where so many are needed.
+/// Returns the number of slots to allocate for `needed` ones.
 pub(crate) fn room(needed: usize) -> usize {
     let needed = needed.saturating_sub(OWN) + SPARE_SLOTS;
     needed.next_multiple_of(width(needed)) + OWN

@@ -1,4 +1,4 @@
-//! What an operand can be at a reply, as far as its own node says: closed values, or cases that its guards tell apart.
+//! Possible values of an operand at a reply, as far as its own node says: closed values, or cases that its guards tell apart.
 
 use super::value_index::Literals;
 use crate::{
@@ -36,7 +36,7 @@ fn known(node: &Node, reply: &Reply, operand: &Operand, on: Option<&Outcome>) ->
     }
 }
 
-/// Which part of the accepted input or result an operand reads: `input` itself, or the key it was saved to.
+/// The part of the accepted input or result that an operand reads: `input` itself, or the key it was saved to.
 pub(in crate::compile) fn input_path<'o>(reply: &Reply, operand: &'o Operand) -> Option<&'o [Segment]> {
     if matches!(operand.root, Root::Input | Root::Result) {
         return Some(operand.path.rest());
@@ -150,7 +150,7 @@ pub(in crate::compile) fn uncovered<'c>(cases: &'c [Case], own: &[&Guard]) -> Ve
     cases.iter().zip(open).filter(|(_, open)| *open).map(|(case, _)| case).collect()
 }
 
-/// What a guard reads.
+/// Returns the operand of a guard.
 pub(in crate::compile) fn subject(guard: &Guard) -> Option<&Operand> {
     match guard {
         Guard::Is(operand, ..) | Guard::In(operand, ..) | Guard::Truth(operand, _) | Guard::Set(operand, _) | Guard::Empty(operand, _) => {

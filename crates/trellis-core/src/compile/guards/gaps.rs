@@ -12,10 +12,10 @@ use crate::{
     syntax::document::Content,
 };
 
-/// Where a reply leads that nothing else leads on.
+/// Target of a reply whose edges all have guards that fail.
 const NO_MATCH: Target = Target::End(Reason::Failed(Failure::NoMatch));
 
-/// How many gaps are named.
+/// Number of gaps that a finding names.
 const NAMED: usize = 4;
 
 /// The replies of a node that may come to where nothing leads on.
@@ -27,7 +27,7 @@ pub(in crate::compile) fn open<'p>(program: &'p Program, node: &Node) -> impl It
     })
 }
 
-/// Whether a node only asks about what it was given itself. What else it asks about comes from elsewhere, and what a child returns from its
+/// Returns true if a node only asks about values that it was given itself. What else it asks about comes from elsewhere, and what a child returns from its
 /// terminals: only the flow of data knows what that can be.
 pub(crate) fn is_own(program: &Program, node: &Node) -> bool {
     open(program, node).all(|reply| {

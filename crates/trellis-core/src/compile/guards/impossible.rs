@@ -62,7 +62,7 @@ pub(crate) fn finding(
     report(program, node, condition, guard, Possible { why: &why, values }, OTHERWISE.to_owned())
 }
 
-/// What to do about a condition that never holds, where nothing near could be meant.
+/// Help for a condition that never holds, if no similar literal could be meant.
 pub(in crate::compile) const OTHERWISE: &str = "ask for what it can be, or take this way out";
 
 pub(in crate::compile) fn report(

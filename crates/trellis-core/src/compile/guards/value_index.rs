@@ -7,7 +7,7 @@ use crate::value::Value;
 /// Values that are compared one by one: most lists are short, and cost no table.
 const MAX_UNINDEXED_VALUES: usize = 8;
 
-/// Which of a list of values are equal to one.
+/// Index from a value to the equal ones of a list.
 #[derive(Default)]
 pub(in crate::compile) struct Literals<'v> {
     few: Vec<(u32, &'v Value)>,

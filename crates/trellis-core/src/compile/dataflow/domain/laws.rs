@@ -46,7 +46,7 @@ fn samples() -> Vec<Option<Value>> {
     std::iter::once(None).chain(there).collect()
 }
 
-/// Whether a value is in the set of a type.
+/// Returns true if a value is in the set of a type.
 fn contains(types: &TypeTable, id: TypeId, value: Option<&Value>) -> bool {
     let of = types.get(id);
     let Some(value) = value else { return of.absent || of.dynamic };
@@ -97,7 +97,7 @@ fn join_contains_both() {
     }
 }
 
-/// Whether everything about a type is known: then its set is exact.
+/// Returns true if a type and all its parts are fully known: then its set is exact.
 fn is_known(types: &TypeTable, id: TypeId) -> bool {
     let of = types.get(id);
     let parts = of.fields.iter().flat_map(|fields| fields.named.iter().map(|(_, of)| *of).chain([fields.others])).chain(of.items);

@@ -122,7 +122,7 @@ struct Solution {
     /// Observations at each point.
     notes: Vec<Box<[Observation]>>,
     /// By point, sorted.
-    /// How much there was when everything was new.
+    /// Size of the tables after the last analysis from scratch.
     size: usize,
 }
 

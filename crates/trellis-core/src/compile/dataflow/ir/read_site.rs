@@ -49,7 +49,7 @@ impl<'p> ReadSite<'p> {
         Place::new(&program.documents[self.document as usize].path, self.span(program))
     }
 
-    /// What decides whether it is met.
+    /// The guards that decide whether the site is reached.
     pub(crate) fn when(&self) -> &'p [crate::template::GuardedTest] {
         if let ReadKind::Template(used, ..) = self.kind { used.when } else { &[] }
     }

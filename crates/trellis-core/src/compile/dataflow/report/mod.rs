@@ -337,7 +337,7 @@ impl<'a, 'p> Reporter<'a, 'p> {
     }
 }
 
-/// Where a key stands in `context_schema`.
+/// Returns the place of a key in `context_schema`.
 fn declared_at(program: &Program, node: &Node, key: &str) -> Span {
     let syntax = syntax_of(program, node);
     let declared = syntax.and_then(|syntax| syntax.context_schema.iter().find(|(known, _)| *known.value == *key));

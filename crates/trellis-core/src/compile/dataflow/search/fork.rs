@@ -8,7 +8,7 @@
 use super::SearchRun;
 use crate::compile::dataflow::budget::MAX_BRANCHES;
 
-/// Which of two branches is taken, each time there are two.
+/// The branch taken at each fork.
 #[derive(Debug, Default)]
 pub(super) struct ForkTrail {
     taken: Vec<bool>,

@@ -85,7 +85,7 @@ pub(crate) struct SearchRun<'s, 'p> {
     /// The branches of the step that is being executed.
     forks: ForkTrail,
     precision: Precision,
-    /// Whether the engine left a path for a reason other than a failing node.
+    /// True if the engine left a path for a reason other than a failing node.
     is_astray: bool,
     /// The schema that the violation breaks; `None` before the search needs it.
     violated: Option<Option<Schema>>,
@@ -93,12 +93,12 @@ pub(crate) struct SearchRun<'s, 'p> {
     outcomes: BTreeMap<Vec<KindSet>, CalculationOutcome>,
 }
 
-/// How precisely a round of the search follows values.
+/// Precision with which a round of the search follows values.
 #[derive(Default)]
 struct Precision {
     /// The paths whose values distinguish states; `None` if no value is ever havocked.
     tracked: Option<BTreeSet<KeyPath>>,
-    /// Whether a violation could neither be found nor ruled out.
+    /// True if a violation could neither be found nor ruled out.
     incomplete: bool,
     /// The havocked paths where a violation could neither be found nor ruled out.
     imprecise: Option<BTreeSet<KeyPath>>,

@@ -35,7 +35,7 @@ use crate::{
     witness::{Violation, Witness},
 };
 
-/// What became of replaying a path.
+/// Outcome of replaying a path.
 pub(crate) enum ReplayOutcome {
     /// The session ended in the alarm's violation.
     Violates(ViolatingSession),
