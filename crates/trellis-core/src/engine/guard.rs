@@ -8,12 +8,12 @@ use super::{Event, Unanswered, fail::Stop, step::Move};
 use crate::{
     id::NodeId,
     path::walk,
-    program::{Domain, Guard, Operand, PredicateSource, Root, Truth},
+    program::{Guard, Operand, PredicateSource, Root, Truth},
     value::Value,
 };
 
-impl Domain for Move<'_> {
-    /// [`Truth::Either`] where the step fails: something absent is compared, or a predicate has no answer yet.
+impl Move<'_> {
+    /// Evaluates a guard; [`Truth::Either`] if the step fails: something absent is compared, or a predicate has no answer yet.
     fn holds(&self, guard: &Guard) -> Truth {
         match guard {
             Guard::Attempts(limit) => Truth::from(self.state.attempt < *limit),
@@ -21,9 +21,7 @@ impl Domain for Move<'_> {
             guard => guard.over(guard.operand().and_then(|operand| self.read(operand)).as_deref()),
         }
     }
-}
 
-impl Move<'_> {
     /// Whether a guard holds; asks a predicate if it must.
     pub(super) fn decide(&mut self, node: &NodeId, guard: &Guard) -> Result<bool, Stop> {
         if let Guard::Predicate(index, _) = guard {

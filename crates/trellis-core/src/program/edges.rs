@@ -296,12 +296,6 @@ pub enum Truth {
     Either,
 }
 
-/// What guards are evaluated over: values in the engine, types and facts in the checker.
-pub trait Domain {
-    /// Whether a guard holds here.
-    fn holds(&self, guard: &Guard) -> Truth;
-}
-
 /// One way out of a point, read from the edge list.
 #[derive(Clone, Copy, Debug)]
 pub struct Way<'p> {

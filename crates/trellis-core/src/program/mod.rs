@@ -20,7 +20,7 @@ use std::{
 };
 
 pub use self::edges::{
-    Domain, Edge, Failure, Guard, Operand, Origin, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, Target, Truth, Way,
+    Edge, Failure, Guard, Operand, Origin, Outcome, Part, Point, PointIndex, Provenance, Reason, Reply, Root, Target, Truth, Way,
 };
 pub use call::{Approve, Call, Callee, Composite, Predicate, PredicateSource, Tool};
 pub use limits::{Bound, Excess, KeyExcess, Limits, ROOM};
