@@ -229,7 +229,7 @@ pub(crate) fn each_once(root: &Path, mut files: Vec<Edited>) -> Vec<Edited> {
     files
 }
 
-/// Where a file really is.
+/// Returns the real path of a file, links resolved.
 fn real(root: &Path, path: &FilePath) -> PathBuf {
     let written = root.join(&**path);
     std::fs::canonicalize(&written).unwrap_or(written)

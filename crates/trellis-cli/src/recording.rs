@@ -10,7 +10,7 @@ use trellis_host::{
 
 use crate::observability::Observers;
 
-/// Where results of tools are recorded, and where they come from; and who else sees them.
+/// Recording of tool results, the recording that answers calls, and further observers.
 #[derive(Default)]
 pub(crate) struct Taped {
     pub(crate) recorder: Option<Recorder>,

@@ -53,14 +53,14 @@ enum To {
     Go,
 }
 
-/// What migrating came to.
+/// Result of migrating all graphs of a run.
 #[derive(Default)]
 struct Outcome {
     graphs: Vec<Checked>,
     said: String,
     done: usize,
     left: usize,
-    /// Whether some file could not be read or written.
+    /// True if a file could not be read or written.
     is_broken: bool,
 }
 

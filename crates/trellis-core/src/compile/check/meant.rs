@@ -1,4 +1,4 @@
-//! Where mistakes in other files may have been meant to lead: what stands there is not called unreachable.
+//! Nodes that a mistaken target in another file may have meant: they are not reported as unreachable.
 //!
 //! A name that leads nowhere was meant for a node that it is like, or for nobody knows which. A file with any other mistake may have lost a way, but only
 //! to a node whose name stands in it, or to its own nodes, which may have been meant to have another name.

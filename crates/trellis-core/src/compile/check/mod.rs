@@ -23,7 +23,7 @@ use crate::{
 /// What was found, by node.
 type FoundByNode = Vec<(u32, Diagnostic)>;
 
-/// What is found about nodes alone, by node: of those that were not edited it is kept.
+/// Findings of the checks of single nodes, by node. An edit renews those of the edited nodes and keeps the others.
 #[derive(Debug, Default)]
 pub(super) struct NodeFindings {
     never: FoundByNode,

@@ -135,7 +135,7 @@ fn in_vain<'g, 'v>(
     Some((literal, format!("`{}` is of type `{name}`", operand.path), &[]))
 }
 
-/// Whether an input of a type can be a value, as far as kinds tell.
+/// Returns true if an input of a type can be a value, judged by kinds alone.
 fn is_of(kind: InputType, value: &Value) -> bool {
     match kind {
         InputType::Int => matches!(value, Value::Int(_) | Value::UInt(_)) || matches!(value, Value::Float(number) if number.fract() == 0.0),

@@ -104,7 +104,7 @@ enum Lack {
     Possible(String),
 }
 
-/// Where a key is declared, and how a label says so.
+/// Place of a key's declaration, with the text of its label.
 #[derive(Clone, Copy)]
 struct Declaration {
     span: Span,
