@@ -9,6 +9,7 @@ use std::{error::Error, fs, future, sync::Arc, time::Instant};
 use trellis_core::{Dialect, Document, Engine, Input, Mapping, Predicates, SessionId, Source, Start, ToolError, Value, compile};
 use trellis_host::{
     Bindings, Sessions, Stop,
+    binding::Host,
     store::{Append, Head, MemoryStore, Pending, Query, Removal, Row, SessionStore, Stored},
 };
 
@@ -42,7 +43,7 @@ async fn calls() -> Outcome<()> {
         let Some(Value::Int(n)) = args.get("n") else { return Ok(Value::Null) };
         Ok(if *n < CALLS { Value::Int(n + 1) } else { Value::Null })
     };
-    let (bindings, _) = Bindings::new(engine.inspect(), std::path::Path::new("."));
+    let (bindings, _) = Bindings::new(engine.inspect(), std::path::Path::new("."), &Host::new());
     let here = bindings.clone().function_async("next", move |_, args| future::ready(next(args)));
     let aside = bindings.function("next", move |_, args| next(args));
     for (which, bindings) in [("an asynchronous function", here), ("a function that may block, on a thread of its own", aside)] {

@@ -9,7 +9,11 @@ use std::{
 
 use anyhow::bail;
 use trellis_core::{Diagnostic, Engine, Program, compile::apply_severities, diagnostic::Severity, program::PredicateSource};
-use trellis_host::{Bindings, Policy, Secrets, Sessions, Unbound, binding::check_bindings, runner::deferred_predicates};
+use trellis_host::{
+    Bindings, Policy, Secrets, Sessions, Unbound,
+    binding::{Host, check_bindings},
+    runner::deferred_predicates,
+};
 use trellis_project::Version;
 
 use crate::{
@@ -105,7 +109,7 @@ impl RunMode {
             loaded.checked.diagnostics.extend(found);
             return Ok(None);
         };
-        let (bindings, _) = Bindings::new(&program, &loaded.folder);
+        let (bindings, _) = Bindings::new(&program, &loaded.folder, &Host::new().secrets(Secrets::from_env()));
         if !self.json {
             let severity = if self.can_type { Severity::Warning } else { Severity::Error };
             found.extend(unbound_tools(&program, &bindings, severity));
@@ -122,7 +126,7 @@ impl RunMode {
         let predicates = deferred_predicates(&program);
         let input = self.max_input.unwrap_or(program.limits().input);
         let engine = Engine::new(program, predicates)?.with_max_input(input);
-        Ok(Some(Runnable { engine, bindings: bindings.secrets(Secrets::from_env()) }))
+        Ok(Some(Runnable { engine, bindings }))
     }
 }
 

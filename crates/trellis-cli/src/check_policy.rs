@@ -9,7 +9,10 @@ use trellis_core::{
     compile::{UncheckedRead, apply_severities},
     diagnostic::{Severity, did_you_mean},
 };
-use trellis_host::{Bindings, binding::check_bindings};
+use trellis_host::{
+    Bindings,
+    binding::{Host, check_bindings},
+};
 
 use crate::{report::Checked, unbound_tools::unbound_tools};
 
@@ -65,7 +68,7 @@ impl CheckPolicy {
     pub(crate) fn apply(&self, checked: &mut Checked, program: Option<&Program>, folder: &Path) {
         let mut late = check_bindings(&checked.documents);
         if let Some(program) = program.filter(|_| self.host) {
-            let (bindings, _) = Bindings::new(program, folder);
+            let (bindings, _) = Bindings::new(program, folder, &Host::new());
             late.extend(unbound_tools(program, &bindings, Severity::Error));
             // A watch looks at the files of graphs, so it would not hear of a command that came or went.
             late.extend(bindings.obstacles(program).into_iter().filter(|_| !self.watch));

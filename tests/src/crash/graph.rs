@@ -99,7 +99,7 @@ pub fn engine() -> Engine {
 /// The tool cannot be written.
 pub fn bindings(folder: &Path) -> io::Result<Bindings> {
     fs::write(folder.join("tool.sh"), TOOL)?;
-    let (bindings, found) = Bindings::new(&program(), folder);
+    let (bindings, found) = Bindings::new(&program(), folder, &trellis_host::binding::Host::new());
     assert!(found.is_empty(), "{found:?}");
     Ok(bindings)
 }

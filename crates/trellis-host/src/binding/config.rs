@@ -1,41 +1,24 @@
 //! Bindings as written become something that runs, or findings with their place.
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, path::Path, sync::Arc, time::Duration};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{Error as _, MapAccess, Visitor},
+    de::{DeserializeOwned, Error as _, Visitor},
 };
 use serde_path_to_error::Segment;
 use trellis_core::{
     Code, Diagnostic, Document, Mapping, Program,
-    diagnostic::FilePath,
+    diagnostic::{FilePath, did_you_mean},
     program::Graph,
     span::Span,
     syntax::{document::Content, duration, project::BindingSyntax},
 };
 
-use super::{absolute, process::Process};
-
-/// What a binding comes to in this host.
-#[derive(Debug, PartialEq)]
-pub(super) enum Decoded {
-    Process(Process),
-    /// The name of a registered function: the tool's own, unless `function` is a text.
-    Function(Arc<str>),
-    /// A kind that this host does not carry out, or a bare contract.
-    Foreign,
-}
-
-/// Kinds of binding that other hosts and builds carry out.
-const FOREIGN: [&str; 3] = ["http", "mcp", "model"];
-const GRACE: Duration = Duration::from_secs(5);
+use super::{
+    Host, absolute,
+    kind::{Carrier, KINDS, Site},
+};
 
 /// The project file that a graph's binding stands in.
 pub(super) fn path_of(program: &Program, graph: &Graph, name: &Arc<str>, syntax: &BindingSyntax) -> FilePath {
@@ -58,86 +41,42 @@ pub fn check_bindings(documents: &[Arc<Document>]) -> Vec<Diagnostic> {
         let (Content::Project(project) | Content::Nodes(_, project)) = &document.content else { continue };
         for binding in &project.bindings {
             let name = binding.tool.name.as_ref().map_or("", |name| &*name.value);
-            found.extend(decode(name, binding, &document.path, Path::new("")).err().into_iter().flatten());
+            let site = Site { tool: name, folder: Path::new(""), graph: None, host: &Host::new() };
+            found.extend(decode(binding, &document.path, &site).err().into_iter().flatten());
         }
     }
     found
 }
 
-/// Decodes one binding; every finding is collected.
-pub(super) fn decode(name: &str, syntax: &BindingSyntax, path: &FilePath, folder: &Path) -> Result<Decoded, Vec<Diagnostic>> {
-    let config = &syntax.config;
-    if FOREIGN.iter().any(|kind| config.contains(kind)) {
-        return Ok(Decoded::Foreign);
+/// Decodes one binding: nothing where it is a bare contract, or of a kind that this build does not carry out. Every finding is collected.
+pub(super) fn decode(syntax: &BindingSyntax, path: &FilePath, site: &Site<'_>) -> Result<Option<Carrier>, Vec<Diagnostic>> {
+    let mut reader = ConfigReader { config: &syntax.config, spans: &syntax.spans, around: syntax.tool.span, path, found: Vec::new() };
+    let folder = absolute(site.folder);
+    let site = Site { folder: &folder, ..*site };
+    let kind = KINDS.iter().find(|kind| syntax.config.contains(kind.key));
+    let carrier = kind.and_then(|kind| (kind.read)(&mut reader, &site));
+    if reader.found.is_empty() {
+        return Ok(carrier);
     }
-    let mut reader = ConfigReader { syntax, path, found: Vec::new() };
-    let Config { function, process, env, cwd, grace, output_limit } = reader.read(config);
-    if process.as_ref().is_some_and(Vec::is_empty) {
-        reader.report("process", format!("the binding `{name}` names no command"), Some("write `process: [./bin/tool]`".into()));
-    }
-    if !reader.found.is_empty() {
-        reader.found.sort_by(|one, other| one.order().cmp(&other.order()));
-        return Err(reader.found);
-    }
-    let Some((command, args)) = process.as_deref().and_then(<[String]>::split_first) else {
-        let named = |FunctionName(own): FunctionName| Decoded::Function(own.map_or_else(|| name.into(), Into::into));
-        return Ok(function.map_or(Decoded::Foreign, named));
-    };
-    let folder = absolute(folder);
-    #[cfg(feature = "processes")]
-    let decoded = Decoded::Process(Process {
-        file: Arc::clone(path),
-        command: command.clone(),
-        program: program(command, &folder),
-        args: args.to_vec(),
-        env: env.into_iter().map(|(name, value)| (name, value.0)).collect(),
-        cwd: cwd.map_or_else(|| folder.clone(), |cwd| folder.join(cwd)),
-        grace: grace.map_or(GRACE, |wait| wait.0),
-        output: output_limit,
-    });
-    #[cfg(not(feature = "processes"))]
-    let decoded = Decoded::Foreign;
-    Ok(decoded)
+    reader.found.sort_by(|one, other| one.order().cmp(&other.order()));
+    Err(reader.found)
 }
 
-/// A bare name goes through `PATH`; anything else is a path below the project's folder.
-fn program(command: &str, folder: &Path) -> PathBuf {
-    let is_path = command.contains('/') || (cfg!(windows) && command.contains('\\'));
-    if is_path { folder.join(command) } else { PathBuf::from(command) }
-}
-
-/// What a host reads of a binding: every key that is not the contract's, and not another host's kind.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Config {
-    #[serde(deserialize_with = "given")]
-    function: Option<FunctionName>,
-    #[serde(deserialize_with = "given")]
-    process: Option<Vec<String>>,
-    env: BTreeMap<String, Plain>,
-    #[serde(deserialize_with = "given")]
-    cwd: Option<PathBuf>,
-    #[serde(deserialize_with = "given")]
-    grace: Option<Wait>,
-    #[serde(deserialize_with = "given")]
-    output_limit: Option<u64>,
-}
-
-/// A key that is there has a value: null is none.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
-struct ConfigReader<'s> {
-    syntax: &'s BindingSyntax,
-    path: &'s FilePath,
-    found: Vec<Diagnostic>,
+/// Reads a mapping of a project file into a type of the host; each mistake is a finding at its place.
+pub(super) struct ConfigReader<'s> {
+    config: &'s Mapping,
+    spans: &'s BTreeMap<String, Span>,
+    /// The place of what no span is known of.
+    around: Span,
+    pub(super) path: &'s FilePath,
+    pub(super) found: Vec<Diagnostic>,
 }
 
 impl ConfigReader<'_> {
-    /// All keys. Decoding ends at the first mistake, so a key with one is reported and left out, and the others are decoded again.
-    fn read(&mut self, config: &Mapping) -> Config {
-        let Ok(serde_yaml::Value::Mapping(mut keys)) = serde_yaml::to_value(config) else { return Config::default() };
+    /// The keys that `C` names. Decoding ends at the first mistake, so a key with one is reported, with the help that `help` has for it and its value,
+    /// and left out; the others are decoded again.
+    pub(super) fn read<C: DeserializeOwned + Default>(&mut self, help: impl Fn(&str, &str) -> Option<String>) -> C {
+        let Ok(serde_yaml::Value::Mapping(mut keys)) = serde_yaml::to_value(self.config) else { return C::default() };
         loop {
             let error = match serde_path_to_error::deserialize(serde_yaml::Value::from(keys.clone())) {
                 Ok(decoded) => return decoded,
@@ -149,70 +88,72 @@ impl ConfigReader<'_> {
                 Segment::Unknown => None,
             });
             let segments: Vec<String> = segments.collect();
+            let why = error.inner().to_string();
+            if let Some((unknown, known)) = unknown_key(&why)
+                && leave_out(&mut keys, &segments, unknown)
+            {
+                let around = segments.join(".").trim_end_matches(unknown).trim_end_matches('.').to_owned();
+                let help = did_you_mean(unknown, known.iter().copied()).unwrap_or_else(|| format!("it takes {}", listed(&known)));
+                self.report(&format!("{around}.{unknown}"), format!("`{around}` has no key `{unknown}`"), Some(help));
+                continue;
+            }
             let Some(key) = segments.first().filter(|key| keys.remove(key.as_str()).is_some()) else {
-                self.report("", format!("the binding cannot be read: {}", error.into_inner()), None);
-                return Config::default();
+                self.report("", format!("the binding cannot be read: {why}"), None);
+                return C::default();
             };
-            let (place, why) = (segments.join("."), error.inner().to_string());
+            let place = segments.join(".");
             let unfit = why.strip_prefix("invalid type: ").or(why.strip_prefix("invalid value: "));
             let message = match unfit.and_then(|why| why.rsplit_once(", expected ")) {
                 Some((met, wanted)) => format!("`{place}` takes {}, not {}", wanted_words(wanted), met_words(met)),
-                None => unfit.unwrap_or(&why).to_owned(),
+                None => match why.strip_prefix("missing field ") {
+                    Some(missing) => format!("`{place}` has no {missing}"),
+                    None => unfit.unwrap_or(&why).to_owned(),
+                },
             };
-            let help = match key.as_str() {
-                "process" => Some("write the command and its arguments as a list of texts: `[./bin/tool, --fast]`".to_owned()),
-                "function" => Some("write the name that the program registers, or `{}` for the tool's own".to_owned()),
-                "grace" => Some(duration::help(&config.get("grace").map(ToString::to_string).unwrap_or_default())),
-                _ => None,
-            };
-            self.report(&place, message, help);
+            let value = self.config.get(key).map(ToString::to_string).unwrap_or_default();
+            self.report(&place, message, help(key, &value));
         }
     }
 
-    fn report(&mut self, place: &str, message: String, help: Option<String>) {
-        let span = self.span(place);
+    /// Adds a finding at a path of the mapping, such as `process.0`.
+    pub(super) fn report(&mut self, place: &str, message: String, help: Option<String>) {
+        let span = span_of(self.spans, place).unwrap_or(self.around);
         self.found.push(Diagnostic::new(Code::WrongType, self.path, span, message).help_maybe(help));
-    }
-
-    /// Where a path of the binding stands: the nearest place around it that is known.
-    fn span(&self, place: &str) -> Span {
-        let mut place = Some(place);
-        while let Some(path) = place {
-            if let Some(span) = self.syntax.spans.get(path) {
-                return *span;
-            }
-            place = path.rsplit_once('.').map(|(around, _)| around);
-        }
-        self.syntax.tool.span
     }
 }
 
-/// The name of a registered function; nothing for the tool's own, `{}`.
-struct FunctionName(Option<String>);
+/// The place of a path of a mapping: the nearest around it that is known.
+pub(super) fn span_of(spans: &BTreeMap<String, Span>, place: &str) -> Option<Span> {
+    let mut places = std::iter::successors(Some(place), |place| Some(place.rsplit_once('.')?.0));
+    places.find_map(|path| spans.get(path).copied())
+}
 
-impl<'de> Deserialize<'de> for FunctionName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Name;
-        impl<'de> Visitor<'de> for Name {
-            type Value = FunctionName;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name")
-            }
-            fn visit_str<E>(self, name: &str) -> Result<FunctionName, E> {
-                Ok(FunctionName(Some(name.to_owned())))
-            }
-            fn visit_unit<E>(self) -> Result<FunctionName, E> {
-                Ok(FunctionName(None))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FunctionName, A::Error> {
-                match entries.next_key::<String>()? {
-                    None => Ok(FunctionName(None)),
-                    Some(key) => Err(A::Error::custom(format!("`function` takes a name or `{{}}`, not a mapping with `{key}`"))),
-                }
-            }
+/// The key that a type does not know, and those that it knows.
+fn unknown_key(why: &str) -> Option<(&str, Vec<&str>)> {
+    let (unknown, known) = why.strip_prefix("unknown field `")?.split_once('`')?;
+    Some((unknown, known.split('`').skip(1).step_by(2).collect()))
+}
+
+/// Takes a key out of the mapping at a path, or at the path around it where that ends with the key.
+fn leave_out(keys: &mut serde_yaml::Mapping, path: &[String], key: &str) -> bool {
+    let path = path.strip_suffix(&[key.to_owned()][..]).unwrap_or(path);
+    let mut here = keys;
+    for segment in path {
+        match here.get_mut(segment.as_str()).and_then(serde_yaml::Value::as_mapping_mut) {
+            Some(inner) => here = inner,
+            None => return false,
         }
-        deserializer.deserialize_any(Name)
     }
+    here.remove(key).is_some()
+}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A key that is there has a value: null is none.
+pub(super) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// What serde expects, in our words.
@@ -243,7 +184,7 @@ fn met_words(met: &str) -> &str {
 }
 
 /// A value of the environment: text, and what YAML makes of an unquoted number or truth.
-struct Plain(String);
+pub(super) struct Plain(pub(super) String);
 
 impl<'de> Deserialize<'de> for Plain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -274,12 +215,26 @@ impl<'de> Deserialize<'de> for Plain {
 }
 
 /// A duration as graphs have them.
-struct Wait(Duration);
+pub(super) struct Wait(pub(super) Duration);
 
 impl<'de> Deserialize<'de> for Wait {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Plain(text) = Plain::deserialize(deserializer)?;
         duration::parse(&text).map(Self).ok_or_else(|| D::Error::custom(format!("`{text}` is no duration")))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use trellis_core::Value;
+
+    use super::*;
+
+    /// Hands a reader of a mapping, written as JSON, to a test.
+    pub(in crate::binding) fn reader<T>(config: &str, read: impl FnOnce(&mut ConfigReader<'_>) -> T) -> T {
+        let Value::Map(config) = Value::from_json(config).unwrap() else { panic!("{config} is no mapping") };
+        let path = FilePath::from("trellis.yaml");
+        read(&mut ConfigReader { config: &config, spans: &BTreeMap::new(), around: Span::at(0), path: &path, found: Vec::new() })
     }
 }
 
@@ -305,21 +260,9 @@ mod tests {
         BindingSyntax { tool, config, spans: spans.iter().map(|(path, span)| ((*path).to_owned(), *span)).collect() }
     }
 
-    fn read(config: &str, spans: &[(&str, Span)]) -> Result<Decoded, Vec<Diagnostic>> {
-        decode("t", &binding(config, spans), &"trellis.yaml".into(), Path::new("/graph"))
-    }
-
-    #[test]
-    fn relative_paths_start_at_the_project_and_bare_names_go_through_the_path() {
-        let read = |config| match read(config, &[]).unwrap() {
-            Decoded::Process(process) => process,
-            other => panic!("{other:?}"),
-        };
-        let process = read(r#"{"process":["./bin/x","-v"],"cwd":"data","env":{"N":1},"grace":"1m30s"}"#);
-        assert_eq!((process.program.as_path(), process.cwd.as_path()), (Path::new("/graph/./bin/x"), Path::new("/graph/data")));
-        assert_eq!((process.env["N"].as_str(), process.grace), ("1", Duration::from_secs(90)));
-        assert_eq!(read(r#"{"process":["python3"]}"#).program, Path::new("python3"));
-        assert_eq!(read(r#"{"process":["python3","x.py"],"output_limit":9}"#).output, Some(9));
+    fn read(config: &str, spans: &[(&str, Span)]) -> Result<Option<Carrier>, Vec<Diagnostic>> {
+        let site = Site { tool: "t", folder: Path::new("/graph"), graph: None, host: &Host::new() };
+        decode(&binding(config, spans), &"trellis.yaml".into(), &site)
     }
 
     #[test]
@@ -347,10 +290,13 @@ mod tests {
 
     #[test]
     fn other_kinds_are_left_to_others() {
-        assert_eq!(read(r#"{"model":{"role":"worker"}}"#, &[]), Ok(Decoded::Foreign));
-        assert_eq!(read("{}", &[]), Ok(Decoded::Foreign));
-        assert_eq!(read(r#"{"function":"find"}"#, &[]), Ok(Decoded::Function("find".into())));
-        assert_eq!(read(r#"{"function":{}}"#, &[]), Ok(Decoded::Function("t".into())));
+        let none = |config| read(config, &[]).unwrap().is_none();
+        assert!(none(r#"{"telepathy":{"to":"worker"}}"#) && none("{}"));
+        let function = |config| match read(config, &[]).unwrap() {
+            Some(Carrier::Function(name)) => name,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((&*function(r#"{"function":"find"}"#), &*function(r#"{"function":{}}"#)), ("find", "t"));
     }
 
     #[test]

@@ -78,6 +78,11 @@ impl Caller {
         Self { context, ..self }
     }
 
+    #[cfg(test)]
+    pub(super) fn with_cancel(self, cancel: Cancel) -> Self {
+        Self { cancel, ..self }
+    }
+
     pub(super) fn context(&self) -> &Context {
         &self.context
     }
@@ -146,6 +151,10 @@ impl CallContext {
     /// stopped otherwise.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
+    }
+
+    pub(super) fn report(&self) -> &(dyn Fn(&str) + Send + Sync) {
+        &*self.report
     }
 
     /// Says something about the progress: one line.

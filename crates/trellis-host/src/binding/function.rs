@@ -2,14 +2,22 @@
 
 use std::{fmt, pin::Pin, sync::Arc};
 
-use trellis_core::{Mapping, ToolError, Value};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, MapAccess, Visitor},
+};
+use trellis_core::{Mapping, ToolError, Value, engine::ToolErrorKind};
 
-use super::{CallContext, Job, after, stopped, timed_out};
+use super::{
+    CallContext, Job,
+    config::{ConfigReader, given},
+    kind::{Answer, Binding, Carrier, Pending, Site},
+};
 use crate::guard::{Guarded, Panicked, guarded};
 
-type Answer = Result<Value, ToolError>;
-type Blocking = dyn Fn(&CallContext, Mapping) -> Answer + Send + Sync;
-type Asynchronous = dyn Fn(CallContext, Mapping) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync;
+type Returned = Result<Value, ToolError>;
+type Blocking = dyn Fn(&CallContext, Mapping) -> Returned + Send + Sync;
+type Asynchronous = dyn Fn(CallContext, Mapping) -> Pin<Box<dyn Future<Output = Returned> + Send>> + Send + Sync;
 
 /// A function that carries out a tool.
 #[derive(Clone)]
@@ -19,53 +27,88 @@ pub(super) enum Function {
 }
 
 impl Function {
-    pub(super) fn blocking(run: impl Fn(&CallContext, Mapping) -> Answer + Send + Sync + 'static) -> Self {
+    pub(super) fn blocking(run: impl Fn(&CallContext, Mapping) -> Returned + Send + Sync + 'static) -> Self {
         Self::Blocking(Arc::new(run))
     }
 
     pub(super) fn asynchronous<F, Fut>(run: F) -> Self
     where
         F: Fn(CallContext, Mapping) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Answer> + Send + 'static,
+        Fut: Future<Output = Returned> + Send + 'static,
     {
         Self::Asynchronous(Arc::new(move |context, args| Box::pin(run(context, args))))
     }
+}
 
+impl Binding for Function {
     /// Runs it until it returns, its time is up, or it is asked to stop. A blocking function is only asked: its thread goes on until it returns.
-    pub(super) async fn run(&self, job: Job<'_>, context: CallContext) -> Answer {
-        let (tool, args, cancel) = (&*job.call.name, job.args, job.cancel);
-        let work = async {
-            match self {
-                Self::Asynchronous(run) => Guarded::new(async { run(context, args).await }).await,
-                Self::Blocking(run) => {
-                    let run = Arc::clone(run);
-                    let joined = tokio::task::spawn_blocking(move || guarded(|| run(&context, args))).await;
-                    joined.unwrap_or_else(|gone| Err(Panicked(gone.to_string())))
+    fn run<'a>(&'a self, mut job: Job<'a>) -> Pending<'a, Answer> {
+        Box::pin(async move {
+            let (args, context) = (std::mem::take(&mut job.args), job.context.clone());
+            let work = async {
+                let answer = match self {
+                    Self::Asynchronous(run) => Guarded::new(async { run(context, args).await }).await,
+                    Self::Blocking(run) => {
+                        let run = Arc::clone(run);
+                        let joined = tokio::task::spawn_blocking(move || guarded(|| run(&context, args))).await;
+                        joined.unwrap_or_else(|gone| Err(Panicked(gone.to_string())))
+                    }
+                };
+                answer.unwrap_or_else(|panicked| Err(panic_error(job.tool(), &panicked)))
+            };
+            let answer = job.within(work).await;
+            if answer.as_ref().is_err_and(|error| error.kind == ToolErrorKind::Timeout) {
+                job.context.cancel().cancel();
+            }
+            answer.and_then(|value| job.bounded(value)).into()
+        })
+    }
+}
+
+/// Reads `function:`: the name of a registered function, or `{}` for the tool's own.
+pub(super) fn read(reader: &mut ConfigReader<'_>, site: &Site<'_>) -> Option<Carrier> {
+    let help = |_: &str, _: &str| Some("write the name that the program registers, or `{}` for the tool's own".to_owned());
+    let FunctionName(name) = reader.read::<Config>(help).function?;
+    Some(Carrier::Function(name.map_or_else(|| site.tool.into(), Into::into)))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Config {
+    #[serde(deserialize_with = "given")]
+    function: Option<FunctionName>,
+}
+
+/// The name of a registered function; nothing for the tool's own, `{}`.
+struct FunctionName(Option<String>);
+
+impl<'de> Deserialize<'de> for FunctionName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+        impl<'de> Visitor<'de> for Name {
+            type Value = FunctionName;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+            fn visit_str<E>(self, name: &str) -> Result<FunctionName, E> {
+                Ok(FunctionName(Some(name.to_owned())))
+            }
+            fn visit_unit<E>(self) -> Result<FunctionName, E> {
+                Ok(FunctionName(None))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FunctionName, A::Error> {
+                match entries.next_key::<String>()? {
+                    None => Ok(FunctionName(None)),
+                    Some(key) => Err(A::Error::custom(format!("`function` takes a name or `{{}}`, not a mapping with `{key}`"))),
                 }
             }
-        };
-        tokio::select! {
-            answer = work => answer.unwrap_or_else(|panicked| Err(panic_error(tool, &panicked))).and_then(|value| bounded(value, tool, job.bounds.output)),
-            timeout = after(job.timeout) => {
-                cancel.cancel();
-                Err(timed_out(tool, timeout))
-            }
-            () = cancel.cancelled() => Err(stopped(tool)),
         }
+        deserializer.deserialize_any(Name)
     }
 }
 
 fn panic_error(tool: &str, panicked: &Panicked) -> ToolError {
     ToolError::new(format!("the function of `{tool}` panicked: {panicked}"))
-}
-
-/// A result that is no longer than the output of a process may be, as JSON.
-fn bounded(value: Value, tool: &str, limit: u64) -> Answer {
-    if value.size() <= limit {
-        return Ok(value);
-    }
-    let size = value.size();
-    Err(ToolError::new(format!("the result of `{tool}` is {size} bytes, more than the {limit} that `limits.tool_output` allows")))
 }
 
 impl fmt::Debug for Function {

@@ -8,15 +8,14 @@
 mod config;
 mod context;
 mod function;
+mod host;
+mod job;
+mod kind;
 mod mask;
 #[cfg(feature = "processes")]
 mod output;
-#[cfg(feature = "processes")]
 mod preflight;
 #[cfg(feature = "processes")]
-mod process;
-#[cfg(not(feature = "processes"))]
-#[path = "no_process.rs"]
 mod process;
 #[cfg(all(unix, feature = "processes"))]
 mod process_group;
@@ -26,7 +25,7 @@ mod secret;
 mod typed;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -35,31 +34,36 @@ use std::{
 
 use trellis_core::{
     Context, Diagnostic, Mapping, Program, ToolError, ToolOutcome, Value,
-    diagnostic::nearest,
-    engine::ToolErrorKind,
+    diagnostic::{FilePath, nearest},
     path::{KeyPath, walk},
-    program::Limits,
     state::{CallKind, PendingCall},
 };
 
-pub(crate) use self::context::Report;
 #[cfg(feature = "processes")]
 pub use self::process::MAX_ENV_ARGS;
 pub use self::{
     config::check_bindings,
     context::{CallContext, Caller, Cancel},
+    host::Host,
+    job::{Job, Progress},
+    kind::{Answer, Binding, Obstacle, Pending},
     secret::{Secrets, shown},
 };
-use self::{function::Function, mask::Mask, process::Process};
+pub(crate) use self::{context::Report, job::timed_out};
+use self::{
+    function::Function,
+    job::Bounds,
+    kind::{Carrier, Site},
+    mask::Mask,
+};
 
 /// Everything that this host can carry out.
 #[derive(Clone, Default)]
 pub struct Bindings {
-    /// By graph root, then by tool.
-    processes: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<Process>>>,
-    /// `function: name` in a project file: by graph root and tool, the name of the function.
-    aliases: BTreeMap<(Arc<str>, Arc<str>), Arc<str>>,
-    functions: BTreeMap<Arc<str>, Function>,
+    /// What project files bind: by graph root, then by tool.
+    bound: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Bound>>,
+    /// What an embedder binds, in every graph: by tool.
+    registered: BTreeMap<Arc<str>, Arc<dyn Binding>>,
     #[cfg(feature = "schemars")]
     typed: BTreeMap<Arc<str>, typed::Declaration>,
     secrets: Secrets,
@@ -68,44 +72,16 @@ pub struct Bindings {
     hidden: Vec<KeyPath>,
     /// Whether the functions serve other graphs besides.
     is_shared: bool,
-    /// Bindings with a mistake, by graph root and tool.
-    faulty: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
-/// Bytes that are taken of what one run of a tool prints.
-#[derive(Clone, Copy, Debug)]
-struct Bounds {
-    output: u64,
-    errors: u64,
+/// A binding of a project file.
+#[derive(Clone)]
+enum Bound {
+    /// Carries calls out, or names who does; with the file that it is written in.
+    By(Carrier, FilePath),
+    /// It has a mistake, and carries nothing out until that is mended.
+    Faulty,
 }
-
-impl From<&Limits> for Bounds {
-    fn from(limits: &Limits) -> Self {
-        Self { output: limits.tool_output, errors: limits.tool_stderr }
-    }
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        Self::from(&Limits::default())
-    }
-}
-
-/// What a binding gets to do its work.
-struct Job<'c> {
-    call: &'c PendingCall,
-    args: Mapping,
-    timeout: Option<Duration>,
-    bounds: Bounds,
-    /// What nobody may see of what the tool prints.
-    mask: Mask,
-    cancel: &'c Cancel,
-    /// Takes the lines that the tool writes on standard error, while it runs.
-    progress: Progress<'c>,
-}
-
-/// Takes what a running tool says about its progress, line by line, without its line break and with secrets left out.
-pub type Progress<'c> = &'c (dyn Fn(&str) + Send + Sync);
 
 impl Bindings {
     /// No bindings; every call is somebody else's.
@@ -113,31 +89,36 @@ impl Bindings {
         Self::default()
     }
 
-    /// The bindings of a program whose root folder is `folder`, with what is wrong with them: a binding with a finding is not bound.
-    pub fn new(program: &Program, folder: &Path) -> (Self, Vec<Diagnostic>) {
-        let mut bindings = Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), ..Self::default() };
+    /// The bindings of a program whose root folder is `folder`, with what is wrong with them: a binding with a finding is not bound. What they share
+    /// with others comes from `host`.
+    pub fn new(program: &Program, folder: &Path, host: &Host) -> (Self, Vec<Diagnostic>) {
+        let mut bindings =
+            Self { bounds: program.limits().into(), hidden: mask::hidden_by(program), secrets: host.secrets.clone(), ..Self::default() };
         let mut found = Vec::new();
         for graph in program.graphs() {
             let folder = folder.join(&*graph.root);
             for (name, syntax) in &graph.bindings {
-                let path = config::path_of(program, graph, name, syntax);
-                match config::decode(name, syntax, &path, &folder) {
-                    Ok(config::Decoded::Process(process)) => {
-                        let of_graph = bindings.processes.entry(Arc::clone(&graph.root)).or_default();
-                        of_graph.insert(Arc::clone(name), Arc::new(process));
-                    }
-                    Ok(config::Decoded::Function(function)) => {
-                        bindings.aliases.insert((Arc::clone(&graph.root), Arc::clone(name)), function);
-                    }
-                    Ok(config::Decoded::Foreign) => {}
+                let file = config::path_of(program, graph, name, syntax);
+                let site = Site { tool: name, folder: &folder, graph: Some(graph), host };
+                let bound = match config::decode(syntax, &file, &site) {
+                    Ok(None) => continue,
+                    Ok(Some(carrier)) => Bound::By(carrier, file),
                     Err(mut findings) => {
-                        bindings.faulty.insert((Arc::clone(&graph.root), Arc::clone(name)));
                         found.append(&mut findings);
+                        Bound::Faulty
                     }
-                }
+                };
+                bindings.bound.entry(Arc::clone(&graph.root)).or_default().insert(Arc::clone(name), bound);
             }
         }
         (bindings, found)
+    }
+
+    /// Carries calls of `name` out with a binding of the embedder's own, in every graph.
+    #[must_use]
+    pub fn bind(mut self, name: &str, binding: impl Binding + 'static) -> Self {
+        self.registered.insert(name.into(), Arc::new(binding));
+        self
     }
 
     /// Carries calls of `name` out with a function. It runs on a thread of its own and may block; a panic in it is an error result, and so is a result
@@ -155,24 +136,22 @@ impl Bindings {
     /// # drop(bindings);
     /// ```
     #[must_use]
-    pub fn function<F>(mut self, name: &str, run: F) -> Self
+    pub fn function<F>(self, name: &str, run: F) -> Self
     where
         F: Fn(&CallContext, Mapping) -> Result<Value, ToolError> + Send + Sync + 'static,
     {
-        self.functions.insert(name.into(), Function::blocking(run));
-        self
+        self.bind(name, Function::blocking(run))
     }
 
     /// Carries calls of `name` out with an asynchronous function; it is dropped when the call times out or is stopped. Otherwise as
     /// [`Bindings::function`].
     #[must_use]
-    pub fn function_async<F, Fut>(mut self, name: &str, run: F) -> Self
+    pub fn function_async<F, Fut>(self, name: &str, run: F) -> Self
     where
         F: Fn(CallContext, Mapping) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
-        self.functions.insert(name.into(), Function::asynchronous(run));
-        self
+        self.bind(name, Function::asynchronous(run))
     }
 
     /// These functions serve several graphs: that this one does not call them all is no mistake.
@@ -194,8 +173,11 @@ impl Bindings {
             return Vec::new();
         }
         let mut known = program.tool_names();
-        known.extend(self.aliases.values().map(Arc::clone));
-        let unknown = self.functions.keys().filter(|name| !known.contains(*name));
+        known.extend(self.bound.values().flat_map(BTreeMap::values).filter_map(|bound| match bound {
+            Bound::By(Carrier::Function(name), _) => Some(Arc::clone(name)),
+            Bound::By(Carrier::Binding(_), _) | Bound::Faulty => None,
+        }));
+        let unknown = self.registered.keys().filter(|name| !known.contains(*name));
         let near = |name: &str| nearest(name, known.iter().map(|known| &**known)).map(Arc::from);
         unknown.map(|name| (Arc::clone(name), near(name))).collect()
     }
@@ -214,18 +196,19 @@ impl Bindings {
 
     /// Whether the binding of `tool` in the graph at `root` has a mistake: it is not bound until that is mended.
     pub fn is_faulty(&self, root: &str, tool: &str) -> bool {
-        self.faulty.contains(&(Arc::from(root), Arc::from(tool)))
+        matches!(self.bound(root, tool), Some(Bound::Faulty))
     }
 
-    fn find(&self, root: &str, tool: &str) -> Option<FoundBinding<'_>> {
-        if let Some(function) = self.functions.get(tool) {
-            return Some(FoundBinding::Function(function));
-        }
-        if let Some(process) = self.processes.get(root).and_then(|of_graph| of_graph.get(tool)) {
-            return Some(FoundBinding::Process(process));
-        }
-        let alias = self.aliases.get(&(Arc::from(root), Arc::from(tool)))?;
-        self.functions.get(alias).map(FoundBinding::Function)
+    fn bound(&self, root: &str, tool: &str) -> Option<&Bound> {
+        self.bound.get(root)?.get(tool)
+    }
+
+    fn find(&self, root: &str, tool: &str) -> Option<&Arc<dyn Binding>> {
+        self.registered.get(tool).or_else(|| match self.bound(root, tool)? {
+            Bound::By(Carrier::Binding(binding), _) => Some(binding),
+            Bound::By(Carrier::Function(name), _) => self.registered.get(name),
+            Bound::Faulty => None,
+        })
     }
 
     /// Whether a call of this program is carried out here. Composite calls are not.
@@ -259,22 +242,14 @@ impl Bindings {
             let (report, mask) = (Arc::clone(caller.report()), mask.clone());
             Arc::new(move |line| report(&mask.text(line)))
         };
-        let timeout = call.timeout.map(Duration::from_millis);
-        let job = Job { call, args, timeout, bounds: self.bounds, mask: mask.clone(), cancel: caller.cancel(), progress: &*report };
-        let outcome = match found {
-            FoundBinding::Process(process) => process.run(job).await,
-            FoundBinding::Function(function) => function.run(job, CallContext::new(caller, call, Arc::clone(&report))).await,
-        };
-        outcome.map_or_else(
+        let timeout = call.timeout.map(Duration::from_millis).or(found.timeout());
+        let context = CallContext::new(caller, call, report);
+        let job = Job { call, args, timeout, context, bounds: self.bounds, mask: mask.clone() };
+        found.run(job).await.result.map_or_else(
             |error| ToolOutcome::Error(ToolError { message: mask.text(&error.message).into_owned(), ..error }),
             ToolOutcome::Success,
         )
     }
-}
-
-enum FoundBinding<'b> {
-    Process(&'b Arc<Process>),
-    Function(&'b Function),
 }
 
 /// The root of the graph whose node makes the call; of the outermost one where the node is gone.
@@ -283,39 +258,9 @@ fn root_of<'p>(program: &'p Program, call: &PendingCall) -> &'p str {
     node.map_or("", |node| &*program.graph_of(program.node(node)).root)
 }
 
-/// The result of a call that took longer than it may.
-pub(crate) fn timed_out(tool: &str, timeout: Duration) -> ToolError {
-    ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new(format!("`{tool}` took longer than {}", span(timeout))) }
-}
-
-/// The result of a call that was asked to stop.
-fn stopped(tool: &str) -> ToolError {
-    ToolError::new(format!("`{tool}` was stopped"))
-}
-
-/// Waits for a timeout and says how long it was; for ever where there is none.
-async fn after(timeout: Option<Duration>) -> Duration {
-    match timeout {
-        Some(timeout) => {
-            tokio::time::sleep(timeout).await;
-            timeout
-        }
-        None => std::future::pending().await,
-    }
-}
-
-/// A duration as authors write it.
-pub(crate) fn span(duration: Duration) -> String {
-    match u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) {
-        ms if ms % 60_000 == 0 && ms > 0 => format!("{}m", ms / 60_000),
-        ms if ms % 1000 == 0 => format!("{}s", ms / 1000),
-        ms => format!("{ms}ms"),
-    }
-}
-
 impl fmt::Debug for Bindings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bindings").field("processes", &self.processes).field("functions", &self.functions.keys()).finish_non_exhaustive()
+        f.debug_struct("Bindings").field("bound", &self.bound.keys()).field("registered", &self.registered.keys()).finish_non_exhaustive()
     }
 }
 

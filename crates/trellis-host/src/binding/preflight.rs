@@ -1,24 +1,63 @@
-//! What keeps bound commands from starting, found without starting them: what `check --host` asks.
+//! What keeps bindings from carrying calls out, found before a call is made: what `check --host` asks.
 
-use trellis_core::{Code, Diagnostic, Program};
+use std::time::Duration;
 
-use super::Bindings;
+use trellis_core::{Code, Diagnostic, Program, diagnostic::FilePath, syntax::project::BindingSyntax};
+
+use super::{Binding, Bindings, Bound, Carrier, Obstacle, config::span_of};
+
+/// Time that one binding has to connect.
+const REACH: Duration = Duration::from_secs(10);
 
 impl Bindings {
-    /// One finding for each bound command that is not there or may not be run, where it is written.
+    /// Findings about bindings that could not carry a call out, where they are written. Nothing is started, and nothing is connected to.
     pub fn obstacles(&self, program: &Program) -> Vec<Diagnostic> {
+        let found = self.written(program).flat_map(|written| written.findings(written.binding.obstacles()));
+        found.collect()
+    }
+
+    /// Findings about bindings that cannot reach what they call. All connect side by side, each for ten seconds at most.
+    pub async fn reach(&self, program: &Program) -> Vec<Diagnostic> {
+        let asked = self.written(program).map(|written| async move {
+            let obstacles = tokio::time::timeout(REACH, written.binding.reach()).await;
+            written.findings(obstacles.unwrap_or_else(|_| vec![Obstacle::new("", "nothing answered within 10 s")]))
+        });
         let mut found = Vec::new();
-        for graph in program.graphs() {
-            let processes = self.processes.get(&graph.root);
-            for (name, syntax) in &graph.bindings {
-                let Some(process) = processes.and_then(|of_graph| of_graph.get(name)) else { continue };
-                let Some(why) = process.obstacle() else { continue };
-                let span = ["process.0", "process"].iter().find_map(|path| syntax.spans.get(*path)).copied().unwrap_or(syntax.tool.span);
-                let (why, remedy) = why.split_once("; ").map_or((&*why, None), |(why, remedy)| (why, Some(remedy.to_owned())));
-                let message = format!("`{name}` cannot be carried out: {why}");
-                found.push(Diagnostic::new(Code::UnboundTool, &process.file, span, message).help_maybe(remedy));
-            }
+        for findings in futures_util::future::join_all(asked).await {
+            found.extend(findings);
         }
+        found
+    }
+
+    /// The bindings that project files say something about and that are carried out by themselves.
+    fn written<'b>(&'b self, program: &'b Program) -> impl Iterator<Item = Written<'b>> {
+        program.graphs().iter().flat_map(move |graph| {
+            graph.bindings.iter().filter_map(move |(name, syntax)| match self.bound(&graph.root, name)? {
+                Bound::By(Carrier::Binding(binding), file) => Some(Written { name, syntax, binding: &**binding, file }),
+                Bound::By(Carrier::Function(_), _) | Bound::Faulty => None,
+            })
+        })
+    }
+}
+
+/// A binding and where it is written.
+struct Written<'b> {
+    name: &'b str,
+    syntax: &'b BindingSyntax,
+    binding: &'b dyn Binding,
+    file: &'b FilePath,
+}
+
+impl Written<'_> {
+    fn findings(&self, obstacles: Vec<Obstacle>) -> Vec<Diagnostic> {
+        obstacles.into_iter().map(|obstacle| self.finding(obstacle)).collect()
+    }
+
+    fn finding(&self, Obstacle { place, severity, message, help }: Obstacle) -> Diagnostic {
+        let span = span_of(&self.syntax.spans, &place).unwrap_or(self.syntax.tool.span);
+        let message = format!("`{}` cannot be carried out: {message}", self.name);
+        let mut found = Diagnostic::new(Code::UnboundTool, self.file, span, message).help_maybe(help);
+        found.severity = severity;
         found
     }
 }

@@ -5,8 +5,8 @@ use std::{path::Path, sync::Arc};
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use trellis_core::{Dialect, Document, Engine, Program, Source, Start, compile};
 use trellis_host::{
-    Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, runner::deferred_predicates, store::SessionStore,
-    testing::TestClock,
+    Bindings, Clock, JsonLines, Outcome, Policy, Runner, Sessions, TextConsole, binding::Host, runner::deferred_predicates,
+    store::SessionStore, testing::TestClock,
 };
 use trellis_tests::wire::{Way, schema};
 
@@ -62,7 +62,7 @@ impl Stage {
     }
 
     pub(crate) fn bindings(&self) -> Bindings {
-        let (bindings, found) = Bindings::new(&self.program, self.folder.path());
+        let (bindings, found) = Bindings::new(&self.program, self.folder.path(), &Host::new());
         assert!(found.is_empty(), "{found:?}");
         self.functions.iter().fold(bindings, |bindings, add| add(bindings))
     }

@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use trellis_core::{Context, ToolOutcome, Value, state::PendingCall};
-use trellis_host::{Bindings, Reason, Secrets, binding::Caller};
+use trellis_host::{
+    Bindings, Reason, Secrets,
+    binding::{Caller, Host},
+};
 
 use crate::stage::{Stage, run};
 
@@ -76,7 +79,7 @@ fn functions_carry_tools_out_by_name_and_may_fail_or_panic() {
 fn findings_about_bindings_have_their_place() {
     let project = "bindings:\n  tool:\n    process: [sh, 3]\n    grace: soon\n";
     let program = crate::stage::program(&[("trellis.yaml", project), ("start.md", "---\ndo: tool\nto: end\n---\n"), ("end.md", "x\n")]);
-    let (bindings, found) = Bindings::new(&program, std::path::Path::new("."));
+    let (bindings, found) = Bindings::new(&program, std::path::Path::new("."), &Host::new());
     let found: Vec<_> = found
         .iter()
         .map(|finding| {

@@ -5,6 +5,7 @@
 //!
 //! **Invariant:** when a run is over, or dropped, its whole process group is gone, and never more than the bound of its output was kept.
 
+pub(super) mod config;
 mod start;
 mod stderr;
 
@@ -24,7 +25,12 @@ use tokio::{
 use trellis_core::{ToolError, Value, diagnostic::FilePath};
 
 use self::stderr::ErrorStream;
-use super::{Job, Progress, after, output, secret, stopped, timed_out};
+use super::{
+    Job, Progress,
+    job::{after, stopped, timed_out},
+    kind::{Answer, Binding, Obstacle, Pending},
+    output, secret,
+};
 
 /// Arguments of so many bytes no longer fit one variable of the environment (on Linux): they go to standard input only, and
 /// `TRELLIS_ARGS_ON_STDIN=1` says so.
@@ -50,10 +56,24 @@ pub(super) struct Process {
     pub(super) output: Option<u64>,
 }
 
+impl Binding for Process {
+    fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer> {
+        Box::pin(async move { self.run_to_end(job).await.into() })
+    }
+
+    /// What would keep it from starting, as far as can be told without starting it.
+    fn obstacles(&self) -> Vec<Obstacle> {
+        let obstacle = |why: String| match why.split_once("; ") {
+            Some((why, remedy)) => Obstacle::new("process.0", why).help(remedy),
+            None => Obstacle::new("process.0", why),
+        };
+        start::foreseen(self).into_iter().map(obstacle).collect()
+    }
+}
+
 impl Process {
-    /// Runs it to its end.
-    pub(super) async fn run(&self, job: Job<'_>) -> Result<Value, ToolError> {
-        let tool = &*job.call.name;
+    async fn run_to_end(&self, job: Job<'_>) -> Result<Value, ToolError> {
+        let (tool, progress) = (job.tool(), job.progress());
         let mut args = Value::Map(job.args.clone()).to_json();
         let mut command = self.command(&job, &args);
         args.push('\n');
@@ -65,34 +85,29 @@ impl Process {
         let cause = tokio::select! {
             biased;
             timeout = after(job.timeout) => Cause::TimedOut(timeout),
-            () = job.cancel.cancelled() => Cause::Stopped,
-            cause = running.pump(job.progress) => cause,
+            () = job.context.cancel().cancelled() => Cause::Stopped,
+            cause = running.pump(progress) => cause,
         };
         match cause {
             Cause::Exited(status) => {
-                running.drain(job.progress).await;
+                running.drain(progress).await;
                 running.result(tool, status).map_err(|error| start::explained(self, tool, error))
             }
             Cause::TooMuch => {
-                running.end(self.grace, job.progress).await;
+                running.end(self.grace, progress).await;
                 Err(running.too_much(tool))
             }
             Cause::TimedOut(timeout) => {
-                running.end(self.grace, job.progress).await;
+                running.end(self.grace, progress).await;
                 Err(timed_out(tool, timeout))
             }
             // It may have done its work all the same; then that is what happened (language 7.6).
-            Cause::Stopped => match running.end(self.grace, job.progress).await {
+            Cause::Stopped => match running.end(self.grace, progress).await {
                 Some(status) if status.success() => running.result(tool, status),
                 _ => Err(stopped(tool)),
             },
             Cause::Lost(error) => Err(ToolError::new(format!("`{tool}` was lost: {error}"))),
         }
-    }
-
-    /// What would keep it from starting, as far as can be told without starting it.
-    pub(super) fn obstacle(&self) -> Option<String> {
-        start::foreseen(self)
     }
 
     fn command(&self, job: &Job<'_>, args: &str) -> Command {

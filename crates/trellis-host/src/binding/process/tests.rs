@@ -2,12 +2,12 @@
 
 #![cfg(unix)]
 
-use std::os::unix::fs::PermissionsExt;
+use std::{os::unix::fs::PermissionsExt, sync::Arc};
 
 use trellis_core::{engine::ToolErrorKind, state::PendingCall};
 
 use super::*;
-use crate::binding::{Bounds, Cancel, mask::Mask};
+use crate::binding::{CallContext, Caller, Cancel, Report, job::Bounds, mask::Mask};
 
 /// A project folder with one tool.
 struct Bench {
@@ -51,12 +51,17 @@ impl Bench {
     fn run_with(&self, args: &str, cancel: &Cancel) -> Result<Value, ToolError> {
         let call = call(args);
         let job = self.job(&call, cancel);
-        block_on(self.process.run(job))
+        block_on(self.process.run_to_end(job))
     }
 
-    fn job<'c>(&self, call: &'c PendingCall, cancel: &'c Cancel) -> Job<'c> {
-        let (args, bounds) = (call.args.clone(), self.bounds());
-        Job { call, args, timeout: self.timeout, bounds, mask: Mask::default(), cancel, progress: &|_| {} }
+    fn job<'c>(&self, call: &'c PendingCall, cancel: &Cancel) -> Job<'c> {
+        self.job_with(call, cancel, Mask::default(), Arc::new(|_| {}))
+    }
+
+    fn job_with<'c>(&self, call: &'c PendingCall, cancel: &Cancel, mask: Mask, report: Report) -> Job<'c> {
+        let caller = Caller::new("s".into(), "g".into(), |_| {}).with_cancel(cancel.clone());
+        let context = CallContext::new(&caller, call, report);
+        Job { call, args: call.args.clone(), timeout: self.timeout, context, bounds: self.bounds(), mask }
     }
 
     fn bounds(&self) -> Bounds {
@@ -75,7 +80,7 @@ impl Bench {
             self.ready().await;
             cancel.cancel();
         };
-        block_on(async { tokio::join!(self.process.run(job), ready).0 })
+        block_on(async { tokio::join!(self.process.run_to_end(job), ready).0 })
     }
 
     async fn ready(&self) {
@@ -180,18 +185,10 @@ fn a_tool_that_takes_too_long_is_a_timeout() {
 fn a_run_that_is_dropped_leaves_nothing_behind() {
     let bench = Bench::script("trap '' TERM; sleep 60 & echo $! > child; echo $$ > self; touch ready; wait");
     let (call, cancel) = (call("{}"), Cancel::new());
-    let job = Job {
-        call: &call,
-        args: call.args.clone(),
-        timeout: None,
-        bounds: bench.bounds(),
-        mask: Mask::default(),
-        cancel: &cancel,
-        progress: &|_| {},
-    };
+    let job = bench.job(&call, &cancel);
     block_on(async {
         tokio::select! {
-            _ = bench.process.run(job) => panic!("it ended"),
+            _ = bench.process.run_to_end(job) => panic!("it ended"),
             () = bench.ready() => {}
         }
     });
@@ -242,13 +239,14 @@ fn what_cannot_start_says_why_and_what_to_do() {
 
 /// Everything that a tool says, and what its failure says, with these secrets.
 fn told(bench: &Bench, secrets: &[&str]) -> (Vec<String>, String) {
-    let (call, cancel, lines) = (call("{}"), Cancel::new(), std::sync::Mutex::new(Vec::new()));
-    let progress = |line: &str| lines.lock().unwrap().push(line.to_owned());
+    let (call, cancel, lines) = (call("{}"), Cancel::new(), Arc::new(std::sync::Mutex::new(Vec::new())));
+    let heard = Arc::clone(&lines);
+    let report: Report = Arc::new(move |line| heard.lock().unwrap().push(line.to_owned()));
     let mask = Mask::new(secrets.iter().map(|secret| (*secret).to_owned()));
-    let args = call.args.clone();
-    let job = Job { call: &call, args, timeout: bench.timeout, bounds: bench.bounds(), mask, cancel: &cancel, progress: &progress };
-    let error = block_on(bench.process.run(job)).unwrap_err();
-    (lines.into_inner().unwrap(), error.message)
+    let job = bench.job_with(&call, &cancel, mask, report);
+    let error = block_on(bench.process.run_to_end(job)).unwrap_err();
+    let lines = std::mem::take(&mut *lines.lock().unwrap());
+    (lines, error.message)
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! One attempt of a call, as the one who carries it out gets it.
+
+use std::{fmt, time::Duration};
+
+use trellis_core::{Mapping, ToolError, Value, engine::ToolErrorKind, program::Limits, state::PendingCall};
+
+use super::{CallContext, mask::Mask};
+
+/// An attempt of a call: its arguments with secrets filled in, its bounds, and who asks.
+#[non_exhaustive]
+pub struct Job<'c> {
+    /// The call as it is kept: places of secrets are empty.
+    pub call: &'c PendingCall,
+    /// The arguments, with secrets in place.
+    pub args: Mapping,
+    /// Time that the attempt may take, counted from its start.
+    pub timeout: Option<Duration>,
+    /// Who asks, whether it is to stop, and where progress goes.
+    pub context: CallContext,
+    pub(super) bounds: Bounds,
+    /// Everything nobody may see of the tool's output.
+    pub(super) mask: Mask,
+}
+
+/// Takes what a running tool says about its progress, line by line, without its line break and with secrets left out.
+pub type Progress<'c> = &'c (dyn Fn(&str) + Send + Sync);
+
+/// Bytes that are taken of what one run of a tool prints.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) output: u64,
+    pub(super) errors: u64,
+}
+
+impl Job<'_> {
+    /// The tool that is called.
+    pub fn tool(&self) -> &str {
+        &self.call.name
+    }
+
+    /// Takes lines about its progress.
+    pub fn progress(&self) -> Progress<'_> {
+        self.context.report()
+    }
+
+    /// Bytes that a result may have as JSON: `limits.tool_output`.
+    pub fn output_limit(&self) -> u64 {
+        self.bounds.output
+    }
+
+    /// Does work until it is done, its time is up, or the call is to stop; then the work is dropped.
+    ///
+    /// # Errors
+    /// The work's own; kind `timeout`; that it was stopped.
+    pub async fn within<T>(&self, work: impl Future<Output = Result<T, ToolError>> + Send) -> Result<T, ToolError> {
+        tokio::select! {
+            done = work => done,
+            timeout = after(self.timeout) => Err(timed_out(self.tool(), timeout)),
+            () = self.context.cancel().cancelled() => Err(stopped(self.tool())),
+        }
+    }
+
+    /// A result that is no longer than [`Job::output_limit`].
+    ///
+    /// # Errors
+    /// It is longer: the error names both sizes.
+    pub fn bounded(&self, value: Value) -> Result<Value, ToolError> {
+        let (size, limit) = (value.size(), self.bounds.output);
+        if size <= limit {
+            return Ok(value);
+        }
+        let tool = self.tool();
+        Err(ToolError::new(format!("the result of `{tool}` is {size} bytes, more than the {limit} that `limits.tool_output` allows")))
+    }
+}
+
+impl fmt::Debug for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Job").field("call", &self.call.id).field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+impl From<&Limits> for Bounds {
+    fn from(limits: &Limits) -> Self {
+        Self { output: limits.tool_output, errors: limits.tool_stderr }
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::from(&Limits::default())
+    }
+}
+
+/// The result of a call that took longer than it may.
+pub(crate) fn timed_out(tool: &str, timeout: Duration) -> ToolError {
+    ToolError { kind: ToolErrorKind::Timeout, ..ToolError::new(format!("`{tool}` took longer than {}", span(timeout))) }
+}
+
+/// The result of a call that was asked to stop.
+pub(super) fn stopped(tool: &str) -> ToolError {
+    ToolError::new(format!("`{tool}` was stopped"))
+}
+
+/// Waits for a timeout and says how long it was; for ever where there is none.
+pub(super) async fn after(timeout: Option<Duration>) -> Duration {
+    match timeout {
+        Some(timeout) => {
+            tokio::time::sleep(timeout).await;
+            timeout
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// A duration as authors write it.
+pub(crate) fn span(duration: Duration) -> String {
+    match u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) {
+        ms if ms % 60_000 == 0 && ms > 0 => format!("{}m", ms / 60_000),
+        ms if ms % 1000 == 0 => format!("{}s", ms / 1000),
+        ms => format!("{ms}ms"),
+    }
+}

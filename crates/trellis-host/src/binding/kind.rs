@@ -1,0 +1,146 @@
+//! The registry of bindings: one trait, and a table with an entry for each kind that this build carries out.
+//!
+//! A kind reads its own keys of a binding and becomes something that runs. [`super::Bindings`] finds it by graph and tool, fills in secrets, masks and
+//! bounds; a kind sees one [`Job`] at a time and decides nothing about the graph.
+
+use std::{fmt, path::Path, pin::Pin, sync::Arc, time::Duration};
+
+use trellis_core::{ToolError, Value, diagnostic::Severity, program::Graph};
+
+use super::{Host, Job, config::ConfigReader, function, process};
+
+/// A future that a [`Binding`] gives.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// One way to carry out the calls of a tool: a process, a function, a service.
+///
+/// ```
+/// use trellis_core::Value;
+/// use trellis_host::{
+///     Bindings,
+///     binding::{Answer, Binding, Job, Pending},
+/// };
+///
+/// /// Answers each call with its own arguments.
+/// #[derive(Debug)]
+/// struct Echo;
+///
+/// impl Binding for Echo {
+///     fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer> {
+///         Box::pin(async move { Answer::from(Ok(Value::from(job.args))) })
+///     }
+/// }
+///
+/// let bindings = Bindings::none().bind("echo", Echo);
+/// assert!(bindings.binds("", "echo"));
+/// ```
+pub trait Binding: fmt::Debug + Send + Sync {
+    /// Carries a call out. It is dropped where the host goes away; a stop and the end of its time are for it to notice ([`Job::within`]), so that it
+    /// can end in good order.
+    fn run<'a>(&'a self, job: Job<'a>) -> Pending<'a, Answer>;
+
+    /// Time that a call may take where neither the call nor its tool says (9.5).
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Reasons why a call could not be carried out, found without starting or connecting anything.
+    fn obstacles(&self) -> Vec<Obstacle> {
+        Vec::new()
+    }
+
+    /// Reasons that show only when it connects (`check --host --reach`).
+    fn reach(&self) -> Pending<'_, Vec<Obstacle>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+}
+
+/// The outcome of one attempt.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The tool's value, or its error.
+    pub result: Result<Value, ToolError>,
+    /// Facts about the attempt, such as the status of a response: recorded and shown, never in the context (9.7).
+    pub meta: Option<Value>,
+}
+
+impl Answer {
+    /// The same with facts about the attempt.
+    #[must_use]
+    pub fn with_meta(self, meta: Option<Value>) -> Self {
+        Self { meta, ..self }
+    }
+}
+
+impl From<Result<Value, ToolError>> for Answer {
+    fn from(result: Result<Value, ToolError>) -> Self {
+        Self { result, meta: None }
+    }
+}
+
+/// A reason why a binding could not be carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The key of the binding that it is about, such as `process.0`; the nearest one around it that is written takes the finding.
+    pub place: String,
+    /// How grave it is.
+    pub severity: Severity,
+    /// The reason, as the end of a sentence.
+    pub message: String,
+    /// How to mend it.
+    pub help: Option<String>,
+}
+
+impl Obstacle {
+    /// An obstacle that keeps every call from success.
+    pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { place: place.into(), severity: Severity::Error, message: message.into(), help: None }
+    }
+
+    /// The same with advice.
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+/// The place of a binding in its project, and what the host shares among bindings.
+pub(super) struct Site<'s> {
+    pub(super) tool: &'s str,
+    /// The folder of the project file, absolute: relative paths start there.
+    pub(super) folder: &'s Path,
+    /// The graph that the binding belongs to, where there is a program.
+    pub(super) graph: Option<&'s Graph>,
+    pub(super) host: &'s Host,
+}
+
+/// A kind of binding.
+pub(super) struct Kind {
+    /// The key that says that a binding is of this kind.
+    pub(super) key: &'static str,
+    /// Reads its keys; nothing where a mistake was reported.
+    pub(super) read: fn(&mut ConfigReader<'_>, &Site<'_>) -> Option<Carrier>,
+}
+
+/// Who carries out the calls of a bound tool.
+#[derive(Clone, Debug)]
+pub(super) enum Carrier {
+    /// The binding itself.
+    Binding(Arc<dyn Binding>),
+    /// The function that is registered under a name.
+    Function(Arc<str>),
+}
+
+impl Carrier {
+    pub(super) fn new(binding: impl Binding + 'static) -> Self {
+        Self::Binding(Arc::new(binding))
+    }
+}
+
+/// The kinds of this build. Keys of other kinds are read by the compiler and carried out elsewhere.
+pub(super) const KINDS: &[Kind] = &[
+    #[cfg(feature = "processes")]
+    Kind { key: "process", read: process::config::read },
+    Kind { key: "function", read: function::read },
+];
